@@ -44,6 +44,9 @@ OIDC_GROUPS ?=
 IDENTITY_HEADER ?=
 IDENTITY_FROM ?=
 AUTHORS ?=
+WORKERS ?=
+METRICS_FROM ?=
+ACCESS_LOG ?=
 DAYS ?= 7
 TORCH ?= torch==2.13.0
 ONLY ?=
@@ -51,7 +54,7 @@ PYTHON := .venv/bin/python
 # Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
 export MODEL DATA CHOOSE SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS \
-  PREFIX TRUSTED_PROXIES DAYS \
+  PREFIX TRUSTED_PROXIES WORKERS METRICS_FROM ACCESS_LOG DAYS \
   AUTH OPEN_TO_ANYBODY STATE USERS SESSION_HOURS OIDC_DISCOVERY OIDC_CLIENT OIDC_DOMAINS OIDC_GROUPS IDENTITY_HEADER IDENTITY_FROM AUTHORS
 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
@@ -106,9 +109,10 @@ ACCESS = --auth="$$AUTH" --state="$$STATE" --users="$$USERS" --session-hours="$$
   --oidc-client="$$OIDC_CLIENT" --oidc-domains="$$OIDC_DOMAINS" --oidc-groups="$$OIDC_GROUPS" --identity-header="$$IDENTITY_HEADER" \
   --identity-from="$$IDENTITY_FROM" --authors="$$AUTHORS" $(if $(OPEN_TO_ANYBODY),--open-to-anybody)
 
-dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS PREFIX AUTH ..., see docs/serving.md)
+dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS PREFIX WORKERS AUTH ..., see docs/serving.md)
 	@$(PYTHON) -m headscape serve --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" \
-	  --prefix="$$PREFIX" --trusted-proxies="$$TRUSTED_PROXIES" $(ACCESS) --ingest
+	  --prefix="$$PREFIX" --trusted-proxies="$$TRUSTED_PROXIES" $(ACCESS) \
+	  --workers="$$WORKERS" --metrics-from="$$METRICS_FROM" --access-log="$$ACCESS_LOG" --ingest
 
 describe: install  ## list models, corpora, pictures, size and history of the store (STORE)
 	@$(PYTHON) -m headscape describe --store="$$STORE"

@@ -16,7 +16,7 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and
 from dashboard.access.flags import access_of, add_flags
 from dashboard.access.private_file import AccessFileError
 from dashboard.listening import bind_of, check_free, socket_path
-from dashboard.web.processes import environment, own_module
+from dashboard.web.processes import environment, own_module, workers_by_default
 from store.__main__ import NOTHING_YET
 from store.closed_pipe import until_pipe_closes
 from store.extras import check_extra
@@ -25,6 +25,8 @@ from store.repository.errors import StoreError
 if TYPE_CHECKING:
     from dashboard.serving import Serving
 
+#: Most processes that answer.
+MOST_WORKERS = 256
 #: Seconds between two checks whether an ingest has published something.
 PAUSE = 2
 
@@ -120,6 +122,24 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ADDRESS,...",
         help="proxies whose X-Forwarded-For, -Proto and -Host count: addresses, networks, unix for a unix socket",
     )
+    parser.add_argument(
+        "--workers",
+        default="",
+        metavar="N",
+        help="processes that answer (default: one for each core, at least 2, at most one for each 450 MB of memory)",
+    )
+    parser.add_argument(
+        "--metrics-from",
+        default="",
+        metavar="ADDRESS,...",
+        help="addresses and networks that may read /metrics without signing in (default: this machine, with --auth=none)",
+    )
+    parser.add_argument(
+        "--access-log",
+        default="",
+        metavar="FILE",
+        help="write each request as a JSON line to this file, or to standard output for - (default: off)",
+    )
     parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
     add_flags(parser)
     return parser
@@ -154,18 +174,33 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _serving(options: argparse.Namespace) -> "Serving":
+    from dashboard.monitoring.access_log import check_file
     from dashboard.serving import Serving
+    from dashboard.web.addresses import address_list
     from dashboard.web.prefix import path_prefix
-    from dashboard.web.proxies import trusted_proxies
     from dashboard.web.security import allowed_hosts
 
+    check_file(options.access_log)
     bound = "localhost" if socket_path(options.host) else options.host
     return Serving(
         allowed=allowed_hosts(bound, options.allowed_hosts.split(",")),
         prefix=path_prefix(options.prefix),
-        proxies=trusted_proxies(options.trusted_proxies.split(",")),
+        proxies=address_list(options.trusted_proxies.split(","), flag="--trusted-proxies"),
         access=access_of(options, os.environ),
+        workers=_workers(options.workers),
+        metrics_from=address_list(options.metrics_from.split(","), flag="--metrics-from")
+        if options.metrics_from
+        else None,
+        access_log=options.access_log,
     )
+
+
+def _workers(text: str) -> int:
+    if not text:
+        return workers_by_default()
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_WORKERS):
+        raise ValueError(f"--workers={text} is not possible. Give a number from 1 to {MOST_WORKERS}.")
+    return int(text)
 
 
 def _check_access(serving: "Serving") -> None:

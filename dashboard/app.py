@@ -9,6 +9,9 @@ from werkzeug.exceptions import HTTPException
 from dashboard import routes, shell, waiting
 from dashboard.access.gate import guard
 from dashboard.features import trial_section
+from dashboard.monitoring import routes as monitoring
+from dashboard.monitoring.monitor import Monitor
+from dashboard.monitoring.requests import name_requests, watch_requests
 from dashboard.pages import DEFERRED, after_picture_of
 from dashboard.serving import Serving
 from dashboard.statistics import page as statistics
@@ -35,7 +38,9 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     serving = serving or Serving()
     server = Flask(__name__)
     serve_under(server, serving.prefix)  # outside of the prefix there is nothing
-    guard(server, serving.access, library)  # before anything else is called for a request
+    guard(
+        server, serving.access, library, {monitoring.METRICS: serving.collectors}
+    )  # before anything else is called for a request
     app = Dash(
         __name__,
         server=server,  # type: ignore[arg-type]  # Dash takes the server too
@@ -66,10 +71,13 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     _follow_sentence(app)
     _notice_new_data(app, library)
     routes.register(app.server, library)
+    name_requests(app.server)
+    monitoring.register(app.server, library, serving.collectors)
     _use_cache(app.server, library.cache)
     problems.register(app.server)
     security.add_headers(app)
     warm_up(app)
+    watch_requests(app.server, library.get(Monitor).metrics, serving.access_log, serving.proxies)
     return app
 
 

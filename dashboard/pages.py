@@ -21,6 +21,7 @@ from dashboard.relations import page as relations
 from dashboard.sentence import page as sentence
 from dashboard.sentence.opening import opened
 from dashboard.sentence.sentence_positions import head_positions
+from dashboard.server_page.page import server
 from dashboard.statistics import page as statistics
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.store_page import page as store_page
@@ -28,7 +29,7 @@ from dashboard.ui.markup import condensed
 from dashboard.ui.page import Page, problem
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, resolve
-from dashboard.web.errors import ReaderLeft
+from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
 
 PAGES: dict[str, Callable[[Context], Page]] = {
@@ -42,8 +43,11 @@ PAGES: dict[str, Callable[[Context], Page]] = {
     "sentence": sentence.layout,
     "compare": compare.layout,
     "store": store_page.layout,
+    "server": server,
 }
 PICTURES = {"heads": points.picture_of_heads, "head": points.picture_of_head, "compare": compare.picture}
+#: The status of what a person may not see; the browser shows its sentence instead of the page.
+FORBIDDEN = 403
 #: Parts of pages that may take long and are filled after the page, by their names.
 DEFERRED = {
     part.name: part
@@ -119,6 +123,8 @@ def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
         parts |= {"header": shell.what_is_shown(context, newest)}
         return _condensed(parts) | {"shown": shell.shown(context, search, page.notices)}
     except Exception as error:
+        if isinstance(error, Refusal) and error.status == FORBIDDEN:
+            raise
         return _error_page(error)
 
 

@@ -5,6 +5,9 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 
 from dashboard.app import create_app
+from dashboard.monitoring.metrics import VARIABLE, forget_dead, share_metrics
+from dashboard.monitoring.monitor import Monitor
+from dashboard.reloading import RollingArbiter
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.encoder_process import RemoteEncoder
 from dashboard.serving import Serving
@@ -13,7 +16,6 @@ from dashboard.web.connections import BufferingWorker
 from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, return_freed_memory
 
-WORKERS = 2
 #: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
 THREADS = 20
 #: Rights that a unix socket does not give: its user and its group may connect, others may not.
@@ -36,7 +38,7 @@ class Server(BaseApplication):  # type: ignore[misc]
         """The settings of gunicorn."""
         settings = {
             "bind": self.address,
-            "workers": WORKERS,
+            "workers": self.serving.workers,
             "threads": THREADS,
             "worker_class": BufferingWorker,
             "control_socket_disable": True,
@@ -44,9 +46,16 @@ class Server(BaseApplication):  # type: ignore[misc]
             "umask": SOCKET_UMASK,
             "timeout": 60,
             "graceful_timeout": GRACE,
+            "raw_env": [f"{VARIABLE}={self.folder.metrics}"],
+            "post_worker_init": self._begin,
+            "child_exit": self._clean,
         }
         for name, value in settings.items():
             self.cfg.set(name, value)
+
+    def run(self) -> None:
+        """Serve until stopped."""
+        RollingArbiter(self).run()
 
     def load(self) -> Any:
         """The WSGI application of a worker."""
@@ -55,4 +64,15 @@ class Server(BaseApplication):  # type: ignore[misc]
         encoder = RemoteEncoder(self.folder)
         library = Library(self.store, self.folder.path)
         library.put(TypedSentences, TypedSentences(encoder))
+        metrics, self._place = share_metrics(self.folder.metrics)
+        self._monitor = Monitor(library, metrics)
+        library.put(Monitor, self._monitor)
         return create_app(library, self.serving).server
+
+    def _begin(self, worker: BufferingWorker) -> None:
+        """Called in a worker before it answers."""
+        self._monitor.start(lambda: worker.connections)
+
+    def _clean(self, _arbiter: object, _worker: BufferingWorker) -> None:
+        """Called in the process that watches the workers, after one of them has ended."""
+        forget_dead(self.folder.metrics)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from dashboard.access.settings import Access
-from dashboard.web.proxies import TrustedProxies
+from dashboard.web.addresses import LOOPBACK, AddressList
+from dashboard.web.processes import workers_by_default
 from dashboard.web.security import AllowedHosts
 
 
@@ -21,9 +22,25 @@ class Serving:
         Whose word on the client, the scheme and the host it takes.
     access
         Who may come in.
+    workers
+        Processes that answer.
+    metrics_from
+        Addresses that may read the metrics without a name; None: this machine, where nobody signs in.
+    access_log
+        File of the access log, `-` for standard output; empty for none.
     """
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
     prefix: str = ""
-    proxies: TrustedProxies = field(default_factory=TrustedProxies)
+    proxies: AddressList = field(default_factory=AddressList)
     access: Access = field(default_factory=Access)
+    workers: int = field(default_factory=workers_by_default)
+    metrics_from: AddressList | None = None
+    access_log: str = ""
+
+    @property
+    def collectors(self) -> AddressList:
+        """Addresses that read the metrics without a name."""
+        if self.metrics_from is not None:
+            return self.metrics_from
+        return LOOPBACK if self.access.kind == "none" else AddressList()

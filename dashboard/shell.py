@@ -40,7 +40,10 @@ TITLES = {
     "sentence": "Sentence",
     "compare": "Compare",
     "store": "Store",
+    "server": "Server",
 }
+#: Pages of authors.
+OF_AUTHORS = frozenset({"server"})
 #: The letter that opens a page after `g`.
 LETTERS = {
     "overview": "o",
@@ -53,6 +56,7 @@ LETTERS = {
     "sentence": "e",
     "compare": "c",
     "store": "t",
+    "server": "v",
 }
 #: Keys of a picture -> what they do.
 PICTURE_KEYS = {
@@ -110,7 +114,7 @@ def layout(*, signs_in: bool = False, named: bool = False) -> dmc.MantineProvide
 
 def _shortcuts() -> html.Dialog:
     """The list of keys, opened by `?` or its button (assets/web/shortcuts.mjs)."""
-    pages = {f"g {letter}": TITLES[page] for page, letter in LETTERS.items()}
+    pages = {f"g {LETTERS[page]}": title for page, title in pages_of(current_person()).items()}
     named: Any = {"aria-labelledby": "shortcuts-title"}
     return html.Dialog(
         [
@@ -212,7 +216,12 @@ def _header(account: list[object]) -> html.Div:
 
 def navigation(context: Context) -> list[html.A]:
     """Links to the pages, with the same model, head and snapshot; to page Sentence as it opens where no head was chosen."""
-    return [_page_link(context, page, title) for page, title in TITLES.items()]
+    return [_page_link(context, page, title) for page, title in pages_of(current_person()).items()]
+
+
+def pages_of(person: Person) -> dict[str, str]:
+    """Titles of the pages that somebody may open."""
+    return {page: title for page, title in TITLES.items() if person.writes or page not in OF_AUTHORS}
 
 
 def drawer(context: Context, newest: str) -> list[html.A]:

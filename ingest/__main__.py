@@ -10,7 +10,7 @@ from pathlib import Path
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
-from ingest.run.process import exit_status, follow_parent
+from ingest.run.process import exit_status, follow_parent, outcome_noted
 
 
 def main() -> int:
@@ -25,11 +25,12 @@ def _ingest() -> None:
     from store.extras import check_extra
 
     settings = parse()
-    check_extra("ingest")
     print(f"Ingesting {short(settings.data)} with {short(settings.model)} into {short(settings.store)}.", flush=True)
-    from ingest.pipeline import run  # takes seconds: after the first line
+    with outcome_noted(settings.store):
+        check_extra("ingest")
+        from ingest.pipeline import run  # takes seconds: after the first line
 
-    run(settings)
+        run(settings)
 
 
 if __name__ == "__main__":

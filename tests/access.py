@@ -14,6 +14,7 @@ from dashboard.access.settings import Access, TrustedProxy
 from dashboard.access.users import User
 from dashboard.app import create_app
 from dashboard.serving import Serving
+from dashboard.web.addresses import AddressList
 from dashboard.web.library import Library
 
 PASSWORD = "correct horse battery"
@@ -40,7 +41,7 @@ def by_password(folder: Path, **settings: float) -> Access:
 
 
 def by_proxy(**settings: tuple[str, ...]) -> Access:
-    proxy = TrustedProxy("X-Forwarded-User", (ip_network(PROXY),))
+    proxy = TrustedProxy("X-Forwarded-User", AddressList((ip_network(PROXY),)))
     return Access("proxy", proxy=proxy, **settings)  # type: ignore[arg-type]
 
 

@@ -16,6 +16,7 @@ FOLDERS = {
         *(
             "web",
             "access",
+            "monitoring",
             "ui",
             "canvas",
             "points",
@@ -26,6 +27,7 @@ FOLDERS = {
             "sentence",
             "compare",
             "store_page",
+            "server_page",
             "overview",
         ),
     ),

@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dashboard.server import THREADS, WORKERS
+from dashboard.server import THREADS
 from tests.bench.browser import production_server
 
+WORKERS = 2
 HALVES = {
     "headers": b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Header: ",
     "body": b"POST /_dash-update-component HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n{",
@@ -26,7 +27,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def production(tiny_store: str, log: Path) -> Iterator[str]:
-    with log.open("wb") as written, production_server(tiny_store, written) as address:
+    with log.open("wb") as written, production_server(tiny_store, written, f"--workers={WORKERS}") as address:
         yield address
 
 

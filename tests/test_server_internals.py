@@ -4,14 +4,17 @@ from inspect import getsource, signature
 
 import pytest
 from dash import ALL, Dash, Input, Output, State, dcc, html
+from gunicorn.arbiter import Arbiter
 from gunicorn.config import KNOWN_SETTINGS
 from gunicorn.workers.base import Worker
+from prometheus_client import metrics, values
 from waitress import task, wasyncore
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer
 
+from dashboard.monitoring.metrics import VARIABLE
 from dashboard.web.admission import DISCONNECTED
 from dashboard.web.connections import BufferingWorker, Connection, FrontServer, Request, adjustments
 from dashboard.web.security import CALLBACKS
@@ -103,3 +106,21 @@ def test_gunicorn_has_the_settings_that_we_change() -> None:
     known = {setting.name for setting in KNOWN_SETTINGS}
     assert known >= {"bind", "workers", "threads", "worker_class", "control_socket_disable", "graceful_timeout"}
     assert "load_config" in vars(Server)
+
+
+def test_gunicorn_calls_what_our_arbiter_and_worker_override() -> None:
+    assert "self.reload()" in getsource(Arbiter.handle_hup)
+    assert "return pid" in getsource(Arbiter.spawn_worker)
+    assert "raise HaltServer" in getsource(Arbiter.reap_workers)
+    assert "self.kill_worker(pid, signal.SIGTERM)" in getsource(Arbiter.manage_workers)
+    assert signature(Worker.init_signals).parameters.keys() == {"self"}
+
+
+def test_prometheus_client_takes_the_kind_of_a_value_when_a_metric_is_made() -> None:
+    assert "values.ValueClass(" in getsource(metrics.Counter)
+    assert VARIABLE in getsource(values.MultiProcessValue)
+
+
+def test_waitress_builds_the_headers_of_an_answer_where_we_end_its_connection() -> None:
+    assert "self.build_response_header()" in getsource(task.Task.write)
+    assert "wrote_header" in getsource(task.Task.set_close_on_finish)

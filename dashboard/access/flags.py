@@ -3,12 +3,13 @@
 import argparse
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from pathlib import Path
 from typing import get_args
 from urllib.parse import urlsplit
 
-from dashboard.access.settings import SESSION_HOURS, STATE, UNIX, Access, Kind, Provider, TrustedProxy
+from dashboard.access.settings import SESSION_HOURS, STATE, Access, Kind, Provider, TrustedProxy
+from dashboard.web.addresses import UNIX, address_list
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SECRET = "HEADSCAPE_OIDC_SECRET"
@@ -151,16 +152,12 @@ def _discovery(address: str) -> str:
 
 
 def _proxy(options: argparse.Namespace) -> TrustedProxy:
-    header, addresses = options.identity_header, _names(options.identity_from)
-    if not (header and addresses):
+    header = options.identity_header
+    if not (header and options.identity_from.strip(" ,")):
         raise ValueError("--auth=proxy needs --identity-header=NAME and --identity-from=ADDRESS,... Give both.")
     if not _HEADER.fullmatch(header) or header.lower() in _OF_BROWSERS:
         raise ValueError(f"--identity-header={header} cannot name a person. Write one such as X-Forwarded-User.")
-    try:
-        networks = tuple(ip_network(address) for address in addresses if address != UNIX)
-    except ValueError as error:
-        raise ValueError(f"--identity-from: {error}. Write addresses or networks such as 10.0.0.0/24.") from error
-    return TrustedProxy(header, networks, UNIX in addresses)
+    return TrustedProxy(header, address_list(options.identity_from.split(","), flag="--identity-from"))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ It is the first function that Flask calls for a request, before any route is run
 added later is behind it.
 """
 
+from collections.abc import Mapping
 from typing import Protocol
 from urllib.parse import quote, urlsplit
 
@@ -13,6 +14,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from dashboard.access.person import LOCAL, Person, sign_request
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access
+from dashboard.web.addresses import AddressList, peer_of
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 
@@ -26,11 +28,11 @@ FETCHED = ("/data/", "/_", "/assets/", "/fonts/")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 #: Characters of a link to return to: it travels in a link, and in a cookie of 4 KB while a provider is asked.
 LONGEST = 2_000
-#: The WSGI key of the address of a connection, before a proxy's word for it is believed.
-PEER = "headscape.peer"
 #: Names the page to sign in, to a script that was refused.
 SIGN_IN_HEADER = "Sign-In"
 ENDED = "Your session has ended. Sign in again."
+#: The addresses that reach other routes without a name.
+NOBODYS = AddressList()
 #: Who sends a request that is refused, or that everybody may send.
 NOBODY = Person("", "reader")
 
@@ -69,8 +71,7 @@ class ByProxy:
         """Whom the proxy names; 403 where the connection is not the proxy's."""
         proxy = self._access.proxy
         assert proxy
-        peer = request.environ.get(PEER) or request.environ.get("REMOTE_ADDR") or ""
-        if not proxy.trusts(str(peer)):
+        if peer_of(request.environ) not in proxy.addresses:
             abort(403, "This server answers to its proxy alone. Open the address of the proxy.")
         name = request.headers.get(proxy.header, "")
         # Two headers of a name arrive as one, with a comma: the client may have sent the first.
@@ -78,8 +79,11 @@ class ByProxy:
         return self._access.person(name) if is_name else None
 
 
-def guard(server: Flask, access: Access, library: Library) -> None:
-    """Let in whom `access` admits. Call it before anything else is added to the server."""
+def guard(server: Flask, access: Access, library: Library, by_address: Mapping[str, AddressList]) -> None:
+    """Let in whom `access` admits. Call it before anything else is added to the server.
+
+    `by_address` has rules of routes that some addresses reach without a name: those that collect metrics.
+    """
     entrance = _entrance(access)
     open_rules = OPEN | OF_SIGNING_IN if access.signs_in else OPEN
 
@@ -87,7 +91,8 @@ def guard(server: Flask, access: Access, library: Library) -> None:
     def admit() -> AnyResponse | None:
         sign_request(NOBODY)
         refuse_other_sites()
-        if request.url_rule is not None and request.url_rule.rule in open_rules:
+        rule = "" if request.url_rule is None else request.url_rule.rule
+        if rule in open_rules or by_address.get(rule, NOBODYS).admits(request.environ):
             return None
         person = known_person(entrance)
         if person is None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from flask import g
+from flask import g, has_app_context
 
 Role = Literal["reader", "author"]
 
@@ -32,5 +32,5 @@ def sign_request(person: Person) -> None:
 
 def current_person() -> Person:
     """Who sends the request that is being answered."""
-    person: Person = g.get("person", LOCAL)
+    person: Person = g.get("person", LOCAL) if has_app_context() else LOCAL
     return person

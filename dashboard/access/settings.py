@@ -2,17 +2,15 @@
 
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from typing import Literal
 
 from dashboard.access.person import Person, Role
+from dashboard.web.addresses import AddressList
 
 Kind = Literal["none", "password", "oidc", "proxy"]
 STATE = Path("data/access")
 SESSION_HOURS = 12.0
-#: What stands for the server's own unix socket among the addresses of proxies.
-UNIX = "unix"
 
 
 @dataclass(frozen=True)
@@ -31,20 +29,10 @@ class Provider:
 
 @dataclass(frozen=True)
 class TrustedProxy:
-    """The header in which a proxy names the person, and the networks from which that is believed."""
+    """The header in which a proxy names the person, and the addresses from which that is believed."""
 
     header: str
-    networks: tuple[IPv4Network | IPv6Network, ...]
-    unix: bool = False
-
-    def trusts(self, peer: str) -> bool:
-        """Whether a connection comes from the proxy; waitress calls that of a unix socket localhost."""
-        try:
-            address = ip_address(peer.partition("%")[0])
-        except ValueError:
-            return self.unix and peer in ("", "localhost")
-        mapped = getattr(address, "ipv4_mapped", None)
-        return any((mapped or address) in network for network in self.networks)
+    addresses: AddressList
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class Encoder:
     """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
 
     def __init__(self, *, waiting: int = WAITING) -> None:
-        self._turns = Turns(waiting, BUSY)
+        self._turns = Turns(waiting, BUSY, name="encoder")
         self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:

@@ -17,7 +17,7 @@ from threading import BoundedSemaphore, Thread
 
 from dashboard.sentence.encoder import BUSY, CorpusModel, Encoder
 from dashboard.sentence.sentence import Sentence
-from dashboard.web.admission import PAUSE
+from dashboard.web.admission import PAUSE, current_meter
 from dashboard.web.cache import BUDGET, Cache
 from dashboard.web.errors import ReaderLeft, Refusal, sentence_for
 from dashboard.web.processes import ServerFolder, environment, own_module, return_freed_memory
@@ -36,6 +36,8 @@ ENDED = "The process that runs the model has ended. Try again: it is started ane
 BACKLOG = 64
 #: Seconds between two checks for requests.
 IDLE_PAUSE = 1.0
+#: The name of the queue in the metrics: readers who wait for a typed sentence.
+QUEUE = "typed sentences"
 Request = tuple[CorpusModel, str, str]
 
 
@@ -61,12 +63,16 @@ class RemoteEncoder:
     @contextmanager
     def _admitted(self) -> Iterator[None]:
         """No more threads of this worker wait than the process has room for, even before it listens."""
+        meter = current_meter()
         if not self._room.acquire(blocking=False):
+            meter.refused(QUEUE)
             raise Refusal(BUSY, 503)
+        meter.joined(QUEUE)
         try:
             yield
         finally:
             self._room.release()
+            meter.left(QUEUE)
 
     def _connect(self, deadline: float) -> Connection:
         return self._existing_connection() or self._started(deadline)
@@ -143,7 +149,7 @@ class EncoderProcess:
     def serve(self) -> None:
         """Serve until there was no request for `idle` seconds, or the server has ended."""
         self._folder.socket.unlink(missing_ok=True)  # of one that died
-        with Listener(str(self._folder.socket), "AF_UNIX", BACKLOG) as listener:
+        with self._folder.encoding(), Listener(str(self._folder.socket), "AF_UNIX", BACKLOG) as listener:
             for work in (self._end_with_server, self._end_when_idle):
                 threading.Thread(target=work, daemon=True).start()
             while True:

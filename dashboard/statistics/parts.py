@@ -155,7 +155,7 @@ class PartCounts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._turns = Turns(WAITING, BUSY)
+        self._turns = Turns(WAITING, BUSY, name="statistics")
         self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
         self._under_way: dict[str, Future[PartNumbers]] = {}
         self._readers = BoundedSemaphore(FILE_READERS)  # each holds a thread of the server

@@ -1,12 +1,14 @@
 """Page Store: what was ingested, when and how, the ingest under way, pictures and history. It names no folders of the server."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from dashboard.access.person import current_person
 from dashboard.points.captions import FIDELITY, authors_size, shown_fidelity
 from dashboard.store_page.history import changes_section, history_section, published_at
 from dashboard.store_page.settings import command, readable_settings
@@ -16,7 +18,7 @@ from dashboard.ui.page import Page
 from dashboard.ui.progress import STORE, UNDER_WAY, ingest_state
 from dashboard.web.context import Context
 from store.describe import CorpusDescription, Description, ModelDescription, describe
-from store.wording import many
+from store.wording import many, utc
 
 PICTURE_COLUMNS = ("picture", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
 
@@ -29,6 +31,7 @@ def layout(context: Context) -> Page:
         html.H1("Store"),
         *_contents(described, context),
         *_under_way(context),
+        *_failed_ingest(context),
         *history_section(described, context),
         *changes_section(context),
         *_pictures(context),
@@ -66,6 +69,16 @@ def _under_way(context: Context) -> list[object]:
     waiting = f"{many(len(pending), 'requested picture')} to come."
     about = info("the pictures to come", f"{', '.join(pending)}.")
     return [html.H2("Ingest"), line, *([html.P([waiting, about], className="caption")] if pending else [])]
+
+
+def _failed_ingest(context: Context) -> list[object]:
+    """That the last ingest failed; why, for authors alone: it may name folders of the server."""
+    outcome = context.library.last_ingest
+    if outcome is None or not outcome.failure or context.ingest is not None:
+        return []
+    when = utc(datetime.fromtimestamp(outcome.ended, UTC))
+    why = outcome.failure if current_person().writes else "Tell those who run this server."
+    return [dmc.Alert(f"The last ingest failed on {when}. {why}", color="orange", variant="light", className="failed")]
 
 
 def _pending(context: Context) -> list[str]:

@@ -21,14 +21,49 @@ PATIENCE = 20.0
 DISCONNECTED = "waitress.client_disconnected"
 
 
+class Meter:
+    """Counts readers in queues; this one counts nothing."""
+
+    def joined(self, queue: str) -> None:
+        """A reader waits for a turn."""
+
+    def began(self, queue: str, seconds: float) -> None:
+        """A reader has the turn, after so many seconds."""
+
+    def left(self, queue: str) -> None:
+        """A reader waits no more, or the turn has ended."""
+
+    def refused(self, queue: str) -> None:
+        """A reader found the queue full, or waited too long."""
+
+
+_METER: ContextVar[Meter] = ContextVar("meter", default=Meter())  # noqa: B039  # it holds nothing
+
+
+@contextmanager
+def metered_by(meter: Meter) -> Iterator[None]:
+    """Within the context this meter counts the readers of this thread."""
+    token = _METER.set(meter)
+    try:
+        yield
+    finally:
+        _METER.reset(token)
+
+
+def current_meter() -> Meter:
+    """The meter of the application that this thread works for."""
+    return _METER.get()
+
+
 class Turns:
     """A bounded queue of readers; the first has the turn.
 
-    `busy` is the message to a reader who finds the queue full, or who has waited for `patience` seconds.
+    `busy` is the message to a reader who finds the queue full, or who has waited for `patience` seconds; `name` is the
+    queue's in the metrics.
     """
 
-    def __init__(self, most_waiting: int, busy: str, *, patience: float = PATIENCE) -> None:
-        self._most, self._busy, self._patience = most_waiting + 1, busy, patience
+    def __init__(self, most_waiting: int, busy: str, *, name: str = "others", patience: float = PATIENCE) -> None:
+        self._most, self._busy, self._patience, self._name = most_waiting + 1, busy, patience, name
         self._queue: deque[Event] = deque()
         self._lock = Lock()
 
@@ -40,12 +75,13 @@ class Turns:
     @contextmanager
     def turn(self, has_left: Callable[[], bool]) -> Iterator[None]:
         """Wait for the turn and hold it within the context. Raises `Refusal` where the queue is full or the reader left."""
-        own, deadline = self._join(), monotonic() + self._patience
+        own, began = self._join(), monotonic()
         try:
             while not own.wait(PAUSE):
                 _check_present(has_left)
-                self._check_time(deadline)
+                self._check_time(began + self._patience)
             _check_present(has_left)
+            current_meter().began(self._name, monotonic() - began)
             yield
         finally:
             self._leave(own)
@@ -53,16 +89,22 @@ class Turns:
     def _join(self) -> Event:
         with self._lock:
             if len(self._queue) >= self._most:
-                raise Refusal(self._busy, 503)
+                raise self._refusal()
             self._queue.append(Event())
             self._queue[0].set()
+            current_meter().joined(self._name)
             return self._queue[-1]
 
     def _check_time(self, deadline: float) -> None:
         if monotonic() > deadline:
-            raise Refusal(self._busy, 503)
+            raise self._refusal()
+
+    def _refusal(self) -> Refusal:
+        current_meter().refused(self._name)
+        return Refusal(self._busy, 503)
 
     def _leave(self, own: Event) -> None:
+        current_meter().left(self._name)
         with self._lock:
             self._queue.remove(own)
             if self._queue:

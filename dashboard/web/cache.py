@@ -75,6 +75,8 @@ class Cache:
         self._under_way: dict[Key, Future[Any]] = {}
         self._lock = Lock()
         self._orphans = False
+        #: Results that `get` has found, and that it has computed.
+        self.hits = self.misses = 0
 
     def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Call a function; what it computes is cached here."""
@@ -103,9 +105,11 @@ class Cache:
         while True:
             with self._lock:
                 if (result := self._results.get(full, _MISSING)) is not _MISSING:
+                    self.hits += 1
                     return result
                 under_way = self._under_way.get(full)
                 if under_way is None:
+                    self.misses += 1
                     mine = self._under_way[full] = Future[T]()
                     break
             with suppress(ReaderLeft):  # the other reader; this one is still there

@@ -8,6 +8,7 @@ import os
 import resource
 import select
 import selectors
+import signal
 import socket
 import time
 from collections import Counter
@@ -19,9 +20,9 @@ from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
-from waitress.task import ThreadedTaskDispatcher
+from waitress.task import ThreadedTaskDispatcher, WSGITask
 
-from dashboard.web.proxies import UNIX
+from dashboard.web.addresses import UNIX
 
 #: Bytes of the first line of a request, which holds a typed pair: as many as most proxies accept.
 REQUEST_LINE = 8190
@@ -41,6 +42,8 @@ OTHER_FILES = 200
 #: Beyond the limit: connections that are accepted while no other one can be closed, and waitress' own sockets.
 SPARE = 20
 
+#: Key of the WSGI environment: whether the server stops.
+STOPS = "headscape.stops"
 #: Seconds between two signs of life to gunicorn, which replaces a worker without them.
 PULSE = 1.0
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -88,10 +91,26 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             raise ParsingError("Transfer-Encoding goes neither with Content-Length nor with HTTP/1.0.")
 
 
+class Answer(WSGITask):  # type: ignore[misc]
+    """The answer to a request; of a worker that finishes, the last of its connection."""
+
+    def get_environment(self) -> dict[str, Any]:
+        """The WSGI environment."""
+        environ: dict[str, Any] = super().get_environment()
+        return environ | {STOPS: self.channel.server.stops}
+
+    def build_response_header(self) -> bytes:
+        """The status and the headers: `Connection: close` tells the client to send its next request to another worker."""
+        if self.channel.server.finishes:
+            self.set_close_on_finish()
+        return bytes(super().build_response_header())
+
+
 class Connection(HTTPChannel):  # type: ignore[misc]
     """The connection of a client. All of it runs in the event loop except `service` and what that writes."""
 
     parser_class = Request
+    task_class = Answer
     #: When the first byte of the request came that is not complete yet, and since when a thread waits to write.
     began, writing = 0.0, float("inf")
 
@@ -211,6 +230,8 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
     """
 
     channel_class = Connection
+    #: Whether every answer is the last of its connection, and whether no other worker answers in place of this one.
+    finishes = stops = False
 
     def __init__(
         self, application: Any, listening: socket.socket, threads: ThreadedTaskDispatcher, loop: EventLoop
@@ -245,7 +266,8 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
         return any(channel.requests or channel.total_outbufs_len for channel in self.active_channels.values())
 
     def stop_accepting(self) -> None:
-        """Leave new connections to other workers; open connections stay open."""
+        """Leave new connections to other workers; open connections get one more answer at most."""
+        self.finishes = True
         self.loop.forget(self._fileno)
         self.del_channel()
         self.socket.close()
@@ -284,7 +306,29 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
 
 
 class BufferingWorker(Worker):  # type: ignore[misc]
-    """A worker that gunicorn starts, watches, replaces and stops, and in which waitress answers."""
+    """A worker that gunicorn starts, watches, replaces and stops, and in which waitress answers.
+
+    SIGUSR2 tells it that another worker answers in its place: it then waits for the next request of every open
+    connection, whose client may be about to send it, and says in the answer that the connection ends.
+    """
+
+    #: Whether another worker answers in its place.
+    replaced = False
+
+    def __init__(self, *settings: Any) -> None:
+        super().__init__(*settings)
+        self._made = self.tmp.last_update()
+        self.fronts: list[FrontServer] = []
+
+    @property
+    def answers(self) -> bool:
+        """Whether it has begun to answer, as the process that started it sees it."""
+        return bool(self.tmp.last_update() != self._made)
+
+    def init_signals(self) -> None:
+        """Handle the signals of gunicorn, and SIGUSR2."""
+        super().init_signals()
+        signal.signal(signal.SIGUSR2, self._handle_replacement)
 
     def run(self) -> None:
         """Answer until told to stop, then finish what is being answered."""
@@ -298,22 +342,35 @@ class BufferingWorker(Worker):  # type: ignore[misc]
         for number in self.loop.sockets:
             self.loop.change(number)
         while self.alive and os.getppid() == self.ppid:
-            self._turn()
+            self._turn(PULSE)
         self._finish()
 
-    def _turn(self) -> None:
+    def _handle_replacement(self, _number: int, _frame: object) -> None:
+        self.alive, self.replaced = False, True
+
+    def _turn(self, seconds: float) -> None:
         self.notify()
-        self.loop.turn(PULSE)
+        self.loop.turn(seconds)
 
     def _finish(self) -> None:
         for front in self.fronts:
             front.stop_accepting()
+            front.stops = not self.replaced
         end = time.monotonic() + self.cfg.graceful_timeout
-        while time.monotonic() < end and any(front.answers for front in self.fronts):
-            self._turn()
+        self._turn(0)  # requests that have arrived are answered
+        while time.monotonic() < end and self._is_needed():
+            self._turn(PULSE)
         for front in self.fronts:
             front.close()
         self.loop.close()
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return sum(len(front.active_channels) for front in self.fronts)
+
+    def _is_needed(self) -> bool:
+        return any(front.answers or (self.replaced and front.active_channels) for front in self.fronts)
 
 
 def _poll_flags(events: int) -> int:

@@ -17,6 +17,7 @@ from store import Snapshot
 from store.repository.access import open_repository
 from store.repository.errors import SnapshotNotFound
 from store.repository.history import check_snapshot, published_snapshot
+from store.repository.outcome import IngestOutcome, ingest_outcome
 from store.repository.progress import IngestProgress, ingest_progress
 
 #: Readers who wait while a large file is made for another one.
@@ -50,7 +51,7 @@ class Library:
         self.url = url
         self.cache = Cache(RESULTS)
         #: Large files are made for one reader at a time.
-        self.files = Turns(WAITING, BUSY)
+        self.files = Turns(WAITING, BUSY, name="files")
         self._shared = shared
         self._objects: dict[type, object] = {}
         self._making = RLock()
@@ -83,6 +84,11 @@ class Library:
     def ingest(self) -> IngestProgress | None:
         """Progress of the ingest that writes the store now; None where none runs, or none can be seen."""
         return ingest_progress(self.url)
+
+    @property
+    def last_ingest(self) -> IngestOutcome | None:
+        """The end of the last ingest; None where none is known."""
+        return ingest_outcome(self.url)
 
     @property
     def newest(self) -> str:

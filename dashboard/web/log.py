@@ -8,16 +8,26 @@ from dataclasses import dataclass
 from threading import Timer
 from typing import TextIO
 
+from flask import has_request_context, request
+
 #: Seconds between two reports on repeated lines.
 INTERVAL = 60.0
 #: Characters of a line, without a traceback.
 LONGEST = 400
+#: Key of the WSGI environment: the id of a request, in its answer, in the access log, and in lines on it.
+REQUEST_ID = "headscape.request_id"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def configure() -> None:
     """Let every logger of this process count repeated lines."""
     logging.basicConfig(level=logging.WARNING, handlers=[CountingHandler()], force=True)
+
+
+def _request() -> str:
+    """The id of the request that this thread answers, if any."""
+    name = request.environ.get(REQUEST_ID) if has_request_context() else None
+    return f" [request {name}]" if name else ""
 
 
 @dataclass
@@ -34,7 +44,7 @@ class Lines(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         """The line of a record, without control characters, and truncated."""
         line = super().formatMessage(record)
-        return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], line)[:LONGEST]
+        return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], line)[:LONGEST] + _request()
 
 
 class CountingHandler(logging.StreamHandler[TextIO]):

@@ -25,6 +25,33 @@ class ServerFolder:
         """The socket of the encoder process."""
         return self.path / "encoder"
 
+    @property
+    def metrics(self) -> Path:
+        """The folder of the metrics of all workers."""
+        return self.path / "metrics"
+
+    @contextmanager
+    def encoding(self) -> Iterator[None]:
+        """The encoder process lives within the context, for `encoder_process`."""
+        with self._encoder.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield
+
+    @property
+    def encoder_process(self) -> int | None:
+        """The process id of the encoder process; None where there is none."""
+        try:
+            with self._encoder.open() as file:
+                return None if locked(file) else int(file.read() or 0) or None
+        except FileNotFoundError:
+            return None
+
+    @property
+    def _encoder(self) -> Path:
+        return self.path / "encoder-process"
+
     @contextmanager
     def starting(self) -> Iterator[None]:
         """A lock: only one process of the server starts an encoder process."""
@@ -50,6 +77,7 @@ def server_folder() -> Iterator[ServerFolder]:
         with (folder.path / "server").open("w") as file:
             # Unlike flock's, this lock is not inherited: forked workers that outlive the server do not hold it.
             fcntl.lockf(file, fcntl.LOCK_EX)
+            folder.metrics.mkdir()
             yield folder
     finally:
         if os.getpid() == owner:  # a forked worker comes here too when it ends
@@ -74,6 +102,27 @@ def write_whole(file: Path, content: bytes) -> None:
     part.replace(file)
 
 
+#: Fewest workers by default, so that one answers while another computes, and bytes of memory that each needs.
+FEWEST_WORKERS, WORKER_MEMORY = 2, 450 << 20
+#: Bytes that a container may have, as Linux says it; "max" where there is no limit.
+CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
+
+
+def workers_by_default() -> int:
+    """One worker for each core that this process may use: at least two, but no more than fit into memory."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(max(FEWEST_WORKERS, cores), _memory() // WORKER_MEMORY))
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine, or of the container."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(machine, int(CONTAINER_MEMORY.read_text()))
+    except (OSError, ValueError):  # no container, or one without a limit
+        return machine
+
+
 #: The folder of our packages.
 PLACE = str(Path(__file__).parents[2])
 
@@ -86,6 +135,15 @@ def own_module(name: str, *arguments: str) -> list[str]:
 def environment() -> dict[str, str]:
     """The environment of a process that imports our packages."""
     return os.environ | {"PYTHONPATH": os.pathsep.join([PLACE, *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
+def resident_memory(pid: int | None = None) -> int | None:
+    """Bytes of memory that a process has, by default this one; None where the process is gone, or the system does not say it."""
+    try:
+        pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
+    except OSError:
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 #: Options in malloc.h of glibc.

@@ -10,7 +10,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import parent_process
 from threading import Lock, Thread
 from time import sleep
@@ -21,6 +21,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 3
 #: The exit status of an interrupted command.
 STATUS = 130
+INTERRUPTED = "Interrupted; what was committed is kept. Run the same command again to go on."
+#: What is noted of a mistake in the program, whose traceback is in the log.
+UNEXPECTED = "The ingest failed; its log has the error. Run the same command again, or report the error."
 #: Names the process whose death interrupts a command: `make` and the dashboard set it for the ingest they start.
 PARENT = "HEADSCAPE_PARENT"
 #: Seconds between two looks at the parent of this process.
@@ -44,6 +47,26 @@ def exit_status(work: Callable[[], None], *, name: str) -> int:
             raise
         print(f"{name}: {sentence}", file=sys.stderr)
         return 1
+
+
+@contextmanager
+def outcome_noted(store: str) -> Iterator[None]:
+    """Note beside the store how the work within the context ended: a server shows it."""
+    from store.repository.outcome import note_outcome
+
+    failure = UNEXPECTED
+    try:
+        yield
+        failure = ""
+    except KeyboardInterrupt:
+        failure = INTERRUPTED
+        raise
+    except Exception as error:
+        failure = _sentence(error) or UNEXPECTED
+        raise
+    finally:
+        with suppress(OSError):  # the disk may be full
+            note_outcome(store, failure)
 
 
 def _done(work: Callable[[], None]) -> int:
@@ -104,8 +127,7 @@ class Interruption:
     def say(self) -> None:
         """Print once that the command was interrupted."""
         if self._unsaid.acquire(blocking=False):
-            sentence = "Interrupted; what was committed is kept. Run the same command again to go on."
-            print(f"{self._name}: {sentence}", file=sys.stderr, flush=True)
+            print(f"{self._name}: {INTERRUPTED}", file=sys.stderr, flush=True)
 
     @contextmanager
     def raised_by_signals(self) -> Iterator[None]:

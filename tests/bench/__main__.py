@@ -17,10 +17,12 @@ from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.interactions import interactions
 from tests.bench.kills import kills
 from tests.bench.load import load
+from tests.bench.monitoring import monitoring
 from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
 from tests.bench.relations import relations
+from tests.bench.reloads import reloads
 from tests.bench.screenshots import screenshots
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
@@ -65,6 +67,8 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "trial": lambda: trials("data/headscape"),
     "words": lambda: words(Settings(views="pca-exact-2d", features=NONE, reviews=NONE)),
     "load": lambda: load("data/headscape"),
+    "monitoring": monitoring,
+    "reloads": lambda: reloads("data/headscape"),
 }
 
 

@@ -81,20 +81,22 @@ HOVER = """([x, y, wanted]) => new Promise((resolve) => {
 
 
 @contextmanager
-def production_server(store: str, log: IO[bytes] | None = None) -> Iterator[str]:
+def production_server(store: str, log: IO[bytes] | None = None, *flags: str) -> Iterator[str]:
     """The address of `python -m dashboard` in a process of its own."""
-    with server_process(store, log) as (_, address):
+    with server_process(store, log, *flags) as (_, address):
         yield address
 
 
 @contextmanager
-def server_process(store: str, log: IO[bytes] | None = None) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def server_process(
+    store: str, log: IO[bytes] | None = None, *flags: str
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """`python -m dashboard`, whose log goes to a file or to ours, and its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "dashboard", "--store", store, "--port", str(port)],
+        [sys.executable, "-m", "dashboard", "--store", store, "--port", str(port), *flags],
         stdout=subprocess.DEVNULL,
         stderr=log,
     )

@@ -1,0 +1,111 @@
+"""SIGHUP replaces the workers of a server while readers ask: nobody is refused. SIGTERM lets answers end."""
+
+import os
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from gunicorn.errors import HaltServer
+
+from dashboard import __main__ as command
+from dashboard.reloading import RollingArbiter
+from dashboard.web import processes
+from dashboard.web.connections import FrontServer
+from dashboard.web.processes import WORKER_MEMORY, workers_by_default
+from tests.bench.browser import server_process
+from tests.bench.reloads import reload_while_reading, workers
+from tests.fronts import Serve, connect
+from tests.test_connections import GET, short
+
+
+@pytest.mark.slow
+def test_nobody_is_refused_while_workers_are_replaced(tiny_store: str) -> None:
+    with server_process(tiny_store, None, "--workers=2") as (server, address):
+        before = workers(server)
+        readers = reload_while_reading(server, address, reloads=3)
+        after = workers(server)
+    outcomes = sum((reader.outcomes for reader in readers), Counter[str]())
+    assert set(outcomes) == {"200"}
+    assert outcomes.total() > len(readers)
+    assert len(after) == len(before) == 2
+    assert not after & before
+
+
+def test_a_worker_that_finishes_says_that_its_connections_end(serve: Serve) -> None:
+    front: FrontServer = serve(short)
+    with connect(front, GET) as client:
+        assert b"Connection: close" not in client.recv(1 << 16)
+        front.finishes = True
+        client.sendall(GET)
+        assert b"Connection: close" in client.recv(1 << 16)
+
+
+class Workers(RollingArbiter):
+    """An arbiter without processes: each worker is a number; the second one that starts fails."""
+
+    def __init__(self, *, fails: bool) -> None:
+        self.WORKERS = {1: SimpleNamespace(age=1), 2: SimpleNamespace(age=2)}
+        self.cfg, self.log = SimpleNamespace(timeout=1), SimpleNamespace(error=lambda _: None)
+        self.fails, self.stopped = fails, list[int]()
+
+    def spawn_worker(self) -> int:
+        pid = max(self.WORKERS) + 1
+        self.WORKERS[pid] = SimpleNamespace(age=pid, answers=True)
+        return pid
+
+    def reap_workers(self) -> None:
+        if self.fails:
+            self.WORKERS.popitem()
+            raise HaltServer("Worker failed to boot.", 3)
+
+    def kill_worker(self, pid: int, _signal: Any) -> None:
+        self.stopped.append(pid)
+
+
+def test_an_old_worker_leaves_when_a_new_one_answers() -> None:
+    arbiter = Workers(fails=False)
+    arbiter.reload()
+    assert arbiter.stopped == [1, 2]
+
+
+def test_a_second_reload_replaces_only_those_that_answer() -> None:
+    arbiter = Workers(fails=False)
+    arbiter.reload()
+    arbiter.reload()
+    assert arbiter.stopped == [1, 2, 3, 4]
+
+
+def test_the_old_workers_stay_where_a_new_one_cannot_start() -> None:
+    arbiter = Workers(fails=True)
+    arbiter.reload()
+    assert arbiter.stopped == []
+    assert arbiter.WORKERS.keys() == {1, 2}
+
+
+# -- how many -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cores", "memory", "number"), [(1, 64, 2), (8, 64, 8), (8, 3, 3), (8, 0.5, 1)])
+def test_workers_are_as_many_as_cores_and_memory_allow(
+    cores: int, memory: float, number: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.setattr(processes, "CONTAINER_MEMORY", tmp_path / "memory.max")
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": int(memory * WORKER_MEMORY)}.get)
+    assert workers_by_default() == number
+
+
+def test_the_memory_of_a_container_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text(f"{3 * WORKER_MEMORY}\n")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)))
+    monkeypatch.setattr(processes, "CONTAINER_MEMORY", tmp_path / "memory.max")
+    assert workers_by_default() == 3
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "many", "1000", "1.5"])
+def test_an_impossible_number_of_workers_is_one_sentence(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--port=0", f"--workers={number}"]) == 1
+    sentence = f"dashboard: --workers={number} is not possible. Give a number from 1 to 256.\n"
+    assert capsys.readouterr().err == sentence
