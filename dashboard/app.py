@@ -20,6 +20,7 @@ from dashboard.ui.markup import condensed
 from dashboard.ui.progress import UNDER_WAY, under_way
 from dashboard.web import assets, security
 from dashboard.web import errors as problems
+from dashboard.web.addresses import follow_proxies
 from dashboard.web.cache import Cache
 from dashboard.web.callbacks import STANDING, Painted, Shown, Text, snapshot_of, validated
 from dashboard.web.connections import BODY
@@ -27,7 +28,6 @@ from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for
 from dashboard.web.library import Library
 from dashboard.web.prefix import serve_under
-from dashboard.web.proxies import follow_proxies
 
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
@@ -56,7 +56,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     )
     app.renderer = assets.RENDERER
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
-    follow_proxies(app.server, serving.proxies)
+    follow_proxies(app.server, serving.proxies, serving.access.proxy.header if serving.access.proxy else "")
     security.check_hosts(app.server, serving.allowed)
     security.check_callbacks(app)
     app.layout = partial(shell.layout, signs_in=serving.access.signs_in, named=serving.access.kind != "none")

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from flask.testing import FlaskClient
 from dashboard.access.gate import guard
 from dashboard.access.sessions import EndedSessions
 from dashboard.access.settings import Access, Provider
+from dashboard.app import create_app
+from dashboard.serving import Serving
+from dashboard.web.addresses import AddressList
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
 from tests.access import (
@@ -25,7 +29,7 @@ from tests.access import (
 )
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-HEALTH = {"/_healthz"}
+HEALTH = {"/_healthz", "/_readyz"}
 SIGNING_IN = {"/login", "/logout", "/fonts/<name>"}
 #: Rules of all routes that anybody may use. Whoever adds one has to add it here.
 OPEN = {
@@ -137,13 +141,13 @@ def test_the_same_requests_come_through_with_a_session(tiny_store: str, tmp_path
 
 def test_a_route_that_is_added_later_is_behind_the_gate(tiny_store: str, tmp_path: Path) -> None:
     server = Flask("later")
-    guard(server, by_password(tmp_path), Library(tiny_store))
+    guard(server, by_password(tmp_path), Library(tiny_store), {})
     server.add_url_rule("/later", view_func=lambda: "secret")
     assert server.test_client().get("/later").status_code == 401
 
 
 @pytest.mark.parametrize(
-    "path", ["/_readyz", "/_healthz/x", "//_healthz", "/login/x", "/_HEALTHZ", "/data/../_healthz"]
+    "path", ["/_readyz/x", "/_healthz/x", "//_healthz", "/login/x", "/_HEALTHZ", "/data/../_healthz"]
 )
 def test_a_path_like_an_open_one_is_closed(path: str, server_client: FlaskClient) -> None:
     assert server_client.get(path).status_code in (303, 308, 401)
@@ -157,11 +161,12 @@ def server_client(tiny_store: str, tmp_path: Path) -> FlaskClient:
 @pytest.fixture
 def from_proxy(tiny_store: str) -> Callable[..., int]:
     """The status of an answer to a connection from an address, with these headers."""
-    client = server_of(tiny_store, by_proxy(authors=("ada@example.org",))).test_client()
+    serving = Serving(access=by_proxy(authors=("ada@example.org",)), proxies=AddressList((ip_network(PROXY),)))
+    client = create_app(Library(tiny_store), serving).server.test_client()
 
-    def status(address: str, name: str | None, **environ: str) -> int:
-        headers = {} if name is None else {"X-Forwarded-User": name}
-        return client.get("/", headers=headers, environ_overrides={"REMOTE_ADDR": address, **environ}).status_code
+    def status(address: str, name: str | None, **headers: str) -> int:
+        named = headers | ({} if name is None else {"X-Forwarded-User": name})
+        return client.get("/", headers=named, environ_overrides={"REMOTE_ADDR": address}).status_code
 
     return status
 
@@ -182,5 +187,5 @@ def test_another_address_may_not_name_anybody(address: str, from_proxy: Callable
 
 
 def test_the_address_of_the_connection_counts_not_that_of_the_client(from_proxy: Callable[..., int]) -> None:
-    assert from_proxy("192.0.2.7", "ada@example.org", **{"headscape.peer": PROXY}) == 200
-    assert from_proxy(PROXY, "ada@example.org", **{"headscape.peer": "192.0.2.7"}) == 403
+    assert from_proxy(PROXY, "ada@example.org", **{"X-Forwarded-For": "192.0.2.7"}) == 200
+    assert from_proxy("192.0.2.7", "ada@example.org", **{"X-Forwarded-For": PROXY}) == 403

@@ -178,7 +178,7 @@ def test_each_request_is_a_line_of_json(own_client: FlaskClient, log: Path) -> N
     assert entry.pop("milliseconds") >= 0
     assert entry == {
         "id": answer.headers["X-Request-ID"],
-        "user": "local",
+        "user": "",
         "peer": "127.0.0.1",
         "method": "GET",
         "route": "/_healthz",

@@ -65,7 +65,7 @@ def test_a_path_of_the_address_bar_names_its_page(name: str, under: FlaskClient)
 
 
 def test_the_path_of_a_page_without_the_prefix_is_no_page(under: FlaskClient) -> None:
-    assert "Unknown page: head/heads" in json.loads(page(under, "/head/heads"))["above"][0]["props"]["children"]
+    assert "Unknown page: head/heads" in str(json.loads(page(under, "/head/heads"))["above"][0])
 
 
 def test_an_address_has_the_prefix_only_in_an_answer() -> None:

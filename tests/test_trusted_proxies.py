@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from dashboard import __main__ as command
 from dashboard.app import create_app
 from dashboard.serving import Serving
-from dashboard.web.addresses import PEER, UNIX, AddressList, address_list
+from dashboard.web.addresses import PEER, UNIX, AddressList, address_list, follow_proxies
 from dashboard.web.library import Library
-from dashboard.web.proxies import follow_proxies
 from dashboard.web.security import AllowedHosts
 
 FORGED = {"X-Forwarded-For": "10.9.9.9", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "heads.example.org"}

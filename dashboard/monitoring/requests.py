@@ -1,7 +1,7 @@
 """Watches every request: gives it an id, measures its answer, and notes it in the metrics and in the access log."""
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from secrets import token_hex
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from werkzeug.wsgi import ClosingIterator
 from dashboard.access.person import current_person
 from dashboard.monitoring.access_log import AccessLog, Entry
 from dashboard.monitoring.metrics import Metrics
-from dashboard.web.addresses import CLIENT, peer_of
+from dashboard.web.addresses import CLIENT, AddressList, peer_of
 from dashboard.web.admission import metered_by
 from dashboard.web.log import REQUEST_ID
 
@@ -24,6 +24,7 @@ ROUTE, USER = "headscape.route", "headscape.user"
 #: The route of what no route answers.
 NO_ROUTE = "none"
 HEADER = "X-Request-ID"
+NO_PROXIES = AddressList()
 #: An id that a proxy may give.
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -32,7 +33,7 @@ class WatchedApplication:
     """An application whose requests are watched; `proxies` are the peers whose ids of requests are kept."""
 
     def __init__(
-        self, application: "WSGIApplication", metrics: Metrics, log: AccessLog | None, proxies: Container[str] = ()
+        self, application: "WSGIApplication", metrics: Metrics, log: AccessLog | None, proxies: AddressList = NO_PROXIES
     ) -> None:
         self._application, self._metrics, self._log, self._proxies = application, metrics, log, proxies
 
@@ -114,7 +115,7 @@ def name_requests(server: Flask) -> None:
     server.after_request(note)
 
 
-def watch_requests(server: Flask, metrics: Metrics, log_file: str, proxies: Container[str] = ()) -> None:
+def watch_requests(server: Flask, metrics: Metrics, log_file: str, proxies: AddressList = NO_PROXIES) -> None:
     """Watch the requests of a server from now on."""
     log = AccessLog(log_file) if log_file else None
     server.wsgi_app = WatchedApplication(server.wsgi_app, metrics, log, proxies)  # type: ignore[method-assign]

@@ -1,14 +1,26 @@
-"""Addresses and networks that a flag names: of trusted proxies, of those that may read `/metrics`."""
+"""Addresses and networks that a flag names: of trusted proxies, of those that may read `/metrics`.
+
+The server takes the word of trusted proxies on who the client is, and removes what all others claim. One proxy stands before
+the server: of several values in a header the last counts, which that proxy added.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 #: Keys of the WSGI environment: the other end of the connection, whatever its headers say, and the client it speaks for.
 PEER, CLIENT = "headscape.peer", "REMOTE_ADDR"
 #: The address of whoever is connected by a unix socket, also in flags.
 UNIX = "unix"
+#: Beginnings of the keys of what proxies say of a client.
+FORWARDED = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED")
 
 
 @dataclass(frozen=True)
@@ -64,3 +76,22 @@ def _network(name: str, flag: str) -> IPv4Network | IPv6Network:
             f"{flag}={name} is not an address. Write addresses such as 10.0.0.1, networks such as 10.0.0.0/24, or unix, "
             "separated by commas."
         ) from error
+
+
+def follow_proxies(server: Flask, trusted: AddressList, identity: str = "") -> None:
+    """Apply X-Forwarded-For, -Proto and -Host of trusted proxies; remove every header of the kind that others send.
+
+    `identity` is the header in which another proxy may name the person: the gate asks who is connected before it believes it.
+    """
+    answer, of_identity = server.wsgi_app, f"HTTP_{identity.upper().replace('-', '_')}"
+    fixed = ProxyFix(answer, x_for=1, x_proto=1, x_host=1)
+
+    def follow(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        environ[PEER] = environ.get(CLIENT, "")
+        if environ[PEER] in trusted:
+            return fixed(environ, start_response)
+        for name in [name for name in environ if name.startswith(FORWARDED) and name != of_identity]:
+            del environ[name]
+        return answer(environ, start_response)
+
+    server.wsgi_app = follow  # type: ignore[method-assign]

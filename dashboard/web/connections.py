@@ -65,7 +65,7 @@ def adjustments(connections: int) -> Adjustments:
         log_socket_errors=False,
         ident="",
         server_name="localhost",
-        clear_untrusted_proxy_headers=False,  # proxies.py does it
+        clear_untrusted_proxy_headers=False,  # addresses.py does it
     )
 
 
