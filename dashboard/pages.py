@@ -13,6 +13,7 @@ from dashboard.compare import page as compare
 from dashboard.compare import typed
 from dashboard.features import page as features
 from dashboard.head_map import page as head_map
+from dashboard.notes import page as notes
 from dashboard.overview import page as overview
 from dashboard.points import page as points
 from dashboard.points import similar
@@ -41,6 +42,7 @@ PAGES: dict[str, Callable[[Context], Page]] = {
     "features": features.layout,
     "sentence": sentence.layout,
     "compare": compare.layout,
+    "notes": notes.layout,
     "store": store_page.layout,
 }
 PICTURES = {"heads": points.picture_of_heads, "head": points.picture_of_head, "compare": compare.picture}

@@ -35,6 +35,7 @@ TITLES = {
     "features": "Features",
     "sentence": "Sentence",
     "compare": "Compare",
+    "notes": "Notes",
     "store": "Store",
 }
 #: The letter that opens a page after `g`.
@@ -48,6 +49,7 @@ LETTERS = {
     "features": "f",
     "sentence": "e",
     "compare": "c",
+    "notes": "n",
     "store": "t",
 }
 #: Keys of a picture -> what they do.
@@ -69,6 +71,7 @@ CHOICES = {
 NARROW = "md"
 PAGES_LABEL: Any = {"aria-label": "Pages"}
 SHORTCUTS: Any = {"aria-label": "Keyboard shortcuts", "aria-haspopup": "dialog"}
+NOTES: Any = {"aria-haspopup": "dialog", "title": "Notes on this view, saved views"}
 #: Milliseconds between two checks of an open tab for newer data.
 POLL_MILLISECONDS = 5_000
 
@@ -79,7 +82,7 @@ def layout() -> dmc.MantineProvider:
         [
             dcc.Location(id="location", refresh="callback-nav"),
             dcc.Interval(id="poll", interval=POLL_MILLISECONDS),
-            *(dcc.Store(id=name) for name in ("shown", "saved", "noticed", "reloaded")),
+            *(dcc.Store(id=name) for name in ("shown", "saved", "noticed", "reloaded", "counted")),
             html.A("Skip to the page", href="#page", className="skip"),
             dmc.AppShell(
                 [
@@ -171,6 +174,7 @@ def _header() -> html.Div:
             dmc.Burger(id="burger", opened=False, size="sm", hiddenFrom=NARROW, **{"aria-label": "Open the pages"}),
             dcc.Link("Headscape", href="/", className="brand"),
             html.Div(id="what-is-shown", className="what-is-shown"),
+            html.Button("Notes", id="open-notes", type="button", className="plain", **NOTES),
             dmc.Button("Copy link", id="copy-link", variant="default", size="xs"),
             html.Button(
                 "?", id="open-shortcuts", type="button", className="plain", title="Keyboard shortcuts", **SHORTCUTS

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from dashboard.features.columns import sentence_order
 from dashboard.features.data import Series, pieces_of
 from dashboard.features.shown import ShownFeatures
+from dashboard.notes.panel import note_panel
+from dashboard.notes.target import PointTarget
 from dashboard.points.token_summary import summary
 from dashboard.ui.tables import heading
 from dashboard.web.cache import current_cache
@@ -43,8 +45,18 @@ def feature_token(shown: ShownFeatures) -> list[object]:
         html.P(where_of(features, token), className="caption"),
         _sentence(shown, token),
         html.Div([*_page(shown, token), clear], className="controls"),
+        *_notes(shown, token, shown.panel),
         *_nearest(shown, token, shown.panel),
     ]
+
+
+def _notes(shown: ShownFeatures, token: int, panel: str) -> list[object]:
+    """Notes on the token at the feature point; values of a head are none."""
+    series = shown.series
+    if series.layer is not None:
+        return []
+    target = PointTarget.at(shown.context.corpus, panel, series.features, token)
+    return [note_panel("point", target, f"Notes on this token at {series.titles[series.index(panel)]}")]
 
 
 def _sentence(shown: ShownFeatures, token: int) -> html.P:

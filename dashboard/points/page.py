@@ -8,6 +8,8 @@ from dash import dcc, html
 
 from dashboard.canvas.encoding import grid_tokens
 from dashboard.canvas.spec import Picture
+from dashboard.notes.panel import note_panel
+from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
 from dashboard.points import selection_summary as selection
@@ -38,6 +40,18 @@ from store.wording import many
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
 
 
+def _notes_of_heads(context: Context, _points: ShownPoints) -> list[object]:
+    """Notes on the shown head, and on the pinned one."""
+    return [
+        part
+        for number, head in enumerate(context.state.shown_heads)
+        for part in (
+            html.H2(f"Notes on {head_name(*head)}"),
+            note_panel(f"head-{number}", HeadTarget.of(context.corpus, *head), title=None),
+        )
+    ]
+
+
 def _point_panel(context: Context, points: ShownPoints) -> list[object]:
     """The clicked point, and the tokens most similar to it."""
     return [*point.panel(context, points), *([] if context.state.token is None else [deferred(context, SIMILAR)])]
@@ -62,11 +76,17 @@ PANELS = {
     "selection": ("Selection", selection.panel),
     "pairs": ("Top pairs", pairs.panel),
     "distance": ("Distance", distance.panel),
+    "notes": ("Notes", _notes_of_heads),
 }
 
 
 #: Titles of all tabs in their order.
-TITLES = {"statistics": "Statistics"} | {tab: title for tab, (title, _) in PANELS.items()} | {"positions": "Positions"}
+TITLES = {
+    "statistics": "Statistics",
+    **{tab: title for tab, (title, _) in PANELS.items()},
+    "positions": "Positions",
+    "notes": "Notes",
+}
 
 
 def picture_of_heads(context: Context) -> Picture | None:

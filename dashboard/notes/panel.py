@@ -1,0 +1,41 @@
+"""Notes on one thing of a page: closed until they are asked for, and read by the browser after the page."""
+
+from typing import Any
+
+from dashboard.notes.target import Target
+from dashboard.ui.component import BrowserComponent
+
+EMPTY = "There is no note yet."
+
+
+class NotePanel(BrowserComponent):
+    """A list of notes and, for an author, what writes them. Its JavaScript is in assets/notes/panel.mjs.
+
+    Parameters
+    ----------
+    id
+        Dash id.
+    about
+        `target`: the key of what the notes are on. Instead, `search`: the fields by which page Notes finds them. `title`:
+        the line that opens the list; without it the list is open. `empty`: what stands there without notes.
+    """
+
+    properties = ("id", "about")
+
+
+class SavedViews(BrowserComponent):
+    """The saved views, the newest first. Its JavaScript is in assets/notes/saved_views.mjs.
+
+    Parameters
+    ----------
+    id
+        Dash id.
+    """
+
+    properties = ("id",)
+
+
+def note_panel(place: str, target: Target, title: str | None = "Notes") -> NotePanel:
+    """Notes on a target, open where they have no title; `place` tells the panels of a page apart."""
+    about: dict[str, Any] = {"target": target.key, "title": title, "empty": EMPTY}
+    return NotePanel(id=f"notes-{place}", about=about)
