@@ -42,7 +42,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _fail(f"Port {options.port} of {options.host} is not available. Choose another one with --port=...")
     try:
         _serving(options)
-    except ValueError as error:
+    except (ValueError, StoreError) as error:
         return _fail(str(error))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager stops it as Ctrl-C does
     try:
@@ -105,6 +105,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME,...",
         help="host names to answer to beside localhost and the address listened on; .example.org: all that end so",
     )
+    parser.add_argument(
+        "--notes",
+        default=os.environ.get("HEADSCAPE_NOTES", ""),
+        metavar="PLACE",
+        help="where notes are: a file, postgresql://USER@HOST/NAME, or none (default: a file beside the store). "
+        "The environment variable HEADSCAPE_NOTES does the same and is not seen in a list of processes",
+    )
     parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
     return parser
 
@@ -151,10 +158,14 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _serving(options: argparse.Namespace) -> "Serving":
+    from dashboard.notes.address import notes_address
     from dashboard.serving import Serving
     from dashboard.web.security import allowed_hosts
 
-    return Serving(allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")))
+    return Serving(
+        allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")),
+        notes=notes_address(options.notes, options.store),
+    )
 
 
 def _fail_as(description: subprocess.CompletedProcess[str]) -> int:

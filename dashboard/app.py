@@ -6,6 +6,7 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard import routes, shell, waiting
 from dashboard.features import trial_section
+from dashboard.notes.database import Database
 from dashboard.notes.marks import notes_version
 from dashboard.pages import DEFERRED, after_picture_of
 from dashboard.serving import Serving
@@ -29,6 +30,8 @@ PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is
 def create_app(library: Library, serving: Serving | None = None) -> Dash:
     """The application of a library, by default for this machine alone. Two applications in one process share nothing."""
     serving = serving or Serving()
+    if serving.notes is not None:
+        library.put(Database, Database(serving.notes))
     app = Dash(
         __name__,
         title="Headscape",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from dashboard.notes.address import NotesAddress
 from dashboard.web.security import AllowedHosts
 
 
@@ -13,6 +14,9 @@ class Serving:
     ----------
     allowed
         Host names that it answers to.
+    notes
+        The database of notes; None for a file beside the store.
     """
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
+    notes: NotesAddress | None = None

@@ -18,6 +18,7 @@ FOLDERS = {
             "access",
             "ui",
             "canvas",
+            "notes",
             "points",
             "statistics",
             "head_map",
