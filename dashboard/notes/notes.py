@@ -46,6 +46,7 @@ class Notes:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._counts: TTLCache[tuple[str, str], Mapping[Target, int]] = TTLCache(CORPORA, COUNTED)
+        self._versions: TTLCache[tuple[()], str] = TTLCache(1, COUNTED)
         self._counting = Lock()
 
     @classmethod
@@ -128,6 +129,7 @@ class Notes:
         finally:
             with self._counting:
                 self._counts.clear()
+                self._versions.clear()
 
     # -- reading --------------------------------------------------------------------------------------
 
@@ -174,6 +176,16 @@ class Notes:
             with self._counting:
                 self._counts[key] = counts
         return counts
+
+    def version(self) -> str:
+        """A text that is another one after every change."""
+        with self._counting:
+            version = self._versions.get(())
+        if version is None:
+            version = self.database.read(_version)
+            with self._counting:
+                self._versions[()] = version
+        return version
 
 
 def check_writes(person: Person) -> None:
@@ -255,3 +267,8 @@ def _counted(connection: Connection) -> dict[Target, int]:
     """Notes on every target, whatever corpus has it."""
     counted = select(func.max(notes.c.target), func.count()).where(notes.c.deleted.is_(None)).group_by(notes.c.place)
     return {parse_target(key): count for key, count in connection.execute(counted)}
+
+
+def _version(connection: Connection) -> str:
+    newest, count = connection.execute(select(func.max(notes.c.edited), func.count())).one()
+    return f"{newest} {count}"
