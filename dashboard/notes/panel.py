@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from dash import html
+
 from dashboard.notes.target import Target
 from dashboard.ui.component import BrowserComponent
 
@@ -33,6 +35,11 @@ class SavedViews(BrowserComponent):
     """
 
     properties = ("id",)
+
+
+def noted_legend() -> html.Span:
+    """What the mark of a noted point is; seen where a point has it, in a room of its own (assets/notes.css)."""
+    return html.Span([html.Span(className="over noted"), "token with notes"], className="chip noted-legend")
 
 
 def note_panel(place: str, target: Target, title: str | None = "Notes") -> NotePanel:

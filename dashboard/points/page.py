@@ -8,7 +8,7 @@ from dash import dcc, html
 
 from dashboard.canvas.encoding import grid_tokens
 from dashboard.canvas.spec import Picture
-from dashboard.notes.panel import note_panel
+from dashboard.notes.panel import note_panel, noted_legend
 from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
@@ -32,7 +32,7 @@ from dashboard.ui.deferred import deferred
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
-from dashboard.web.state import MOST_TOKENS, LinkState
+from dashboard.web.state import MOST_TOKENS, TABS, LinkState
 from store.schema.model import ROLES, head_name
 from store.wording import many
 
@@ -81,12 +81,8 @@ PANELS = {
 
 
 #: Titles of all tabs in their order.
-TITLES = {
-    "statistics": "Statistics",
-    **{tab: title for tab, (title, _) in PANELS.items()},
-    "positions": "Positions",
-    "notes": "Notes",
-}
+_TITLES = {"statistics": "Statistics", "positions": "Positions", **{tab: title for tab, (title, _) in PANELS.items()}}
+TITLES = {tab: _TITLES[tab] for tab in TABS}
 
 
 def picture_of_heads(context: Context) -> Picture | None:
@@ -254,7 +250,7 @@ def _typed(context: Context) -> list[object]:
 
 def _how_to_read_head() -> html.P:
     text = "Hover a point for its token and sentence, click it for its lines."
-    return html.P([text, info("the picture", _KEYS_OF_HEAD)], className="caption")
+    return html.P([text, info("the picture", _KEYS_OF_HEAD), noted_legend()], className="caption")
 
 
 def _neighbours(context: Context) -> html.Nav:

@@ -115,6 +115,10 @@ export function createOverlay(panels) {
     canvas.setTransform(scale, 0, 0, scale, 0, 0);
     canvas.clearRect(0, 0, layout.width, layout.height);
     drawOn(canvas);
+    panels.host.toggleAttribute(
+      "data-noted",
+      panelNumbers().some((panel) => notedPixels(panel).length),
+    );
   }
 
   /** In pixels of the page: on the canvas above the points, or on a file. */
@@ -238,16 +242,19 @@ export function createOverlay(panels) {
     return panels.single ? panels.hover.pixelOf(point) : panels.linkedPanels.pixelOf(panel, point);
   }
 
-  /** A square round each drawn point whose token has notes. */
+  /** Pixels of the drawn points whose tokens have notes. */
+  function notedPixels(panel) {
+    const roles = [...panels.roles.keys()];
+    const pixels = markedTokens(panels).flatMap((token) => roles.map((role) => drawnPixel(panel, token, role)));
+    return pixels.filter(Boolean);
+  }
+
   function drawNoted(context, { note }, panel) {
-    for (const token of markedTokens(panels))
-      for (const role of panels.roles.keys()) {
-        const pixel = drawnPixel(panel, token, role);
-        if (!pixel) continue;
-        outlineSquare(context, pixel);
-        stroke(context, panels.palette.background, 4, 0.75);
-        stroke(context, note, 2, 1);
-      }
+    for (const pixel of notedPixels(panel)) {
+      outlineSquare(context, pixel);
+      stroke(context, panels.palette.background, 4, 0.75);
+      stroke(context, note, 2, 1);
+    }
   }
 
   function drawRing(context, panel) {

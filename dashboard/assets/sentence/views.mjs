@@ -24,7 +24,7 @@ export class Views {
   constructor(host, source, { offline = false } = {}) {
     this.host = host;
     this.source = source;
-    this.shown = this.sentence = this.view = null;
+    this.shown = this.sentence = this.view = this.noted = null;
     this.count = 0;
     this.build();
     this.pointer = createTip(this);
@@ -82,7 +82,7 @@ export class Views {
 
   update(sentence, setProps, noted = null) {
     this.setProps = setProps;
-    if (noted !== this.noted) this.note(noted);
+    if (noted !== this.noted) this.showNoted(noted);
     const text = JSON.stringify(sentence);
     if (text === this.text) return;
     this.text = text;
@@ -92,7 +92,7 @@ export class Views {
   }
 
   /** The counts of notes have come, or have changed. */
-  note(noted) {
+  showNoted(noted) {
     this.noted = noted;
     if (this.shown) markNoted(this.host, this.shown, noted);
   }
