@@ -38,25 +38,29 @@ def feature_token(shown: ShownFeatures) -> list[object]:
     """The panel beside the large picture."""
     token, features = shown.context.state.ftoken, shown.series.features
     if token is None or shown.panel is None:
-        return [html.H2("Token"), html.P(EMPTY)]
+        return [html.H2("Token"), html.P(EMPTY), *_notes(shown, None)]
     clear = dcc.Link("clear", href=shown.context.state.with_(ftoken=None).href)
     return [
         html.H2(f"“{pieces_of(features)[token]}”"),
         html.P(where_of(features, token), className="caption"),
         _sentence(shown, token),
         html.Div([*_page(shown, token), clear], className="controls"),
-        *_notes(shown, token, shown.panel),
+        *_notes(shown, token),
         *_nearest(shown, token, shown.panel),
     ]
 
 
-def _notes(shown: ShownFeatures, token: int, panel: str) -> list[object]:
-    """Notes on the token at the feature point; values of a head are none."""
-    series = shown.series
-    if series.layer is not None:
+def _notes(shown: ShownFeatures, token: int | None) -> list[object]:
+    """Notes on the feature point, and on the token there; the values of a head are no feature point."""
+    corpus, series, point = shown.context.corpus, shown.series, shown.panel
+    if point is None or series.layer is not None:
         return []
-    target = PointTarget.at(shown.context.corpus, panel, series.features, token)
-    return [note_panel("point", target, f"Notes on this token at {series.titles[series.index(panel)]}")]
+    title = series.titles[series.index(point)]
+    panels = [note_panel("point", PointTarget.of(corpus, point), f"Notes on {title}")]
+    if token is not None:
+        target = PointTarget.at(corpus, point, series.features, token)
+        panels.insert(0, note_panel("token", target, "Notes on this token here"))
+    return [html.Div(panels, className="note-panels")]
 
 
 def _sentence(shown: ShownFeatures, token: int) -> html.P:

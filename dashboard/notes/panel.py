@@ -1,5 +1,6 @@
 """Notes on one thing of a page: closed until they are asked for, and read by the browser after the page."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from dash import html
@@ -19,7 +20,8 @@ class NotePanel(BrowserComponent):
         Dash id.
     about
         `target`: the key of what the notes are on. Instead, `search`: the fields by which page Notes finds them. `title`:
-        the line that opens the list; without it the list is open. `empty`: what stands there without notes.
+        the line that opens the list; without it the list is open. `empty`: what stands there without notes. `parts`: several
+        targets below one title, each with a title of its own.
     """
 
     properties = ("id", "about")
@@ -44,5 +46,14 @@ def noted_legend() -> html.Span:
 
 def note_panel(place: str, target: Target, title: str | None = "Notes") -> NotePanel:
     """Notes on a target, open where they have no title; `place` tells the panels of a page apart."""
-    about: dict[str, Any] = {"target": target.key, "title": title, "empty": EMPTY}
-    return NotePanel(id=f"notes-{place}", about=about)
+    return NotePanel(id=f"notes-{place}", about=_about(target, title))
+
+
+def note_panels(place: str, targets: Mapping[str, Target], title: str) -> NotePanel:
+    """Notes on several targets, by their titles, below one line that opens them."""
+    parts = [_about(target, name) for name, target in targets.items()]
+    return NotePanel(id=f"notes-{place}", about={"title": title, "parts": parts})
+
+
+def _about(target: Target, title: str | None) -> dict[str, Any]:
+    return {"target": target.key, "title": title, "empty": EMPTY}

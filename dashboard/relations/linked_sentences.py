@@ -6,7 +6,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.notes.panel import note_panel
+from dashboard.notes.panel import note_panels
 from dashboard.notes.target import PairTarget
 from dashboard.relations.data import sentence_link, strongest_of
 from dashboard.relations.kinds import CommonKind, NamedKind
@@ -22,7 +22,7 @@ from store.wording import many
 #: Sentences that are listed.
 LISTED = 10
 #: Pairs of a sentence that a note can be on.
-NOTED = 12
+NOTED = 20
 Kind = NamedKind | CommonKind
 
 
@@ -119,11 +119,8 @@ def _notes(context: Context, kind: Kind, row: LinkedSentence) -> list[object]:
         return []
     corpus, sentence = context.corpus, row.sentence
     targets = [PairTarget.of(corpus, sentence, *pair, kind.relation, kind.direction) for pair in row.links[:NOTED]]
-    panels = [
-        note_panel(f"pair-{sentence}-{number}", target, f"Notes on {target.spelling}")
-        for number, target in enumerate(targets)
-    ]
-    return [html.Div(panels, className="note-panels")]
+    each = {f"{target.spelling} ({target.source}, {target.target})": target for target in targets}
+    return [note_panels(f"pairs-{sentence}", each, "Notes on its pairs")]
 
 
 def _words(corpus: Corpus, row: LinkedSentence) -> list[object]:

@@ -16,8 +16,7 @@ class Panel {
     const text = JSON.stringify(about);
     if (text === this.text) return;
     Object.assign(this, { text, about });
-    this.list?.release();
-    this.list = null;
+    this.close();
     this.build();
     this.recount();
     if (!about.title) this.open();
@@ -35,14 +34,30 @@ class Panel {
   }
 
   open() {
+    if (this.about.parts) return this.openParts();
     this.list ??= new NoteList(this.body, this.about, (answer) => this.heard(answer));
     this.list.load();
   }
 
+  /** A panel for each of several targets. */
+  openParts() {
+    this.parts ??= this.about.parts.map((about) => {
+      const panel = new Panel(this.body.appendChild(make("div", { className: "note-panel" })));
+      panel.update(about);
+      return panel;
+    });
+  }
+
+  /** How many notes its targets have; undefined until they are counted. */
+  counted() {
+    const { target, parts } = this.about ?? {};
+    return parts ? parts.reduce((sum, part) => sum + countOf(part.target), 0) : countOf(target);
+  }
+
   /** The counts of the page have come, or have changed: an open list is read again. */
   recount() {
-    const count = countOf(this.about?.target);
-    if (count !== undefined) this.say(count);
+    const count = this.counted();
+    if (count >= 0) this.say(count);
     if (this.list && (!this.details || this.details.open)) this.list.load();
   }
 
@@ -61,9 +76,15 @@ class Panel {
     this.details.querySelector("summary").focus();
   }
 
+  close() {
+    this.list?.release();
+    this.parts?.forEach((panel) => panel.release());
+    this.list = this.parts = null;
+  }
+
   release() {
     this.unfollow();
-    this.list?.release();
+    this.close();
   }
 }
 
