@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.access.person import current_person
 from dashboard.canvas.spec import PointPanels
 from dashboard.compare import page as comparison
 from dashboard.features import shown as features
@@ -226,7 +227,8 @@ def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[
     link = valid_search(context, search, of_page)
     written = {} if link == search else {"written": search}
     link_parts = {"path": urlsplit(state.href).path, "link": link[:MAX_QUERY]}
-    return fields | provenance_of(context) | {"defaults": defaults} | link_parts | written
+    role = {"writes": current_person().writes}
+    return fields | provenance_of(context) | {"defaults": defaults} | link_parts | written | role
 
 
 def what_is_shown(context: Context, newest: str) -> list[object]:

@@ -3,6 +3,7 @@ import { PointPanels } from "./canvas/component.mjs";
 import { followNotes } from "./notes/header.mjs";
 import { followMarks } from "./notes/marks.mjs";
 import { NotePanel } from "./notes/panel.mjs";
+import { followImport } from "./notes/transfer.mjs";
 import { SavedViews } from "./notes/saved_views.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
 import * as address from "./web/address.mjs";
@@ -21,6 +22,7 @@ sizeInspector();
 followShortcuts();
 scrollToParts();
 followNotes();
+followImport();
 
 window.headscape = {
   PointPanels,

@@ -65,7 +65,9 @@ def _of_features(context: Context, counts: Counts) -> dict[str, Any]:
         return {}
     token_set = state.material or corpus.token_sets[0]
     base = f"{data_link(corpus)}/features/{token_set}"
-    own = [(target, count) for target, count in _most(counts) if isinstance(target, PointTarget) and target.fits(corpus)]
+    own = [
+        (target, count) for target, count in _most(counts) if isinstance(target, PointTarget) and target.fits(corpus)
+    ]
     panels = {point_title(target.point): count for target, count in own if not target.token}
     shown = ((t, count) for t, count in own if (t.point, t.token_set) == (state.point, token_set))
     return {"base": base, "panels": panels, "tokens": _numbered((t.number(corpus), count) for t, count in shown)}

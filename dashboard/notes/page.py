@@ -5,6 +5,7 @@ from typing import Any
 
 from dash import html
 
+from dashboard.access.person import current_person
 from dashboard.notes.notes import Notes
 from dashboard.notes.panel import NotePanel, SavedViews
 from dashboard.notes.search import Offers
@@ -60,14 +61,10 @@ def _filter(field: str, label: str, known: Mapping[str, Any], value: str | None,
 
 def _files() -> html.Div:
     """All notes and saved views as a file, and from one (assets/notes/transfer.mjs)."""
-    return html.Div(
-        [
-            html.A("Export as JSON", href="/data/notes/export.json", download="notes.json"),
-            html.Button("Import JSON", id="import-notes", type="button", className="action"),
-            html.Span(id="imported", role="status", className="caption"),
-        ],
-        className="note-files",
-    )
+    export = html.A("Export as JSON", href="/api/notes/export")
+    button = html.Button("Import JSON", id="import-notes", type="button", className="action")
+    outcome = html.Span(id="imported", role="status")
+    return html.Div([export, *([button] if current_person().writes else []), outcome], className="note-files")
 
 
 def _list(state: LinkState) -> NotePanel:

@@ -16,7 +16,19 @@ from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.pictures import METRICS
 from store.schema.relations import ALL
 
-PAGES = ("overview", "heads", "head", "statistics", "map", "relations", "features", "sentence", "compare", "notes", "store")
+PAGES = (
+    "overview",
+    "heads",
+    "head",
+    "statistics",
+    "map",
+    "relations",
+    "features",
+    "sentence",
+    "compare",
+    "notes",
+    "store",
+)
 #: Fields that every page has. A link without a page and without other fields shows the first page.
 OF_SNAPSHOT = frozenset({"model", "snapshot"})
 #: Former names of pages, in older links.

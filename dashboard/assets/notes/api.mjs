@@ -13,7 +13,7 @@ const send = (method, url, content) =>
   ask(url, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) });
 
 /** What the page on screen shows (`shell.shown`). */
-const shownNow = () => window.dash_component_api.getLayout("shown")?.props.data ?? {};
+export const shownNow = () => window.dash_component_api.getLayout("shown")?.props.data ?? {};
 
 /** The page on screen, as dashboard/notes/page_routes.py reads it: a link can be too long for an address. */
 function ofPage(url, more, signal) {
@@ -40,6 +40,8 @@ export const addNote = (note) => send("POST", "/api/notes", { ...note, ...origin
 export const addReply = (id, reply) => send("POST", `/api/notes/${id}/replies`, reply);
 export const editNote = (id, edit) => send("PUT", `/api/notes/${id}`, edit);
 export const deleteNote = (id) => send("DELETE", `/api/notes/${id}`);
+export const importNotes = (file) =>
+  ask("/api/notes/import", { method: "POST", headers: { "Content-Type": "application/json" }, body: file });
 export const saveView = (view) => send("POST", "/api/views", { ...view, ...origin() });
 export const renameView = (id, name) => send("PUT", `/api/views/${id}`, { name });
 export const deleteView = (id) => send("DELETE", `/api/views/${id}`);

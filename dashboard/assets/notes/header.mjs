@@ -1,6 +1,6 @@
 // The button Notes of the header: a menu with the notes on the view that is shown, the name under which it is saved, and
 // the views that were saved last.
-import { readViews, saveView } from "./api.mjs";
+import { readViews, saveView, shownNow } from "./api.mjs";
 import { newId } from "./drafts.mjs";
 import { NoteList } from "./note_list.mjs";
 import { linkOf, nameForm } from "./saved_views.mjs";
@@ -74,6 +74,7 @@ function openNaming(dialog) {
 }
 
 function openMenu({ element, views }, button) {
+  element.querySelector('[data-menu="save"]').hidden = !shownNow().writes;
   element.togglePopover();
   const [{ right, bottom }, { width }] = [button.getBoundingClientRect(), element.getBoundingClientRect()];
   const left = Math.max(8, Math.min(right - width, window.innerWidth - width - 8));
