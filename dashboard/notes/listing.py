@@ -9,7 +9,6 @@ from dashboard.notes.note import FormerText, Note, SavedView, Thread
 from dashboard.notes.search import Results
 from dashboard.notes.target import link_to
 from dashboard.ui.markup import Tree, tree
-from dashboard.web.context import Context
 from store import Snapshot
 
 #: What is said of a note whose target the snapshot on screen does not have.
@@ -38,10 +37,10 @@ def note_json(note: Note, person: Person) -> dict[str, Any]:
     }
 
 
-def found_json(results: Results, context: Context, person: Person) -> dict[str, Any]:
+def found_json(results: Results, snapshot: Snapshot, person: Person) -> dict[str, Any]:
     """A page of the notes that match a search, each with what it is about and the link to it."""
     return {
-        "notes": [_placed(note, context.snapshot, person) for note in results.notes],
+        "notes": [_placed(note, snapshot, person) for note in results.notes],
         "total": results.total,
         "leaf": results.page,
         "leaves": results.pages,

@@ -41,7 +41,7 @@ def layout(context: Context) -> Page:
 
 
 def _filters(state: LinkState, offers: Offers) -> html.Div:
-    models = {identity: name for identity, name in offers.models}
+    models = dict(offers.models)
     controls = [
         text_input("containing", "Text", "sink, then Enter", state.containing, 180),
         _filter("tag", "Tag", offers.tags, state.tag, 140),

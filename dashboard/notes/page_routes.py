@@ -1,13 +1,17 @@
 """What pages read of notes: those on a target, those of a search, counts for marks, former texts and saved views.
 
-A page names itself by its link, as in `/data/page`, in a form: a link can be too long for an address. Nothing is cached.
+A page names itself by its link, as in `/data/page`, in a form: a link can be too long for an address. Nothing is cached. Where
+the database cannot be used, the answer is a sentence with status 200: a browser would log every other status as an error.
 """
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from flask import Flask, Response, jsonify, request
 
 from dashboard.access.person import current_person
+from dashboard.notes.failures import NotesUnavailable
 from dashboard.notes.listing import former_json, found_json, thread_json, view_json
 from dashboard.notes.marks import marks_of
 from dashboard.notes.notes import Notes
@@ -17,6 +21,8 @@ from dashboard.notes.views import SavedViews
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from dashboard.web.state import LinkState
+
+Answer = Callable[..., dict[str, Any]]
 
 
 def register(server: Flask, library: Library) -> None:
@@ -29,36 +35,40 @@ def _of_page(server: Flask, library: Library) -> None:
     notes = library.get(Notes)
 
     @server.post("/data/notes/marks")
-    def marks_of_page() -> Response:
+    @_uncached
+    def marks_of_page() -> dict[str, Any]:
         context = _context(library)
-        return _uncached(marks_of(context, notes.counts(context.corpus)))
+        return marks_of(context, notes.counts(context.corpus))
 
     @server.post("/data/notes/on")
-    def notes_of_page() -> Response:
+    @_uncached
+    def notes_of_page() -> dict[str, Any]:
         context, person = _context(library), current_person()
         key = request.form.get("target")
         target = parse_target(key) if key else ViewTarget.of(context.corpus, context.state)
         threads = [thread_json(thread, person) for thread in notes.of_target(target)]
-        return _uncached({"notes": threads, "target": target.key, "writes": person.writes})
+        return {"notes": threads, "target": target.key, "writes": person.writes}
 
     @server.get("/data/notes/<name>/history")
-    def former_texts(name: str) -> Response:
-        return _uncached({"texts": [former_json(former) for former in reversed(notes.history(name))]})
+    @_uncached
+    def former_texts(name: str) -> dict[str, Any]:
+        return {"texts": [former_json(former) for former in reversed(notes.history(name))]}
 
 
 def _of_list(server: Flask, library: Library) -> None:
     notes, views = library.get(Notes), library.get(SavedViews)
 
     @server.post("/data/notes/found")
-    def notes_of_list() -> Response:
+    @_uncached
+    def notes_of_list() -> dict[str, Any]:
         context = _context(library)
-        return _uncached(found_json(notes.find(_search_of(context.state)), context, current_person()))
+        return found_json(notes.find(_search_of(context.state)), context.snapshot, current_person())
 
     @server.post("/data/notes/views")
-    def views_of_page() -> Response:
+    @_uncached
+    def views_of_page() -> dict[str, Any]:
         context, person = _context(library), current_person()
-        each = [view_json(view, context.snapshot, person) for view in views.of_corpus(context.corpus)]
-        return _uncached({"views": each, "writes": person.writes})
+        return {"views": [view_json(view, context.snapshot, person) for view in views.of_corpus(context.corpus)]}
 
 
 def _context(library: Library) -> Context:
@@ -77,7 +87,15 @@ def _search_of(state: LinkState) -> Search:
     )
 
 
-def _uncached(content: dict[str, Any]) -> Response:
-    response = jsonify(content)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+def _uncached(answer: Answer) -> Callable[..., Response]:
+    @wraps(answer)
+    def respond(**named: str) -> Response:
+        try:
+            content = answer(**named)
+        except NotesUnavailable as error:
+            content = {"problem": str(error)}
+        response = jsonify(content)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    return respond

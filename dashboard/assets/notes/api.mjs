@@ -6,7 +6,9 @@ async function ask(url, options) {
     throw error.name === "AbortError" ? error : new Error(UNREACHABLE);
   });
   if (!response.ok) throw new Error(await response.text());
-  return response.json();
+  const answer = await response.json();
+  if (answer.problem) throw new Error(answer.problem);
+  return answer;
 }
 
 const send = (method, url, content) =>
