@@ -41,7 +41,7 @@ def layout(context: Context) -> Page:
 
 
 def _filters(state: LinkState, offers: Offers) -> html.Div:
-    models = dict(offers.models)
+    models = dict(list(offers.models))  # its keys are pairs
     controls = [
         text_input("containing", "Text", "sink, then Enter", state.containing, 180),
         _filter("tag", "Tag", offers.tags, state.tag, 140),
