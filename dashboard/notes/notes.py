@@ -72,8 +72,8 @@ class Notes:
         """Reply to a note; a reply to a reply stands beside it."""
         check_writes(person)
         of = self.note(parent)
-        thread = of if of.parent is None else self.note(of.parent)
-        return self._add(replace(_new(name, of.target, of.title, of.origin, draft, person), parent=thread.id))
+        new = _new(name, of.target, of.title, of.origin, draft, person)
+        return self._add(replace(new, parent=of.parent or of.id))
 
     def edit(self, person: Person, name: str, version: int, draft: Draft) -> Note:
         """Write another text instead of a version of one's own note; the former text is kept."""
