@@ -35,7 +35,7 @@ def write(author):
         name = str(uuid4())
         note = retried(lambda: notes.add(person, HEADS, HEAD, Draft(f"{name} {'x' * 2000}", ("tag",)), name))
         retried(lambda: notes.edit(person, name, 1, Draft(note.text + " edited")))
-        print(name, flush=True)
+        print(f"{name}\\n", end="", flush=True)
 
 print("begins", flush=True)
 with ThreadPoolExecutor(authors) as threads:

@@ -26,7 +26,7 @@ from dashboard.notes.note import (
     now,
 )
 from dashboard.notes.notes import check_writes
-from dashboard.notes.rows import former_texts_of, keep_text, notes_of, read_note, view_of, write_note
+from dashboard.notes.rows import former_texts_of, insert_note, keep_text, notes_of, read_note, update_note, view_of
 from dashboard.notes.tables import notes, views
 from dashboard.notes.target import TITLE, lasting_link, parse_target
 from dashboard.notes.views import row_of_view
@@ -238,7 +238,7 @@ def _import_note(connection: Connection, note: Note, former: list[FormerText], p
     there = read_note(connection, note.id, to_change=True)
     if there is None:
         _check_parent(connection, note)
-        write_note(connection, _signed(note, person))
+        insert_note(connection, _signed(note, person))
         _keep(connection, note, former)
         return "added"
     if (there.target, there.parent, there.author) != (note.target, note.parent, note.author):
@@ -249,7 +249,7 @@ def _import_note(connection: Connection, note: Note, former: list[FormerText], p
         return _keep_older(connection, note, former, there)
     if not note.deleted:
         keep_text(connection, there)
-    write_note(connection, replace(note, version=max(note.version, there.version + 1), imported_by=there.imported_by))
+    update_note(connection, replace(note, version=max(note.version, there.version + 1), imported_by=there.imported_by))
     _keep(connection, note, former)
     return "updated"
 
