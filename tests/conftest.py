@@ -31,6 +31,7 @@ pytest_plugins = [
     "tests.browser",
     "tests.fake_sentence",
     "tests.three_models",
+    "tests.notes",
 ]
 
 # No clock decides a test, and the same cases run every time: as many as leave room for the browser's.

@@ -59,13 +59,13 @@ class Database:
         """The file beside the store of a library, unless its server is told another place."""
         return cls(notes_address(None, library.url))
 
-    def read(self, work: Work[T]) -> T:
+    def read(self, work: Work[T], seconds: float = READ) -> T:
         """The result of some work that changes nothing, in one transaction. A file that nobody has written is empty."""
-        return self._within(READ, SILENT, lambda: self._run(work, writes=False))
+        return self._within(seconds, SILENT, lambda: self._run(work, writes=False))
 
-    def write(self, work: Work[T]) -> T:
+    def write(self, work: Work[T], seconds: float = WRITE) -> T:
         """The result of some work in one transaction: all of it is stored, or nothing."""
-        return self._within(WRITE, UNCERTAIN, lambda: self._run(work, writes=True))
+        return self._within(seconds, UNCERTAIN, lambda: self._run(work, writes=True))
 
     def close(self) -> None:
         """Close the connections; the next work opens others."""

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from threading import Lock
 from typing import NoReturn, TypeVar
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 from sqlalchemy import Connection, delete, func, select
 
 from dashboard.access.person import Person
@@ -19,11 +19,12 @@ from dashboard.notes.note import Draft, FormerText, Note, Origin, Thread, checke
 from dashboard.notes.rows import (
     AT_ONCE,
     former_texts_of,
+    insert_note,
     keep_text,
     notes_of,
     place_of,
     read_note,
-    write_note,
+    update_note,
 )
 from dashboard.notes.search import Offers, Results, Search
 from dashboard.notes.tables import former_texts, notes
@@ -47,6 +48,7 @@ class Notes:
         self.database = database
         self._counts: TTLCache[tuple[str, str], Mapping[Target, int]] = TTLCache(CORPORA, COUNTED)
         self._versions: TTLCache[tuple[()], str] = TTLCache(1, COUNTED)
+        self._fits: LRUCache[tuple[str, str], dict[Target, bool]] = LRUCache(CORPORA)
         self._counting = Lock()
 
     @classmethod
@@ -73,8 +75,8 @@ class Notes:
         """Reply to a note; a reply to a reply stands beside it."""
         check_writes(person)
         of = self.note(parent)
-        thread = of if of.parent is None else self.note(of.parent)
-        return self._add(replace(_new(name, of.target, of.title, of.origin, draft, person), parent=thread.id))
+        new = _new(name, of.target, of.title, of.origin, draft, person)
+        return self._add(replace(new, parent=of.parent or of.id))
 
     def edit(self, person: Person, name: str, version: int, draft: Draft) -> Note:
         """Write another text instead of a version of one's own note; the former text is kept."""
@@ -88,7 +90,7 @@ class Notes:
                 _refuse_stale(note)
             keep_text(connection, note)
             edited = replace(note, text=draft.text, tags=draft.tags, version=note.version + 1, edited=_after(note))
-            write_note(connection, edited)
+            update_note(connection, edited)
             return edited
 
         return self._written(work)
@@ -103,7 +105,7 @@ class Notes:
                 return
             _check_author(note, person)
             time = _after(note)
-            write_note(
+            update_note(
                 connection,
                 replace(note, text="", tags=(), version=note.version + 1, edited=time, deleted=time),
             )
@@ -115,7 +117,7 @@ class Notes:
         def work(connection: Connection) -> Note:
             there = read_note(connection, note.id)
             if there is None:
-                write_note(connection, note)
+                insert_note(connection, note)
                 return note
             if (there.author, there.target, there.parent) != (note.author, note.target, note.parent):
                 raise Refusal("Another note has this id. Reload the page and write the note again.", 409)
@@ -170,9 +172,11 @@ class Notes:
         """How many notes and replies there are on each target that fits a corpus."""
         key = (corpus.snapshot, corpus.name)
         with self._counting:
-            counts = self._counts.get(key)
+            counts, fits = self._counts.get(key), self._fits.setdefault(key, {})
         if counts is None:
-            counts = {target: count for target, count in self.database.read(_counted).items() if target.fits(corpus)}
+            counts = {
+                target: count for target, count in self.database.read(_counted).items() if _fit(target, corpus, fits)
+            }
             with self._counting:
                 self._counts[key] = counts
         return counts
@@ -186,6 +190,13 @@ class Notes:
             with self._counting:
                 self._versions[()] = version
         return version
+
+
+def _fit(target: Target, corpus: Corpus, fits: dict[Target, bool]) -> bool:
+    """Whether a target fits; that takes 0.1 ms, and a snapshot never changes."""
+    if target not in fits:
+        fits[target] = target.fits(corpus)
+    return fits[target]
 
 
 def check_writes(person: Person) -> None:

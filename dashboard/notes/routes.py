@@ -7,18 +7,22 @@ from flask import Flask, Response, request
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from dashboard.access.person import current_person
+from dashboard.notes.database import Database
+from dashboard.notes.exchange import export_notes, import_notes
 from dashboard.notes.note import FormerText, Note, SavedView, Thread, checked_draft
 from dashboard.notes.notes import Notes
 from dashboard.notes.search import Order, Search
 from dashboard.notes.target import KINDS, Kind, link_to, parse_target
 from dashboard.notes.views import SavedViews
 from dashboard.web.callbacks import Text
+from dashboard.web.connections import BODY
 from dashboard.web.errors import Refusal
 from dashboard.web.http import bounded
 from dashboard.web.library import Library
 from store import Corpus
 
 B = TypeVar("B", bound=BaseModel)
+TOO_LARGE = "The file is larger than 1 MiB. Ask who runs the server to run `headscape notes import FILE`."
 
 
 class Body(BaseModel):
@@ -72,6 +76,7 @@ def register(server: Flask, library: Library) -> None:
     _read_notes(server, library)
     _write_notes(server, library)
     _saved_views(server, library)
+    _files(server, library)
 
 
 def _read_notes(server: Flask, library: Library) -> None:
@@ -143,6 +148,24 @@ def _saved_views(server: Flask, library: Library) -> None:
     def delete_view(name: str) -> Response:
         views.delete(current_person(), name)
         return _answer({})
+
+
+def _files(server: Flask, library: Library) -> None:
+    database = library.get(Database)
+
+    @server.get("/api/notes/export")
+    def export_file() -> Response:
+        response = Response(export_notes(database), mimetype="application/json")
+        response.headers["Content-Disposition"] = "attachment; filename=headscape-notes.json"
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @server.post("/api/notes/import")
+    def import_file() -> Response:
+        if (request.content_length or 0) > BODY:
+            raise Refusal(TOO_LARGE, 413)
+        imported = import_notes(database, request.get_data(), current_person())
+        return _answer({"summary": str(imported), **asdict(imported)})
 
 
 def _body(kind: type[B]) -> B:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection, Row, RowMapping, delete, insert, select
+from sqlalchemy import Connection, Row, RowMapping, delete, insert, select, update
 
 from dashboard.notes.note import FormerText, Note, Origin, SavedView, folded
 from dashboard.notes.tables import former_texts, notes, tags
@@ -47,14 +47,20 @@ def row_of(note: Note) -> dict[str, Any]:
     }
 
 
-def write_note(connection: Connection, note: Note) -> None:
-    """Add a note with its tags, or write it instead of the one with its id."""
-    row = row_of(note)
-    if connection.scalar(select(notes.c.id).where(notes.c.id == note.id)) is None:
-        connection.execute(insert(notes), row)
-    else:
-        connection.execute(notes.update().where(notes.c.id == note.id), row)
-        connection.execute(delete(tags).where(tags.c.note == note.id))
+def insert_note(connection: Connection, note: Note) -> None:
+    """Add a note with its tags; an error where its id is taken."""
+    connection.execute(insert(notes), row_of(note))
+    _insert_tags(connection, note)
+
+
+def update_note(connection: Connection, note: Note) -> None:
+    """Write a note with its tags instead of the one with its id."""
+    connection.execute(update(notes).where(notes.c.id == note.id), row_of(note))
+    connection.execute(delete(tags).where(tags.c.note == note.id))
+    _insert_tags(connection, note)
+
+
+def _insert_tags(connection: Connection, note: Note) -> None:
     if note.tags:
         rows = [{"note": note.id, "tag": tag, "number": number} for number, tag in enumerate(note.tags)]
         connection.execute(insert(tags), rows)

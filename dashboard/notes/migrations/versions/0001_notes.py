@@ -55,18 +55,21 @@ def _notes() -> None:
 
 def _of_notes() -> None:
     """Tables of which a note has several rows."""
-    note = sa.Column("note", sa.String(36), sa.ForeignKey(f"{NOTES}.id", ondelete="CASCADE"), primary_key=True)
     tag = sa.Column("tag", sa.String(80), primary_key=True)
-    op.create_table(TAGS, note, tag, sa.Column("number", sa.Integer, nullable=False))
+    op.create_table(TAGS, _note(), tag, sa.Column("number", sa.Integer, nullable=False))
     op.create_index(f"ix_{TAGS}_tag", TAGS, ["tag"])
     op.create_table(
         FORMER_TEXTS,
-        note.copy(),
+        _note(),
         sa.Column("edited", sa.String(32), primary_key=True),
         sa.Column("version", sa.Integer, nullable=False),
         sa.Column("text", sa.Text, nullable=False),
         sa.Column("tags", sa.Text, nullable=False),
     )
+
+
+def _note() -> sa.Column[str]:
+    return sa.Column("note", sa.String(36), sa.ForeignKey(f"{NOTES}.id", ondelete="CASCADE"), primary_key=True)
 
 
 def _views() -> None:
