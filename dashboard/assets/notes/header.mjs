@@ -74,7 +74,7 @@ function openNaming(dialog) {
 }
 
 function openMenu({ element, views }, button) {
-  element.querySelector('[data-menu="save"]').hidden = !shownNow().writes;
+  element.querySelector('[data-menu="save"]').hidden = shownNow().writes === false;
   element.togglePopover();
   const [{ right, bottom }, { width }] = [button.getBoundingClientRect(), element.getBoundingClientRect()];
   const left = Math.max(8, Math.min(right - width, window.innerWidth - width - 8));
