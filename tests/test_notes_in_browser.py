@@ -2,33 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from flask import Flask, request
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
 from dashboard.notes.address import notes_address
 from dashboard.serving import Serving
 from dashboard.web.library import Library
 from tests.accessibility import is_accessible
 from tests.browser import Open, drawn, listening, until
+from tests.people import NAMED, with_people
 
 #: Opens a page as somebody.
 As = Callable[[str, str], Page]
-
-
-def with_people(server: Flask) -> Flask:
-    """Who sends a request is what its header says: an author, or somebody called reader."""
-
-    def sign() -> None:
-        name = request.headers.get("X-Person", "local")
-        sign_request(Person(name, "reader" if name == "reader" else "author"))
-
-    server.before_request_funcs.setdefault(None, []).insert(0, sign)
-    return server
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +32,7 @@ def open_as(open_page: Open, address: str) -> Iterator[As]:
 
     def open_as(name: str, link: str) -> Page:
         page = open_page("about:blank")
-        page.set_extra_http_headers({"X-Person": name})
+        page.set_extra_http_headers({NAMED: name})
         pages.append(page)
         page.goto(address + link)
         return page

@@ -1,15 +1,12 @@
 """What pages show of notes and saved views, without a browser."""
 
-from collections.abc import Callable
 import re
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from flask import Flask, request
 from flask.testing import FlaskClient
 
-from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
 from dashboard.notes.address import notes_address
 from dashboard.notes.page import KIND_NAMES
@@ -19,19 +16,9 @@ from dashboard.web.library import Library
 from dashboard.web.state import NOTED
 from store import Corpus
 from tests.client import above
+from tests.people import NAMED, with_people
 
-ANN, BOB, READER = ({"X-Person": name} for name in ("ann", "bob", "reader"))
-
-
-def with_people(server: Flask) -> Flask:
-    """Who sends a request is what its header says: an author, or somebody called reader."""
-
-    def sign() -> None:
-        name = request.headers.get("X-Person", "local")
-        sign_request(Person(name, "reader" if name == "reader" else "author"))
-
-    server.before_request_funcs.setdefault(None, []).insert(0, sign)
-    return server
+ANN, BOB, READER = ({NAMED: name} for name in ("ann", "bob", "reader"))
 
 
 @pytest.fixture(scope="module")
@@ -247,5 +234,3 @@ def test_page_notes_of_a_server_without_notes_says_so(off: FlaskClient) -> None:
 
 def test_pages_work_without_notes(off: FlaskClient) -> None:
     assert page_of(off, "/head", "?tab=notes")["picture"]
-
-
