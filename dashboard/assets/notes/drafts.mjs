@@ -31,7 +31,7 @@ export function dropDraft(name) {
 }
 
 /**
- * An id that nothing else has (a UUID of version 4): the server saves what has the same id once. Pages without https have
+ * An id that nothing else has (a UUID of version 4): the server saves what has the same id once. Without https there is
  * no `crypto.randomUUID`.
  */
 export function newId() {

@@ -1,5 +1,5 @@
-// The button Notes of the header: a menu with the notes on the view that is shown, the name under which it is saved, and
-// the views that were saved last.
+// The button Notes of the header: a menu with the notes on the view that is shown, the name under which it is saved,
+// and saved views.
 import { readViews, saveView, shownNow } from "./api.mjs";
 import { newId } from "./drafts.mjs";
 import { NoteList } from "./note_list.mjs";

@@ -1,4 +1,4 @@
-// How many notes there are on what the page shows: asked for after each page, and again when the server has other notes.
+// How many notes there are on what the page shows: asked for after each page, and when the server has other notes.
 import { readMarks } from "./api.mjs";
 
 const NOTHING = { counts: {} };
