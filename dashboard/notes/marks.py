@@ -23,7 +23,7 @@ def marks_of(context: Context, counts: Counts) -> dict[str, Any]:
     `base` is how the data URLs of the picture begin that the marks are for.
     """
     page = context.state.page
-    nothing = {"panels": {}, "tokens": {}, "positions": {}}
+    nothing: dict[str, Any] = {"panels": {}, "tokens": {}, "positions": {}}
     marks = {"features": _of_features, "sentence": _of_sentence}.get(page, _of_heads)(context, counts)
     return {"base": data_link(context.corpus), "counts": dict(_by_key(counts)), **nothing, **marks}
 
