@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event,
 from sqlalchemy.exc import SQLAlchemyError
 
 from dashboard.notes.address import NotesAddress, notes_address
-from dashboard.notes.failures import GONE, NEWER, SILENT, UNCERTAIN, NotesUnavailable, unavailable
+from dashboard.notes.failures import NEWER, SILENT, UNCERTAIN, NotesUnavailable, unavailable
 from dashboard.notes.tables import REVISION, VERSION_TABLE, metadata
 from dashboard.web.library import Library
 
@@ -148,7 +148,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     if file.is_dir():
-        raise NotesUnavailable(GONE)
+        raise IsADirectoryError("a folder is in the place of the file")
     return status.st_dev, status.st_ino
 
 
