@@ -5,6 +5,7 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 
 from dashboard.app import create_app
+from dashboard.notes.database import Database
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.encoder_process import RemoteEncoder
 from dashboard.serving import Serving
@@ -57,4 +58,6 @@ class Server(BaseApplication):  # type: ignore[misc]
         encoder = RemoteEncoder(self.folder)
         library = Library(self.store, self.folder.path)
         library.put(TypedSentences, TypedSentences(encoder))
-        return create_app(library, self.serving).server
+        app = create_app(library, self.serving)
+        library.get(Database).prepare()
+        return app.server

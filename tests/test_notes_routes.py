@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.access.person import sign_request
 from dashboard.app import create_app
+from dashboard.notes import routes
 from dashboard.notes.address import SWITCHED_OFF, notes_address
 from dashboard.notes.failures import GONE
 from dashboard.notes.target import HeadTarget
@@ -102,12 +102,11 @@ def test_a_file_that_is_too_large_is_refused(author: FlaskClient) -> None:
     assert (answer.status_code, "headscape notes import" in answer.text) == (413, True)
 
 
-def test_a_reader_is_refused(serve_notes: Serve, target: str, tmp_path: Path) -> None:
-    client = serve_notes(str(tmp_path / "notes.sqlite3"))
-    client.application.before_request(lambda: sign_request(READER))
-    answer = client.post("/api/notes", json={"target": target, "text": "x"})
+def test_a_reader_is_refused(author: FlaskClient, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "current_person", lambda: READER)
+    answer = author.post("/api/notes", json={"target": target, "text": "x"})
     assert (answer.status_code, "role author" in answer.text) == (403, True)
-    assert client.get("/api/notes").status_code == 200
+    assert author.get("/api/notes").status_code == 200
 
 
 @pytest.mark.parametrize(("place", "sentence"), [("none", SWITCHED_OFF), ("/proc/none/notes.sqlite3", GONE)])

@@ -166,7 +166,7 @@ def test_a_view_opens_without_its_snapshot_and_camera(library: Library, tiny_cor
 def test_targets_outlive_a_refresh(three: str) -> None:
     """Each publication has more sentences; the hashes of a later one are not in the earlier."""
     newest, *_, oldest = history(open_repository(three), three)
-    old, new = (open_corpus(three, snapshot=each.id) for each in (oldest, newest))
+    old, new = (open_corpus(three, snapshot=each.snapshot) for each in (oldest, newest))
     for target in (
         HeadTarget.of(old, 1, 1),
         SentenceTarget.of(old, 2),

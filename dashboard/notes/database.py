@@ -13,11 +13,11 @@ from threading import BoundedSemaphore, Lock, Thread
 from time import monotonic
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from dashboard.notes.address import NotesAddress, notes_address
-from dashboard.notes.failures import GONE, NEWER, SILENT, UNCERTAIN, NotesUnavailable, unavailable
+from dashboard.notes.failures import NEWER, SILENT, UNCERTAIN, NotesUnavailable, unavailable
 from dashboard.notes.tables import REVISION, VERSION_TABLE, metadata
 from dashboard.web.library import Library
 
@@ -66,6 +66,11 @@ class Database:
     def write(self, work: Work[T], seconds: float = WRITE) -> T:
         """The result of some work in one transaction: all of it is stored, or nothing."""
         return self._within(seconds, UNCERTAIN, lambda: self._run(work, writes=True))
+
+    def prepare(self) -> None:
+        """Begin to open and to migrate, so that no reader waits for it; what fails is said to whoever uses it."""
+        if self.address.url is not None:
+            _apart(lambda: self._run(lambda _: None, writes=False), lambda: None)
 
     def close(self) -> None:
         """Close the connections; the next work opens others."""
@@ -143,7 +148,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     if file.is_dir():
-        raise NotesUnavailable(GONE)
+        raise IsADirectoryError("a folder is in the place of the file")
     return status.st_dev, status.st_ino
 
 
@@ -221,7 +226,8 @@ def _postgres_engine(url: URL) -> Engine:
 @cache
 def _empty() -> Engine:
     """Tables without rows, in memory: what stands where no note was ever written."""
-    engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    options = {"pool_size": 1, "max_overflow": 0, "connect_args": {"check_same_thread": False}}  # one thread at a time
+    engine = create_engine("sqlite://", poolclass=QueuePool, **options)
     metadata.create_all(engine)
     return engine
 
