@@ -45,7 +45,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         check_free(options.host, options.port)
         _check_access(_serving(options))
-    except (ValueError, AccessFileError) as error:
+    except (ValueError, AccessFileError, StoreError) as error:
         return _fail(str(error))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager stops it as Ctrl-C does
     try:
@@ -140,6 +140,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write each request as a JSON line to this file, or to standard output for - (default: off)",
     )
+    parser.add_argument(
+        "--notes",
+        default=os.environ.get("HEADSCAPE_NOTES", ""),
+        metavar="PLACE",
+        help="where notes are: a file, postgresql://USER@HOST/NAME, or none (default: a file beside the store). "
+        "The environment variable HEADSCAPE_NOTES does the same and is not seen in a list of processes",
+    )
     parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
     add_flags(parser)
     return parser
@@ -175,6 +182,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _serving(options: argparse.Namespace) -> "Serving":
     from dashboard.monitoring.access_log import check_file
+    from dashboard.notes.address import notes_address
     from dashboard.serving import Serving
     from dashboard.web.addresses import address_list
     from dashboard.web.prefix import path_prefix
@@ -192,6 +200,7 @@ def _serving(options: argparse.Namespace) -> "Serving":
         if options.metrics_from
         else None,
         access_log=options.access_log,
+        notes=notes_address(options.notes, options.store),
     )
 
 

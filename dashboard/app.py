@@ -12,6 +12,8 @@ from dashboard.features import trial_section
 from dashboard.monitoring import routes as monitoring
 from dashboard.monitoring.monitor import Monitor
 from dashboard.monitoring.requests import name_requests, watch_requests
+from dashboard.notes.database import Database
+from dashboard.notes.marks import notes_version
 from dashboard.pages import DEFERRED, after_picture_of
 from dashboard.serving import Serving
 from dashboard.statistics import page as statistics
@@ -36,6 +38,8 @@ PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is
 def create_app(library: Library, serving: Serving | None = None) -> Dash:
     """The application of a library, by default for this machine alone. Two applications in one process share nothing."""
     serving = serving or Serving()
+    if serving.notes is not None:
+        library.put(Database, Database(serving.notes))
     server = Flask(__name__)
     serve_under(server, serving.prefix)  # outside of the prefix there is nothing
     guard(
@@ -69,6 +73,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     _follow_canvas(app)
     _follow_charts(app)
     _follow_sentence(app)
+    _follow_notes(app)
     _notice_new_data(app, library)
     routes.register(app.server, library)
     name_requests(app.server)
@@ -238,14 +243,28 @@ def _follow_sentence(app: Dash) -> None:
         )
 
 
+def _follow_notes(app: Dash) -> None:
+    """The browser reads the marks of notes after each page, and when other notes are counted."""
+    app.clientside_callback(
+        "(shown) => window.headscape.notes.follow(shown)",
+        Output("points", "noted"),
+        Output("sentence", "noted"),
+        Input("shown", "data"),
+        Input("counted", "data"),
+        prevent_initial_call=True,
+    )
+
+
 def _notice_new_data(app: Dash, library: Library) -> None:
     @app.callback(
         Output("newer", "children"),
         Output("noticed", "data"),
+        Output("counted", "data"),
         Output({UNDER_WAY: ALL}, "children"),
         Input("poll", "n_intervals"),
         State({UNDER_WAY: ALL}, "id"),
         State("noticed", "data"),
+        State("counted", "data"),
         *STANDING,
         prevent_initial_call=True,
     )
@@ -254,16 +273,18 @@ def _notice_new_data(app: Dash, library: Library) -> None:
         _count: int | None,
         waits: list[object],
         noticed: Text | None,
+        counted: Text | None,
         pathname: Text | None,
         search: Text | None,
         shown: Shown | None,
     ) -> tuple[object, ...]:
         newest, current = library.newest, snapshot_of(shown)
-        lines = [under_way(library.ingest, place) for place in waits]
+        now = notes_version(library)
+        others = no_update if now == counted else now, [under_way(library.ingest, place) for place in waits]
         if current in (None, newest):
-            return None, None, lines
+            return None, None, *others
         context = resolve(library, pathname, search, current)
         notice = f"{newest} {context.state.href}"
         if notice == noticed:  # its reader may have closed it
-            return no_update, no_update, lines
-        return shell.newer_notice(context, library.snapshot(newest)), notice, lines
+            return no_update, no_update, *others
+        return shell.newer_notice(context, library.snapshot(newest)), notice, *others

@@ -13,6 +13,7 @@ from dashboard.compare import page as compare
 from dashboard.compare import typed
 from dashboard.features import page as features
 from dashboard.head_map import page as head_map
+from dashboard.notes import page as notes
 from dashboard.overview import page as overview
 from dashboard.points import page as points
 from dashboard.points import similar
@@ -42,6 +43,7 @@ PAGES: dict[str, Callable[[Context], Page]] = {
     "features": features.layout,
     "sentence": sentence.layout,
     "compare": compare.layout,
+    "notes": notes.layout,
     "store": store_page.layout,
     "server": server,
 }

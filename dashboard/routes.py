@@ -6,6 +6,8 @@ from plotly.io.json import to_json_plotly
 from dashboard.compare import routes as comparison
 from dashboard.features import routes as features
 from dashboard.head_map import routes as head_map
+from dashboard.notes import page_routes as notes_of_pages
+from dashboard.notes import routes as notes
 from dashboard.pages import TabLink, page_content
 from dashboard.points import routes as points
 from dashboard.relations import routes as relations
@@ -28,6 +30,8 @@ def register(server: Flask, library: Library) -> None:
         relations,
         sentences,
         comparison,
+        notes_of_pages,
+        notes,
         http,
     ):
         part.register(server, library)

@@ -7,6 +7,7 @@ from gunicorn.app.base import BaseApplication
 from dashboard.app import create_app
 from dashboard.monitoring.metrics import VARIABLE, forget_dead, share_metrics
 from dashboard.monitoring.monitor import Monitor
+from dashboard.notes.database import Database
 from dashboard.reloading import RollingArbiter
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.encoder_process import RemoteEncoder
@@ -67,7 +68,9 @@ class Server(BaseApplication):  # type: ignore[misc]
         metrics, self._place = share_metrics(self.folder.metrics)
         self._monitor = Monitor(library, metrics)
         library.put(Monitor, self._monitor)
-        return create_app(library, self.serving).server
+        app = create_app(library, self.serving)
+        library.get(Database).prepare()
+        return app.server
 
     def _begin(self, worker: BufferingWorker) -> None:
         """Called in a worker before it answers."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from dashboard.access.settings import Access
+from dashboard.notes.address import NotesAddress
 from dashboard.web.addresses import LOOPBACK, AddressList
 from dashboard.web.processes import workers_by_default
 from dashboard.web.security import AllowedHosts
@@ -28,6 +29,8 @@ class Serving:
         Addresses that may read the metrics without a name; None: this machine, where nobody signs in.
     access_log
         File of the access log, `-` for standard output; empty for none.
+    notes
+        The database of notes; None for a file beside the store.
     """
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
@@ -37,6 +40,7 @@ class Serving:
     workers: int = field(default_factory=workers_by_default)
     metrics_from: AddressList | None = None
     access_log: str = ""
+    notes: NotesAddress | None = None
 
     @property
     def collectors(self) -> AddressList:

@@ -39,6 +39,7 @@ TITLES = {
     "features": "Features",
     "sentence": "Sentence",
     "compare": "Compare",
+    "notes": "Notes",
     "store": "Store",
     "server": "Server",
 }
@@ -55,6 +56,7 @@ LETTERS = {
     "features": "f",
     "sentence": "e",
     "compare": "c",
+    "notes": "n",
     "store": "t",
     "server": "v",
 }
@@ -77,6 +79,7 @@ CHOICES = {
 NARROW = "md"
 PAGES_LABEL: Any = {"aria-label": "Pages"}
 SHORTCUTS: Any = {"aria-label": "Keyboard shortcuts", "aria-haspopup": "dialog"}
+NOTES: Any = {"aria-haspopup": "dialog", "title": "Notes on this view, saved views"}
 #: Milliseconds between two checks of an open tab for newer data.
 POLL_MILLISECONDS = 5_000
 
@@ -91,7 +94,7 @@ def layout(*, signs_in: bool = False, named: bool = False) -> dmc.MantineProvide
         [
             dcc.Location(id="location", refresh="callback-nav"),
             dcc.Interval(id="poll", interval=POLL_MILLISECONDS),
-            *(dcc.Store(id=name) for name in ("shown", "saved", "noticed", "reloaded")),
+            *(dcc.Store(id=name) for name in ("shown", "saved", "noticed", "reloaded", "counted")),
             html.A("Skip to the page", href="#page", className="skip"),
             dmc.AppShell(
                 [
@@ -196,6 +199,7 @@ def _header(account: list[object]) -> html.Div:
             dmc.Burger(id="burger", opened=False, size="sm", hiddenFrom=NARROW, **{"aria-label": "Open the pages"}),
             dcc.Link("Headscape", href=f"{root()}/", className="brand"),
             html.Div(id="what-is-shown", className="what-is-shown"),
+            html.Button("Notes", id="open-notes", type="button", className="plain", **NOTES),
             # Disabled until a page is there: before, its snapshot is not known, and the link would follow the next ingest.
             dmc.Button("Copy link", id="copy-link", variant="default", size="xs", disabled=True),
             html.Button(
@@ -254,7 +258,8 @@ def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[
     link = valid_search(context, search, of_page)
     written = {} if link == search else {"written": search}
     link_parts = {"path": urlsplit(state.href).path, "link": link[:MAX_QUERY]}
-    return fields | provenance_of(context) | {"defaults": defaults} | link_parts | written
+    role = {"writes": current_person().writes}
+    return fields | provenance_of(context) | {"defaults": defaults} | link_parts | written | role
 
 
 def what_is_shown(context: Context, newest: str) -> list[object]:

@@ -1,4 +1,4 @@
-"""Headscape in a notebook: open a store, show the picture of a head, show a sentence.
+"""Headscape in a notebook: open a store, show the picture of a head, show a sentence, read the notes of a server.
 
 `open` gives a `store.Corpus`, whose arrays are labelled. `show` and `sentence` give plotly figures, which a notebook
 draws. Imports nothing slow: every process of the command `headscape` imports this file first.
@@ -7,11 +7,12 @@ draws. Imports nothing slow: every process of the command `headscape` imports th
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from plotly.graph_objects import Figure
 
     from store import Corpus
 
-__all__ = ["open", "sentence", "show"]
+__all__ = ["notes", "open", "sentence", "show"]
 
 
 def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = None) -> "Corpus":  # noqa: A001
@@ -58,3 +59,26 @@ def sentence(corpus: "Corpus", index: int, layer: int, head: int) -> "Figure":
     from headscape.figures import sentence_figure
 
     return sentence_figure(corpus, index, layer, head)
+
+
+def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "DataFrame":
+    """The notes of a server as a table, a note or reply per row, the newest first. Needs the extra `dashboard`.
+
+    Parameters
+    ----------
+    path_or_url
+        The store whose notes they are.
+    notes
+        The database of notes where it is not beside the store, as flag `--notes` of `headscape serve`.
+
+    Returns
+    -------
+    Columns id, kind, target, title, text, tags, author, created, edited, parent, model, model_name, corpus, corpus_name.
+    A target of kind `head` is `head/<SHA-256 of the weights>/<layer>/<head>`; docs/notes.md has all kinds.
+    """
+    from store.extras import check_extra
+
+    check_extra("dashboard")
+    from dashboard.notes.frame import notes_frame
+
+    return notes_frame(path_or_url, notes)

@@ -28,6 +28,7 @@ COMMANDS = {
     "finetune": Command("ingest.finetuning.__main__", (), "teach a BERT the labels of reviews; the result is a model"),
     "serve": Command("dashboard.__main__", (), "serve a store in the browser"),
     "users": Command("dashboard.access.__main__", (), "add, change and remove people who sign in with a password"),
+    "notes": Command("dashboard.notes.__main__", (), "export or import the notes and saved views of a server"),
     "describe": Command("store.__main__", ("describe",), "list models, corpora, pictures, size and history of a store"),
     "verify": Command("store.__main__", ("verify",), "check every file and array of a store"),
     "mend": Command("store.__main__", ("mend",), "return a damaged store to its newest readable publication"),

@@ -32,6 +32,7 @@ pytest_plugins = [
     "tests.fake_sentence",
     "tests.three_models",
     "tests.reverse_proxies",
+    "tests.notes",
 ]
 
 # No clock decides a test, and the same cases run every time: as many as leave room for the browser's.

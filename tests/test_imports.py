@@ -19,6 +19,7 @@ FOLDERS = {
             "monitoring",
             "ui",
             "canvas",
+            "notes",
             "points",
             "statistics",
             "head_map",

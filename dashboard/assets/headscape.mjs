@@ -1,5 +1,10 @@
 // What the dashboard's modules are to Dash: components by their names, and the functions that its callbacks call.
 import { PointPanels } from "./canvas/component.mjs";
+import { followNotes } from "./notes/header.mjs";
+import { followMarks } from "./notes/marks.mjs";
+import { NotePanel } from "./notes/panel.mjs";
+import { followImport } from "./notes/transfer.mjs";
+import { SavedViews } from "./notes/saved_views.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
 import * as address from "./web/address.mjs";
 import { Chart, saveChart } from "./web/chart.mjs";
@@ -20,14 +25,19 @@ showExampleOnce();
 sizeInspector();
 followShortcuts();
 scrollToParts();
+followNotes();
+followImport();
 
 window.headscape = {
   PointPanels,
   SentenceViews,
+  NotePanel,
+  SavedViews,
   Markup,
   Chart,
   address,
   follow: { page: followPage, done: showDone, dropInvalid },
   drawer: toggleDrawer,
+  notes: { follow: followMarks },
   chart: { save: saveChart },
 };

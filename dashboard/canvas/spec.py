@@ -222,6 +222,9 @@ class PointPanels(BrowserComponent):
         Dash id.
     picture
         What is drawn, `Picture` as JSON; None for nothing.
+    noted
+        Counts of notes: of panels by their names, of tokens by their numbers, and the beginning of the data URLs that they
+        are for: `{"base": "/data/1/...", "panels": {"L3 H7": 2}, "tokens": {"17": 1}}`.
     opened
         Out: index of the panel a reader opened, with a counter: `{"panel": 43, "count": 1}`.
     left
@@ -238,4 +241,4 @@ class PointPanels(BrowserComponent):
         Out: a region was drawn, "" for none: `{"lasso": "attention-exact-2d,3,7,0,0,100,100,...", "count": 1}`.
     """
 
-    properties = ("id", "picture", "opened", "left", "picked", "lassoed", "step", "arrived", "painted")
+    properties = ("id", "picture", "noted", "opened", "left", "picked", "lassoed", "step", "arrived", "painted")

@@ -12,6 +12,7 @@ from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import feature_token
 from dashboard.features.trial_section import is_held, trial_section
+from dashboard.notes.panel import noted_legend
 from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.colours import legend_line
 from dashboard.points.search import no_hits
@@ -96,6 +97,7 @@ def _how_to_read(shown: ShownFeatures) -> html.P:
             text_of("meaning", panel_texts(shown, shown.panel)),
             " Play, the slider or arrow keys go to the next feature point. Hover or click a token; lasso and box select in every panel; "
             "Backspace returns to all panels.",
+            noted_legend(),
         ],
         className="how-to-read",
     )

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from dashboard.features.columns import sentence_order
 from dashboard.features.data import Series, pieces_of
 from dashboard.features.shown import ShownFeatures
+from dashboard.notes.panel import note_panel
+from dashboard.notes.target import PointTarget
 from dashboard.points.token_summary import summary
 from dashboard.ui.tables import heading
 from dashboard.web.cache import current_cache
@@ -36,15 +38,29 @@ def feature_token(shown: ShownFeatures) -> list[object]:
     """The panel beside the large picture."""
     token, features = shown.context.state.ftoken, shown.series.features
     if token is None or shown.panel is None:
-        return [html.H2("Token"), html.P(EMPTY)]
+        return [html.H2("Token"), html.P(EMPTY), *_notes(shown, None)]
     clear = dcc.Link("clear", href=shown.context.state.with_(ftoken=None).href)
     return [
         html.H2(f"“{pieces_of(features)[token]}”"),
         html.P(where_of(features, token), className="caption"),
         _sentence(shown, token),
         html.Div([*_page(shown, token), clear], className="controls"),
+        *_notes(shown, token),
         *_nearest(shown, token, shown.panel),
     ]
+
+
+def _notes(shown: ShownFeatures, token: int | None) -> list[object]:
+    """Notes on the feature point, and on the token there; the values of a head are no feature point."""
+    corpus, series, point = shown.context.corpus, shown.series, shown.panel
+    if point is None or series.layer is not None:
+        return []
+    title = series.titles[series.index(point)]
+    panels = [note_panel("point", PointTarget.of(corpus, point), f"Notes on {title}")]
+    if token is not None:
+        target = PointTarget.at(corpus, point, series.features, token)
+        panels.insert(0, note_panel("token", target, "Notes on this token here"))
+    return [html.Div(panels, className="note-panels")]
 
 
 def _sentence(shown: ShownFeatures, token: int) -> html.P:

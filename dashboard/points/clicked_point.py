@@ -9,6 +9,8 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.notes.panel import note_panel
+from dashboard.notes.target import TokenTarget
 from dashboard.points.picture import NEAR, ShownPoints, marks
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.controls import number
@@ -243,6 +245,7 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
         ),
         _sentence(context, point_focus),
         _controls(context),
+        note_panel("token", TokenTarget.of(context.corpus, state.token), "Notes on this token, in any head"),
         _lines_table(context, point_focus),
         *_near_table(context, point_focus),
     ]

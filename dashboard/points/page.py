@@ -8,6 +8,8 @@ from dash import dcc, html
 
 from dashboard.canvas.encoding import grid_tokens
 from dashboard.canvas.spec import Picture
+from dashboard.notes.panel import note_panel, noted_legend
+from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
 from dashboard.points import selection_summary as selection
@@ -30,12 +32,24 @@ from dashboard.ui.deferred import deferred
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
-from dashboard.web.state import MOST_TOKENS, LinkState
+from dashboard.web.state import MOST_TOKENS, TABS, LinkState
 from store.schema.model import ROLES, head_name
 from store.wording import many
 
 #: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
+
+
+def _notes_of_heads(context: Context, _points: ShownPoints) -> list[object]:
+    """Notes on the shown head, and on the pinned one."""
+    return [
+        part
+        for number, head in enumerate(context.state.shown_heads)
+        for part in (
+            html.H2(f"Notes on {head_name(*head)}"),
+            note_panel(f"head-{number}", HeadTarget.of(context.corpus, *head), title=None),
+        )
+    ]
 
 
 def _point_panel(context: Context, points: ShownPoints) -> list[object]:
@@ -62,11 +76,13 @@ PANELS = {
     "selection": ("Selection", selection.panel),
     "pairs": ("Top pairs", pairs.panel),
     "distance": ("Distance", distance.panel),
+    "notes": ("Notes", _notes_of_heads),
 }
 
 
 #: Titles of all tabs in their order.
-TITLES = {"statistics": "Statistics"} | {tab: title for tab, (title, _) in PANELS.items()} | {"positions": "Positions"}
+_TITLES = {"statistics": "Statistics", "positions": "Positions", **{tab: title for tab, (title, _) in PANELS.items()}}
+TITLES = {tab: _TITLES[tab] for tab in TABS}
 
 
 def picture_of_heads(context: Context) -> Picture | None:
@@ -234,7 +250,7 @@ def _typed(context: Context) -> list[object]:
 
 def _how_to_read_head() -> html.P:
     text = "Hover a point for its token and sentence, click it for its lines."
-    return html.P([text, info("the picture", _KEYS_OF_HEAD)], className="caption")
+    return html.P([text, info("the picture", _KEYS_OF_HEAD), noted_legend()], className="caption")
 
 
 def _neighbours(context: Context) -> html.Nav:

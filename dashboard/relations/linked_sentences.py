@@ -6,6 +6,8 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.notes.panel import note_panels
+from dashboard.notes.target import PairTarget
 from dashboard.relations.data import sentence_link, strongest_of
 from dashboard.relations.kinds import CommonKind, NamedKind
 from dashboard.ui.controls import action
@@ -19,6 +21,8 @@ from store.wording import many
 
 #: Sentences that are listed.
 LISTED = 10
+#: Pairs of a sentence that a note can be on.
+NOTED = 20
 Kind = NamedKind | CommonKind
 
 
@@ -104,8 +108,19 @@ def _legend(kind: Kind) -> list[object]:
 def _row(context: Context, kind: Kind, row: LinkedSentence, layer: int, head: int) -> list[html.Td]:
     link = dcc.Link(f"{row.sentence:,}", href=_href(context, row, layer, head))
     share = f"{len(row.links)} of {many(row.pairs, kind.counted)} linked ({100 * len(row.links) / row.pairs:.0f} %)"
-    text = [html.Div(_words(context.corpus, row), dir="auto"), html.Div(share, className="below")]
+    words, below = html.Div(_words(context.corpus, row), dir="auto"), html.Div(share, className="below")
+    text = [words, below, *_notes(context, kind, row)]
     return [html.Td(link, className="number"), html.Td(text, className="text")]
+
+
+def _notes(context: Context, kind: Kind, row: LinkedSentence) -> list[object]:
+    """Notes on the pairs that the head links; pairs like a marked example are of no named relation."""
+    if not isinstance(kind, NamedKind):
+        return []
+    corpus, sentence = context.corpus, row.sentence
+    targets = [PairTarget.of(corpus, sentence, *pair, kind.relation, kind.direction) for pair in row.links[:NOTED]]
+    each = {f"{target.spelling} ({target.source}, {target.target})": target for target in targets}
+    return [note_panels(f"pairs-{sentence}", each, "Notes on its pairs")]
 
 
 def _words(corpus: Corpus, row: LinkedSentence) -> list[object]:

@@ -5,6 +5,8 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.notes.panel import note_panel
+from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.sentence.controls import SHOWN, filter_group, input_group, view_group
 from dashboard.sentence.encoder import shown_sentence, waits_for_model
 from dashboard.sentence.finder import finder, search_of
@@ -13,6 +15,7 @@ from dashboard.sentence.opening import about_head
 from dashboard.sentence.picture import (
     averaged_heads,
     is_mean,
+    selected_units,
     sentence_picture,
 )
 from dashboard.sentence.positions import positions
@@ -88,9 +91,10 @@ def _of_sentence(context: Context) -> Page:
         html.P(_how_to_read(context.state.show), className="how-to-read"),
     ]
     if context.state.show == "mixing":
-        return Page(above=above, beside=_finder(context), below=sentence_mixing(context), notices=_notices(context))
+        below = [*sentence_mixing(context), *_notes(context)]
+        return Page(above=above, beside=_finder(context), below=below, notices=_notices(context))
     beside = positions(context) if context.state.show == "positions" else ranking_panel(context)
-    below: list[object] = [_caption(context), *dependency_tree(context)]
+    below = [_caption(context), *_notes(context), *dependency_tree(context)]
     return Page(above=above, beside=[*beside, *_finder(context)], below=below, notices=_notices(context))
 
 
@@ -171,6 +175,19 @@ def _among_points(context: Context) -> list[object]:
     name = head_name(context.state.layer, context.state.head)
     href = context.state.on("head").with_(token=None).href
     return [dcc.Link(f"Show among the corpus' queries and keys of {name}", href=href), "."]
+
+
+def _notes(context: Context) -> list[object]:
+    """Notes on the sentence, and on the token that is selected alone; a typed sentence is in no corpus."""
+    corpus, sentence = context.corpus, context.state.sentence
+    if context.state.text:
+        return []
+    panels = [note_panel("sentence", SentenceTarget.of(corpus, sentence), "Notes on this sentence")]
+    match [unit.positions for unit in selected_units(context)]:
+        case [[position]]:
+            target = TokenTarget.at(corpus, sentence, position)
+            panels.append(note_panel("token", target, f"Notes on “{target.wordpiece}”, position {position}"))
+    return [html.Div(panels, className="note-panels")]
 
 
 def _averaged(context: Context) -> list[object]:

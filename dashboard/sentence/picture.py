@@ -39,6 +39,9 @@ class SentenceViews(BrowserComponent):
         - `title`: what it is, for a screen reader and in a saved file
         - `colours`: of the heads by scheme, `{"light": ["#0072B2", ...], "dark": [...]}`
         - `palette`: colours by scheme, `dashboard.ui.theme.PALETTE`
+    noted
+        Counts of notes on its tokens, by position, and the beginning of the data URLs of the sentence that they are for:
+        `{"base": "/data/1/...", "positions": {"4": 2}}`.
     opened
         Out: a thumbnail was opened: `{"layer": 2, "head": 3, "count": 1}`.
     headed
@@ -53,7 +56,7 @@ class SentenceViews(BrowserComponent):
         Out: to the layer below or above: `{"layer": 1, "count": 1}`; -1 is towards the first.
     """
 
-    properties = ("id", "sentence", "opened", "headed", "selected", "paired", "hidden", "stepped")
+    properties = ("id", "sentence", "noted", "opened", "headed", "selected", "paired", "hidden", "stepped")
 
 
 def options_of(context: Context) -> PatternOptions:

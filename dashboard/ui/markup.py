@@ -45,7 +45,7 @@ def condensed(children: Any, place: str) -> list[Any]:
 
 def _run(plain: bool, run: list[Any], place: str) -> list[Any]:
     if plain:
-        return [Markup(id=place, tree=[_tree(item) for item in run])]
+        return [Markup(id=place, tree=[tree(item) for item in run])]
     return [_inside(item, f"{place}-{number}") for number, item in enumerate(run)]
 
 
@@ -76,10 +76,11 @@ def _is_plain(node: Any) -> bool:
     return all(_is_plain(child) for child in _flat(getattr(node, "children", None)))
 
 
-def _tree(node: Any) -> Tree:
+def tree(node: Any) -> Tree:
+    """Plain HTML as a tree."""
     if not isinstance(node, Component):
         return node
     properties = node.to_plotly_json()["props"]
     children = _flat(properties.pop("children", None))
     tag = LINK if isinstance(node, dcc.Link) or FOLLOWED in properties else node._type.lower()
-    return [tag, properties, *map(_tree, children)]
+    return [tag, properties, *map(tree, children)]

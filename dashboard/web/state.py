@@ -27,6 +27,7 @@ PAGES = (
     "features",
     "sentence",
     "compare",
+    "notes",
     "store",
     "server",
 )
@@ -67,12 +68,15 @@ MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
 SCALES: tuple[Scale, ...] = get_args(Scale)
 MATRIX_SCALES: tuple[MatrixScale, ...] = get_args(MatrixScale)
-TABS = ("statistics", "point", "selection", "pairs", "distance", "positions")
+TABS = ("statistics", "point", "selection", "pairs", "distance", "positions", "notes")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference", "part", "rest")
 #: The heads without a label, as a choice beside the labels.
 UNLABELLED = "none"
+#: Kinds of what a note is about (`dashboard.notes.target.KINDS`), and pages of the list of notes.
+NOTED = ("head", "token", "sentence", "pair", "point", "view")
+MOST_LEAVES = 100_000
 #: Sentences in the order of the corpus, instead of a statistic that ranks them.
 ORDER = "order"
 
@@ -246,6 +250,14 @@ class LinkState:
     examples: Annotated[str, Field("choice", ("best", "chosen"))] = "best"
     start: Annotated[int | None, Field("number", range(MOST_WORDS))] = None
     example: Annotated[str | None, Field("pattern", _EXAMPLE)] = None
+
+    # Page Notes: which notes it lists.
+    containing: Annotated[str | None, Field("text", MOST_SOUGHT, clears=("leaf",))] = None
+    tag: Annotated[str | None, Field("text", 40, clears=("leaf",))] = None
+    author: Annotated[str | None, Field("text", 200, clears=("leaf",))] = None
+    about: Annotated[str | None, Field("choice", NOTED, clears=("leaf",))] = None
+    checkpoint: Annotated[str | None, Field("pattern", r"[0-9a-f]{64}", clears=("leaf",))] = None
+    leaf: Annotated[int, Field("number", range(MOST_LEAVES))] = 0
 
     # Feature points.
     material: Annotated[str | None, Field("choice", Of.TOKEN_SETS, clears=("ftoken", "flasso"), moves=True)] = None

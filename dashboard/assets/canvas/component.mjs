@@ -1,4 +1,5 @@
 // The Dash component PointPanels: its elements, and one Panels for as long as the page lives.
+import { notesOfPanel } from "./noted.mjs";
 import { Panels } from "./panels.mjs";
 
 const STAND = "then Shift with an arrow key to the nearest one that way";
@@ -43,6 +44,14 @@ const tags = (make, panels) =>
     panels.map(({ name, tag }) => make("span", { key: name }, tag)),
   );
 
+/** How many notes each head has; nothing where it has none. */
+const notes = (make, panels, noted, picture) =>
+  make(
+    "div",
+    { key: "panel-notes", className: "panel-notes", "aria-hidden": true },
+    panels.map(({ name }) => make("span", { key: name }, notesOfPanel(noted, picture, name) || "")),
+  );
+
 const numbered = (letter, count) => Array.from({ length: count }, (_, i) => letter + i);
 
 /** How the panels are named: not at all, each, by headings, or as heads. */
@@ -76,7 +85,7 @@ function keysOf(picture) {
   return picture?.cards ? "linked" : "grid";
 }
 
-export function PointPanels({ id, picture, setProps }) {
+export function PointPanels({ id, picture, noted, setProps }) {
   const make = window.React.createElement;
   const host = window.React.useRef(null);
   const panels = window.React.useRef(null);
@@ -84,13 +93,14 @@ export function PointPanels({ id, picture, setProps }) {
     panels.current = new Panels(host.current);
     return () => panels.current.release();
   }, []);
-  window.React.useEffect(() => panels.current.update(picture || null, setProps));
+  window.React.useEffect(() => panels.current.update(picture || null, noted || null, setProps));
   const { kind, columns, rows, each } = namesOf(picture);
   return make("div", { id, ref: host, hidden: !picture, className: `points ${kind}` }, [
     names(make, "column-names", columns),
     names(make, "row-names", rows),
     titles(make, each),
     tags(make, kind === "single" ? [] : (picture?.panels ?? [])),
+    notes(make, kind === "single" ? [] : (picture?.panels ?? []), noted, picture),
     make("div", { key: "player", className: "player", role: "group", "aria-label": "Points of the model in order" }),
     frame(make, picture),
     make("canvas", { key: "paper", className: "paper", "aria-hidden": true }),

@@ -2,6 +2,7 @@
 import { projectToSquare } from "./camera.mjs";
 import { DIAGONAL, buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } from "./grid_index.mjs";
 import { panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
+import { ending, notesOfPanel, notesOfToken } from "./noted.mjs";
 
 const RADIUS = 14;
 const PAUSE = 25;
@@ -91,8 +92,9 @@ export function createHover(panels) {
     const [x1, y1] = [Math.min(panels.layout.width, left + side), Math.min(panels.layout.height, top + side)];
     if (x1 <= x0 || y1 <= y0) return hide();
     moveRing(x0, y0, x1 - x0, y1 - y0);
-    tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), ` ${summary}`);
-    announcement.textContent = `${name} ${summary}`;
+    const about = ` ${summary}${ending(notesOfPanel(panels.noted, panels.picture, name))}`;
+    tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), about);
+    announcement.textContent = name + about;
     placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8);
   }
 
@@ -127,9 +129,10 @@ export function createHover(panels) {
       if (!response.ok) throw new Error(await response.text());
       const card = await response.json();
       if (state.point !== point) return;
-      tip.replaceChildren(drawCard(card));
+      const notes = notesOfToken(panels, token);
+      tip.replaceChildren(drawCard(card, notes));
       const place = `position ${card.position} in sentence ${card.sentence}`;
-      announcement.textContent = `${card.role} ${card.wordpiece}, ${place}`;
+      announcement.textContent = `${card.role} ${card.wordpiece}, ${place}${ending(notes, ", ")}`;
       placeCard(px, py);
     } catch (error) {
       if (error.name !== "AbortError") panels.problem.textContent = error.message;
@@ -252,9 +255,10 @@ function attention(card) {
 }
 
 /** The DOM of a card. */
-function drawCard(card) {
+function drawCard(card, notes) {
   const title = element("h2", card.role, card.wordpiece);
-  return element("div", "", title, element("p", "where", placeOf(card)), sentence(card), ...attention(card));
+  const place = element("p", "where", placeOf(card) + ending(notes, ", "));
+  return element("div", "", title, place, sentence(card), ...attention(card));
 }
 
 /** Pixels between the card and its point, and between the card and the border of its room. */

@@ -180,17 +180,18 @@ function above(panels) {
 const [TAG_APART, TAG_SHARE] = [3, 0.8];
 const TAG_FONT = `600 10px ${FAMILY}`;
 
-/** Tags of panels with their places in the frame: in the upper left corner, where they fit. */
-function tagged(panels) {
+/** Tags of panels with their places: labels in the upper left corner, counts of notes in the lower right. */
+const tagged = (panels) => [...inCorner(panels, ".panel-tags"), ...inCorner(panels, ".panel-notes", true)];
+
+function inCorner(panels, className, isLast = false) {
   const { layout, camera } = panels;
-  const most = { width: layout.width, height: layout.height };
-  return elements(panels, ".panel-tags").map((element, panel) => {
-    const [left, top, side] = panelBox(layout, camera, panel);
-    const [width, height] = [element.offsetWidth, element.offsetHeight];
-    const [right, bottom] = [left + TAG_APART + width, top + TAG_APART + height];
-    const inside = left >= -TAG_APART && top >= -TAG_APART && right <= most.width && bottom <= most.height;
-    const fits = width <= TAG_SHARE * side && element.textContent !== "" && slotOf(layout, panel) >= 0;
-    return { element, at: [left + TAG_APART, top + TAG_APART], size: [width, height], seen: inside && fits };
+  return elements(panels, className).map((element, panel) => {
+    if (!element.textContent) return { element, at: [0, 0], seen: false };
+    const box = panelBox(layout, camera, panel);
+    const size = [element.offsetWidth, element.offsetHeight];
+    const at = [0, 1].map((axis) => box[axis] + (isLast ? box[2] - size[axis] - TAG_APART : TAG_APART));
+    const inside = [layout.width, layout.height].every((most, i) => at[i] >= 0 && at[i] + size[i] <= most);
+    return { element, at, size, seen: inside && size[0] <= TAG_SHARE * box[2] && slotOf(layout, panel) >= 0 };
   });
 }
 

@@ -5,12 +5,13 @@ import { drawContours } from "./contours.mjs";
 import { chooseLabels, drawLabels, emptySheet, roomOf, takeBox } from "./labels.mjs";
 import { outlineHere } from "./lasso.mjs";
 import { panelToPixel } from "./layout.mjs";
+import { markedTokens, outlineSquare } from "./noted.mjs";
 import { createLoader, readJson } from "../web/loading.mjs";
 
 const PAUSE = 120;
 const INKS = {
-  light: { line: "#5c4a00", near: "#2b8a3e", pair: "#c2255c", lasso: "#1a1b1e" },
-  dark: { line: "#ffe066", near: "#69db7c", pair: "#f783ac", lasso: "#f1f3f5" },
+  light: { line: "#5c4a00", near: "#2b8a3e", pair: "#c2255c", lasso: "#1a1b1e", note: "#6741d9" },
+  dark: { line: "#ffe066", near: "#69db7c", pair: "#f783ac", lasso: "#f1f3f5", note: "#b197fc" },
 };
 /** Corners of a diamond. */
 const DIAMOND = [
@@ -114,6 +115,10 @@ export function createOverlay(panels) {
     canvas.setTransform(scale, 0, 0, scale, 0, 0);
     canvas.clearRect(0, 0, layout.width, layout.height);
     drawOn(canvas);
+    panels.host.toggleAttribute(
+      "data-noted",
+      panelNumbers().some((panel) => notedPixels(panel).length),
+    );
   }
 
   /** In pixels of the page: on the canvas above the points, or on a file. */
@@ -124,6 +129,7 @@ export function createOverlay(panels) {
       drawContours(context, contours[panel] ?? [], panels, toPixel);
       drawLasso(context, inks, panel);
       if (focuses[panel]) drawFocus(context, inks, focuses[panel], toPixel);
+      drawNoted(context, inks, panel);
       drawRing(context, panel);
       drawLabels(context, labels[panel] ?? [], panels, toPixel);
       drawNames(context, names[panel] ?? [], panels, toPixel);
@@ -226,10 +232,29 @@ export function createOverlay(panels) {
     if (!chosen || chosen.token < 0 || role < 0) return null;
     const focus = focuses[panel];
     const place = focus?.places[focus.position]?.[role];
-    if (place) return toPixelIn(panel)(place);
-    if (chosen.token >= panels.data.points.tokens) return null;
-    const point = panels.roles.length * chosen.token + role;
+    return place ? toPixelIn(panel)(place) : drawnPixel(panel, chosen.token, role);
+  }
+
+  /** Pixel of one of the drawn points, null of a token that is not drawn. */
+  function drawnPixel(panel, token, role) {
+    if (token >= panels.data.points.tokens) return null;
+    const point = panels.roles.length * token + role;
     return panels.single ? panels.hover.pixelOf(point) : panels.linkedPanels.pixelOf(panel, point);
+  }
+
+  /** Pixels of the drawn points whose tokens have notes. */
+  function notedPixels(panel) {
+    const roles = [...panels.roles.keys()];
+    const pixels = markedTokens(panels).flatMap((token) => roles.map((role) => drawnPixel(panel, token, role)));
+    return pixels.filter(Boolean);
+  }
+
+  function drawNoted(context, { note }, panel) {
+    for (const pixel of notedPixels(panel)) {
+      outlineSquare(context, pixel);
+      stroke(context, panels.palette.background, 4, 0.75);
+      stroke(context, note, 2, 1);
+    }
   }
 
   function drawRing(context, panel) {

@@ -46,7 +46,7 @@ export class Panels {
       this[name] = host.querySelector(`.${name}`);
     this.canvas = this.frame.querySelector("canvas");
     this.image = this.frame.querySelector("img");
-    this.picture = null;
+    this.picture = this.noted = null;
     this.listening = new AbortController();
     this.data = {};
     this.count = 0;
@@ -129,9 +129,21 @@ export class Panels {
 
   // -- the picture ------------------------------------------------------------------------------
 
-  update(picture, setProps) {
+  update(picture, noted, setProps) {
     this.setProps = setProps;
-    if (picture === this.picture) return;
+    const isNoted = noted !== this.noted;
+    this.noted = noted;
+    if (picture !== this.picture) this.turnTo(picture);
+    else if (isNoted && picture && this.layout) this.showNoted();
+  }
+
+  /** The counts of notes have come, or have changed. */
+  showNoted() {
+    placeNames(this);
+    this.layer.refresh();
+  }
+
+  turnTo(picture) {
     const before = this.picture;
     this.picture = picture;
     if (!picture?.after) this.askAfter("");

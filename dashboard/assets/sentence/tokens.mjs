@@ -1,5 +1,8 @@
 // The tokens of a sentence as buttons: Tab reaches one, arrow keys the others; and the rows where they stand.
+import { counted } from "../notes/words.mjs";
 import { make } from "../web/elements.mjs";
+
+const ending = (count) => (count ? `, ${counted(count)}` : "");
 
 function token(unit, i, side, units) {
   const classes = [
@@ -66,6 +69,21 @@ export function createTokens(side, name) {
       return units;
     },
   };
+}
+
+/** Marks the tokens of a sentence that have notes: `noted` is of the page, and counts them by position. */
+export function markNoted(host, { units, keys, layer_url: url }, noted) {
+  const counts = noted && url.startsWith(`${noted.base}/`) ? noted.positions : {};
+  for (const button of host.querySelectorAll(".tokens .token")) {
+    const { side } = button.parentElement.dataset;
+    const unit = (side === "key" ? keys : units)[button.dataset.unit];
+    const count = (unit?.positions ?? []).reduce((sum, position) => sum + (counts[position] ?? 0), 0);
+    button.classList.toggle("noted", count > 0);
+    button.setAttribute(
+      "aria-label",
+      button.getAttribute("aria-label").replace(/, \d[\d,]* notes?$/, "") + ending(count),
+    );
+  }
 }
 
 /** The selection after a click on a token: that token alone, or with `more` added or removed; [] for none. */

@@ -5,7 +5,7 @@ import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { createSaveButtons } from "./save.mjs";
 import { hexOf, weightRamp } from "./picture.mjs";
-import { ROW_HEIGHT, pairOf, selectedPositions } from "./tokens.mjs";
+import { ROW_HEIGHT, markNoted, pairOf, selectedPositions } from "./tokens.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
@@ -24,7 +24,7 @@ export class Views {
   constructor(host, source, { offline = false } = {}) {
     this.host = host;
     this.source = source;
-    this.shown = this.sentence = this.view = null;
+    this.shown = this.sentence = this.view = this.noted = null;
     this.count = 0;
     this.build();
     this.pointer = createTip(this);
@@ -80,14 +80,21 @@ export class Views {
 
   // -- what is asked and what has come ------------------------------------------------------------
 
-  update(sentence, setProps) {
+  update(sentence, setProps, noted = null) {
     this.setProps = setProps;
+    if (noted !== this.noted) this.showNoted(noted);
     const text = JSON.stringify(sentence);
     if (text === this.text) return;
     this.text = text;
     this.sentence = sentence;
     if (sentence) this.load();
     else this.clear();
+  }
+
+  /** The counts of notes have come, or have changed. */
+  showNoted(noted) {
+    this.noted = noted;
+    if (this.shown) markNoted(this.host, this.shown, noted);
   }
 
   async load() {
@@ -166,6 +173,7 @@ export class Views {
     this.files.renew();
     this.legend.hidden = !["model", "matrix"].includes(this.shown.show);
     this.view.draw(this.shown);
+    markNoted(this.host, this.shown, this.noted);
   }
 
   resized() {
@@ -293,7 +301,7 @@ function createTip(views) {
   return { place, hide };
 }
 
-export function SentenceViews({ id, sentence, setProps }) {
+export function SentenceViews({ id, sentence, noted, setProps }) {
   const { createElement } = window.React;
   const host = window.React.useRef(null);
   const views = window.React.useRef(null);
@@ -301,6 +309,6 @@ export function SentenceViews({ id, sentence, setProps }) {
     views.current = new Views(host.current, createLoader());
     return () => views.current.release();
   }, []);
-  window.React.useEffect(() => views.current.update(sentence || null, setProps));
+  window.React.useEffect(() => views.current.update(sentence || null, setProps, noted || null));
   return createElement("div", { id, ref: host, hidden: !sentence, className: "sentence-views" });
 }

@@ -1,0 +1,49 @@
+// Requests about notes and saved views. A refusal of the server is an error whose message is its sentence.
+import { UNREACHABLE } from "../web/loading.mjs";
+
+async function ask(url, options) {
+  const response = await fetch(url, { cache: "no-store", ...options }).catch((error) => {
+    throw error.name === "AbortError" ? error : new Error(UNREACHABLE);
+  });
+  if (!response.ok) throw new Error(await response.text());
+  const answer = await response.json();
+  if (answer.problem) throw new Error(answer.problem);
+  return answer;
+}
+
+const send = (method, url, content) =>
+  ask(url, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) });
+
+/** What the page on screen shows (`shell.shown`). */
+export const shownNow = () => window.dash_component_api.getLayout("shown")?.props.data ?? {};
+
+/** The page on screen, as dashboard/notes/page_routes.py reads it: a link can be too long for an address. */
+function ofPage(url, more, signal) {
+  const { pathname, search } = window.location;
+  const body = new URLSearchParams({ pathname, search, snapshot: shownNow().snapshot ?? "", ...more });
+  return ask(url, { method: "POST", body, signal });
+}
+
+/** Notes on a target; without one, on the view that is shown. */
+export const readNotesOn = (target, signal) => ofPage("/data/notes/on", target ? { target } : {}, signal);
+/** Notes that the filters of page Notes find. */
+export const readFound = (signal) => ofPage("/data/notes/found", {}, signal);
+export const readMarks = (signal) => ofPage("/data/notes/marks", {}, signal);
+export const readViews = () => ofPage("/data/notes/views");
+export const readHistory = async (id) => (await ask(`/data/notes/${id}/history`)).texts;
+
+/** What a note or a view is written on. */
+const origin = () => {
+  const { snapshot, model } = shownNow();
+  return { snapshot, model };
+};
+
+export const addNote = (note) => send("POST", "/api/notes", { ...note, ...origin() });
+export const addReply = (id, reply) => send("POST", `/api/notes/${id}/replies`, reply);
+export const editNote = (id, edit) => send("PUT", `/api/notes/${id}`, edit);
+export const deleteNote = (id) => send("DELETE", `/api/notes/${id}`);
+export const importNotes = (file) =>
+  ask("/api/notes/import", { method: "POST", headers: { "Content-Type": "application/json" }, body: file });
+export const saveView = (view) => send("POST", "/api/views", { ...view, ...origin() });
+export const renameView = (id, name) => send("PUT", `/api/views/${id}`, { name });
+export const deleteView = (id) => send("DELETE", `/api/views/${id}`);

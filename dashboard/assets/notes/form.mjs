@@ -1,0 +1,81 @@
+// The form of a note, a reply or an edit: text, tags, Save and Cancel. Its draft outlives it.
+import { dropDraft, keepDraft, newId, recallDraft } from "./drafts.mjs";
+import { tagsOf } from "./words.mjs";
+import { make } from "../web/elements.mjs";
+
+/** Characters of a text, as the server accepts them. */
+const LONGEST = 10_000;
+let forms = 0;
+
+function field(label, input) {
+  input.id = `note-field-${++forms}`;
+  return make("div", { className: "note-field" }, make("label", { for: input.id, textContent: label }), input);
+}
+
+const button = (text, className, type = "button") => make("button", { type, className, textContent: text });
+
+/**
+ * `name` is that of its draft; `start` what it holds where there is no draft: {text, tags}, without tags for a reply.
+ * `save({text, tags, id})` resolves when the server has it; `close()` is called after that, and where its author
+ * cancels.
+ */
+export function createForm({ name, label, start, send, save, close }) {
+  const draft = recallDraft(name) ?? { ...start, id: newId() };
+  const text = make("textarea", { rows: 4, maxlength: LONGEST, required: "", dir: "auto" });
+  const tags = make("input", { type: "text", maxlength: 400, autocomplete: "off", placeholder: "sink, check again" });
+  const problem = make("p", { className: "note-problem", role: "alert" });
+  const [submit, cancel] = [button(send, "plain strong", "submit"), button("Cancel", "plain")];
+  const fields = [field(label, text), ...(start.tags === undefined ? [] : [field("Tags, separated by commas", tags)])];
+  const hint = make("span", { className: "caption", textContent: "Markdown; Ctrl + Enter saves" });
+  const form = make(
+    "form",
+    { className: "note-form" },
+    ...fields,
+    problem,
+    make("div", { className: "note-buttons" }, submit, cancel, hint),
+  );
+  text.value = draft.text;
+  tags.value = draft.tags ?? "";
+
+  const remember = () => keepDraft(name, { ...draft, text: text.value, tags: tags.value });
+
+  function leave() {
+    dropDraft(name);
+    close();
+  }
+
+  async function submitted(event) {
+    event.preventDefault();
+    if (submit.disabled) return;
+    if (!text.value.trim()) return refuse("The note is empty. Write a text.");
+    submit.disabled = true;
+    problem.textContent = "";
+    try {
+      await save({ text: text.value, tags: tagsOf(tags.value), id: draft.id });
+      leave();
+    } catch (error) {
+      refuse(error.message);
+    } finally {
+      submit.disabled = false;
+    }
+  }
+
+  function refuse(sentence) {
+    problem.textContent = sentence;
+    text.focus();
+  }
+
+  function pressed(event) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    event.preventDefault(); // a dialog around it stays open
+    close();
+  }
+
+  form.addEventListener("input", remember);
+  form.addEventListener("submit", submitted);
+  form.addEventListener("keydown", pressed);
+  cancel.addEventListener("click", leave);
+  return { element: form, focus: () => text.focus() };
+}

@@ -1,0 +1,106 @@
+// The button Notes of the header: a menu with the notes on the view that is shown, the name under which it is saved,
+// and saved views.
+import { readViews, saveView, shownNow } from "./api.mjs";
+import { newId } from "./drafts.mjs";
+import { NoteList } from "./note_list.mjs";
+import { linkOf, nameForm } from "./saved_views.mjs";
+import { visit } from "../web/address.mjs";
+import { make } from "../web/elements.mjs";
+
+/** Saved views in the menu. */
+const LISTED = 8;
+const NONE = "There is no note on this view: this page with its head, colours, filters and selection.";
+
+function item(name, text) {
+  return make("button", { type: "button", className: "menu-item", "data-menu": name, textContent: text });
+}
+
+function createMenu() {
+  const views = make("ul", { className: "saved-views" });
+  const all = make("a", { href: "/notes", className: "menu-item followed", textContent: "All notes and views" });
+  const title = make("h2", { textContent: "Saved views" });
+  const parts = [item("notes", "Notes on this view"), item("save", "Save this view"), all, title, views];
+  const named = { popover: "auto", role: "dialog", "aria-label": "Notes and saved views" };
+  return { element: make("div", { className: "notes-menu", ...named }, ...parts), views };
+}
+
+/** One dialog shows either content. */
+function createDialog() {
+  const heading = make("h2", { id: "note-dialog-title" });
+  const close = make("button", { type: "button", className: "plain", textContent: "Close" });
+  const body = make("div", { className: "notes-body" });
+  const title = make("div", { className: "dialog-title" }, heading, close);
+  const element = make("dialog", { className: "note-dialog", "aria-labelledby": heading.id }, title, body);
+  close.addEventListener("click", () => element.close());
+
+  function show(text) {
+    heading.textContent = text;
+    body.replaceChildren();
+    element.showModal();
+    return body;
+  }
+
+  return { element, show };
+}
+
+async function listViews(list) {
+  try {
+    const { views } = await readViews();
+    const items = views.slice(0, LISTED).map((view) => make("li", {}, linkOf(view)));
+    list.replaceChildren(...(items.length ? items : [make("li", { className: "caption" }, "No view is saved.")]));
+  } catch (error) {
+    list.replaceChildren(make("li", { className: "caption" }, error.message));
+  }
+}
+
+/** Notes on the view that is shown. */
+function openNotes(dialog) {
+  const body = dialog.show("Notes on this view");
+  new NoteList(body, { empty: NONE }).load();
+}
+
+function openNaming(dialog) {
+  const body = dialog.show("Save this view");
+  const { pathname, search } = window.location;
+  const id = newId();
+  const form = nameForm({
+    label: "Name",
+    send: "Save view",
+    save: (name) => saveView({ name, link: pathname + search, id }),
+    close: () => dialog.element.close(),
+  });
+  body.replaceChildren(form.element);
+  form.focus();
+}
+
+function openMenu({ element, views }, button) {
+  element.querySelector('[data-menu="save"]').hidden = shownNow().writes === false;
+  element.togglePopover();
+  const [{ right, bottom }, { width }] = [button.getBoundingClientRect(), element.getBoundingClientRect()];
+  const left = Math.max(8, Math.min(right - width, window.innerWidth - width - 8));
+  Object.assign(element.style, { left: `${left}px`, top: `${bottom + 4}px` });
+  if (element.matches(":popover-open")) listViews(views);
+}
+
+/** Opens what a note is about without leaving the page. */
+function openLink(event, link) {
+  if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
+  event.preventDefault();
+  link.closest("dialog")?.close();
+  visit(link.getAttribute("href"));
+  window.scrollTo(0, 0);
+}
+
+/** Follows the button, its menu, and the links of notes and saved views. */
+export function followNotes() {
+  const [menu, dialog] = [createMenu(), createDialog()];
+  document.body.append(menu.element, dialog.element);
+  document.addEventListener("click", (event) => {
+    const [button, link] = ["#open-notes, [data-menu]", "a.followed"].map((name) => event.target.closest?.(name));
+    if (button?.id === "open-notes") return openMenu(menu, button);
+    if (!button && !link) return;
+    menu.element.hidePopover();
+    if (link) openLink(event, link);
+    else ({ notes: openNotes, save: openNaming })[button.dataset.menu](dialog);
+  });
+}

@@ -1,0 +1,92 @@
+// A note with its replies, as elements: who wrote it and when, its text, its tags, and what its reader may do.
+import { momentOf } from "./words.mjs";
+import { make } from "../web/elements.mjs";
+
+const button = (text, act, extra = {}) =>
+  make("button", { type: "button", className: "action", textContent: text, "data-act": act, ...extra });
+
+const moment = (time) => make("time", { datetime: time, textContent: momentOf(time) });
+
+/** A tree of dashboard/ui/markup.py as elements. */
+function elements(tree) {
+  if (!Array.isArray(tree)) return String(tree);
+  const [tag, properties, ...children] = tree;
+  return make(tag, properties, ...children.map(elements));
+}
+
+function textOf({ tree, deleted }) {
+  if (deleted) return make("p", { className: "caption", textContent: "This note was deleted." });
+  return make("div", { className: "note-text", dir: "auto" }, elements(tree));
+}
+
+/** Who, when, and whether it was edited: the button shows the versions before. */
+function byline({ author, created, edited, reply }, placed) {
+  const name = make("b", { textContent: author, dir: "auto" });
+  const line = make("p", { className: "note-byline" }, name, moment(created));
+  if (placed && reply) line.append("a reply");
+  if (edited)
+    line.append(button(`edited ${momentOf(edited)}`, "history", { className: "link", "aria-expanded": "false" }));
+  return line;
+}
+
+/** What it is about: a link, or why this store cannot show it. */
+function placeOf({ title, model, href, missing }) {
+  const name = href ? make("a", { href, className: "followed", textContent: title }) : title;
+  const about = make("span", { className: "caption", textContent: missing ?? model });
+  return make("p", { className: "note-place", dir: "auto" }, name, " ", about);
+}
+
+const tagsOf = (tags) =>
+  make(
+    "p",
+    { className: "note-tags" },
+    ...tags.map((tag) =>
+      make("a", { className: "note-tag followed", href: `/notes?${new URLSearchParams({ tag })}`, textContent: tag }),
+    ),
+  );
+
+/** The buttons: to reply for every author, to edit and delete for the note's own. */
+function actions({ mine, deleted }, isReply) {
+  const every = [!isReply && !deleted && button("Reply", "reply"), mine && button("Edit", "edit")];
+  return make(
+    "p",
+    { className: "note-actions" },
+    ...every.filter(Boolean),
+    ...(mine ? [button("Delete", "delete")] : []),
+  );
+}
+
+/** A list item; `writes`: its reader is an author; `placed`: it says what it is about. */
+export function drawNote(note, { writes, placed, isReply = note.reply }) {
+  const replies = (note.replies ?? []).map((reply) => drawNote(reply, { writes, placed: false }));
+  const parts = [
+    placed && placeOf(note),
+    byline(note, placed),
+    textOf(note),
+    note.tags.length > 0 && tagsOf(note.tags),
+    writes && actions(note, isReply),
+    make("div", { className: "note-below" }),
+    replies.length > 0 && make("ol", { className: "note-replies" }, ...replies),
+  ];
+  return make("li", { className: "note", "data-note": note.id }, ...parts.filter(Boolean));
+}
+
+/** The versions of a note before the shown one, the newest first. */
+export const drawHistory = (versions) =>
+  make(
+    "ol",
+    { className: "note-history", "aria-label": "Versions before" },
+    ...versions.map(({ time, tree }) =>
+      make("li", {}, make("p", { className: "note-byline" }, moment(time)), textOf({ tree })),
+    ),
+  );
+
+/** Asks before something is deleted, in its place. */
+export const drawQuestion = (question) =>
+  make(
+    "div",
+    { className: "note-question", role: "group", "aria-label": question },
+    make("span", { textContent: question }),
+    button("Delete", "confirm", { className: "action strong" }),
+    button("Keep", "keep"),
+  );

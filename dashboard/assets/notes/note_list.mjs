@@ -1,0 +1,211 @@
+// A list of notes: reads them, and lets an author add, reply, edit and delete. What is typed outlives every drawing.
+import { addNote, addReply, deleteNote, editNote, readFound, readHistory, readNotesOn } from "./api.mjs";
+import { createForm } from "./form.mjs";
+import { recount } from "./marks.mjs";
+import { counted } from "./words.mjs";
+import { drawHistory, drawNote, drawQuestion } from "./note.mjs";
+import { visit } from "../web/address.mjs";
+import { make } from "../web/elements.mjs";
+
+const ADD = "add";
+
+/** Buttons to the pages of the list before and after. */
+function drawPages({ leaf, leaves, total }) {
+  const button = (text, to) => {
+    const element = make("button", { type: "button", className: "action", textContent: text, "data-leaf": to });
+    element.disabled = to < 0 || to >= leaves;
+    return element;
+  };
+  const where = `page ${leaf + 1} of ${leaves}, ${counted(total)}`;
+  return [button("Newer", leaf - 1), button("Older", leaf + 1), make("span", { textContent: where })];
+}
+
+function linkOfLeaf(leaf) {
+  const fields = new URLSearchParams(window.location.search);
+  fields.set("leaf", leaf);
+  if (leaf === "0") fields.delete("leaf");
+  return `${window.location.pathname}?${fields}`;
+}
+
+export class NoteList {
+  /**
+   * `about`: {target, search, empty}: notes on the target, on the view that is shown where there is neither, or those
+   * that page Notes finds. `heard(answer)` gets every answer of the server.
+   */
+  constructor(host, about, heard = () => {}) {
+    Object.assign(this, { host, about, heard, forms: new Map(), notes: new Map(), text: "" });
+    this.problem = make("p", { className: "note-problem", role: "alert" });
+    this.list = make("ol", { className: "note-list" });
+    this.empty = make("p", { className: "caption" });
+    this.below = make("div", { className: "note-below" });
+    this.adding = make("button", { type: "button", className: "plain", textContent: "Add a note", hidden: true });
+    this.adding.dataset.act = ADD;
+    this.pages = make("p", { className: "note-pages" });
+    host.replaceChildren(this.problem, this.list, this.empty, this.pages, this.adding, this.below);
+    host.addEventListener("click", (event) => this.clicked(event));
+    host.addEventListener("keydown", (event) => this.pressed(event));
+  }
+
+  async load() {
+    this.reading?.abort();
+    this.reading = new AbortController();
+    try {
+      const { search, target } = this.about;
+      const { signal } = this.reading;
+      const answer = await (search ? readFound(signal) : readNotesOn(target, signal));
+      this.problem.textContent = "";
+      this.draw(answer);
+    } catch (error) {
+      if (error.name !== "AbortError") this.problem.textContent = error.message;
+    }
+  }
+
+  release() {
+    this.reading?.abort();
+  }
+
+  // -- what is shown ------------------------------------------------------------------------------
+
+  draw(answer) {
+    const text = JSON.stringify(answer);
+    if (text === this.text) return;
+    const { notes, writes } = answer;
+    this.text = text;
+    this.notes = new Map(notes.flatMap((note) => [note, ...(note.replies ?? [])]).map((note) => [`${note.id}`, note]));
+    const back = this.focusNow();
+    this.list.replaceChildren(...notes.map((note) => drawNote(note, { writes, placed: Boolean(this.about.search) })));
+    this.list.hidden = !notes.length;
+    this.empty.textContent = notes.length ? "" : this.about.empty;
+    this.target = answer.target;
+    this.adding.hidden = !writes || !this.target || this.forms.has(ADD);
+    this.pages.replaceChildren(...(answer.leaves > 1 ? drawPages(answer) : []));
+    for (const [name, { note, form }] of this.forms) this.placeForm(name, note, form);
+    back?.();
+    this.heard(answer);
+  }
+
+  /** Gives the keyboard back to what has it now, also where that is drawn anew. */
+  focusNow() {
+    const element = this.host.contains(document.activeElement) ? document.activeElement : null;
+    if (!element) return null;
+    const [note, act] = [element.closest(".note")?.dataset.note, element.dataset.act];
+    return () => (element.isConnected ? element : act && this.button(act, note))?.focus({ preventScroll: true });
+  }
+
+  item(note) {
+    return note && this.list.querySelector(`.note[data-note="${CSS.escape(note)}"]`);
+  }
+
+  /** A button of a note, not of its replies; without a note, that which adds one. */
+  button(act, note) {
+    const every = [...(this.item(note)?.querySelectorAll(`[data-act="${act}"]`) ?? [])];
+    return every.find((button) => button.closest(".note").dataset.note === note) ?? this.adding;
+  }
+
+  placeOf(note) {
+    return note ? this.item(note)?.querySelector(":scope > .note-below") : this.below;
+  }
+
+  /** The form of a note that somebody else has deleted stays below the list: nothing typed is lost. */
+  placeForm(name, note, form) {
+    (this.placeOf(note) ?? this.below).replaceChildren(form.element);
+  }
+
+  // -- what a reader does -------------------------------------------------------------------------
+
+  clicked(event) {
+    const act = event.target.closest("[data-act]")?.dataset.act;
+    const note = event.target.closest(".note")?.dataset.note;
+    const leaf = event.target.closest("[data-leaf]")?.dataset.leaf;
+    if (leaf) visit(linkOfLeaf(leaf));
+    const acts = { add: "write", reply: "write", edit: "write", history: "turnHistory", delete: "ask" };
+    if (act in acts) this[acts[act]](act, note);
+    else if (act === "keep") this.unask(note);
+    else if (act === "confirm") this.remove(note);
+  }
+
+  pressed(event) {
+    const question = event.key === "Escape" && event.target.closest(".note-question");
+    if (!question) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.unask(question.closest(".note").dataset.note);
+  }
+
+  /** Opens the form of a new note, a reply or an edit. */
+  write(act, note) {
+    const name = note ? `${act}-${note}` : `${act}-${this.target}`;
+    const key = note ? name : ADD;
+    if (this.forms.has(key)) return this.forms.get(key).form.focus();
+    const form = createForm({
+      name,
+      ...this.wordsOf(act, note),
+      save: (written) => this.save(act, note, written),
+      close: () => this.close(key, act, note),
+    });
+    this.forms.set(key, { note, form });
+    this.placeForm(key, note, form);
+    if (!note) this.adding.hidden = true;
+    form.focus();
+  }
+
+  wordsOf(act, note) {
+    if (act === "reply") return { label: "Reply", send: "Save reply", start: { text: "" } };
+    if (act === ADD) return { label: "Note", send: "Save note", start: { text: "", tags: "" } };
+    const { text, tags, reply } = this.notes.get(note);
+    return { label: "Text", send: "Save", start: { text, ...(!reply && { tags: tags.join(", ") }) } };
+  }
+
+  async save(act, note, { text, tags, id }) {
+    if (act === ADD) await addNote({ target: this.target, text, tags, id });
+    if (act === "reply") await addReply(note, { text, id });
+    if (act === "edit") await editNote(note, { text, tags, version: this.notes.get(note).version });
+    await this.load();
+    recount();
+  }
+
+  close(key, act, note) {
+    this.forms.get(key)?.form.element.remove();
+    this.forms.delete(key);
+    if (!note) this.adding.hidden = false;
+    this.button(act, note)?.focus();
+  }
+
+  async turnHistory(_, note) {
+    const [place, button] = [this.placeOf(note), this.button("history", note)];
+    const open = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!open));
+    if (open) return place.replaceChildren();
+    await this.trying(async () => place.replaceChildren(drawHistory(await readHistory(note))));
+  }
+
+  ask(_, note) {
+    const place = this.placeOf(note);
+    const replies = this.notes.get(note).replies?.length ? " and its replies" : "";
+    place.replaceChildren(drawQuestion(`Delete this note${replies}?`));
+    place.querySelector('[data-act="keep"]').focus();
+  }
+
+  unask(note) {
+    this.placeOf(note).replaceChildren();
+    this.button("delete", note)?.focus();
+  }
+
+  remove(note) {
+    return this.trying(async () => {
+      await deleteNote(note);
+      await this.load();
+      recount();
+      (this.adding.hidden ? this.list.querySelector("button, a") : this.adding)?.focus();
+    });
+  }
+
+  async trying(act) {
+    try {
+      this.problem.textContent = "";
+      await act();
+    } catch (error) {
+      this.problem.textContent = error.message;
+    }
+  }
+}

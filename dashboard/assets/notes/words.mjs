@@ -1,0 +1,19 @@
+// Words about notes that the page and the pictures share.
+
+/** "1 note", "2 notes". */
+export const counted = (count) => `${count.toLocaleString("en")} ${count === 1 ? "note" : "notes"}`;
+
+const WHEN = { day: "2-digit", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" };
+
+/** A time of the server, such as "12 Nov 2026, 10:03 UTC". */
+export const momentOf = (time) => `${new Intl.DateTimeFormat("en-GB", WHEN).format(new Date(time))} UTC`;
+
+/** Tags of a text, each once: "sink, [SEP]". */
+export const tagsOf = (text) => [
+  ...new Set(
+    text
+      .split(",")
+      .map((tag) => tag.trim())
+      .filter(Boolean),
+  ),
+];

@@ -1,0 +1,247 @@
+"""The database of notes: opened in the process that uses it, migrated at first use, and never waited for long.
+
+Every piece of work runs in a thread of its own that is left behind when it takes too long: a driver that waits for a server
+which was stopped cannot be interrupted. While threads are left behind, others are refused at once.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late
+from functools import cache
+from pathlib import Path
+from threading import BoundedSemaphore, Lock, Thread
+from time import monotonic
+from typing import Any, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from dashboard.notes.address import NotesAddress, notes_address
+from dashboard.notes.failures import NEWER, SILENT, UNCERTAIN, NotesUnavailable, unavailable
+from dashboard.notes.tables import REVISION, VERSION_TABLE, metadata
+from dashboard.web.library import Library
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+#: Seconds that a page waits for what it reads, and an author for what they write.
+READ, WRITE = 2.0, 8.0
+#: Seconds that nobody waits for a database which has just not answered.
+PAUSE = 5.0
+#: Pieces of work at a time, each with a connection.
+CONNECTIONS = 4
+#: PostgreSQL's lock under which one process migrates.
+_MIGRATION = 0x68656164
+_POSTGRES = {
+    "connect_timeout": 2,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 5000,
+    "application_name": "headscape",
+    "options": f"-c statement_timeout={int(1000 * WRITE)} -c lock_timeout={int(1000 * WRITE)} "
+    "-c idle_in_transaction_session_timeout=20000",
+}
+
+
+class Database:
+    """Reads and writes in transactions; every failure is `NotesUnavailable`. Make it after a fork."""
+
+    def __init__(self, address: NotesAddress) -> None:
+        self.address = address
+        self._room = BoundedSemaphore(CONNECTIONS)
+        self._opening = Lock()
+        self._engine: Engine | None = None
+        self._file: tuple[int, int] | None = None
+        self._silent_until = 0.0
+
+    @classmethod
+    def of(cls, library: Library) -> "Database":
+        """The file beside the store of a library, unless its server is told another place."""
+        return cls(notes_address(None, library.url))
+
+    def read(self, work: Work[T], seconds: float = READ) -> T:
+        """The result of some work that changes nothing, in one transaction. A file that nobody has written is empty."""
+        return self._within(seconds, SILENT, lambda: self._run(work, writes=False))
+
+    def write(self, work: Work[T], seconds: float = WRITE) -> T:
+        """The result of some work in one transaction: all of it is stored, or nothing."""
+        return self._within(seconds, UNCERTAIN, lambda: self._run(work, writes=True))
+
+    def prepare(self) -> None:
+        """Begin to open and to migrate, so that no reader waits for it; what fails is said to whoever uses it."""
+        if self.address.url is not None:
+            _apart(lambda: self._run(lambda _: None, writes=False), lambda: None)
+
+    def close(self) -> None:
+        """Close the connections; the next work opens others."""
+        with self._opening:
+            self._dispose()
+
+    # -- never waits long -----------------------------------------------------------------------------
+
+    def _within(self, seconds: float, sentence: str, work: Callable[[], T]) -> T:
+        if self.address.url is None:
+            raise NotesUnavailable(self.address.reason)
+        began = monotonic()
+        if began < self._silent_until:
+            raise NotesUnavailable(SILENT)
+        if not self._room.acquire(timeout=seconds):
+            raise self._silence(SILENT)
+        result = _apart(work, self._room.release)
+        try:
+            return result.result(max(0.1, began + seconds - monotonic()))
+        except Late:
+            raise self._silence(sentence) from None
+
+    def _silence(self, sentence: str) -> NotesUnavailable:
+        self._silent_until = monotonic() + PAUSE
+        return NotesUnavailable(sentence)
+
+    # -- one transaction ------------------------------------------------------------------------------
+
+    def _run(self, work: Work[T], *, writes: bool) -> T:
+        try:
+            engine = self._opened(writes=writes).execution_options(writes=writes)
+            with engine.begin() as connection:
+                return work(connection)
+        except (SQLAlchemyError, OSError) as error:
+            raise unavailable(error) from error
+
+    def _opened(self, *, writes: bool) -> Engine:
+        with self._opening:
+            file = self.address.file
+            there = None if file is None else _identity(file)
+            if file is not None and there is None and not writes:
+                return _empty()
+            if self._engine is None or there != self._file:
+                self._dispose()
+                self._engine = _migrated(self.address)
+                self._file = None if file is None else _identity(file)
+            return self._engine
+
+    def _dispose(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+        self._engine = None
+
+
+def _apart(work: Callable[[], T], done: Callable[[], None]) -> Future[T]:
+    """Start some work in a thread that does not keep its process alive."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+        finally:
+            done()
+
+    Thread(target=run, daemon=True, name="notes").start()
+    return future
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Which file is at a path: an open one that was deleted or replaced must not be written."""
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return None
+    if file.is_dir():
+        raise IsADirectoryError("a folder is in the place of the file")
+    return status.st_dev, status.st_ino
+
+
+def _migrated(address: NotesAddress) -> Engine:
+    assert address.url is not None
+    engine = sqlite_engine(address.url) if address.file else _postgres_engine(address.url)
+    try:
+        migrate(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the tables up to date, in one transaction that one process at a time enters."""
+    with engine.execution_options(writes=False).begin() as connection:
+        if _revision(connection) == REVISION:
+            return
+    with engine.execution_options(writes=True).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION})
+        revision = _revision(connection)
+        if revision != REVISION:
+            _upgrade(connection, revision)
+
+
+def _revision(connection: Connection) -> str | None:
+    """The migration that a database is at; None for a new one."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    return connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))
+
+
+def _upgrade(connection: Connection, revision: str | None) -> None:
+    from alembic import command  # takes a third of a second
+
+    config, scripts = migrations()
+    if revision is not None and revision not in {script.revision for script in scripts.walk_revisions()}:
+        raise NotesUnavailable(NEWER)
+    config.attributes["connection"] = connection
+    command.upgrade(config, REVISION)
+
+
+def migrations() -> tuple[Any, Any]:
+    """Alembic's configuration, and the folder of migrations in the package."""
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config, ScriptDirectory.from_config(config)
+
+
+def sqlite_engine(url: URL) -> Engine:
+    """An SQLite file: readers do not wait for the writer, and a writer locks the file before it reads."""
+    engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=READ)
+    _follow_sqlite(engine)
+    return engine
+
+
+def _postgres_engine(url: URL) -> Engine:
+    return create_engine(
+        url,
+        pool_size=CONNECTIONS,
+        max_overflow=0,
+        pool_timeout=READ,
+        pool_pre_ping=True,
+        pool_recycle=600,
+        connect_args=_POSTGRES,
+    )
+
+
+@cache
+def _empty() -> Engine:
+    """Tables without rows, in memory: what stands where no note was ever written."""
+    options = {"pool_size": 1, "max_overflow": 0, "connect_args": {"check_same_thread": False}}  # one thread at a time
+    engine = create_engine("sqlite://", poolclass=QueuePool, **options)
+    metadata.create_all(engine)
+    return engine
+
+
+def _follow_sqlite(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def connect(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # Python's driver would begin transactions by itself, and later
+        cursor = connection.cursor()
+        for setting in (f"busy_timeout={int(1000 * WRITE)}", "journal_mode=WAL", "foreign_keys=ON"):
+            cursor.execute(f"PRAGMA {setting}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

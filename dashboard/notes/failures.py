@@ -1,0 +1,71 @@
+"""What can be wrong with the database of notes, as a sentence for readers and a line for the log.
+
+A sentence names no folder and no address: readers see names, never where the server has them.
+"""
+
+import logging
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from dashboard.web.errors import Refusal
+
+SILENT = "The database of notes does not answer. Try again in a few seconds; pages and pictures work without it."
+LOCKED = "The database of notes is busy. Try again in a few seconds."
+FULL = "The disk of the notes is full or fails; nothing was saved. Ask who runs the server to free space, then send it again."
+READ_ONLY = "The database of notes cannot be written. Ask who runs the server to make it writable, then send it again."
+GONE = "The database of notes cannot be opened. Ask who runs the server to check --notes."
+DAMAGED = "The database of notes is damaged. Ask who runs the server to restore it from a backup."
+NEWER = "A newer Headscape has changed the database of notes. Ask who runs the server to update Headscape."
+FAILED = "The database of notes failed; the server's log says why. Try again, or ask who runs the server."
+COLLISION = "Somebody else wrote the same at this moment. Reload the page and try again."
+UNCERTAIN = "The database of notes did not answer in time. Reload the page to see whether your text was saved."
+
+#: Beginnings of SQLite's names of errors, and of PostgreSQL's codes.
+_SENTENCES = {
+    "SQLITE_FULL": FULL,
+    "SQLITE_IOERR": FULL,  # as where no room is left for the files beside the database
+    "SQLITE_READONLY": READ_ONLY,
+    "SQLITE_BUSY": LOCKED,
+    "SQLITE_LOCKED": LOCKED,
+    "SQLITE_CANTOPEN": GONE,
+    "SQLITE_NOTADB": DAMAGED,
+    "SQLITE_CORRUPT": DAMAGED,
+    "SQLITE_CONSTRAINT": COLLISION,
+    "23": COLLISION,
+    "53100": FULL,
+    "53": LOCKED,
+    "55P03": LOCKED,
+    "57014": LOCKED,
+    "40": LOCKED,
+    "25006": READ_ONLY,
+    "42501": READ_ONLY,
+    "XX001": DAMAGED,
+    "XX002": DAMAGED,
+    "08": SILENT,
+    "57P": SILENT,
+}
+
+log = logging.getLogger("headscape")
+
+
+class NotesUnavailable(Refusal):
+    """The database of notes cannot be used now, with a sentence that ends in what to do next."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, 503)
+
+
+def unavailable(error: SQLAlchemyError | OSError) -> NotesUnavailable:
+    """The failure of a database for readers; what the database itself says is logged."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None) or type(cause).__name__
+    log.warning("notes: %s %.200s", code, _first_line(cause), extra={"kind": f"notes {code}"})
+    beginnings = sorted(filter(str(code).startswith, _SENTENCES), key=len)
+    if beginnings:
+        return NotesUnavailable(_SENTENCES[beginnings[-1]])
+    no_connection = type(cause).__name__ in ("OperationalError", "ConnectionTimeout", "TimeoutError")
+    return NotesUnavailable(GONE if no_connection or isinstance(cause, OSError) else FAILED)
+
+
+def _first_line(error: BaseException | None) -> str:
+    return next(iter(str(error).splitlines()), "")

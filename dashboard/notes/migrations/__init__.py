@@ -1,0 +1,1 @@
+"""Migrations of the database of notes, which Alembic runs in their order."""

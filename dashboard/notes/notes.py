@@ -1,0 +1,285 @@
+"""The notes of a server: written by their authors, read by everybody, counted for marks.
+
+Every function raises `NotesUnavailable` where the database cannot be used, and `Refusal` where a person or a text cannot.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import NoReturn, TypeVar
+
+from cachetools import LRUCache, TTLCache
+from sqlalchemy import Connection, delete, func, select
+
+from dashboard.access.person import Person
+from dashboard.notes import search as searching
+from dashboard.notes.database import Database
+from dashboard.notes.note import Draft, FormerText, Note, Origin, Thread, checked_id, new_id, now
+from dashboard.notes.rows import (
+    AT_ONCE,
+    former_texts_of,
+    insert_note,
+    keep_text,
+    notes_of,
+    place_of,
+    read_note,
+    update_note,
+)
+from dashboard.notes.search import Offers, Results, Search
+from dashboard.notes.tables import former_texts, notes
+from dashboard.notes.target import TITLE, Target, parse_target
+from dashboard.web.errors import Refusal
+from dashboard.web.library import Library
+from store import Corpus
+
+T = TypeVar("T")
+#: Seconds that counts are used again; this process' own writes show at once.
+COUNTED = 2.0
+#: Corpora whose counts are held.
+CORPORA = 16
+READER = "You may read notes and not write them. Ask who runs the server for the role author."
+
+
+class Notes:
+    """Notes in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._counts: TTLCache[tuple[str, str], Mapping[Target, int]] = TTLCache(CORPORA, COUNTED)
+        self._versions: TTLCache[tuple[()], str] = TTLCache(1, COUNTED)
+        self._fits: LRUCache[tuple[str, str], dict[Target, bool]] = LRUCache(CORPORA)
+        self._counting = Lock()
+
+    @classmethod
+    def of(cls, library: Library) -> "Notes":
+        """Those of a library."""
+        return cls(library.get(Database))
+
+    @property
+    def is_on(self) -> bool:
+        """Whether this server has notes; where it has none, `database.address.reason` says why."""
+        return self.database.address.url is not None
+
+    # -- writing --------------------------------------------------------------------------------------
+
+    def add(self, person: Person, corpus: Corpus, target: Target, draft: Draft, name: str | None = None) -> Note:
+        """Write a note on a target of a corpus. Sent again under its `name`, an id, it is there once."""
+        check_writes(person)
+        if not target.fits(corpus):
+            raise Refusal("This model and its corpus do not have what the note is about. Reload the page.", 404)
+        title = target.title(corpus)[:TITLE]
+        return self._add(_new(name, target, title, Origin.of(corpus), draft, person))
+
+    def reply(self, person: Person, parent: str, draft: Draft, name: str | None = None) -> Note:
+        """Reply to a note; a reply to a reply stands beside it."""
+        check_writes(person)
+        of = self.note(parent)
+        new = _new(name, of.target, of.title, of.origin, draft, person)
+        return self._add(replace(new, parent=of.parent or of.id))
+
+    def edit(self, person: Person, name: str, version: int, draft: Draft) -> Note:
+        """Write another text instead of a version of one's own note; the former text is kept."""
+        check_writes(person)
+
+        def work(connection: Connection) -> Note:
+            note = _own(connection, person, name)
+            if (note.text, note.tags) == (draft.text, draft.tags):  # nothing changed, or sent twice
+                return note
+            if note.version != version:
+                _refuse_stale(note)
+            keep_text(connection, note)
+            edited = replace(note, text=draft.text, tags=draft.tags, version=note.version + 1, edited=_after(note))
+            update_note(connection, edited)
+            return edited
+
+        return self._written(work)
+
+    def delete(self, person: Person, name: str) -> None:
+        """Delete one's own note with its former texts. Its place stays in a thread that others have replied to."""
+        check_writes(person)
+
+        def work(connection: Connection) -> None:
+            note = read_note(connection, name, to_change=True)
+            if note is None or note.deleted:
+                return
+            _check_author(note, person)
+            time = _after(note)
+            update_note(
+                connection,
+                replace(note, text="", tags=(), version=note.version + 1, edited=time, deleted=time),
+            )
+            connection.execute(delete(former_texts).where(former_texts.c.note == name))
+
+        self._written(work)
+
+    def _add(self, note: Note) -> Note:
+        def work(connection: Connection) -> Note:
+            there = read_note(connection, note.id)
+            if there is None:
+                insert_note(connection, note)
+                return note
+            if (there.author, there.target, there.parent) != (note.author, note.target, note.parent):
+                raise Refusal("Another note has this id. Reload the page and write the note again.", 409)
+            return there
+
+        return self._written(work)
+
+    def _written(self, work: Callable[[Connection], T]) -> T:
+        try:
+            return self.database.write(work)
+        finally:
+            with self._counting:
+                self._counts.clear()
+                self._versions.clear()
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    def note(self, name: str) -> Note:
+        """A note by its id. Refusal where there is none, or it was deleted."""
+        note = self.database.read(lambda connection: read_note(connection, checked_id(name)))
+        return _there(note)
+
+    def history(self, name: str) -> tuple[FormerText, ...]:
+        """The former texts of a note, the oldest first."""
+        return self.database.read(lambda connection: former_texts_of(connection, checked_id(name)))
+
+    def of_target(self, target: Target) -> tuple[Thread, ...]:
+        """The threads on a target, the oldest first."""
+        return self.of_targets([target])[target]
+
+    def of_targets(self, targets: Iterable[Target]) -> Mapping[Target, tuple[Thread, ...]]:
+        """The threads on each of some targets, the oldest first; none where there are none."""
+        each = dict.fromkeys(targets)
+        found = self.database.read(lambda connection: _on(connection, list(each)))
+        return {target: _threads([note for note in found if note.target == target]) for target in each}
+
+    def thread(self, name: str) -> Thread:
+        """The thread that a note or a reply is in."""
+        note = self.note(name)
+        threads = self.of_target(note.target)
+        return next(thread for thread in threads if thread.note.id == (note.parent or note.id))
+
+    def find(self, search: Search) -> Results:
+        """The notes that match a search."""
+        return self.database.read(lambda connection: searching.find(connection, search))
+
+    def offers(self) -> Offers:
+        """The tags, authors and models of all notes."""
+        return self.database.read(searching.offers)
+
+    def counts(self, corpus: Corpus) -> Mapping[Target, int]:
+        """How many notes and replies there are on each target that fits a corpus."""
+        key = (corpus.snapshot, corpus.name)
+        with self._counting:
+            counts, fits = self._counts.get(key), self._fits.setdefault(key, {})
+        if counts is None:
+            counts = {
+                target: count for target, count in self.database.read(_counted).items() if _fit(target, corpus, fits)
+            }
+            with self._counting:
+                self._counts[key] = counts
+        return counts
+
+    def version(self) -> str:
+        """A text that is another one after every change."""
+        with self._counting:
+            version = self._versions.get(())
+        if version is None:
+            version = self.database.read(_version)
+            with self._counting:
+                self._versions[()] = version
+        return version
+
+
+def _fit(target: Target, corpus: Corpus, fits: dict[Target, bool]) -> bool:
+    """Whether a target fits; that takes 0.1 ms, and a snapshot never changes."""
+    if target not in fits:
+        fits[target] = target.fits(corpus)
+    return fits[target]
+
+
+def check_writes(person: Person) -> None:
+    """Refuse who may read only."""
+    if not person.writes:
+        raise Refusal(READER, 403)
+
+
+def _new(name: str | None, target: Target, title: str, origin: Origin, draft: Draft, person: Person) -> Note:
+    time = now()
+    return Note(
+        id=checked_id(name) if name else new_id(),
+        target=target,
+        title=title,
+        origin=origin,
+        text=draft.text,
+        tags=draft.tags,
+        author=person.name,
+        created=time,
+        edited=time,
+    )
+
+
+def _own(connection: Connection, person: Person, name: str) -> Note:
+    note = _there(read_note(connection, checked_id(name), to_change=True))
+    _check_author(note, person)
+    return note
+
+
+def _there(note: Note | None) -> Note:
+    if note is None or note.deleted:
+        raise Refusal("There is no such note; it may have been deleted. Reload the page.", 404)
+    return note
+
+
+def _check_author(note: Note, person: Person) -> None:
+    if note.author != person.name:
+        raise Refusal(f"This is a note of {note.author}. Reply to it instead.", 403)
+
+
+def _refuse_stale(note: Note) -> NoReturn:
+    raise Refusal(
+        f"The note was edited elsewhere at {note.edited:%H:%M} UTC. Copy your text, reload the page and edit it again.",
+        409,
+    )
+
+
+def _after(note: Note) -> datetime:
+    """The time of a change: later than the one before, even where a clock was set back."""
+    return max(now(), note.edited + timedelta(microseconds=1))
+
+
+def _on(connection: Connection, targets: list[Target]) -> list[Note]:
+    """All notes on some targets, the oldest first, deleted ones too."""
+    places = [place_of(target) for target in targets]
+    rows = [
+        row
+        for start in range(0, len(places), AT_ONCE)
+        for row in connection.execute(
+            select(notes)
+            .where(notes.c.place.in_(places[start : start + AT_ONCE]))
+            .order_by(notes.c.created, notes.c.id)
+        )
+    ]
+    return notes_of(connection, rows)
+
+
+def _threads(each: list[Note]) -> tuple[Thread, ...]:
+    """Threads of the notes on one target; of a deleted note, only where somebody has replied."""
+    replies: dict[str, list[Note]] = {}
+    for note in each:
+        if note.parent is not None and not note.deleted:
+            replies.setdefault(note.parent, []).append(note)
+    firsts = [note for note in each if note.parent is None and (not note.deleted or note.id in replies)]
+    return tuple(Thread(note, tuple(replies.get(note.id, ()))) for note in firsts)
+
+
+def _counted(connection: Connection) -> dict[Target, int]:
+    """Notes on every target, whatever corpus has it."""
+    counted = select(func.max(notes.c.target), func.count()).where(notes.c.deleted.is_(None)).group_by(notes.c.place)
+    return {parse_target(key): count for key, count in connection.execute(counted)}
+
+
+def _version(connection: Connection) -> str:
+    newest, count = connection.execute(select(func.max(notes.c.edited), func.count())).one()
+    return f"{newest} {count}"

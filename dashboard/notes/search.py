@@ -1,0 +1,121 @@
+"""Searching notes: what is sought, and the page of notes that it gives."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select
+
+from dashboard.notes.note import MOST_SOUGHT, Note, folded
+from dashboard.notes.rows import notes_of
+from dashboard.notes.tables import notes, tags
+from dashboard.notes.target import KINDS, Kind
+
+Order = Literal["newest", "oldest", "edited"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+#: Notes of a page.
+PER_PAGE = 50
+#: Tags, authors and models that filters offer, the most frequent first.
+OFFERED = 200
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is sought; an empty field leaves it open. Replies are found as notes are.
+
+    Attributes
+    ----------
+    text
+        A part of the text, whatever its case.
+    model
+        The identity of the model that somebody looked at when they wrote (`target.model_identity`).
+    page
+        0-based.
+    """
+
+    text: str = ""
+    tag: str = ""
+    author: str = ""
+    kind: Kind | Literal[""] = ""
+    model: str = ""
+    order: Order = "newest"
+    page: int = 0
+
+
+@dataclass(frozen=True)
+class Results:
+    """A page of the notes that match a search.
+
+    Attributes
+    ----------
+    total
+        Notes on all pages.
+    page, pages
+        Which page it is, at most the last, and how many there are.
+    """
+
+    notes: tuple[Note, ...]
+    total: int
+    page: int
+    pages: int
+
+
+@dataclass(frozen=True)
+class Offers:
+    """What notes can be filtered by: tags and authors, and models by identity with their names, each with its notes."""
+
+    tags: dict[str, int]
+    authors: dict[str, int]
+    models: dict[tuple[str, str], int]
+
+
+def find(connection: Connection, search: Search) -> Results:
+    """The page of a search."""
+    matching = _matching(search)
+    total = connection.scalar(select(func.count()).select_from(notes).where(*matching)) or 0
+    pages = max(1, -(-total // PER_PAGE))
+    page = max(0, min(search.page, pages - 1))
+    ordered = select(notes).where(*matching).order_by(*_order(search.order))
+    rows = connection.execute(ordered.limit(PER_PAGE).offset(page * PER_PAGE)).all()
+    return Results(tuple(notes_of(connection, rows)), total, page, pages)
+
+
+def offers(connection: Connection) -> Offers:
+    """What notes can be filtered by."""
+    count, there = func.count().label("count"), notes.c.deleted.is_(None)
+    of_tags = select(tags.c.tag, count).join(notes).where(there).group_by(tags.c.tag)
+    of_authors = select(notes.c.author, count).where(there).group_by(notes.c.author)
+    named = (notes.c.model, func.max(notes.c.model_name))
+    of_models = select(*named, count).where(there).group_by(notes.c.model)
+    return Offers(
+        {row[0]: row[1] for row in _most_frequent(connection, of_tags)},
+        {row[0]: row[1] for row in _most_frequent(connection, of_authors)},
+        {(row[0], row[1]): row[2] for row in _most_frequent(connection, of_models)},
+    )
+
+
+def _most_frequent(connection: Connection, counted: Select[Any]) -> list[Any]:
+    name = counted.selected_columns[0]
+    return list(connection.execute(counted.order_by(func.count().desc(), name).limit(OFFERED)))
+
+
+def _matching(search: Search) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = [notes.c.deleted.is_(None)]
+    sought = folded(search.text.replace("\x00", "").strip())[:MOST_SOUGHT]
+    if sought:
+        conditions.append(notes.c.folded.contains(sought, autoescape=True))
+    if search.tag:
+        conditions.append(notes.c.id.in_(select(tags.c.note).where(tags.c.tag == _plain(search.tag))))
+    equal = {"author": search.author, "model": search.model, "kind": search.kind if search.kind in KINDS else ""}
+    return conditions + [notes.c[name] == _plain(value) for name, value in equal.items() if value]
+
+
+def _plain(text: str) -> str:
+    """A text that PostgreSQL takes; none that is stored has this character."""
+    return text.replace("\x00", "\ufffd")
+
+
+def _order(order: Order) -> list[ColumnElement[Any]]:
+    if order == "oldest":
+        return [notes.c.created, notes.c.id]
+    time = notes.c.edited if order == "edited" else notes.c.created
+    return [time.desc(), notes.c.id]

@@ -1,0 +1,146 @@
+"""Databases for notes, an SQLite file or a PostgreSQL server that the test starts, and people who write them."""
+
+import getpass
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import pytest
+
+from dashboard.access.person import Person
+from dashboard.notes.address import NotesAddress, notes_address
+from dashboard.notes.database import Database
+from dashboard.notes.failures import NotesUnavailable
+from dashboard.notes.note import Draft
+from dashboard.notes.notes import Notes
+from dashboard.notes.target import HeadTarget
+
+T = TypeVar("T")
+ANN, BOB, READER = Person("ann", "author"), Person("bob", "author"), Person("rita", "reader")
+#: What notes on heads need of a corpus.
+HEADS: Any = SimpleNamespace(
+    name="tiny-1",
+    snapshot="SNAPSHOT",
+    layers=4,
+    heads=4,
+    attributes={"weights_sha256": "ab" * 32, "model_id": "lab/tiny", "corpus": "reviews-1"},
+    corpus_attributes={"name": "reviews"},
+)
+HEAD = HeadTarget.of(HEADS, 3, 1)
+HELLO = Draft("Hello")
+_PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+#: Seconds until a server that should answer is found missing.
+PATIENCE = 60
+
+
+def retried(send: Callable[[], T]) -> T:
+    """What an author does who is told to try again in a few seconds."""
+    for _ in range(30):
+        with suppress(NotesUnavailable):
+            return send()
+        time.sleep(0.5)
+    return send()
+
+
+class PostgresServer:
+    """A server of PostgreSQL on a socket in a folder of its own, which is fast and keeps nothing over a power cut."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._user = "postgres" if getpass.getuser() == "root" else None  # PostgreSQL refuses to run as root
+        if self._user:
+            shutil.chown(folder, self._user)
+        self._run(
+            "initdb", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--username=postgres", "-D", "data"
+        )
+        self._numbers = count()
+        self.start()
+
+    def start(self) -> None:
+        options = ("fsync=off", "full_page_writes=off", "max_connections=120", "listen_addresses=")
+        command = [_PROGRAMS[-1] / "postgres", "-D", "data", "-k", self.folder, *(f"-c{option}" for option in options)]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=self.folder, user=self._user, stdout=log, stderr=log)
+        deadline = time.monotonic() + PATIENCE
+        while subprocess.run([_PROGRAMS[-1] / "pg_isready", "-q", "-h", self.folder], check=False).returncode:
+            assert self.process.poll() is None, (self.folder / "log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGQUIT)  # no wait for those who are connected
+        self.process.wait()
+
+    def new_url(self) -> str:
+        """The address of a new, empty database."""
+        name = f"notes{next(self._numbers)}"
+        self._run("createdb", "-h", str(self.folder), "-U", "postgres", name)
+        return f"postgresql://postgres@/{name}?host={self.folder}"
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(
+            [_PROGRAMS[-1] / program, *arguments],
+            cwd=self.folder,
+            user=self._user,
+            check=True,
+            capture_output=True,
+            env={"PATH": "/usr/bin", "LC_ALL": "C"},
+        )
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    if not _PROGRAMS:
+        pytest.skip("Debian's package postgresql is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="headscape-postgres-"))
+    server = PostgresServer(folder)
+    yield server
+    server.stop()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An address as an operator gives it, of each kind of database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "notes.sqlite3")
+    return request.getfixturevalue("postgres").new_url()
+
+
+@pytest.fixture
+def file_address(tmp_path: Path) -> NotesAddress:
+    return notes_address(str(tmp_path / "notes.sqlite3"), "")
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[[str], Notes]]:
+    """Opens the notes of an address, and closes them after the test."""
+    databases: list[Database] = []
+
+    def opened(place: str) -> Notes:
+        databases.append(Database(notes_address(place, "")))
+        return Notes(databases[-1])
+
+    yield opened
+    for database in databases:
+        database.close()
+
+
+@pytest.fixture
+def notes(place: str, opened: Callable[[str], Notes]) -> Notes:
+    """Notes in each kind of database."""
+    return opened(place)
+
+
+@pytest.fixture
+def file_notes(file_address: NotesAddress, opened: Callable[[str], Notes]) -> Notes:
+    """Notes in a file."""
+    return opened(str(file_address.file))

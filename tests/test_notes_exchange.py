@@ -1,0 +1,230 @@
+"""Files of notes: what is exported is imported as it was, as often as one likes, and nothing half."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import headscape
+from dashboard.notes.__main__ import main
+from dashboard.notes.address import notes_address
+from dashboard.notes.database import Database
+from dashboard.notes.exchange import export_notes, import_notes
+from dashboard.notes.note import Draft, folded
+from dashboard.notes.notes import Notes
+from dashboard.notes.search import Search
+from dashboard.notes.views import SavedViews
+from dashboard.web.errors import Refusal
+from store import StoreError
+from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER
+
+Open = Callable[[str], Notes]
+WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(str.strip)
+DRAFTS = st.builds(Draft, WORDS.map(str.strip))
+ACTIONS = st.lists(
+    st.tuples(st.sampled_from(["add", "reply", "edit", "delete"]), st.integers(0, 5), DRAFTS), max_size=8
+)
+
+
+@pytest.fixture
+def other(tmp_path: Path, opened: Open) -> Notes:
+    """Another server's notes."""
+    return opened(str(tmp_path / "other.sqlite3"))
+
+
+@pytest.fixture
+def content(notes: Notes) -> bytes:
+    """A note that was edited, a reply, a deleted note and a saved view, of both kinds of database."""
+    note = notes.add(ANN, HEADS, HEAD, Draft("first 🙂", ("a", "b")))
+    notes.reply(BOB, note.id, Draft("reply"))
+    notes.edit(ANN, note.id, 1, Draft("second"))
+    notes.delete(ANN, notes.add(ANN, HEADS, HEAD, HELLO).id)
+    SavedViews(notes.database).save(ANN, HEADS, "view", "/head?layer=2")
+    return export_notes(notes.database)
+
+
+def test_an_import_twice_adds_nothing(content: bytes, other: Notes) -> None:
+    first, second = (str(import_notes(other.database, content)) for _ in range(2))
+    assert first == "3 notes added, 0 updated, 0 unchanged; 1 saved view added"
+    assert second == "0 notes added, 0 updated, 3 unchanged; 0 saved views added"
+    assert export_notes(other.database) == content
+
+
+def act(notes: Notes, action: str, number: int, draft: Draft) -> None:
+    there = notes.find(Search(order="oldest")).notes
+    if action == "add" or not there:
+        notes.add(ANN, HEADS, HEAD, draft)
+        return
+    note = there[number % len(there)]
+    if action == "reply":
+        notes.reply(ANN, note.id, draft)
+    elif action == "edit":
+        notes.edit(ANN, note.id, note.version, draft)
+    else:
+        notes.delete(ANN, note.id)
+
+
+@settings(max_examples=12)
+@given(ACTIONS)
+def test_what_is_exported_is_imported_as_it_was(actions: list[tuple[str, int, Draft]]) -> None:
+    with TemporaryDirectory() as folder:
+        own, other = (Database(notes_address(f"{folder}/{name}.sqlite3", "")) for name in ("own", "other"))
+        for action in actions:
+            act(Notes(own), *action)
+        content = export_notes(own)
+        import_notes(other, content)
+        assert export_notes(other) == content
+        own.close()
+        other.close()
+
+
+def test_the_later_edit_wins_on_both_servers_and_the_other_text_is_kept(file_notes: Notes, other: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    import_notes(other.database, export_notes(file_notes.database))
+    file_notes.edit(ANN, note.id, 1, Draft("here"))
+    other.edit(ANN, note.id, 1, Draft("there, later"))
+    for one, another in ((file_notes, other), (other, file_notes)):
+        import_notes(one.database, export_notes(another.database))
+    for each in (file_notes, other):
+        assert each.note(note.id).text == "there, later"
+        assert {former.text for former in each.history(note.id)} == {"Hello", "here"}
+
+
+def test_a_deleted_note_is_not_brought_back(file_notes: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, Draft("secret"))
+    before = export_notes(file_notes.database)
+    file_notes.delete(ANN, note.id)
+    import_notes(file_notes.database, before)
+    assert (file_notes.find(Search()).total, b"secret" in export_notes(file_notes.database)) == (0, False)
+
+
+def test_a_person_imports_notes_of_others_under_their_own_name_too(file_notes: Notes, other: Notes) -> None:
+    for person in (ANN, BOB):
+        file_notes.add(person, HEADS, HEAD, HELLO)
+    import_notes(other.database, export_notes(file_notes.database), BOB)
+    by = {note.author: note.imported_by for note in other.find(Search()).notes}
+    assert by == {"ann": "bob", "bob": None}
+
+
+def test_a_person_changes_no_notes_of_others_by_an_import(file_notes: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    forged = json.loads(export_notes(file_notes.database))
+    forged["notes"][0] |= {"text": "forged", "version": 2, "edited": (note.edited + timedelta(hours=1)).isoformat()}
+    assert import_notes(file_notes.database, json.dumps(forged).encode(), BOB).unchanged == 1
+    assert file_notes.note(note.id).text == "Hello"
+    assert import_notes(file_notes.database, json.dumps(forged).encode(), ANN).updated == 1
+
+
+def test_a_reader_imports_nothing(content: bytes, other: Notes) -> None:
+    with pytest.raises(Refusal, match="role author"):
+        import_notes(other.database, content, READER)
+
+
+def broken(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    def broken(content: bytes) -> bytes:
+        file = json.loads(content)
+        change(file)
+        return json.dumps(file).encode()
+
+    return broken
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda _: b"", "not a file of notes"),
+        (lambda _: b"[" * 100_000, "not a file of notes"),
+        (lambda _: b'{"format": "other"}', "not a file of notes"),
+        (lambda content: content[:-20], "not a file of notes"),
+        (broken(lambda file: file["notes"][-1].pop("author")), r"notes.2.author is wrong"),
+        (broken(lambda file: file["notes"][-1].update(more=1)), r"notes.2.more is wrong"),
+        (broken(lambda file: file["notes"][-1].update(author="a\x00b")), r"notes.2.author is wrong"),
+        (broken(lambda file: file["notes"][1].update(target="head/x/1/2")), "nothing that a note can be about"),
+        (broken(lambda file: file["notes"][1].update(text="x" * 10_001)), "Shorten"),
+        (broken(lambda file: file["notes"][1].update(edited="2200-01-01T00:00:00Z")), "times are impossible"),
+        (broken(lambda file: file["notes"][1].update(parent=file["notes"][1]["id"])), "replies to itself"),
+        (broken(lambda file: file["notes"][1].update(id="1")), "not the id"),
+        (broken(lambda file: file["notes"].pop(0)), "replies to none"),
+        (broken(lambda file: file["views"][0].update(link="//evil.org")), "not the link of a page"),
+    ],
+)
+def test_a_broken_file_is_refused_and_nothing_of_it_is_imported(
+    spoil: Callable[[bytes], bytes], sentence: str, file_notes: Notes, other: Notes
+) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    file_notes.reply(BOB, note.id, HELLO)
+    file_notes.add(ANN, HEADS, HEAD, HELLO)
+    SavedViews(file_notes.database).save(ANN, HEADS, "view", "/head")
+    with pytest.raises(Refusal, match=sentence):
+        import_notes(other.database, spoil(export_notes(file_notes.database)))
+    assert other.find(Search()).total == 0
+
+
+def test_a_view_whose_name_is_taken_gets_another(file_notes: Notes, other: Notes) -> None:
+    for notes, link in ((file_notes, "/head"), (other, "/heads")):
+        SavedViews(notes.database).save(ANN, HEADS, "view", link)
+    import_notes(other.database, export_notes(file_notes.database))
+    assert [view.name for view in SavedViews(other.database).of_corpus(HEADS)] == ["view", "view (2)"]
+
+
+def test_the_command_exports_and_imports(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, place = tmp_path / "notes.json", f"--notes={tmp_path / 'new.sqlite3'}"
+    file.write_bytes(content)
+    assert main(["import", str(file), place]) == 0
+    assert "3 notes added" in capsys.readouterr().out
+    assert main(["export", str(tmp_path / "again.json"), place]) == 0
+    assert (tmp_path / "again.json").read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["import", "none.json"], "cannot be read or written"),
+        (["export", "x.json", "--notes=mysql://u:secret@h/d"], "is no database for notes"),
+        (["export", "x.json", "--notes=none"], "switched off"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert "secret" not in error
+
+
+def test_a_notebook_reads_the_notes_as_a_table(file_notes: Notes, tmp_path: Path) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, Draft("Hello", ("a",)))
+    table = headscape.notes("", str(tmp_path / "notes.sqlite3"))
+    (row,) = table.to_dict("records")
+    assert (row["id"], row["kind"], row["target"], row["tags"]) == (note.id, "head", HEAD.key, ("a",))
+    assert headscape.notes("", str(tmp_path / "none.sqlite3")).columns.equals(table.columns)
+
+
+def test_a_notebook_is_told_why_there_is_no_table() -> None:
+    with pytest.raises(StoreError, match="not on a disk"):
+        headscape.notes("s3://bucket/prefix")
+
+
+TEXTS = ["100 %", "a_b", "a\\b", "aXb", "straße", "STRASSE", "Ä", "a/b", "'", '"; --']
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Notes:
+    notes = Notes(Database(notes_address(str(tmp_path_factory.mktemp("texts") / "notes.sqlite3"), "")))
+    for text in TEXTS:
+        notes.add(ANN, HEADS, HEAD, Draft(text))
+    return notes
+
+
+@given(st.text(st.sampled_from("%_\\/'\"aäÄbxßsS \x00🙂"), max_size=4))
+def test_a_search_is_for_the_characters_themselves(texts: Notes, sought: str) -> None:
+    plain = folded(sought.replace("\x00", "").strip())
+    found = {note.text for note in texts.find(Search(text=sought)).notes}
+    assert found == {text for text in TEXTS if plain in folded(text)}

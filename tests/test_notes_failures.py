@@ -1,0 +1,194 @@
+"""A database of notes that is full, gone, locked, damaged or silent costs the notes only, and a sentence says so."""
+
+import os
+import signal
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import event
+from sqlalchemy.pool import Pool
+
+from dashboard.notes import database
+from dashboard.notes.address import SWITCHED_OFF
+from dashboard.notes.failures import DAMAGED, FULL, GONE, LOCKED, NEWER, READ_ONLY, SILENT, UNCERTAIN, NotesUnavailable
+from dashboard.notes.note import Draft
+from dashboard.notes.notes import Notes
+from dashboard.notes.search import Search
+from dashboard.notes.tables import VERSION_TABLE
+from tests.notes import ANN, HEAD, HEADS, HELLO, PostgresServer
+
+Open = Callable[[str], Notes]
+
+
+def unavailable(sentence: str) -> Any:
+    return pytest.raises(NotesUnavailable, check=lambda error: str(error) == sentence and error.status == 503)
+
+
+@contextmanager
+def setting(pragma: str) -> Iterator[None]:
+    """Every connection to SQLite that is used meanwhile has this setting."""
+
+    def use(connection: sqlite3.Connection, *_: object) -> None:
+        connection.execute(f"PRAGMA {pragma}")
+
+    event.listen(Pool, "checkout", use)
+    yield
+    event.remove(Pool, "checkout", use)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "notes.sqlite3"
+
+
+@pytest.fixture
+def written(file: Path, opened: Open) -> Notes:
+    """A file with one note."""
+    notes = opened(str(file))
+    notes.add(ANN, HEADS, HEAD, HELLO)
+    return notes
+
+
+def test_reading_makes_no_file(file: Path, opened: Open) -> None:
+    notes = opened(str(file))
+    assert (notes.counts(HEADS), notes.of_target(HEAD), notes.find(Search()).total) == ({}, (), 0)
+    assert not file.exists()
+
+
+def test_on_a_full_disk_notes_are_read_and_none_is_half_written(written: Notes, file: Path, opened: Open) -> None:
+    notes = opened(str(file))
+    with setting("max_page_count=1"):
+        with unavailable(FULL):
+            notes.add(ANN, HEADS, HEAD, Draft("long " * 2000))
+        assert notes.find(Search()).total == 1
+    with setting("max_page_count=100000"):
+        assert notes.add(ANN, HEADS, HEAD, HELLO)
+    assert written.find(Search()).total == 2
+
+
+def test_a_file_that_cannot_be_written_is_read(written: Notes) -> None:
+    with setting("query_only=1"), unavailable(READ_ONLY):
+        written.add(ANN, HEADS, HEAD, HELLO)
+    assert written.find(Search()).total == 1
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(written: Notes, file: Path) -> None:
+    for path in file.parent.glob("notes.sqlite3*"):
+        path.unlink()
+    file.mkdir()
+    for attempt in (lambda: written.counts(HEADS), lambda: written.add(ANN, HEADS, HEAD, HELLO)):
+        with unavailable(GONE):
+            attempt()
+
+
+def test_a_place_without_a_folder_is_named(tmp_path: Path, opened: Open) -> None:
+    with unavailable(GONE):
+        opened(str(tmp_path / "none" / "notes.sqlite3")).add(ANN, HEADS, HEAD, HELLO)
+
+
+def test_a_deleted_file_is_not_written_on(written: Notes, file: Path) -> None:
+    for path in file.parent.glob("notes.sqlite3*"):
+        path.unlink()
+    note = written.add(ANN, HEADS, HEAD, Draft("new"))
+    with closing(sqlite3.connect(file)) as read:
+        assert read.execute("SELECT id FROM headscape_notes").fetchall() == [(note.id,)]
+
+
+def test_a_file_that_is_no_database_is_left_alone(file: Path, opened: Open) -> None:
+    file.write_bytes(b"precious " * 1000)
+    with unavailable(DAMAGED):
+        opened(str(file)).counts(HEADS)
+    assert file.read_bytes() == b"precious " * 1000
+
+
+def test_a_database_of_a_newer_version_is_left_alone(written: Notes, file: Path, opened: Open) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
+    with unavailable(NEWER):
+        opened(str(file)).counts(HEADS)
+    assert written.find(Search()).total == 1
+
+
+def test_readers_do_not_wait_for_a_writer_and_a_writer_waits_a_while(
+    file: Path, written: Notes, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "WRITE", 0.2)  # for connections that are opened from now on
+    notes = opened(str(file))
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert notes.find(Search()).total == 1
+        with unavailable(LOCKED):
+            notes.add(ANN, HEADS, HEAD, HELLO)
+        other.execute("ROLLBACK")
+    assert notes.add(ANN, HEADS, HEAD, HELLO)
+    assert written.find(Search()).total == 2
+
+
+def test_work_that_does_not_end_is_left_behind_and_others_are_refused_at_once(
+    file_notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    hangs = file_notes.database
+    with unavailable(UNCERTAIN):
+        hangs.write(lambda _: sleep(1), 0.05)
+    with unavailable(SILENT):
+        hangs.read(lambda _: calls.append(1))
+    assert calls == []
+    monkeypatch.setattr(hangs, "_silent_until", 0.0)
+    assert hangs.read(lambda _: "answered", 60) == "answered"
+
+
+def test_switched_off_notes_say_so(opened: Open) -> None:
+    notes = opened("none")
+    assert not notes.is_on
+    with unavailable(SWITCHED_OFF):
+        notes.counts(HEADS)
+
+
+@pytest.fixture
+def on_server(postgres: PostgresServer, opened: Open) -> Notes:
+    notes = opened(postgres.new_url())
+    notes.add(ANN, HEADS, HEAD, HELLO)
+    return notes
+
+
+def test_a_server_that_was_stopped_is_named_and_found_again(on_server: Notes, postgres: PostgresServer) -> None:
+    postgres.stop()
+    with pytest.raises(NotesUnavailable, match=r"Ask who|Try again"):
+        on_server.find(Search())
+    postgres.start()
+    assert on_server.find(Search()).total == 1
+
+
+def test_a_server_that_hangs_is_waited_for_once(
+    on_server: Notes, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = psutil.Process(postgres.process.pid)
+    everyone = [server, *server.children(recursive=True)]
+    for process in everyone:
+        os.kill(process.pid, signal.SIGSTOP)
+    try:
+        for _ in range(2):
+            with unavailable(SILENT):
+                on_server.find(Search())
+    finally:
+        for process in everyone:
+            os.kill(process.pid, signal.SIGCONT)
+    monkeypatch.setattr(on_server.database, "_silent_until", 0.0)
+    assert on_server.find(Search()).total == 1
+
+
+def test_an_unknown_database_is_named_without_its_password(
+    postgres: PostgresServer, opened: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = postgres.new_url().replace("postgres@", "postgres:secret@").replace("/notes", "/none")
+    with unavailable(GONE):
+        opened(url).counts(HEADS)
+    assert "does not exist" in caplog.text
+    assert "secret" not in caplog.text
