@@ -13,6 +13,7 @@ from dashboard.ui.controls import choice, text_input
 from dashboard.ui.page import Page
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
+from dashboard.web.prefix import root
 from dashboard.web.state import LinkState
 
 #: Kinds of targets, for a person.
@@ -61,7 +62,7 @@ def _filter(field: str, label: str, known: Mapping[str, Any], value: str | None,
 
 def _files() -> html.Div:
     """All notes and saved views as a file, and from one (assets/notes/transfer.mjs)."""
-    export = html.A("Export as JSON", href="/api/notes/export")
+    export = html.A("Export as JSON", href=f"{root()}/api/notes/export")
     button = html.Button("Import JSON", id="import-notes", type="button", className="action")
     outcome = html.Span(id="imported", role="status")
     return html.Div([export, *([button] if current_person().writes else []), outcome], className="note-files")

@@ -14,6 +14,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from dashboard.web.context import MAX_QUERY
 from dashboard.web.errors import Refusal
+from dashboard.web.prefix import root
 from dashboard.web.state import FIELDS, OF_SNAPSHOT, PAGES, LinkState, encode_fields
 from store import Corpus
 from store.features import Features
@@ -298,23 +299,24 @@ def link_to(target: Target, corpora: Iterable[Corpus]) -> str | None:
 
 
 def lasting_link(href: str) -> str:
-    """A link of a page without snapshot and model: the same after a refresh. Refusal where it is no link of a page."""
+    """A link of a page without prefix, snapshot and model: the same after a refresh. Refusal where it is no link of a page."""
     try:
         parts = urlsplit(href[: MAX_QUERY + 1])
         written = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
     except ValueError as error:
         raise Refusal(_LINK) from error
-    page = parts.path.removeprefix("/")
-    if len(href) > MAX_QUERY or parts.scheme or parts.netloc or parts.path != f"/{page}" or page not in ("", *PAGES):
+    path = parts.path.removeprefix(root())
+    page = path.removeprefix("/")
+    if len(href) > MAX_QUERY or parts.scheme or parts.netloc or path != f"/{page}" or page not in ("", *PAGES):
         raise Refusal(_LINK)
     lasting = {name: value for name, value in written.items() if name in FIELDS and name not in OF_SNAPSHOT}
-    return parts.path + (f"?{encode_fields(lasting)}" if lasting else "")
+    return path + (f"?{encode_fields(lasting)}" if lasting else "")
 
 
 def link_of_model(link: str, corpus: Corpus) -> str:
     """A lasting link with the key of a model."""
     page, _, query = link.partition("?")
-    return f"{page}?{encode_fields({'model': corpus.name})}" + (f"&{query}" if query else "")
+    return f"{root()}{page}?{encode_fields({'model': corpus.name})}" + (f"&{query}" if query else "")
 
 
 def model_identity(corpus: Corpus) -> str:

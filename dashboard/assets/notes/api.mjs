@@ -1,8 +1,9 @@
 // Requests about notes and saved views. A refusal of the server is an error whose message is its sentence.
+import { pathOf } from "../web/address.mjs";
 import { UNREACHABLE } from "../web/loading.mjs";
 
 async function ask(url, options) {
-  const response = await fetch(url, { cache: "no-store", ...options }).catch((error) => {
+  const response = await fetch(pathOf(url), { cache: "no-store", ...options }).catch((error) => {
     throw error.name === "AbortError" ? error : new Error(UNREACHABLE);
   });
   if (!response.ok) throw new Error(await response.text());
@@ -25,12 +26,12 @@ function ofPage(url, more, signal) {
 }
 
 /** Notes on a target; without one, on the view that is shown. */
-export const readNotesOn = (target, signal) => ofPage("/data/notes/on", target ? { target } : {}, signal);
+export const readNotesOn = (target, signal) => ofPage("data/notes/on", target ? { target } : {}, signal);
 /** Notes that the filters of page Notes find. */
-export const readFound = (signal) => ofPage("/data/notes/found", {}, signal);
-export const readMarks = (signal) => ofPage("/data/notes/marks", {}, signal);
-export const readViews = () => ofPage("/data/notes/views");
-export const readHistory = async (id) => (await ask(`/data/notes/${id}/history`)).texts;
+export const readFound = (signal) => ofPage("data/notes/found", {}, signal);
+export const readMarks = (signal) => ofPage("data/notes/marks", {}, signal);
+export const readViews = () => ofPage("data/notes/views");
+export const readHistory = async (id) => (await ask(`data/notes/${id}/history`)).texts;
 
 /** What a note or a view is written on. */
 const origin = () => {
@@ -38,12 +39,12 @@ const origin = () => {
   return { snapshot, model };
 };
 
-export const addNote = (note) => send("POST", "/api/notes", { ...note, ...origin() });
-export const addReply = (id, reply) => send("POST", `/api/notes/${id}/replies`, reply);
-export const editNote = (id, edit) => send("PUT", `/api/notes/${id}`, edit);
-export const deleteNote = (id) => send("DELETE", `/api/notes/${id}`);
+export const addNote = (note) => send("POST", "api/notes", { ...note, ...origin() });
+export const addReply = (id, reply) => send("POST", `api/notes/${id}/replies`, reply);
+export const editNote = (id, edit) => send("PUT", `api/notes/${id}`, edit);
+export const deleteNote = (id) => send("DELETE", `api/notes/${id}`);
 export const importNotes = (file) =>
-  ask("/api/notes/import", { method: "POST", headers: { "Content-Type": "application/json" }, body: file });
-export const saveView = (view) => send("POST", "/api/views", { ...view, ...origin() });
-export const renameView = (id, name) => send("PUT", `/api/views/${id}`, { name });
-export const deleteView = (id) => send("DELETE", `/api/views/${id}`);
+  ask("api/notes/import", { method: "POST", headers: { "Content-Type": "application/json" }, body: file });
+export const saveView = (view) => send("POST", "api/views", { ...view, ...origin() });
+export const renameView = (id, name) => send("PUT", `api/views/${id}`, { name });
+export const deleteView = (id) => send("DELETE", `api/views/${id}`);

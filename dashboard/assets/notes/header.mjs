@@ -4,7 +4,7 @@ import { readViews, saveView, shownNow } from "./api.mjs";
 import { newId } from "./drafts.mjs";
 import { NoteList } from "./note_list.mjs";
 import { linkOf, nameForm } from "./saved_views.mjs";
-import { visit } from "../web/address.mjs";
+import { pathOf, visit } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
 
 /** Saved views in the menu. */
@@ -17,7 +17,7 @@ function item(name, text) {
 
 function createMenu() {
   const views = make("ul", { className: "saved-views" });
-  const all = make("a", { href: "/notes", className: "menu-item followed", textContent: "All notes and views" });
+  const all = make("a", { href: pathOf("notes"), className: "menu-item followed", textContent: "All notes and views" });
   const title = make("h2", { textContent: "Saved views" });
   const parts = [item("notes", "Notes on this view"), item("save", "Save this view"), all, title, views];
   const named = { popover: "auto", role: "dialog", "aria-label": "Notes and saved views" };
