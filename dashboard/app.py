@@ -12,7 +12,7 @@ from dashboard.statistics import page as statistics
 from dashboard.ui import job
 from dashboard.ui.markup import condensed
 from dashboard.ui.progress import UNDER_WAY, under_way
-from dashboard.web import assets, security
+from dashboard.web import assets, responses, security
 from dashboard.web import errors as problems
 from dashboard.web.cache import Cache
 from dashboard.web.callbacks import STANDING, Painted, Shown, Text, snapshot_of, validated
@@ -42,6 +42,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
     security.check_hosts(app.server, serving.allowed)
     security.check_callbacks(app)
+    responses.register(app.server, library)
     app.layout = shell.layout
     _follow_address(app)
     waiting.register(app, library, DEFERRED)

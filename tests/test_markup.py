@@ -4,11 +4,13 @@ import json
 from typing import Any
 
 import dash_mantine_components as dmc
+import pytest
 from dash import dcc, html
+from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
 from dashboard.ui.charts import Chart
-from dashboard.ui.markup import FOLLOWED, Markup, condensed
+from dashboard.ui.markup import FOLLOWED, Markup, condensed, properties_of
 
 
 def as_sent(children: object) -> Any:
