@@ -105,9 +105,7 @@ class Corpus(CorpusText):
         dims = (*(dim for dim in HEADS if dim not in chosen), "query_token", "key_token")
         return xr.DataArray(self.weights(sentence, layer=layer, head=head), labels, dims, name="pattern")
 
-    def weights(
-        self, sentence: int, *, layer: int | None = None, head: int | None = None
-    ) -> NDArray[np.float32]:
+    def weights(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> NDArray[np.float32]:
         """`pattern` without labels, which take most of its time."""
         part = {**_indexers(layer, head), "token": self.sentence_rows(sentence)}
         query, key = (self._model[role].variable.isel(part).values.astype(np.float32) for role in ROLES)

@@ -71,7 +71,7 @@ def test_a_damaged_file_is_no_entry_and_is_deleted(tmp_path: Path, content: byte
     cache = DiskCache(tmp_path, BUDGET)
     cache.add("key", b"text", b"content" * 100)
     (file,) = tmp_path.iterdir()
-    file.write_bytes(file.read_bytes()[:-1] + b"x" if not content else content)
+    file.write_bytes(content or file.read_bytes()[:-1] + b"x")
     assert cache.find("key") is None
     assert not file.exists()
 

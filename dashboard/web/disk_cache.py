@@ -12,7 +12,7 @@ import google_crc32c
 
 from dashboard.web.processes import write_whole
 
-#: Checksum of everything after it, and length of the description.
+#: Checksum of the key, the description and the content; length of the description.
 HEAD = Struct("<II")
 #: Share of the budget that one entry may take, that a process adds between two looks at the folder, and that is deleted then.
 MOST, STEP = 1 / 4, 1 / 32
@@ -41,7 +41,7 @@ class DiskCache:
             opened = file.open("rb")
         except OSError:
             return None
-        if (description := _checked(opened)) is None:
+        if (description := _checked(opened, key)) is None:
             opened.close()
             file.unlink(missing_ok=True)
             return None
@@ -53,7 +53,7 @@ class DiskCache:
         size = HEAD.size + len(description) + len(content)
         if size > self.budget * MOST:
             return
-        checksum = google_crc32c.extend(google_crc32c.value(description), content)
+        checksum = google_crc32c.extend(google_crc32c.value(key.encode() + description), content)
         try:
             self._trim(size)
             write_whole(self._file(key), b"".join((HEAD.pack(checksum, len(description)), description, content)))
@@ -77,14 +77,14 @@ class DiskCache:
                 file.unlink(missing_ok=True)
 
 
-def _checked(opened: IO[bytes]) -> bytes | None:
-    """The description, with the file at the beginning of the content; None where bytes do not match their checksum."""
+def _checked(opened: IO[bytes], key: str) -> bytes | None:
+    """The description, with the file at the beginning of the content; None where it is not the whole entry of the key."""
     head = opened.read(HEAD.size)
     if len(head) < HEAD.size:
         return None
     checksum, length = HEAD.unpack(head)
     description = opened.read(length)
-    total, content = google_crc32c.value(description), opened.tell()
+    total, content = google_crc32c.value(key.encode() + description), opened.tell()
     while piece := opened.read(PIECE):
         total = google_crc32c.extend(total, piece)
     opened.seek(content)

@@ -168,7 +168,11 @@ class TileReader:
             yield run
 
     def _copy(
-        self, content: NDArray[np.uint8] | None, origins: list[Numbers], into: NDArray[Any], selection: tuple[slice, ...]
+        self,
+        content: NDArray[np.uint8] | None,
+        origins: list[Numbers],
+        into: NDArray[Any],
+        selection: tuple[slice, ...],
     ) -> None:
         if content is None or len(content) != len(origins) * self._stored:
             raise ValueError(f"A shard of {self._path} is shorter than its index says.")

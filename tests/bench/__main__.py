@@ -16,7 +16,7 @@ from tests.bench.flips import flips
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.interactions import interactions
 from tests.bench.kills import kills
-from tests.bench.load import load
+from tests.bench.load import crowd, flood, team
 from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
@@ -64,7 +64,9 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "features": lambda: features_page("data/headscape"),
     "trial": lambda: trials("data/headscape"),
     "words": lambda: words(Settings(views="pca-exact-2d", features=NONE, reviews=NONE)),
-    "load": lambda: load("data/headscape"),
+    "team": lambda: team(SERVED),
+    "crowd": lambda: crowd(SERVED),
+    "flood": lambda: flood(SERVED),
 }
 
 
