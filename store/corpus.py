@@ -23,7 +23,7 @@ from store.schema.pictures import LARGEST_COORDINATE
 from store.stored_keys import with_keys
 from store.text import WORDS_REMEDY, CorpusText
 
-HEADS = ("layer", "head")
+HEADS = "layer", "head"
 
 
 class Corpus(CorpusText):
@@ -57,10 +57,9 @@ class Corpus(CorpusText):
 
     def _per_token(self, name: str) -> xr.DataArray:
         if name not in self._lazy:
-            array = self._model[name].isel(token=slice(0, self._token_stop))
-            labels = {key: self.tokens[key] for key in ("position", "sentence_index", "token_flags")}
-            self._lazy[name] = array.assign_coords(labels)
-        return self._lazy[name].copy(deep=False)  # what a caller loads into its copy is not kept here
+            labels = self.tokens[["position", "sentence_index", "token_flags"]].data_vars
+            self._lazy[name] = self._model[name].isel(token=slice(0, self._token_stop)).assign_coords(labels)
+        return self._lazy[name].copy(deep=False)  # what its caller loads is not kept here
 
     # -- queries, keys and attention ----------------------------------------------------------------
 
@@ -98,9 +97,8 @@ class Corpus(CorpusText):
         StoreError
             Where the corpus has no such sentence.
         """
-        chosen = _indexers(layer, head)
+        chosen, pieces = _indexers(layer, head), self.wordpieces(self.sentence_rows(sentence))
         labels: dict[str, Any] = {dim: self._model[dim].sel({dim: chosen.get(dim, slice(None))}) for dim in HEADS}
-        pieces = self.wordpieces(self.sentence_rows(sentence))
         labels |= {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
         dims = (*(dim for dim in HEADS if dim not in chosen), "query_token", "key_token")
         return xr.DataArray(self.weights(sentence, layer=layer, head=head), labels, dims, name="pattern")
@@ -278,9 +276,8 @@ class Corpus(CorpusText):
         """
         pattern, rows = self.pattern(sentence, layer=layer, head=head), self.words.rows(sentence)
         tokens = self.words.table[["token_start", "token_stop"]].isel(word=rows)
-        groups = [
-            tuple(range(*bounds)) for bounds in zip(tokens.token_start.values, tokens.token_stop.values, strict=True)
-        ]
+        ends = tokens.token_start.values, tokens.token_stop.values
+        groups = [tuple(range(*bounds)) for bounds in zip(*ends, strict=True)]
         dims = (*pattern.dims[:-2], "query_word", "key_word")
         spelled = {f"{side}_spelling": (f"{side}_word", self.words.texts(rows)) for side in ("query", "key")}
         coordinates: dict[str, Any] = {"layer": pattern["layer"], "head": pattern["head"], **spelled}

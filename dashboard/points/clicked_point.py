@@ -172,13 +172,13 @@ def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: in
     tokens = _best(scores, pieces, count)
     if not len(tokens):
         return []
-    order = np.sort(tokens)
-    places = corpus.places(view, corpus.rows[order], layer=point.layer, head=point.head)
+    # Token by token: they lie anywhere in the corpus, and `places` reads all between the first and the last.
+    places = [corpus.places(view, corpus.rows[[token]], layer=point.layer, head=point.head)[0] for token in tokens]
     other = 1 - ROLES.index(point.role)
     own = int(corpus.tokens.sentence_index.values[corpus.rows[point.token]])
     return [
-        _near(corpus, int(token), float(scores[token]), places[np.searchsorted(order, token), other], own)
-        for token in tokens
+        _near(corpus, int(token), float(scores[token]), place[other], own)
+        for token, place in zip(tokens, places, strict=True)
     ]
 
 
@@ -193,10 +193,10 @@ def _logits(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np
     own, others = arrays.pop(point.role)[point.layer, point.head], next(iter(arrays.values()))[point.layer, point.head]
     vector = own[int(corpus.rows[point.token])].values.astype(np.float32)
     vector *= np.float32(len(vector) ** -0.5)
-    tiles = (rows[start : start + TILE] for start in range(0, len(rows), TILE))
-    # Padding is multiplied too and dropped afterwards: faster than copying the other rows.
-    parts = ((tile, others[tile[0] : tile[-1] + 1].values.astype(np.float32, copy=False)) for tile in tiles)
-    return np.concatenate([(vectors @ vector)[tile - tile[0]] for tile, vectors in parts])
+    stop = int(rows[-1]) + 1
+    # Padding is multiplied too and dropped afterwards: faster than copying the other rows, and no block is read twice.
+    tiles = (others[start : min(start + TILE, stop)] for start in range(0, stop, TILE))
+    return np.concatenate([tile.values.astype(np.float32, copy=False) @ vector for tile in tiles])[rows]
 
 
 def largest_first(scores: Floats, count: int) -> NDArray[np.int64]:

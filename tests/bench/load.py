@@ -32,14 +32,15 @@ class Measured:
     ----------
     memory
         Of each look: the second, the number of answers, and of each process its name, resident and proportional bytes.
-    own
-        Share of a core that the readers themselves took.
+    own, cpu
+        Seconds of CPU time that the readers took, and the server.
     """
 
     answers: list[Answer]
     memory: list[tuple[float, int, list[tuple[str, int, int]]]]
     seconds: float
     own: float
+    cpu: float
 
     def of(self, kind: str) -> list[Answer]:
         """The answers of a kind."""
@@ -82,19 +83,25 @@ def _served(store: str) -> Iterator[tuple[str, Mix, psutil.Process]]:
 async def _measure(address: str, requests: Iterator[Request], pace: Pace, server: psutil.Process) -> Measured:
     answers: list[Answer] = []
     memory: list[tuple[float, int, list[tuple[str, int, int]]]] = []
-    began, own = time.perf_counter(), time.process_time()
+    began, own, cpu = time.perf_counter(), time.process_time(), _cpu(server)
     looking = asyncio.create_task(_look(server, began, answers, memory))
     await ask_all(address, requests, pace, answers)
     looking.cancel()
     seconds = time.perf_counter() - began
     memory.append((seconds, len(answers), _memory(server)))
-    return Measured(answers, memory, seconds, (time.process_time() - own) / seconds)
+    return Measured(answers, memory, seconds, time.process_time() - own, _cpu(server) - cpu)
 
 
 async def _look(server: psutil.Process, began: float, answers: list[Answer], memory: list[object]) -> None:
     while True:
         memory.append((time.perf_counter() - began, len(answers), _memory(server)))
         await asyncio.sleep(EVERY)
+
+
+def _cpu(server: psutil.Process) -> float:
+    """Seconds of CPU time of all processes of the server."""
+    times = [process.cpu_times() for process in [server, *server.children(recursive=True)]]
+    return float(sum(each.user + each.system for each in times))
 
 
 def _memory(server: psutil.Process) -> list[tuple[str, int, int]]:
@@ -118,6 +125,8 @@ def _show_load(pace: Pace, mix: Mix, measured: Measured) -> None:
         f"{pace.readers} readers for {pace.seconds:g} s, {pause}; the readers took {100 * measured.own:.0f} % of a core"
     )
     show(title, ("", "requests", "per s", "p50", "p95", "longest", "told busy", "errors"), rows)
+    each = [f"{1000 * seconds / max(1, len(measured.answers)):.1f} ms" for seconds in (measured.cpu, measured.own)]
+    show("CPU time of a request", ("server", "readers of this benchmark"), [each])
     looks = [
         (f"{second:.0f} s", f"{count:,}", name, f"{rss / 1e6:,.0f} MB", f"{pss / 1e6:,.0f} MB")
         for second, count, processes in measured.memory
