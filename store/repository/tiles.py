@@ -42,7 +42,7 @@ def with_tiles(dataset: xr.Dataset, group: zarr.Group) -> xr.Dataset:
 
 def is_tiled(array: Any) -> bool:
     """Whether the array is sharded and its tiles are bytes with a checksum, as `arrays.write_block` writes them."""
-    codecs = getattr(array.metadata, "codecs", ())
+    codecs: tuple[Any, ...] = getattr(array.metadata, "codecs", ())
     return (
         len(codecs) == 1
         and isinstance(codec := codecs[0], ShardingCodec)
@@ -83,7 +83,10 @@ def _as_slice(part: Any, length: int) -> slice | None:
     if isinstance(part, slice):
         start, stop, step = part.indices(length)
         return slice(start, stop) if step == 1 and start < stop else None
-    return slice(int(part), int(part) + 1) if np.ndim(part) == 0 else None
+    if np.ndim(part):
+        return None
+    place = range(length)[int(part)]
+    return slice(place, place + 1)
 
 
 class TileReader:
