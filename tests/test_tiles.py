@@ -47,7 +47,9 @@ def _lazy(group: zarr.Group, name: str = "tiled") -> xr.Variable:
 def _index(length: int) -> st.SearchStrategy[object]:
     numbers = st.integers(-length, length - 1)
     slices = st.builds(slice, st.integers(0, length - 1), st.integers(0, length), st.sampled_from([1, 1, 2]))
-    return st.one_of(numbers, slices, st.lists(st.integers(0, length - 1), min_size=1, unique=True).map(sorted).map(np.array))
+    return st.one_of(
+        numbers, slices, st.lists(st.integers(0, length - 1), min_size=1, unique=True).map(sorted).map(np.array)
+    )
 
 
 @given(selection=st.tuples(*map(_index, SHAPE)))

@@ -22,6 +22,8 @@ TEAM, CROWD, FLOOD = Pace(50, 300, (2, 6)), Pace(50, 180), Pace(200, 60)
 CALM, LAST, AS_BEFORE = Pace(8, 30, (0.2, 0.6)), 20, 1.5
 #: Seconds between two looks at the memory of the server.
 EVERY = 20
+#: A look at memory: the second, the number of answers, and of each process its name, resident and proportional bytes.
+Look = tuple[float, int, list[tuple[str, int, int]]]
 
 
 @dataclass
@@ -30,14 +32,12 @@ class Measured:
 
     Attributes
     ----------
-    memory
-        Of each look: the second, the number of answers, and of each process its name, resident and proportional bytes.
     own, cpu
         Seconds of CPU time that the readers took, and the server.
     """
 
     answers: list[Answer]
-    memory: list[tuple[float, int, list[tuple[str, int, int]]]]
+    memory: list[Look]
     seconds: float
     own: float
     cpu: float
@@ -82,7 +82,7 @@ def _served(store: str) -> Iterator[tuple[str, Mix, psutil.Process]]:
 
 async def _measure(address: str, requests: Iterator[Request], pace: Pace, server: psutil.Process) -> Measured:
     answers: list[Answer] = []
-    memory: list[tuple[float, int, list[tuple[str, int, int]]]] = []
+    memory: list[Look] = []
     began, own, cpu = time.perf_counter(), time.process_time(), _cpu(server)
     looking = asyncio.create_task(_look(server, began, answers, memory))
     await ask_all(address, requests, pace, answers)
@@ -92,7 +92,7 @@ async def _measure(address: str, requests: Iterator[Request], pace: Pace, server
     return Measured(answers, memory, seconds, time.process_time() - own, _cpu(server) - cpu)
 
 
-async def _look(server: psutil.Process, began: float, answers: list[Answer], memory: list[object]) -> None:
+async def _look(server: psutil.Process, began: float, answers: list[Answer], memory: list[Look]) -> None:
     while True:
         memory.append((time.perf_counter() - began, len(answers), _memory(server)))
         await asyncio.sleep(EVERY)
