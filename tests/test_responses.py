@@ -1,6 +1,7 @@
 """Cached responses: bounded, whole, of their snapshot, and for nobody else to read."""
 
 import stat
+from io import BytesIO
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def _size(folder: Path) -> int:
 def _fill(folder: Path, name: str) -> None:
     cache = DiskCache(folder, BUDGET)
     for number in range(100):
-        cache.add(f"{name} {number}", b"text", bytes(40_000))
+        cache.add(f"{name} {number}", b"text", BytesIO(bytes(40_000)))
 
 
 def _content(cache: DiskCache, key: str) -> bytes | None:
@@ -47,38 +48,44 @@ def test_two_caches_of_one_folder_stay_within_the_budget(tmp_path: Path) -> None
     one, other = DiskCache(tmp_path, BUDGET), DiskCache(tmp_path, BUDGET)
     for number in range(200):
         for name, cache in (("one", one), ("other", other)):
-            cache.add(f"{name} {number}", b"", bytes(9_000))
+            cache.add(f"{name} {number}", b"", BytesIO(bytes(9_000)))
             assert _size(tmp_path) <= BUDGET
 
 
 def test_the_entry_used_last_stays(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path, BUDGET)
-    cache.add("used", b"", b"content")
+    cache.add("used", b"", BytesIO(b"content"))
     for number in range(200):
-        cache.add(f"{number}", b"", bytes(40_000))
+        cache.add(f"{number}", b"", BytesIO(bytes(40_000)))
         assert _content(cache, "used") == b"content"
     assert _content(cache, "0") is None
 
 
 def test_an_entry_larger_than_a_quarter_of_the_budget_is_not_kept(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path, BUDGET)
-    cache.add("large", b"", bytes(BUDGET // 4))
+    cache.add("large", b"", BytesIO(bytes(BUDGET // 4)))
     assert _content(cache, "large") is None
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 8, b"\0" * 5000])
 def test_a_damaged_file_is_no_entry_and_is_deleted(tmp_path: Path, content: bytes) -> None:
     cache = DiskCache(tmp_path, BUDGET)
-    cache.add("key", b"text", b"content" * 100)
+    cache.add("key", b"text", BytesIO(b"content" * 100))
     (file,) = tmp_path.iterdir()
     file.write_bytes(content or file.read_bytes()[:-1] + b"x")
     assert cache.find("key") is None
     assert not file.exists()
 
 
+def test_a_part_of_a_process_that_was_killed_is_deleted(tmp_path: Path) -> None:
+    (tmp_path / "part").write_bytes(bytes(BUDGET // 2))
+    _fill(tmp_path, "own")
+    assert not (tmp_path / "part").exists()
+
+
 def test_a_disk_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    DiskCache(tmp_path / "file" / "responses", BUDGET).add("key", b"", b"content")
+    DiskCache(tmp_path / "file" / "responses", BUDGET).add("key", b"", BytesIO(b"content"))
 
 
 @pytest.fixture

@@ -1,23 +1,20 @@
 """Cached bytes in files that all processes of a server share: bounded, the least recently used are deleted first."""
 
 import os
-import re
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from struct import Struct
-from threading import Lock
+from threading import Lock, get_ident
 from typing import IO
 
 import google_crc32c
-
-from dashboard.web.processes import write_whole
 
 #: Checksum of the key, the description and the content; length of the description.
 HEAD = Struct("<II")
 #: Share of the budget that one entry may take, that a process adds between two looks at the folder, and that is deleted then.
 MOST, STEP = 1 / 4, 1 / 32
 PIECE = 1 << 20
-_NAME = re.compile(r"[0-9a-f]{64}")
 
 
 class DiskCache:
@@ -48,17 +45,24 @@ class DiskCache:
         _note_use(file)
         return description, opened
 
-    def add(self, key: str, description: bytes, content: bytes) -> None:
-        """Add an entry, unless it is too large."""
-        size = HEAD.size + len(description) + len(content)
+    def add(self, key: str, description: bytes, content: IO[bytes]) -> None:
+        """Add an entry, unless it is too large. The content is read from where it stands, and left there."""
+        begin = content.tell()
+        size = HEAD.size + len(description) + content.seek(0, os.SEEK_END) - begin
+        content.seek(begin)
         if size > self.budget * MOST:
             return
-        checksum = google_crc32c.extend(google_crc32c.value(key.encode() + description), content)
+        file = self._file(key)
+        part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")
         try:
+            self._folder.mkdir(parents=True, exist_ok=True)
             self._trim(size)
-            write_whole(self._file(key), b"".join((HEAD.pack(checksum, len(description)), description, content)))
+            _write(part, key, description, content)
+            part.replace(file)
         except OSError:  # the disk is full, or the server has ended
-            return
+            with suppress(OSError):
+                part.unlink()
+        content.seek(begin)
 
     def _file(self, key: str) -> Path:
         return self._folder / sha256(key.encode()).hexdigest()
@@ -75,6 +79,19 @@ class DiskCache:
             room -= bytes_of_file
             if room < 0:
                 file.unlink(missing_ok=True)
+
+
+def _write(part: Path, key: str, description: bytes, content: IO[bytes]) -> None:
+    """Write an entry piece by piece, so that a large one is never whole in memory."""
+    total = google_crc32c.value(key.encode() + description)
+    with part.open("wb") as written:
+        written.write(HEAD.pack(0, 0))
+        written.write(description)
+        while piece := content.read(PIECE):
+            total = google_crc32c.extend(total, piece)
+            written.write(piece)
+        written.seek(0)
+        written.write(HEAD.pack(total, len(description)))
 
 
 def _checked(opened: IO[bytes], key: str) -> bytes | None:
@@ -99,7 +116,7 @@ def _note_use(file: Path) -> None:
 
 
 def _latest_first(folder: Path) -> list[tuple[Path, int]]:
-    """Entries with their sizes, the most recently used first."""
+    """Files with their sizes, the most recently used first; among them parts of a process that was killed."""
     entries = []
     with os.scandir(folder) as every:
         for entry in every:
@@ -107,6 +124,5 @@ def _latest_first(folder: Path) -> list[tuple[Path, int]]:
                 known = entry.stat()
             except FileNotFoundError:
                 continue
-            if _NAME.fullmatch(entry.name):
-                entries.append((known.st_mtime_ns, Path(entry.path), known.st_size))
+            entries.append((known.st_mtime_ns, Path(entry.path), known.st_size))
     return [(path, size) for _, path, size in sorted(entries, reverse=True)]

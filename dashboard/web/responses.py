@@ -8,6 +8,7 @@ looked up here.
 import json
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from typing import IO
 
 from flask import Flask, Response, g, request
@@ -73,13 +74,8 @@ def _read(file: IO[bytes]) -> Response:
         return Response(file.read())
 
 
-def _content(response: Response) -> bytes:
-    if not isinstance(response, FileResponse):
-        return response.get_data()
-    begin = response.file.tell()
-    content = response.file.read()
-    response.file.seek(begin)
-    return content
+def _content(response: Response) -> IO[bytes]:
+    return response.file if isinstance(response, FileResponse) else BytesIO(response.get_data())
 
 
 def register(server: Flask, library: Library) -> None:

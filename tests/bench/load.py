@@ -121,10 +121,11 @@ def _show_load(pace: Pace, mix: Mix, measured: Measured) -> None:
     kinds = [("all", measured.answers), *((kind, measured.of(kind)) for kind in mix.kinds)]
     rows = [_row(kind, answers, measured.seconds) for kind, answers in kinds if answers]
     pause = "no pause" if not pace.pause[1] else f"{pace.pause[0]:g} to {pace.pause[1]:g} s between requests"
-    title = (
-        f"{pace.readers} readers for {pace.seconds:g} s, {pause}; the readers took {100 * measured.own:.0f} % of a core"
+    show(
+        f"{pace.readers} readers for {pace.seconds:g} s, {pause}",
+        ("", "requests", "per s", "p50", "p95", "longest", "told busy", "errors"),
+        rows,
     )
-    show(title, ("", "requests", "per s", "p50", "p95", "longest", "told busy", "errors"), rows)
     each = [f"{1000 * seconds / max(1, len(measured.answers)):.1f} ms" for seconds in (measured.cpu, measured.own)]
     show("CPU time of a request", ("server", "readers of this benchmark"), [each])
     looks = [
