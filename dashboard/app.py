@@ -20,7 +20,7 @@ from dashboard.statistics import page as statistics
 from dashboard.ui import job
 from dashboard.ui.markup import condensed
 from dashboard.ui.progress import UNDER_WAY, under_way
-from dashboard.web import assets, security
+from dashboard.web import assets, responses, security
 from dashboard.web import errors as problems
 from dashboard.web.addresses import follow_proxies
 from dashboard.web.cache import Cache
@@ -63,6 +63,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     follow_proxies(app.server, serving.proxies, serving.access.proxy.header if serving.access.proxy else "")
     security.check_hosts(app.server, serving.allowed)
     security.check_callbacks(app)
+    responses.register(app.server, library)
     app.layout = partial(shell.layout, signs_in=serving.access.signs_in, named=serving.access.kind != "none")
     _follow_address(app)
     waiting.register(app, library, DEFERRED)

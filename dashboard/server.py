@@ -15,7 +15,7 @@ from dashboard.serving import Serving
 from dashboard.web import log as counting_handler
 from dashboard.web.connections import BufferingWorker
 from dashboard.web.library import Library
-from dashboard.web.processes import ServerFolder, return_freed_memory
+from dashboard.web.processes import ServerFolder, one_thread_per_product, return_freed_memory
 
 #: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
 THREADS = 20
@@ -62,6 +62,7 @@ class Server(BaseApplication):  # type: ignore[misc]
         """The WSGI application of a worker."""
         counting_handler.configure()
         return_freed_memory()
+        one_thread_per_product()
         encoder = RemoteEncoder(self.folder)
         library = Library(self.store, self.folder.path)
         library.put(TypedSentences, TypedSentences(encoder))

@@ -18,10 +18,12 @@ from store.kernels.words import StrongestWords
 from store.means import Watch, contrast_statistics, part_means, part_statistics
 from store.relations import with_accuracies
 from store.repository.errors import NotIngested, StoreError
-from store.schema.model import PAIR_NUMBERS
+from store.schema.model import PAIR_NUMBERS, ROLES
 from store.schema.pictures import LARGEST_COORDINATE
 from store.stored_keys import with_keys
 from store.text import WORDS_REMEDY, CorpusText
+
+HEADS = "layer", "head"
 
 
 class Corpus(CorpusText):
@@ -51,10 +53,13 @@ class Corpus(CorpusText):
         finished = list(self.attributes.get("views", []))
         self._views = Views(self._groups, f"models/{name}/views", finished, quality="fidelity")
         self._features: dict[str, Features] = {}
+        self._lazy: dict[str, xr.DataArray] = {}
 
     def _per_token(self, name: str) -> xr.DataArray:
-        array = self._model[name].isel(token=slice(0, self._token_stop))
-        return array.assign_coords({key: self.tokens[key] for key in ("position", "sentence_index", "token_flags")})
+        if name not in self._lazy:
+            labels = self.tokens[["position", "sentence_index", "token_flags"]].data_vars
+            self._lazy[name] = self._model[name].isel(token=slice(0, self._token_stop)).assign_coords(labels)
+        return self._lazy[name].copy(deep=False)  # what its caller loads is not kept here
 
     # -- queries, keys and attention ----------------------------------------------------------------
 
@@ -92,22 +97,18 @@ class Corpus(CorpusText):
         StoreError
             Where the corpus has no such sentence.
         """
-        query, key = (self._vectors(array, sentence, layer, head) for array in (self.query, self.key))
-        return xr.apply_ufunc(
-            attention_pattern,
-            query.rename(token="query_token", wordpiece="query_wordpiece"),
-            key.rename(token="key_token", wordpiece="key_wordpiece"),
-            input_core_dims=[["query_token", "channel"], ["key_token", "channel"]],
-            output_core_dims=[["query_token", "key_token"]],
-            keep_attrs=False,
-        ).rename("pattern")
+        chosen, pieces = _indexers(layer, head), self.wordpieces(self.sentence_rows(sentence))
+        labels: dict[str, Any] = {dim: self._model[dim].sel({dim: chosen.get(dim, slice(None))}) for dim in HEADS}
+        labels |= {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
+        dims = (*(dim for dim in HEADS if dim not in chosen), "query_token", "key_token")
+        return xr.DataArray(self.weights(sentence, layer=layer, head=head), labels, dims, name="pattern")
 
-    def _vectors(self, array: xr.DataArray, sentence: int, layer: int | None, head: int | None) -> xr.DataArray:
-        rows = self.sentence_rows(sentence)
-        chosen = _indexers(layer, head)
-        part = array.sel(chosen).isel(token=rows).reset_coords(drop=True).load().astype(np.float32)
-        labels = {dim: chosen.get(dim, array[dim]) for dim in ("layer", "head")}
-        return part.assign_coords(labels | {"wordpiece": ("token", self.wordpieces(rows))})
+    def weights(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> NDArray[np.float32]:
+        """`pattern` without labels, which take most of its time."""
+        part = {**_indexers(layer, head), "token": self.sentence_rows(sentence)}
+        query, key = (self._model[role].variable.isel(part).values.astype(np.float32) for role in ROLES)
+        weights: NDArray[np.float32] = attention_pattern(query, key)
+        return weights
 
     # -- head statistics ----------------------------------------------------------------------------
 
@@ -223,7 +224,7 @@ class Corpus(CorpusText):
 
     # -- words --------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def strongest_words(self) -> xr.Dataset:
         """The word that each word attends to most, and the one that attends most to it.
 
@@ -275,9 +276,8 @@ class Corpus(CorpusText):
         """
         pattern, rows = self.pattern(sentence, layer=layer, head=head), self.words.rows(sentence)
         tokens = self.words.table[["token_start", "token_stop"]].isel(word=rows)
-        groups = [
-            tuple(range(*bounds)) for bounds in zip(tokens.token_start.values, tokens.token_stop.values, strict=True)
-        ]
+        ends = tokens.token_start.values, tokens.token_stop.values
+        groups = [tuple(range(*bounds)) for bounds in zip(*ends, strict=True)]
         dims = (*pattern.dims[:-2], "query_word", "key_word")
         spelled = {f"{side}_spelling": (f"{side}_word", self.words.texts(rows)) for side in ("query", "key")}
         coordinates: dict[str, Any] = {"layer": pattern["layer"], "head": pattern["head"], **spelled}
@@ -397,4 +397,4 @@ class Corpus(CorpusText):
 
 
 def _indexers(layer: int | None, head: int | None) -> dict[str, int]:
-    return {dim: index for dim, index in (("layer", layer), ("head", head)) if index is not None}
+    return {dim: index for dim, index in zip(HEADS, (layer, head), strict=True) if index is not None}

@@ -1,9 +1,11 @@
 """Open the groups of a snapshot as lazy, labelled datasets, and the finished views among them."""
 
 import xarray as xr
+import zarr
 from zarr.abc.store import Store
 
 from store.repository.errors import StoreError
+from store.repository.tiles import with_tiles
 
 
 class Groups:
@@ -16,7 +18,8 @@ class Groups:
         """A group as a lazy dataset. FileNotFoundError where there is none."""
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
         # zarr_format=3: every store has it, and zarr would look for version 2 beside each group.
-        return xr.open_zarr(self._chunks, group=path, chunks=None, consolidated=False, zarr_format=3)
+        dataset = xr.open_zarr(self._chunks, group=path, chunks=None, consolidated=False, zarr_format=3)
+        return with_tiles(dataset, zarr.open_group(self._chunks, path=path, mode="r", zarr_format=3))
 
     def open_optional(self, path: str) -> xr.Dataset:
         """A group as a lazy dataset, empty where there is none: stores of earlier versions lack some groups."""

@@ -68,8 +68,8 @@ class CorpusText:
         """Rows of the token axis that hold a sentence. StoreError where the corpus has no such sentence."""
         if not 0 <= sentence < self.n_sentences:
             raise StoreError(f"sentence={sentence} is out of range. Choose 0 to {self.n_sentences - 1}.")
-        start = int(self.sentences.row_start[sentence])
-        return slice(start, start + int(self.sentences.row_size[sentence]))
+        start = int(self.sentences.row_start.values[sentence])
+        return slice(start, start + int(self.sentences.row_size.values[sentence]))
 
     @property
     def label_names(self) -> tuple[str, ...]:

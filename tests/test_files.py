@@ -109,7 +109,7 @@ def test_one_file_of_points_is_made_at_a_time(client: FlaskClient, base: str, mo
     turns = Turns(0, BUSY)
     monkeypatch.setattr(client.application.extensions[LIBRARY], "files", turns)
     with turns.turn(lambda: False):
-        answers = [client.get(f"{base}/{path}") for path in LARGE]
+        answers = [client.get(f"{base}/{path}?uncached") for path in LARGE]
         small = client.get(f"{base}/pairs/0/1.csv")
     assert [(answer.status_code, answer.text) for answer in answers] == [(503, BUSY)] * len(LARGE)
     assert {answer.headers["Retry-After"] for answer in answers} == {str(RETRY_AFTER)}

@@ -4,11 +4,13 @@ import json
 from typing import Any
 
 import dash_mantine_components as dmc
+import pytest
 from dash import dcc, html
+from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
 from dashboard.ui.charts import Chart
-from dashboard.ui.markup import FOLLOWED, Markup, condensed
+from dashboard.ui.markup import FOLLOWED, Markup, condensed, properties_of
 
 
 def as_sent(children: object) -> Any:
@@ -51,3 +53,16 @@ def test_condensing_changes_nothing_of_what_it_is_given() -> None:
     shown = html.Div([html.P("a"), dmc.Select(id="a")])
     condensed([shown], "above")
     assert [type(child).__name__ for child in shown.children] == ["P", "Select"]
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        html.Td("x", className="number", colSpan=2, **{"aria-sort": "descending", "data-x": "1"}),
+        html.Div(id="here", children=[html.Span()], style={"height": "1px"}),
+        dcc.Link("open", href="/head", title="Open"),
+        html.Br(),
+    ],
+)
+def test_properties_are_those_that_dash_sends(element: Component) -> None:
+    assert properties_of(element) == element.to_plotly_json()["props"]

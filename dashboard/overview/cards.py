@@ -105,7 +105,7 @@ def _sentence(context: Context, example: KindExample) -> html.A:
 
 @cached
 def _pattern(corpus: Corpus, sentence: int, layer: int, head: int) -> NDArray[np.float32]:
-    pattern: NDArray[np.float32] = corpus.pattern(sentence, layer=layer, head=head).values
+    pattern: NDArray[np.float32] = corpus.weights(sentence, layer=layer, head=head)
     return pattern
 
 

@@ -15,6 +15,7 @@ from dashboard.points.picture import NEAR, ShownPoints, marks
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.controls import number
 from dashboard.ui.tables import heading
+from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import MOST_TOP, Lines
 from store import Corpus
@@ -27,6 +28,8 @@ PARTNERS = 5
 SEARCHED, TILE = 131_072, 16_384
 #: Tokens of the same wordpiece among the highest-scoring keys.
 OF_ONE_PIECE = 3
+#: Scores that are looked at for each token that is listed, as some are of a wordpiece that is listed often enough.
+CANDIDATES = 32
 Floats = NDArray[np.floating]
 EMPTY = "Click a point in the picture (or press p, then Enter) for its sentence, strongest weights and highest-scoring keys."
 
@@ -58,9 +61,9 @@ class PointCard:
 def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) -> PointCard:
     """The card of the `token`-th token of the corpus (padding not counted); its weights are recomputed."""
     row = int(corpus.rows[token])
-    sentence = int(corpus.tokens.sentence_index[row])
-    position = int(corpus.tokens.position[row])
-    pattern = corpus.pattern(sentence, layer=layer, head=head).values
+    sentence = int(corpus.tokens.sentence_index.values[row])
+    position = int(corpus.tokens.position.values[row])
+    pattern = corpus.weights(sentence, layer=layer, head=head)
     wordpieces = corpus.wordpieces(corpus.sentence_rows(sentence))
     weights = pattern[position] if role == "query" else pattern[:, position]
     return PointCard(
@@ -121,7 +124,7 @@ def focus(
     rows = corpus.sentence_rows(sentence)
     position = row - rows.start
     places = corpus.places(view, np.arange(rows.start, rows.stop), layer=point.layer, head=point.head)
-    pattern = corpus.pattern(sentence, layer=point.layer, head=point.head).values
+    pattern = corpus.weights(sentence, layer=point.layer, head=point.head)
     overlay_lines = strongest_lines(pattern, position, role=point.role, lines=lines, top=top, least=least)
     searched = min(corpus.n_tokens, SEARCHED)
     return {
@@ -163,6 +166,7 @@ def strongest_lines(
     return [(query, position, weight) for query, weight in _strongest(pattern[:, position], top, least)]
 
 
+@cached
 def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: int) -> list[Near]:
     """The tokens with the largest logits with the point among the first `searched`, the largest first."""
     scores = _logits(corpus, point, corpus.rows[:searched])
@@ -170,13 +174,13 @@ def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: in
     tokens = _best(scores, pieces, count)
     if not len(tokens):
         return []
-    order = np.sort(tokens)
-    places = corpus.places(view, corpus.rows[order], layer=point.layer, head=point.head)
+    # Token by token: they lie anywhere in the corpus, and `places` reads all between the first and the last.
+    places = [corpus.places(view, corpus.rows[[token]], layer=point.layer, head=point.head)[0] for token in tokens]
     other = 1 - ROLES.index(point.role)
     own = int(corpus.tokens.sentence_index.values[corpus.rows[point.token]])
     return [
-        _near(corpus, int(token), float(scores[token]), places[np.searchsorted(order, token), other], own)
-        for token in tokens
+        _near(corpus, int(token), float(scores[token]), place[other], own)
+        for token, place in zip(tokens, places, strict=True)
     ]
 
 
@@ -191,25 +195,39 @@ def _logits(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np
     own, others = arrays.pop(point.role)[point.layer, point.head], next(iter(arrays.values()))[point.layer, point.head]
     vector = own[int(corpus.rows[point.token])].values.astype(np.float32)
     vector *= np.float32(len(vector) ** -0.5)
-    tiles = (rows[start : start + TILE] for start in range(0, len(rows), TILE))
-    # Padding is multiplied too and dropped afterwards: faster than copying the other rows.
-    scores = [(others[tile[0] : tile[-1] + 1].values.astype(np.float32) @ vector)[tile - tile[0]] for tile in tiles]
-    return np.concatenate(scores)
+    stop = int(rows[-1]) + 1
+    # Padding is multiplied too and dropped afterwards: faster than copying the other rows, and no block is read twice.
+    tiles = (others[start : min(start + TILE, stop)] for start in range(0, stop, TILE))
+    return np.concatenate([tile.values.astype(np.float32, copy=False) @ vector for tile in tiles])[rows]
+
+
+def largest_first(scores: Floats, count: int) -> NDArray[np.int64]:
+    """The `count` largest scores, the largest first, equal ones in their order; sorting all took most of a request."""
+    if count >= len(scores):
+        return np.argsort(-scores, kind="stable")
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    candidates = np.flatnonzero(scores >= least)
+    return candidates[np.argsort(-scores[candidates], kind="stable")[:count]]
 
 
 def _best(scores: Floats, pieces: NDArray[np.integer], count: int) -> NDArray[np.int64]:
     """Tokens of the largest scores, the largest first; at most `OF_ONE_PIECE` of a wordpiece."""
-    order = np.argsort(-scores, kind="stable")
-    best: list[int] = []
-    count_of: dict[int, int] = {}
-    for token in order:
-        if len(best) == count:
-            break
-        piece = int(pieces[token])
-        count_of[piece] = count_of.get(piece, 0) + 1
-        if count_of[piece] <= OF_ONE_PIECE:
-            best.append(int(token))
-    return np.array(best, np.int64)
+    looked = CANDIDATES * max(1, count)
+    while True:
+        order = largest_first(scores, looked)
+        best = order[_earlier(pieces[order]) < OF_ONE_PIECE][:count]
+        if len(best) == count or looked >= len(scores):
+            return best
+        looked *= CANDIDATES
+
+
+def _earlier(pieces: NDArray[np.integer]) -> NDArray[np.int64]:
+    """How often each piece stands earlier in the list."""
+    order = np.argsort(pieces, kind="stable")
+    first = np.searchsorted(pieces[order], pieces[order])
+    earlier = np.empty(len(pieces), np.int64)
+    earlier[order] = np.arange(len(pieces)) - first
+    return earlier
 
 
 def _near(corpus: Corpus, token: int, score: float, place: Floats, own: int) -> Near:

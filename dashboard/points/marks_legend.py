@@ -51,7 +51,7 @@ def _has_lines(context: Context) -> bool:
     row = corpus.rows[state.token]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
     chosen: Any = {"role": state.role, "lines": state.lines, "top": state.top, "least": state.least}
-    patterns = (corpus.pattern(sentence, layer=layer, head=head).values for layer, head in state.shown_heads)
+    patterns = (corpus.weights(sentence, layer=layer, head=head) for layer, head in state.shown_heads)
     return any(strongest_lines(pattern, position, **chosen) for pattern in patterns)
 
 

@@ -147,6 +147,7 @@ class Hits:
     rows: tuple[SentenceHit, ...]
 
 
+@cached
 def hits(corpus: Corpus, q: str, within: Within, *, limit: int = 50) -> Hits:
     """The matches of a search in the whole corpus."""
     tokens = np.flatnonzero(matching_tokens(corpus, q, within))

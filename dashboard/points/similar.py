@@ -6,7 +6,7 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.points.clicked_point import SEARCHED, TILE, Point
+from dashboard.points.clicked_point import SEARCHED, TILE, Point, largest_first
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.points.token_summary import summary
 from dashboard.ui.deferred import DeferredPart
@@ -36,7 +36,7 @@ def similar_tokens(corpus: Corpus, point: Point) -> Similar:
     cosines = _cosines(corpus, point, corpus.rows[:searched])
     if point.token < searched:
         cosines[point.token] = -np.inf
-    order = np.argsort(-cosines, kind="stable")[: min(SUMMARIZED, searched - 1)]
+    order = largest_first(cosines, min(SUMMARIZED, searched - 1))
     return Similar(order, cosines[order], searched)
 
 
@@ -44,14 +44,13 @@ def _cosines(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[n
     """Cosines of the point's vector with those of these rows, read tile by tile: (token,)."""
     vectors = (corpus.query if point.role == "query" else corpus.key).variable[point.layer, point.head]
     own = vectors[int(corpus.rows[point.token])].values.astype(np.float32)
-    parts = []
-    for start in watched(range(0, len(rows), TILE)):
-        tile = rows[start : start + TILE]
-        # Padding is multiplied too and dropped afterwards: faster than copying the other rows.
-        read = vectors[tile[0] : tile[-1] + 1].values.astype(np.float32)
+    parts, stop = [], int(rows[-1]) + 1
+    for start in watched(range(0, stop, TILE)):
+        # Padding is multiplied too and dropped afterwards: faster than copying the other rows, and no block is read twice.
+        read = vectors[start : min(start + TILE, stop)].values.astype(np.float32, copy=False)
         norms = np.sqrt(np.einsum("tc,tc->t", read, read) * (own @ own))
-        parts.append(((read @ own) / np.maximum(norms, np.finfo(np.float32).tiny))[tile - tile[0]])
-    return np.concatenate(parts)
+        parts.append((read @ own) / np.maximum(norms, np.finfo(np.float32).tiny))
+    return np.concatenate(parts)[rows]
 
 
 def similar_part(context: Context) -> list[object]:

@@ -106,7 +106,7 @@ def _pairs(
     corpus: Corpus, layer: int, head: int, sentence: int, first: int, places: Places
 ) -> Iterator[tuple[int, float, int, int, int, int]]:
     """Pairs of words with a large weight that are near: weight in per cent, minus their distance, and where they are."""
-    weights = corpus.pattern(sentence, layer=layer, head=head).values
+    weights = corpus.weights(sentence, layer=layer, head=head)
     words = np.array([piece.isalpha() for piece in corpus.wordpieces(corpus.sentence_rows(sentence))])
     large = (weights >= LARGE) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)
     for query, key in np.argwhere(large).tolist():

@@ -28,7 +28,7 @@ def _of_sentence(context: Context) -> list[object]:
         return []
     row = corpus.rows[state.token]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
-    pattern = corpus.pattern(sentence, layer=state.layer, head=state.head).values
+    pattern = corpus.weights(sentence, layer=state.layer, head=state.head)
     pieces = corpus.wordpieces(corpus.sentence_rows(sentence))
     name = head_name(state.layer, state.head)
     return [

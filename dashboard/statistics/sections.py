@@ -19,11 +19,12 @@ from dashboard.statistics.figures import (
     profile_of_layers,
 )
 from dashboard.statistics.parts import Part, PartNumbers, uniform_entropy
-from dashboard.ui.charts import chart, heat_map
+from dashboard.ui.charts import Layout, chart, heat_map
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_href, heading
 from dashboard.ui.text import QUERIES, signed
+from dashboard.web.cache import current_cache
 from dashboard.web.context import Context
 from store import STATISTICS
 from store.repository.errors import NotIngested
@@ -33,6 +34,15 @@ from store.wording import many
 _NEIGHBOURS = {"to_previous": "previous token", "to_next": "next token", "to_self": "itself"}
 _SPECIAL = {"to_cls": "[CLS]", "to_sep": "[SEP]", "to_punctuation": ". or ,"}
 _NORMS = {"norm_to_cls": "[CLS]", "norm_to_sep": "[SEP]", "norm_to_punctuation": ". or ,"}
+#: Of each figure by layer its name, its title, and the statistic that it explains.
+_BY_LAYER = (
+    ("curves-classes", "Attention to special tokens", "to_cls"),
+    ("curves-near", "Attention to neighbours", "to_previous"),
+    ("curves-sep", "Attention to [SEP] by query", "to_sep"),
+    ("curves-norm", "Norm-weighted attention", "norm_to_cls"),
+    ("curves-entropy", "Attention entropy", "entropy"),
+    ("curves-cls", "Attention entropy of [CLS]", "entropy"),
+)
 #: The ratio of the whole attention block.
 WHOLE = "attnresln_n"
 #: Kobayashi's names of the ratios.
@@ -63,6 +73,15 @@ _POSITION = (
 
 def curves(context: Context, part: Part, numbers: PartNumbers) -> list[html.Div]:
     """Six figures by layer: attention to neighbours, to special tokens, to [SEP] by query, by norm, and two entropies."""
+    uniform = uniform_entropy(context.corpus, part)
+    figures = current_cache().get(
+        context.corpus, ("curves by layer", part.digest), lambda: _curve_figures(numbers, uniform)
+    )
+    return [_curve(*of_curve, *figure) for of_curve, figure in zip(_BY_LAYER, figures, strict=True)]
+
+
+def _curve_figures(numbers: PartNumbers, uniform: float) -> list[tuple[Layout, bool]]:
+    """The figures of `_BY_LAYER` as plotly's JSON, which a cache can measure, and whether each is empty."""
 
     def series(statistic: str, title: str, source: str = "all") -> Series:
         values = values_of(numbers.means, statistic, source)
@@ -74,23 +93,22 @@ def curves(context: Context, part: Part, numbers: PartNumbers) -> list[html.Div]
         return [series(statistic, title) for statistic, title in titles.items()]
 
     from_sep = [series("to_sep", "from [SEP]", "sep"), series("to_sep", "from others", "other")]
-    uniform = uniform_entropy(context.corpus, part)
     return [
-        _curve("curves-classes", "Attention to special tokens", "to_cls", each(_SPECIAL)),
-        _curve("curves-near", "Attention to neighbours", "to_previous", each(_NEIGHBOURS)),
-        _curve("curves-sep", "Attention to [SEP] by query", "to_sep", from_sep),
-        _curve("curves-norm", "Norm-weighted attention", "norm_to_cls", each(_NORMS)),
-        _curve("curves-entropy", "Attention entropy", "entropy", [series("entropy", "all queries")], uniform),
-        _curve("curves-cls", "Attention entropy of [CLS]", "entropy", [series("entropy", "[CLS]", "cls")], uniform),
+        *map(_curve_figure, (each(_SPECIAL), each(_NEIGHBOURS), from_sep, each(_NORMS))),
+        _curve_figure([series("entropy", "all queries")], uniform),
+        _curve_figure([series("entropy", "[CLS]", "cls")], uniform),
     ]
 
 
-def _curve(name: str, title: str, statistic: str, series: Sequence[Series], uniform: float | None = None) -> html.Div:
+def _curve_figure(series: Sequence[Series], uniform: float | None = None) -> tuple[Layout, bool]:
     unit = "share" if uniform is None else "nats"
     reference = None if uniform is None or uniform != uniform else uniform
     empty = not any(np.isfinite(curve.values).any() for curve in series)
+    return layer_curves(series, unit=unit, reference=reference).to_plotly_json(), empty
+
+
+def _curve(name: str, title: str, statistic: str, figure: Layout, empty: bool) -> html.Div:
     note = "No such tokens here. Remove a filter. " if empty else ""
-    figure = layer_curves(series, unit=unit, reference=reference)
     drawn = chart(figure, name=name, caption=note, label=title, height=270, opens=True)
     return _figure([title, statistic_info(statistic)], drawn)
 

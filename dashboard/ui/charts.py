@@ -42,7 +42,7 @@ class Chart(BrowserComponent):
 
 
 def chart(
-    figure: go.Figure,
+    figure: go.Figure | Layout,
     *,
     name: str,
     caption: object,
@@ -52,7 +52,7 @@ def chart(
     opens: bool = False,
     turns: bool = False,
 ) -> list[object]:
-    """The chart, and below it its caption; `data` is the URL of its numbers as CSV.
+    """The chart of a figure or of its JSON, and below it its caption; `data` is the URL of its numbers as CSV.
 
     A click in a chart that `opens` goes to the head it names. One that `turns` is of colours on white: on a dark page its
     lightness is turned round.

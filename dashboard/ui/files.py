@@ -13,20 +13,18 @@ from typing import IO
 import numpy as np
 from flask import Response, current_app, request
 from numpy.typing import NDArray
-from werkzeug.wsgi import wrap_file
 
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, names_of, other_model
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.http import lasting
 from dashboard.web.library import Library
+from dashboard.web.responses import IN_MEMORY, FileResponse
 from store import Corpus, Snapshot
 
 #: The format of a file in its URL.
 FORM = "<any(csv, parquet):form>"
 MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
-#: Bytes of a file up to which it is held in memory.
-IN_MEMORY = 1 << 20
 #: The library among the extensions of an application.
 LIBRARY = "headscape.library"
 #: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
@@ -126,9 +124,7 @@ def _sent(content: IO[bytes]) -> Response:
     size = content.tell()
     content.seek(0)
     if size > IN_MEMORY:
-        response = Response(wrap_file(request.environ, content), direct_passthrough=True)
-        response.content_length = size
-        return response
+        return FileResponse(content, size)
     with content:
         return Response(content.read())
 

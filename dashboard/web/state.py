@@ -277,7 +277,13 @@ class LinkState:
     @property
     def href(self) -> str:
         """The link that restores this state."""
-        written = {name: value for name, value in self.fields.items() if self._is_written(name, value)}
+        # A page has hundreds of links, so this loop is written out.
+        values, page = vars(self), self.page
+        written = {
+            name: value
+            for name, default, always in _WRITTEN
+            if (value := values[name]) is not None and (value != default or page in always)
+        }
         first = self.page == "overview" and written.keys() <= OF_SNAPSHOT
         return _link("" if first else self.page, written)
 
@@ -290,9 +296,6 @@ class LinkState:
     def chosen(self) -> frozenset[str]:
         """Fields that are not as by default, without the model and the snapshot."""
         return frozenset(name for name, value in self.fields.items() if value != DEFAULTS[name]) - OF_SNAPSHOT
-
-    def _is_written(self, name: str, value: object) -> bool:
-        return value is not None and (self.page in FIELDS[name].always or value != DEFAULTS[name])
 
     @property
     def second_head(self) -> tuple[int, int] | None:
@@ -308,7 +311,8 @@ class LinkState:
     @property
     def fields(self) -> dict[str, Any]:
         """The value of every field of the link by its name."""
-        return {name: getattr(self, name) for name in FIELDS}
+        values = vars(self)
+        return {name: values[name] for name in FIELDS}
 
     def on(self, page: str) -> "LinkState":
         """The same state on another page, without the camera."""
@@ -337,6 +341,9 @@ def _table() -> dict[str, Field]:
 FIELDS: Mapping[str, Field] = _table()
 #: What a field holds where the link does not say it; where it is None, the store decides.
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(LinkState) if field.name in FIELDS}
+
+#: Of each field: its name, its default, and the pages whose links always hold it.
+_WRITTEN = tuple((name, DEFAULTS[name], field.always) for name, field in FIELDS.items())
 
 
 def browser_table(prefix: str = "") -> dict[str, Any]:

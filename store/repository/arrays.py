@@ -4,7 +4,7 @@
 exactly one shard along `token`: a shard's bytes are the block's own tiles, each with its checksum, and an index that is
 the same for every shard (Zarr's sharding_indexed codec 1.0 with crc32c inside). zarr's writer takes a few Python steps
 for each of a block's 600 tiles, on the interpreter lock that also feeds the model: the ingest ran at 0.76 of a plain
-forward pass with it. Reading goes through zarr; tests compare the bytes of both writers.
+forward pass with it. `store.repository.tiles` reads them; tests compare the bytes of both writers.
 """
 
 from collections.abc import Mapping

@@ -9,18 +9,21 @@ from ingest.run.settings import NONE, Settings
 from store import StoreError
 from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
+from tests.bench.faults import faults
 from tests.bench.features_page import features_page
 from tests.bench.fidelity import STORE, fidelity
 from tests.bench.firefox import firefox
 from tests.bench.flips import flips
+from tests.bench.fuzz import fuzz
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.interactions import interactions
 from tests.bench.kills import kills
-from tests.bench.load import load
+from tests.bench.load import crowd, flood, team
 from tests.bench.monitoring import monitoring
 from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
+from tests.bench.refresh import refresh
 from tests.bench.relations import relations
 from tests.bench.reloads import reloads
 from tests.bench.screenshots import screenshots
@@ -66,7 +69,12 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "features": lambda: features_page("data/headscape"),
     "trial": lambda: trials("data/headscape"),
     "words": lambda: words(Settings(views="pca-exact-2d", features=NONE, reviews=NONE)),
-    "load": lambda: load("data/headscape"),
+    "team": lambda: team(SERVED),
+    "crowd": lambda: crowd(SERVED),
+    "flood": lambda: flood(SERVED),
+    "refresh": lambda: refresh(SERVED),
+    "faults": lambda: faults(SERVED),
+    "fuzz": lambda: fuzz(SERVED),
     "monitoring": monitoring,
     "reloads": lambda: reloads("data/headscape"),
 }

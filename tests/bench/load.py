@@ -1,72 +1,77 @@
-"""What many readers at once wait for on a production server, and the memory that its processes come to: `python -m tests.bench load`."""
+"""What many readers wait for on a production server, and the memory of its workers: `python -m tests.bench team crowd flood`."""
 
-import http.client
-import random
+import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from statistics import quantiles
-from threading import Lock
-from urllib.parse import urlsplit
+from statistics import median, quantiles
 
 import psutil
 
 from store import open_snapshot
 from tests.bench.browser import server_process
+from tests.bench.load_client import OK, Answer, Pace, ask_all
 from tests.bench.load_requests import Mix, Request
 from tests.bench.table import show
 
-#: Readers at once, the seconds for which they ask, and the most that one of them waits between two requests.
-USERS, SECONDS, REST = 50, 60, 0.6
-#: Requests after which memory is looked at, and readers who send these without a rest.
-REQUESTS, EVERY, CROWD = 10_000, 1_000, 8
-#: Seconds after which a reader gives up.
-PATIENCE = 120
-BUSY = 503
-FORM = "application/x-www-form-urlencoded"
+#: Fifty readers who look at what they get, fifty who do not, and more than a server of this size is for.
+TEAM, CROWD, FLOOD = Pace(50, 300, (2, 6)), Pace(50, 180), Pace(200, 60)
+#: Readers before and after the flood: the server has recovered when its last `LAST` answers are as fast as before.
+CALM, LAST, AS_BEFORE = Pace(8, 30, (0.2, 0.6)), 20, 1.5
+#: Seconds between two looks at the memory of the server.
+EVERY = 20
+#: A look at memory: the second, the number of answers, and of each process its name, resident and proportional bytes.
+Look = tuple[float, int, list[tuple[str, int, int]]]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What became of a request: its kind, milliseconds until its last byte, its status (0 for no answer)."""
+@dataclass
+class Measured:
+    """Answers, memory and time of a server under load.
 
-    kind: str
-    milliseconds: float
-    status: int
+    Attributes
+    ----------
+    own, cpu
+        Seconds of CPU time that the readers took, and the server.
+    """
+
+    answers: list[Answer]
+    memory: list[Look]
+    seconds: float
+    own: float
+    cpu: float
+
+    def of(self, kind: str) -> list[Answer]:
+        """The answers of a kind."""
+        return [answer for answer in self.answers if answer.kind == kind]
 
 
-def load(store: str) -> None:
-    """Print the tables of a store."""
-    many_readers(store)
-    memory(store)
-
-
-def many_readers(store: str) -> None:
-    """Requests a second and waits while `USERS` readers ask for `SECONDS`."""
+def team(store: str) -> None:
+    """What fifty readers wait for who look at what they get: five minutes."""
     with _served(store) as (address, mix, process):
-        began = time.perf_counter()
-        answers = _crowd(address, mix, users=USERS, rest=REST, enough=lambda _: time.perf_counter() - began > SECONDS)
-        seconds = time.perf_counter() - began
-        rows = [_row("all", answers, seconds), *(_row(kind, _of(answers, kind), seconds) for kind in mix.kinds)]
-        title = f"{USERS} readers for {SECONDS} s, 0 to {REST} s between requests"
-        show(title, ("", "requests", "per s", "p50", "p95", "longest", "told busy", "errors"), rows)
-        show("Memory of the server after it", ("process", "RSS", "PSS"), _memory(process))
+        _show_load(TEAM, mix, asyncio.run(_measure(address, iter(mix), TEAM, process)))
 
 
-def memory(store: str) -> None:
-    """Memory of every process of the server, as requests go by."""
+def crowd(store: str) -> None:
+    """Requests a second of fifty readers without a pause, and whether memory stays: three minutes."""
     with _served(store) as (address, mix, process):
-        measured = {0: _memory(process)}
-        for sent in range(EVERY, REQUESTS + 1, EVERY):
-            _crowd(address, mix, users=CROWD, rest=0, enough=lambda count: count >= EVERY)
-            measured[sent] = _memory(process)
-            print(sent, measured[sent], file=sys.stderr, flush=True)
-        time.sleep(5)
-        rows = [(f"{sent:,}", name, rss, pss) for sent, each in measured.items() for name, rss, pss in each]
-        show(f"Memory while {CROWD} readers ask without a rest", ("requests", "process", "RSS", "PSS"), rows)
+        _show_load(CROWD, mix, asyncio.run(_measure(address, iter(mix), CROWD, process)))
+
+
+def flood(store: str) -> None:
+    """What two hundred readers without a pause are told, and how soon the server is itself again: two minutes."""
+    with _served(store) as (address, mix, process):
+        requests = iter(mix)
+        before = asyncio.run(_measure(address, requests, CALM, process))
+        _show_load(FLOOD, mix, asyncio.run(_measure(address, requests, FLOOD, process)))
+        ended = time.monotonic()
+        after = asyncio.run(_measure(address, requests, CALM, process))
+        usual = _median(before.answers)
+        rows = [("before", f"{usual:,.0f} ms"), ("after", f"{_median(after.answers):,.0f} ms")]
+        recovered = _seconds_to_recover(after.answers, ended, AS_BEFORE * usual)
+        rows.append((f"the last {LAST} at most {AS_BEFORE} times as before", recovered))
+        show(f"{CALM.readers} readers before and after the flood", ("", "p50"), rows)
 
 
 @contextmanager
@@ -75,62 +80,80 @@ def _served(store: str) -> Iterator[tuple[str, Mix, psutil.Process]]:
         yield address, Mix(open_snapshot(store), seed=0), psutil.Process(server.pid)
 
 
-def _crowd(address: str, mix: Mix, *, users: int, rest: float, enough: Callable[[int], bool]) -> list[Answer]:
-    """Readers who each send one request after the other, until there are enough."""
+async def _measure(address: str, requests: Iterator[Request], pace: Pace, server: psutil.Process) -> Measured:
     answers: list[Answer] = []
-    requests, lock, netloc = iter(mix), Lock(), urlsplit(address).netloc
-
-    def read(number: int) -> None:
-        pauses = random.Random(number)
-        while True:
-            with lock:
-                if enough(len(answers)):
-                    return
-                request = next(requests)
-            answers.append(_ask(netloc, request))
-            time.sleep(pauses.uniform(0, rest))
-
-    with ThreadPoolExecutor(users) as pool:
-        list(pool.map(read, range(users)))
-    return answers
+    memory: list[Look] = []
+    began, own, cpu = time.perf_counter(), time.process_time(), _cpu(server)
+    looking = asyncio.create_task(_look(server, began, answers, memory))
+    await ask_all(address, requests, pace, answers)
+    looking.cancel()
+    seconds = time.perf_counter() - began
+    memory.append((seconds, len(answers), _memory(server)))
+    return Measured(answers, memory, seconds, time.process_time() - own, _cpu(server) - cpu)
 
 
-def _ask(netloc: str, request: Request) -> Answer:
-    began = time.perf_counter()
-    connection = http.client.HTTPConnection(netloc, timeout=PATIENCE)
-    try:
-        headers = {"Accept-Encoding": "gzip"} | ({"Content-Type": FORM} if request.body else {})
-        connection.request("POST" if request.body else "GET", request.path, request.body, headers)
-        response = connection.getresponse()
-        response.read()
-        status = response.status
-    except (OSError, http.client.HTTPException):
-        status = 0
-    finally:
-        connection.close()
-    if status not in (200, BUSY):
-        print(status, request.kind, request.path, file=sys.stderr)
-    return Answer(request.kind, 1000 * (time.perf_counter() - began), status)
+async def _look(server: psutil.Process, began: float, answers: list[Answer], memory: list[Look]) -> None:
+    while True:
+        memory.append((time.perf_counter() - began, len(answers), _memory(server)))
+        await asyncio.sleep(EVERY)
 
 
-def _of(answers: list[Answer], kind: str) -> list[Answer]:
-    return [answer for answer in answers if answer.kind == kind]
+def _cpu(server: psutil.Process) -> float:
+    """Seconds of CPU time of all processes of the server."""
+    times = [process.cpu_times() for process in [server, *server.children(recursive=True)]]
+    return float(sum(each.user + each.system for each in times))
+
+
+def _memory(server: psutil.Process) -> list[tuple[str, int, int]]:
+    """Of each process of the server its name, resident and proportional bytes."""
+    rows = []
+    for process in [server, *server.children(recursive=True)]:
+        try:
+            info = process.memory_full_info()
+            name = "encoder" if "encoder_process" in " ".join(process.cmdline()) else "worker"
+        except psutil.Error:  # it has ended
+            continue
+        rows.append(("front" if process == server else f"{name} {process.pid}", info.rss, info.pss))
+    return rows
+
+
+def _show_load(pace: Pace, mix: Mix, measured: Measured) -> None:
+    kinds = [("all", measured.answers), *((kind, measured.of(kind)) for kind in mix.kinds)]
+    rows = [_row(kind, answers, measured.seconds) for kind, answers in kinds if answers]
+    pause = "no pause" if not pace.pause[1] else f"{pace.pause[0]:g} to {pace.pause[1]:g} s between requests"
+    show(
+        f"{pace.readers} readers for {pace.seconds:g} s, {pause}",
+        ("", "requests", "per s", "p50", "p95", "longest", "told busy", "errors"),
+        rows,
+    )
+    each = [f"{1000 * seconds / max(1, len(measured.answers)):.1f} ms" for seconds in (measured.cpu, measured.own)]
+    show("CPU time of a request", ("server", "readers of this benchmark"), [each])
+    looks = [
+        (f"{second:.0f} s", f"{count:,}", name, f"{rss / 1e6:,.0f} MB", f"{pss / 1e6:,.0f} MB")
+        for second, count, processes in measured.memory
+        for name, rss, pss in processes
+    ]
+    show("Memory of the server meanwhile", ("after", "requests", "process", "RSS", "PSS"), looks)
 
 
 def _row(kind: str, answers: list[Answer], seconds: float) -> tuple[str, ...]:
-    times = [answer.milliseconds for answer in answers if answer.status == 200]
-    busy = sum(answer.status == BUSY for answer in answers)
-    spans = quantiles(times, n=20) if len(times) > 1 else [float("nan")] * 19
+    times = [answer.milliseconds for answer in answers if answer.status == OK]
+    busy = sum(answer.told_busy for answer in answers)
+    spans = quantiles(times, n=20) if len(times) > 1 else [*times, *[float("nan")] * 19]
     waits = (f"{milliseconds:,.0f} ms" for milliseconds in (spans[9], spans[18], max(times, default=float("nan"))))
-    errors = len(answers) - len(times) - busy
-    return kind, str(len(answers)), f"{len(answers) / seconds:.1f}", *waits, str(busy), str(errors)
+    errors = sum(not answer.is_clear for answer in answers)
+    return kind, f"{len(answers):,}", f"{len(answers) / seconds:.1f}", *waits, str(busy), str(errors)
 
 
-def _memory(process: psutil.Process) -> list[tuple[str, str, str]]:
-    """Of each process of the server: what it is, its resident and its proportional set."""
-    rows = []
-    for number, member in enumerate([process, *process.children(recursive=True)]):
-        with psutil.Process(member.pid).oneshot():
-            info = member.memory_full_info()
-        rows.append((f"{number}", f"{info.rss / 1e6:,.0f} MB", f"{info.pss / 1e6:,.0f} MB"))
-    return rows
+def _median(answers: list[Answer]) -> float:
+    return median(answer.milliseconds for answer in answers if answer.status == OK)
+
+
+def _seconds_to_recover(answers: list[Answer], ended: float, most: float) -> str:
+    """When the median of the last answers was first at most so many milliseconds."""
+    in_order = sorted(answers, key=lambda answer: answer.at)
+    for number in range(LAST, len(in_order) + 1):
+        if _median(in_order[number - LAST : number]) <= most:
+            return f"after {in_order[number - 1].at - ended:.1f} s"
+    print("it has not recovered", file=sys.stderr)
+    return "not in time"

@@ -1,10 +1,17 @@
-"""What many readers ask a server for: every kind of request that its pages send, at random but the same for a seed."""
+"""What many readers ask a server for: every kind of request that its pages send, at random but the same for a seed.
+
+Sizes are those that pages offer. Heads, points and sentences are any of the corpus; as a page asks for several things of
+one, and colleagues look at the same, every second choice is one of the last `RECENT`.
+"""
 
 import random
-from collections.abc import Callable, Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 from urllib.parse import quote, urlencode
 
+from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.points.columns import columns
 from dashboard.web.http import data_link
 from dashboard.web.state import SHOWS
@@ -26,8 +33,10 @@ WORDS = (
     "old",
     "end",
 )
-#: Tokens of a large picture.
-TOKENS = (2_000, 5_000, 10_000, 20_000)
+#: Tokens of the picture of a head, most often as it opens; pixels of a panel in a picture of one head and of all.
+TOKENS, SIDES, SMALL_SIDES = (2_000, 20_000, 20_000, 20_000, 100_000), (400, 600, 900), (80, 96, 120)
+#: Choices that are remembered.
+RECENT = 30
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,7 @@ class Request:
     body: bytes | None = None
 
 
+T = TypeVar("T")
 Make = Callable[[], str | tuple[str, bytes]]
 
 
@@ -51,6 +61,7 @@ class Mix:
         self._corpus: Corpus = snapshot.corpus()
         self._base = data_link(self._corpus)
         self._typed = 0
+        self._recent: dict[str, deque[object]] = defaultdict(lambda: deque(maxlen=RECENT))
         self._kinds = self._every_kind()
 
     def __iter__(self) -> Iterator[Request]:
@@ -74,26 +85,26 @@ class Mix:
         kinds: dict[str, tuple[float, Make]] = {
             "page": (20, lambda: self._page(self._location())),
             "page Statistics, filtered": (3, lambda: self._page(("/statistics", f"?where={self._where()}"))),
-            "points of all heads": (4, lambda: f"{self._view()}/grid.bin?tokens={self._number(2000)}"),
+            "points of all heads": (4, lambda: f"{self._view()}/grid.bin?tokens={GRID_TOKENS}"),
             "points of a head": (8, lambda: f"{self._view()}/{self._head()}.bin?tokens={self._tokens()}"),
             "colours of all heads": (4, lambda: f"{self._base}/colours/{self._column()}/grid.bin"),
             "colours of a head": (5, lambda: self._coloured()),
             "mask of all heads": (4, lambda: f"{self._base}/mask/grid.bin?{self._selection()}"),
             "mask of a head": (4, lambda: f"{self._base}/mask/{self._head()}.bin?{self._selection()}"),
-            "picture of all heads (PNG)": (1.5, lambda: f"{self._raster()}/grid.png?side={self._number(120)}"),
-            "picture of a head (PNG)": (2, lambda: f"{self._raster()}/{self._head()}.png?side={self._number(900)}"),
+            "picture of all heads (PNG)": (1.5, lambda: f"{self._raster()}/grid.png?side={self._of(SMALL_SIDES)}"),
+            "picture of a head (PNG)": (2, lambda: f"{self._raster()}/{self._head()}.png?side={self._of(SIDES)}"),
             "card": (15, lambda: f"{self._base}/token/{self._point()}.json"),
             "lines and nearest": (8, lambda: f"{self._base}/focus/{self._view_name()}/{self._point()}.json"),
             "sentence": (8, lambda: f"{self._base}/sentence/{self._sentence()}/{self._of_sentence()}"),
-            "typed sentence": (4, lambda: f"{self._base}/typed/{self._of_sentence()}?{self._text()}"),
+            "typed sentence": (12, lambda: f"{self._base}/typed/{self._of_sentence()}?{self._text()}"),
             "CSV of a head": (1, lambda: f"{self._view()}/{self._head()}.csv?tokens={self._tokens()}"),
             "Parquet of a head": (1, lambda: f"{self._view()}/{self._head()}.parquet?tokens={self._tokens()}"),
-            "Parquet of all heads": (0.5, lambda: f"{self._view()}/grid.parquet?tokens={self._number(2000)}"),
-            "CSV of all heads": (0.3, lambda: f"{self._view()}/grid.csv?tokens={self._number(2000)}"),
+            "Parquet of all heads": (0.5, lambda: f"{self._view()}/grid.parquet?tokens={GRID_TOKENS}"),
+            "CSV of all heads": (0.3, lambda: f"{self._view()}/grid.csv?tokens={GRID_TOKENS}"),
             "statistics of a part (CSV)": (2, lambda: f"{self._base}/statistics.csv?where={self._where()}"),
             "density": (1, lambda: f"{self._base}/density/raw/{self._head()}.csv"),
             "position means": (1, lambda: f"{self._base}/positions/{self._head()}.csv"),
-            "wordpieces": (1, lambda: f"{self._base}/tokens.json?tokens={self._number(50_000)}"),
+            "wordpieces": (1, lambda: f"{self._base}/tokens.json?tokens={self._of((GRID_TOKENS, 20_000))}"),
         }
         return kinds | self._of_features() | self._of_two()
 
@@ -132,19 +143,24 @@ class Mix:
 
     def _location(self) -> tuple[str, str]:
         """Every page, with what its links say most often."""
-        token = self._number(self._corpus.n_tokens) - 1
+        token = self._token()
         searches = {
             "overview": {},
             "heads": {"colour": self._column()},
-            "head": {"q": self._word(), "token": f"{token}"},
+            "head": self._some({"q": self._word(), "token": f"{token}"}),
             "statistics": {"statistic": self._random.choice(list(STATISTICS)[:8])},
             "map": {},
             "features": {"q": self._word()},
-            "sentence": {"sentence": f"{self._sentence()}", "show": self._random.choice(SHOWS), "find": self._word()},
+            "sentence": {"sentence": f"{self._sentence()}"}
+            | self._some({"show": self._of(SHOWS), "find": self._word()}),
             "store": {},
         }
         page, more = self._random.choice(list(searches.items()))
         return f"/{page}", f"?{urlencode(more)}&{self._layer_and_head()}"
+
+    def _some(self, fields: dict[str, str]) -> dict[str, str]:
+        """Each field in every second link."""
+        return {name: value for name, value in fields.items() if self._random.random() < 1 / 2}
 
     def _coloured(self) -> str:
         return f"{self._base}/colours/{self._column()}/{self._head()}.bin?tokens={self._tokens()}"
@@ -174,10 +190,26 @@ class Mix:
         return "layer={}&head={}".format(*self._head().split("/"))
 
     def _head(self) -> str:
-        return f"{self._number(self._corpus.layers) - 1}/{self._number(self._corpus.heads) - 1}"
+        return self._chosen(
+            "head", lambda: f"{self._number(self._corpus.layers) - 1}/{self._number(self._corpus.heads) - 1}"
+        )
 
     def _point(self) -> str:
-        return f"{self._head()}/{self._random.choice(('query', 'key'))}/{self._number(self._corpus.n_tokens) - 1}"
+        return f"{self._head()}/{self._random.choice(('query', 'key'))}/{self._token()}"
+
+    def _token(self) -> int:
+        return self._chosen("token", lambda: self._number(self._corpus.n_tokens) - 1)
+
+    def _sentence(self) -> int:
+        return self._chosen("sentence", lambda: self._number(self._corpus.n_sentences) - 1)
+
+    def _chosen(self, name: str, choose: Callable[[], T]) -> T:
+        """Another one, or in every second case one of the last."""
+        recent: deque[Any] = self._recent[name]
+        if recent and self._random.random() < 1 / 2:
+            return cast("T", self._random.choice(recent))
+        recent.append(new := choose())
+        return new
 
     def _view_name(self) -> str:
         return self._random.choice(self._corpus.views)
@@ -194,11 +226,11 @@ class Mix:
     def _word(self) -> str:
         return self._random.choice(WORDS)
 
-    def _sentence(self) -> int:
-        return self._number(self._corpus.n_sentences) - 1
-
     def _tokens(self) -> int:
-        return self._random.choice(TOKENS)
+        return self._of(TOKENS)
+
+    def _of(self, choices: Sequence[T]) -> T:
+        return self._random.choice(choices)
 
     def _number(self, most: int) -> int:
         return self._random.randint(1, most)

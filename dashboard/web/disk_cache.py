@@ -1,0 +1,128 @@
+"""Cached bytes in files that all processes of a server share: bounded, the least recently used are deleted first."""
+
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from struct import Struct
+from threading import Lock, get_ident
+from typing import IO
+
+import google_crc32c
+
+#: Checksum of the key, the description and the content; length of the description.
+HEAD = Struct("<II")
+#: Share of the budget that one entry may take, that a process adds between two looks at the folder, and that is deleted then.
+MOST, STEP = 1 / 4, 1 / 32
+PIECE = 1 << 20
+
+
+class DiskCache:
+    """Entries under a text: a short description and a content, checked when they are read.
+
+    Nothing depends on it: where the disk is full, or a file is damaged or gone, an entry is not there. `workers` processes
+    that share a folder stay within `budget` bytes together.
+    """
+
+    def __init__(self, folder: Path, budget: int, *, workers: int = 8) -> None:
+        self._folder, self.budget = folder, budget
+        self._step = budget * STEP
+        self._rest = budget - workers * self._step
+        self._added = 0
+        self._lock = Lock()
+
+    def find(self, key: str) -> tuple[bytes, IO[bytes]] | None:
+        """The description, and the open file at the beginning of the content; None where there is no whole entry."""
+        file = self._file(key)
+        try:
+            opened = file.open("rb")
+        except OSError:
+            return None
+        if (description := _checked(opened, key)) is None:
+            opened.close()
+            file.unlink(missing_ok=True)
+            return None
+        _note_use(file)
+        return description, opened
+
+    def add(self, key: str, description: bytes, content: IO[bytes]) -> None:
+        """Add an entry, unless it is too large. The content is read from where it stands, and left there."""
+        begin = content.tell()
+        size = HEAD.size + len(description) + content.seek(0, os.SEEK_END) - begin
+        content.seek(begin)
+        if size > self.budget * MOST:
+            return
+        file = self._file(key)
+        part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._trim(size)
+            _write(part, key, description, content)
+            part.replace(file)
+        except OSError:  # the disk is full, or the server has ended
+            with suppress(OSError):
+                part.unlink()
+        content.seek(begin)
+
+    def _file(self, key: str) -> Path:
+        return self._folder / sha256(key.encode()).hexdigest()
+
+    def _trim(self, size: int) -> None:
+        """Delete the least recently used entries, once this process has added enough since it last looked."""
+        with self._lock:
+            self._added += size
+            if self._added <= self._step:
+                return
+            self._added = size
+        room = self._rest - size
+        for file, bytes_of_file in _latest_first(self._folder):
+            room -= bytes_of_file
+            if room < 0:
+                file.unlink(missing_ok=True)
+
+
+def _write(part: Path, key: str, description: bytes, content: IO[bytes]) -> None:
+    """Write an entry piece by piece, so that a large one is never whole in memory."""
+    total = google_crc32c.value(key.encode() + description)
+    with part.open("wb") as written:
+        written.write(HEAD.pack(0, 0))
+        written.write(description)
+        while piece := content.read(PIECE):
+            total = google_crc32c.extend(total, piece)
+            written.write(piece)
+        written.seek(0)
+        written.write(HEAD.pack(total, len(description)))
+
+
+def _checked(opened: IO[bytes], key: str) -> bytes | None:
+    """The description, with the file at the beginning of the content; None where it is not the whole entry of the key."""
+    head = opened.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    checksum, length = HEAD.unpack(head)
+    description = opened.read(length)
+    total, content = google_crc32c.value(key.encode() + description), opened.tell()
+    while piece := opened.read(PIECE):
+        total = google_crc32c.extend(total, piece)
+    opened.seek(content)
+    return description if total == checksum and content == HEAD.size + length else None
+
+
+def _note_use(file: Path) -> None:
+    try:
+        os.utime(file)
+    except OSError:  # another process has just deleted it
+        return
+
+
+def _latest_first(folder: Path) -> list[tuple[Path, int]]:
+    """Files with their sizes, the most recently used first; among them parts of a process that was killed."""
+    entries = []
+    with os.scandir(folder) as every:
+        for entry in every:
+            try:
+                known = entry.stat()
+            except FileNotFoundError:
+                continue
+            entries.append((known.st_mtime_ns, Path(entry.path), known.st_size))
+    return [(path, size) for _, path, size in sorted(entries, reverse=True)]

@@ -1,0 +1,118 @@
+"""Responses of data URLs, cached for all readers and processes of a server: a URL of data names its snapshot.
+
+Only what took time is cached, and only responses that browsers cache for a year too: errors are not, nor is a page.
+Cookies and all other headers of a person stay out: the request passes the gate of the server before its response is
+looked up here.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from io import BytesIO
+from typing import IO
+
+from flask import Flask, Response, g, request
+from werkzeug.wsgi import wrap_file
+
+from dashboard.web.disk_cache import DiskCache
+from dashboard.web.http import FOREVER
+from dashboard.web.library import Library
+
+#: Bytes of all cached responses of a server.
+BUDGET = 256 << 20
+#: Seconds that a response must have taken: a faster one is not worth a file.
+WORTH = 0.01
+#: Bytes up to which a cached response is held in memory while it is sent.
+IN_MEMORY = 1 << 20
+#: Headers that belong to the content.
+HEADERS = ("Content-Type", "Content-Encoding", "Content-Disposition", "Cache-Control", "Vary")
+
+
+class FileResponse(Response):
+    """A response whose content is a file, read from where it stands."""
+
+    def __init__(self, content: IO[bytes], size: int) -> None:
+        self.file = content
+        super().__init__(wrap_file(request.environ, content), direct_passthrough=True)
+        self.content_length = size
+
+
+class ResponseCache:
+    """The cached responses of a server, in its folder."""
+
+    def __init__(self, files: DiskCache) -> None:
+        self._files = files
+
+    @classmethod
+    def of(cls, library: Library) -> "ResponseCache":
+        """Those of a library."""
+        return cls(DiskCache(library.folder / "responses", BUDGET))
+
+    def find(self, key: str) -> Response | None:
+        """A new response with the cached content; None where there is none."""
+        entry = self._files.find(key)
+        if entry is None:
+            return None
+        described, file = entry
+        begin = file.tell()
+        size = file.seek(0, 2) - begin
+        file.seek(begin)
+        response = FileResponse(file, size) if size > IN_MEMORY else _read(file)
+        for name in HEADERS:
+            response.headers.pop(name, None)
+        response.headers.extend(json.loads(described))
+        return response
+
+    def add(self, key: str, response: Response) -> None:
+        """Cache a response."""
+        described = {name: response.headers[name] for name in HEADERS if name in response.headers}
+        self._files.add(key, json.dumps(described).encode(), _content(response))
+
+
+def _read(file: IO[bytes]) -> Response:
+    with file:
+        return Response(file.read())
+
+
+def _content(response: Response) -> IO[bytes]:
+    return response.file if isinstance(response, FileResponse) else BytesIO(response.get_data())
+
+
+def register(server: Flask, library: Library) -> None:
+    """Answer from the cache, and cache what took time. Call it after the gate has been registered."""
+
+    @server.before_request
+    def answer() -> Response | None:
+        g.key, g.began = _key(), time.perf_counter()
+        if g.key is None:
+            return None
+        library.snapshot((request.view_args or {})["snapshot"])  # says it where it has been deleted since
+        cached = library.get(ResponseCache).find(g.key)
+        g.key = None if cached else g.key
+        return cached
+
+    def cache(response: Response) -> Response:
+        key, began = g.get("key"), g.get("began", 0.0)
+        if key and _lasts(response) and time.perf_counter() - began > WORTH:
+            library.get(ResponseCache).add(key, response)
+        return response
+
+    # First in this list is called last: what is cached has been compressed.
+    server.after_request_funcs.setdefault(None, []).insert(0, cache)
+
+
+def _key() -> str | None:
+    """What the response depends on; None where it is not one of a data URL."""
+    if request.method != "GET" or "snapshot" not in (request.view_args or {}):
+        return None
+    return "\n".join((request.path, request.query_string.decode("latin-1"), *_encodings()))
+
+
+def _encodings() -> Iterator[str]:
+    """Compressions that the reader takes."""
+    accepted = request.accept_encodings
+    yield from (name for name in ("zstd", "br", "gzip", "deflate") if accepted.quality(name))
+
+
+def _lasts(response: Response) -> bool:
+    return response.status_code == 200 and response.headers.get("Cache-Control") == FOREVER

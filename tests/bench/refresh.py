@@ -1,0 +1,223 @@
+"""Publications and expiries beside readers: is an answer ever of two snapshots, wrong, or older than it should be?
+
+Each publication writes other head statistics. A server of its own in this process then says what every route answers for
+that snapshot, and the answers that readers got under its id must be the same, byte for byte.
+"""
+
+import http.client
+import json
+import random
+import re
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from hashlib import sha256
+from threading import Event, Lock, Thread
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+
+from dashboard.app import create_app
+from dashboard.web.http import FORMAT
+from dashboard.web.library import Library
+from store.repository.arrays import array_of
+from store.repository.history import expire
+from store.repository.writer import open_writer
+from tests.bench.browser import production_server
+from tests.bench.table import show
+
+#: Readers, seconds, and the seconds between two requests of a reader.
+USERS, SECONDS, PAUSE = 50, 300, (2, 6)
+PUBLICATIONS, EXPIRIES = 20, 5
+#: Seconds for which a replaced snapshot stays, and after which no page may show an older one.
+KEPT, STALE = 45, 30
+#: Requests of a reader to a snapshot before the page is opened again.
+VISIT = 4
+PAGES = ("/", "/heads", "/head", "/statistics", "/map", "/sentence", "/store")
+ROUTES = ("statistics.csv", "statistics/0/0.csv", "expansion.csv", "mixing.csv", "tokens.json?tokens=500")
+NAMED = re.compile(rf"/data/{FORMAT}/(\w+)/|snapshot=(\w+)|data/{FORMAT}/(\w+)/")
+BUSY, GONE, FAILED = 503, 404, 0
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@dataclass
+class Published:
+    """What was published: the time and the model of every snapshot, and what its routes must answer."""
+
+    model: str
+    times: dict[str, float] = field(default_factory=dict)
+    answers: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def newest(self, before: float) -> str:
+        """The snapshot that was published last before a time."""
+        return max((time, name) for name, time in self.times.items() if time <= before)[1]
+
+    def replaced(self, snapshot: str) -> float:
+        """When the next one was published; never for the newest."""
+        own = self.times[snapshot]
+        return min((time for time in self.times.values() if time > own), default=float("inf"))
+
+
+@dataclass
+class Seen:
+    """What readers got: counts of outcomes, and answers to compare at the end."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    answers: list[tuple[str, str, str]] = field(default_factory=list)
+    lock: Lock = field(default_factory=Lock)
+
+    def add(self, outcome: str, answer: tuple[str, str, str] | None = None) -> None:
+        """Count an outcome; note the answer of a route under a snapshot."""
+        with self.lock:
+            self.counts[outcome] += 1
+            if answer:
+                self.answers.append(answer)
+
+
+def refresh(store: str, seconds: int = SECONDS) -> int:
+    """Publish and expire beside readers on a copy of a store, and print what they saw; 1 where anything was wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = f"{folder}/store"
+        shutil.copytree(store, copy)
+        with production_server(copy) as address:
+            published, seen = _published_and_seen(copy, urlsplit(address).netloc, seconds)
+    rows = _outcomes(published, seen)
+    title = f"{PUBLICATIONS} publications and {EXPIRIES} expiries beside {USERS} readers in {seconds} s"
+    show(title, ("", "times"), rows)
+    return int(any(times for name, times in rows if name.startswith("wrong:")))
+
+
+def _published_and_seen(store: str, netloc: str, seconds: int) -> tuple[Published, Seen]:
+    library = Library(store)
+    published, seen = Published(library.snapshot().corpus().name), Seen()
+    _note(published, library, library.newest)
+    until = time.monotonic() + seconds
+    with ThreadPoolExecutor(USERS) as readers, _refreshing(store, library, published, seconds) as failures:
+        list(readers.map(lambda number: _read(netloc, published, seen, number, until), range(USERS)))
+    seen.counts["wrong: publications or expiries that failed"] += len(failures)
+    return published, seen
+
+
+@contextmanager
+def _refreshing(store: str, library: Library, published: Published, seconds: int) -> Iterator[list[Exception]]:
+    """Publications and expiries in a thread of their own, for as long as the context lasts; yields their errors."""
+    stop, failures = Event(), list[Exception]()
+    every = seconds / (PUBLICATIONS + 1)
+
+    def work() -> None:
+        for number in range(1, PUBLICATIONS + 1):
+            if stop.wait(every):
+                return
+            try:
+                _publish(store, library, published, number)
+                if number % (PUBLICATIONS // EXPIRIES) == 0:
+                    expire(store, timedelta(seconds=KEPT))
+            except Exception as error:
+                failures.append(error)
+                print(f"publication {number}: {error}", flush=True)
+
+    thread = Thread(target=work)
+    thread.start()
+    try:
+        yield failures
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _publish(store: str, library: Library, published: Published, number: int) -> None:
+    """Write other statistics of every head, and publish them."""
+    with open_writer(store) as writer:
+        array = array_of(writer.group(f"models/{published.model}"), "head_statistic")
+        array[...] = np.random.default_rng(number).random(array.shape)
+        writer.commit(f"statistics {number}")
+        snapshot = writer.publish(f"publication {number}")
+    _note(published, library, snapshot)
+
+
+def _note(published: Published, library: Library, snapshot: str) -> None:
+    """Note when a snapshot was published, and what a server that knows nothing else answers for it."""
+    published.times[snapshot] = time.monotonic()
+    client = create_app(Library(library.url)).server.test_client()
+    for route in ROUTES:
+        answer = client.get(f"/data/{FORMAT}/{snapshot}/{published.model}/{route}")
+        published.answers[snapshot, route] = sha256(answer.data).hexdigest()
+
+
+def _read(netloc: str, published: Published, seen: Seen, number: int, until: float) -> None:
+    """A reader: opens a page, then asks for data of its snapshot, again and again."""
+    chance = random.Random(number)
+    time.sleep(chance.uniform(0, PAUSE[1]))
+    while time.monotonic() < until:
+        snapshot = _open_page(netloc, published, seen, chance.choice(PAGES))
+        for _ in range(VISIT if snapshot else 0):
+            time.sleep(chance.uniform(*PAUSE))
+            if time.monotonic() < until:
+                _ask_route(netloc, published, seen, str(snapshot), chance.choice(ROUTES))
+        time.sleep(chance.uniform(*PAUSE))
+
+
+def _open_page(netloc: str, published: Published, seen: Seen, page: str) -> str | None:
+    """Open a page as a new tab does; its snapshot."""
+    began = time.monotonic()
+    status, body = _fetched(netloc, "/data/page", {"pathname": page, "search": "", "snapshot": ""})
+    if status != 200:
+        seen.add("refused as busy" if status == BUSY else "wrong: errors")
+        return None
+    shown = json.loads(body).get("shown", {}).get("snapshot")
+    if shown is None:
+        seen.add("wrong: pages that show an error")
+        return None
+    named = {name for names in NAMED.findall(body.decode()) for name in names if name}
+    seen.add("wrong: pages that name two snapshots" if named - {shown} else "pages of one snapshot")
+    late = shown in published.times and published.replaced(shown) < began - STALE
+    seen.add(f"wrong: pages older than {STALE} s" if late else "pages that are current")
+    return str(shown)
+
+
+def _ask_route(netloc: str, published: Published, seen: Seen, snapshot: str, route: str) -> None:
+    status, body = _fetched(netloc, f"/data/{FORMAT}/{snapshot}/{published.model}/{route}")
+    if status == 200:
+        seen.add("answers of routes", (snapshot, route, sha256(body).hexdigest()))
+    elif status == GONE and published.replaced(snapshot) < time.monotonic() - KEPT:
+        seen.add("refused: the snapshot was deleted meanwhile")
+    else:
+        seen.add("refused as busy" if status == BUSY else "wrong: errors")
+
+
+def _fetched(netloc: str, path: str, form: dict[str, str] | None = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection(netloc, timeout=60)
+    try:
+        body = urlencode(form) if form else None
+        connection.request("POST" if form else "GET", path, body, FORM if form else {})
+        response = connection.getresponse()
+        return response.status, response.read()
+    except (OSError, http.client.HTTPException):
+        return FAILED, b""
+    finally:
+        connection.close()
+
+
+def _outcomes(published: Published, seen: Seen) -> list[tuple[str, int]]:
+    """Counts of what readers saw; what must be 0 begins with "wrong:"."""
+    wrong = sum(published.answers.get((snapshot, route)) != digest for snapshot, route, digest in seen.answers)
+    never = (
+        "errors",
+        "publications or expiries that failed",
+        "pages that show an error",
+        "pages that name two snapshots",
+    )
+    zero = dict.fromkeys((*(f"wrong: {name}" for name in never), f"wrong: pages older than {STALE} s"), 0)
+    snapshots = len({snapshot for snapshot, _, _ in seen.answers})
+    rows = zero | dict(sorted(seen.counts.items()))
+    rows |= {
+        "wrong: answers that differ from a server of that snapshot alone": wrong,
+        "snapshots that readers saw": snapshots,
+    }
+    return list(rows.items())

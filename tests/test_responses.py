@@ -1,0 +1,127 @@
+"""Cached responses: bounded, whole, of their snapshot, and for nobody else to read."""
+
+import stat
+from io import BytesIO
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.app import create_app
+from dashboard.web import responses
+from dashboard.web.disk_cache import DiskCache
+from dashboard.web.http import data_link
+from dashboard.web.library import Library
+from dashboard.web.processes import server_folder
+from store import open_corpus
+
+BUDGET = 1 << 20
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def _fill(folder: Path, name: str) -> None:
+    cache = DiskCache(folder, BUDGET)
+    for number in range(100):
+        cache.add(f"{name} {number}", b"text", BytesIO(bytes(40_000)))
+
+
+def _content(cache: DiskCache, key: str) -> bytes | None:
+    entry = cache.find(key)
+    if entry is None:
+        return None
+    with entry[1] as file:
+        return file.read()
+
+
+def test_an_entry_is_found_by_another_process(tmp_path: Path) -> None:
+    process = get_context("spawn").Process(target=_fill, args=(tmp_path, "other"))
+    process.start()
+    process.join()
+    assert _content(DiskCache(tmp_path, BUDGET), "other 99") == bytes(40_000)
+
+
+def test_two_caches_of_one_folder_stay_within_the_budget(tmp_path: Path) -> None:
+    one, other = DiskCache(tmp_path, BUDGET), DiskCache(tmp_path, BUDGET)
+    for number in range(200):
+        for name, cache in (("one", one), ("other", other)):
+            cache.add(f"{name} {number}", b"", BytesIO(bytes(9_000)))
+            assert _size(tmp_path) <= BUDGET
+
+
+def test_the_entry_used_last_stays(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, BUDGET)
+    cache.add("used", b"", BytesIO(b"content"))
+    for number in range(200):
+        cache.add(f"{number}", b"", BytesIO(bytes(40_000)))
+        assert _content(cache, "used") == b"content"
+    assert _content(cache, "0") is None
+
+
+def test_an_entry_larger_than_a_quarter_of_the_budget_is_not_kept(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, BUDGET)
+    cache.add("large", b"", BytesIO(bytes(BUDGET // 4)))
+    assert _content(cache, "large") is None
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 8, b"\0" * 5000])
+def test_a_damaged_file_is_no_entry_and_is_deleted(tmp_path: Path, content: bytes) -> None:
+    cache = DiskCache(tmp_path, BUDGET)
+    cache.add("key", b"text", BytesIO(b"content" * 100))
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(content or file.read_bytes()[:-1] + b"x")
+    assert cache.find("key") is None
+    assert not file.exists()
+
+
+def test_a_part_of_a_process_that_was_killed_is_deleted(tmp_path: Path) -> None:
+    (tmp_path / "part").write_bytes(bytes(BUDGET // 2))
+    _fill(tmp_path, "own")
+    assert not (tmp_path / "part").exists()
+
+
+def test_a_disk_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    DiskCache(tmp_path / "file" / "responses", BUDGET).add("key", b"", BytesIO(b"content"))
+
+
+@pytest.fixture
+def client(tiny_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FlaskClient:
+    monkeypatch.setattr(responses, "WORTH", 0.0)
+    client: FlaskClient = create_app(Library(tiny_store, tmp_path)).server.test_client()
+    return client
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+@pytest.mark.parametrize("name", ["points/{view}/grid.parquet", "points/{view}/0/0.csv", "token/0/0/query/1.json"])
+def test_a_cached_response_is_the_first_one(
+    client: FlaskClient, tiny_store: str, tmp_path: Path, name: str, encoding: str
+) -> None:
+    corpus = open_corpus(tiny_store)
+    url = f"{data_link(corpus)}/{name.format(view=corpus.views[0])}"
+    first, second = (client.get(url, headers={"Accept-Encoding": encoding}) for _ in range(2))
+    assert len(list((tmp_path / "responses").iterdir())) == 1
+    assert (first.status_code, first.data) == (second.status_code, second.data)
+    assert dict(first.headers) == dict(second.headers)
+
+
+def test_errors_and_pages_are_not_cached(client: FlaskClient, tiny_store: str, tmp_path: Path) -> None:
+    base = data_link(open_corpus(tiny_store))
+    assert client.get(f"{base}/token/99/0/query/1.json").status_code == 404
+    assert client.post("/data/page", data={"pathname": "/heads", "search": ""}).status_code == 200
+    assert not (tmp_path / "responses").exists()
+
+
+def test_a_cached_response_of_a_deleted_snapshot_is_not_found(client: FlaskClient, tiny_store: str) -> None:
+    corpus = open_corpus(tiny_store)
+    url = f"{data_link(corpus)}/token/0/0/query/1.json"
+    assert client.get(url).status_code == 200
+    assert client.get(url.replace(corpus.snapshot, "0" * len(corpus.snapshot))).status_code == 404
+
+
+def test_nobody_else_can_read_the_folder() -> None:
+    with server_folder() as folder:
+        assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700

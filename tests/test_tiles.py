@@ -1,0 +1,89 @@
+"""Arrays read by tiles against zarr's own reader, and damage."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from zarr.codecs import Crc32cCodec, ZstdCodec
+
+from store.groups import Groups
+from store.repository.tiles import is_tiled
+from store.repository.zarr_internals import is_damage
+
+SHAPE, SHARD, TILE = (4, 6, 70), (2, 6, 32), (1, 3, 8)
+
+
+@pytest.fixture(scope="module")
+def group(tmp_path_factory: pytest.TempPathFactory) -> zarr.Group:
+    group = zarr.create_group(tmp_path_factory.mktemp("tiles") / "store", zarr_format=3)
+    _add(group, "tiled", compressors=(Crc32cCodec(),))
+    _add(group, "compressed", compressors=(ZstdCodec(), Crc32cCodec()))
+    return group
+
+
+def _add(group: zarr.Group, name: str, compressors: tuple[object, ...]) -> None:
+    array = group.create_array(
+        name,
+        shape=SHAPE,
+        dtype="f2",
+        chunks=TILE,
+        shards=SHARD,
+        fill_value=np.nan,
+        dimension_names=("layer", "head", "token"),
+        compressors=compressors,
+    )
+    array[:2, :, :64] = np.random.default_rng(0).standard_normal((2, 6, 64))  # the other shards are never written
+    array[2, :3, 40:48] = 1.0  # and here most tiles of a shard
+
+
+def _lazy(group: zarr.Group, name: str = "tiled") -> xr.Variable:
+    return Groups(group.store).open("")[name].variable
+
+
+def _index(length: int) -> st.SearchStrategy[object]:
+    numbers = st.integers(-length, length - 1)
+    slices = st.builds(slice, st.integers(0, length - 1), st.integers(0, length), st.sampled_from([1, 1, 2]))
+    return st.one_of(
+        numbers, slices, st.lists(st.integers(0, length - 1), min_size=1, unique=True).map(sorted).map(np.array)
+    )
+
+
+@given(selection=st.tuples(*map(_index, SHAPE)))
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_selection_is_what_zarr_reads(group: zarr.Group, selection: tuple[object, ...]) -> None:
+    array = group["tiled"]
+    assert isinstance(array, zarr.Array)
+    np.testing.assert_array_equal(_lazy(group)[selection].values, array.oindex[selection])
+
+
+def test_compressed_arrays_are_left_to_zarr(group: zarr.Group) -> None:
+    assert is_tiled(group["tiled"])
+    assert not is_tiled(group["compressed"])
+    np.testing.assert_array_equal(_lazy(group, "compressed").values, _lazy(group).values)
+
+
+@pytest.mark.parametrize("place", [3, -2], ids=["in a tile", "in the index"])
+def test_a_flipped_bit_is_damage(tmp_path: Path, place: int) -> None:
+    group = zarr.create_group(tmp_path, zarr_format=3)
+    _add(group, "tiled", compressors=(Crc32cCodec(),))
+    shard = tmp_path / "tiled/c/0/0/0"
+    content = bytearray(shard.read_bytes())
+    content[place] ^= 1
+    shard.write_bytes(content)
+    with pytest.raises(ValueError, match="checksum") as raised:
+        _lazy(group).values  # noqa: B018
+    assert is_damage(raised.value)
+
+
+def test_a_shard_that_was_cut_is_damage(tmp_path: Path) -> None:
+    group = zarr.create_group(tmp_path, zarr_format=3)
+    _add(group, "tiled", compressors=(Crc32cCodec(),))
+    shard = tmp_path / "tiled/c/0/0/0"
+    shard.write_bytes(shard.read_bytes()[-400:])
+    with pytest.raises(ValueError, match="shard") as raised:
+        _lazy(group).values  # noqa: B018
+    assert is_damage(raised.value)
