@@ -6,13 +6,16 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-# Before anything imports `datasets`, `transformers` or `huggingface_hub`: they read these once.
+# Before anything imports `datasets`, `transformers`, `huggingface_hub`, `torch` or `numpy`: they read these once.
 _CACHE = tempfile.TemporaryDirectory(prefix="headscape-tests-", ignore_cleanup_errors=True)
 os.environ |= {
     "HF_HUB_OFFLINE": "1",
     "HF_HOME": _CACHE.name,
     "HF_DATASETS_CACHE": f"{_CACHE.name}/datasets",
     "TOKENIZERS_PARALLELISM": "false",
+    # Matrices of tests are tiny: a second thread only waits, and takes the core of another test process for it.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
 }
 
 import hypothesis  # noqa: E402

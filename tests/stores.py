@@ -33,7 +33,7 @@ TRAINING_STEPS = 200
 MAX_LENGTH = 24
 SENTENCES = 40
 #: Of the store of the embedded model, from so many reviews: to split all of them takes 10 seconds.
-DEFAULT_SENTENCES = 100
+DEFAULT_SENTENCES = 60
 DEFAULT_REVIEWS = 500
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"
@@ -168,8 +168,8 @@ def tiny_corpus(tiny_store: str) -> store.Corpus:
 @pytest.fixture(scope="session")
 def two_views(ingest: Ingest, genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
     """Pictures in two and in three dimensions, with a column of the data."""
-    place = tmp_path_factory.mktemp("two_views")
-    return store.open_corpus(ingest(place / "store", data=genre_data, views="pca-exact-2d,pca-exact-3d"))
+    make = partial(ingest, data=genre_data, views="pca-exact-2d,pca-exact-3d")
+    return store.open_corpus(str(made_once(tmp_path_factory, "two_views", make)))
 
 
 @pytest.fixture(scope="session")

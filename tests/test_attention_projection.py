@@ -168,9 +168,13 @@ def test_progress_of_a_layer_adds_up_to_one(vectors: np.ndarray, monkeypatch: py
 def test_torch_has_all_its_threads_after_the_training(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention_projection, "STEPS", 1)
     before = torch.get_num_threads()
-    projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=0, device="cpu")
-    list(projection.fits([0, 1], lambda _: (vectors[0], vectors[1]), lambda _: None))
-    assert torch.get_num_threads() == before
+    torch.set_num_threads(2)
+    try:
+        projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=0, device="cpu")
+        list(projection.fits([0, 1], lambda _: (vectors[0], vectors[1]), lambda _: None))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_places_of_a_layer_are_those_of_its_two_networks(vectors: np.ndarray, network: Trained) -> None:

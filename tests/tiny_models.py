@@ -83,7 +83,7 @@ def odd_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def second_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the tiny model's shape with other weights."""
-    return save_model(tmp_path_factory.mktemp("model") / "second-bert", seed=7)
+    return made_once(tmp_path_factory, "second-bert", partial(save_model, seed=7))
 
 
 @pytest.fixture(scope="session", params=["tiny_model", "odd_model"])
