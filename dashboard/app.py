@@ -63,7 +63,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     follow_proxies(app.server, serving.proxies, serving.access.proxy.header if serving.access.proxy else "")
     security.check_hosts(app.server, serving.allowed)
     security.check_callbacks(app)
-    responses.register(app.server, library)
+    responses.register(app.server, library, partial(routes.page_key, library))
     app.layout = partial(shell.layout, signs_in=serving.access.signs_in, named=serving.access.kind != "none")
     _follow_address(app)
     waiting.register(app, library, DEFERRED)

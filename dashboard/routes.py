@@ -1,8 +1,11 @@
 """Data routes: bytes, cards, files, pages. Every URL of data names its snapshot, so its response never changes."""
 
+import json
+
 from flask import Flask, Response, request
 from plotly.io.json import to_json_plotly
 
+from dashboard.access.person import current_person
 from dashboard.compare import routes as comparison
 from dashboard.features import routes as features
 from dashboard.head_map import routes as head_map
@@ -16,6 +19,12 @@ from dashboard.statistics import routes as statistics
 from dashboard.ui.files import LIBRARY
 from dashboard.web import assets, http
 from dashboard.web.library import Library
+from dashboard.web.prefix import page_name
+from dashboard.web.responses import share
+
+#: The URL of the content of pages, and pages that depend on more than their link.
+PAGE = "/data/page"
+CHANGING = frozenset({"notes", "store", "server"})
 
 
 def register(server: Flask, library: Library) -> None:
@@ -41,7 +50,25 @@ def register(server: Flask, library: Library) -> None:
 def _pages(server: Flask, library: Library) -> None:
     """The content of a page. The request is a form, not JSON: a form has nothing nested that could be malformed."""
 
-    @server.post("/data/page")
+    @server.post(PAGE)
     def page() -> Response:
-        link = TabLink(*(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
-        return Response(to_json_plotly(page_content(library, link)), mimetype="application/json")
+        content = page_content(library, _tab_link())
+        shown = content.get("shown")
+        if shown and page_name(shown["path"]) not in CHANGING and shown["snapshot"] == library.newest:
+            share()
+        return Response(to_json_plotly(content), mimetype="application/json")
+
+
+def page_key(library: Library) -> str | None:
+    """What a page depends on; None for another request, and while an ingest runs, whose progress pages show.
+
+    The newest snapshot is a part of it: an older one may be deleted at any time, so its pages are not shared.
+    """
+    if request.path != PAGE or request.method != "POST" or library.ingest is not None:
+        return None
+    link = _tab_link()
+    return json.dumps([PAGE, library.newest, current_person().role, link.pathname, link.search, link.snapshot])
+
+
+def _tab_link() -> TabLink:
+    return TabLink(*(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))

@@ -1,4 +1,4 @@
-"""People who send requests, before anybody has to sign in: a header says who."""
+"""People who send requests to a server that nobody signs in to: a header says who."""
 
 from flask import Flask, request
 
@@ -15,5 +15,5 @@ def with_people(server: Flask) -> Flask:
         name = request.headers.get(NAMED, "local")
         sign_request(Person(name, "reader" if name == "reader" else "author"))
 
-    server.before_request_funcs.setdefault(None, []).insert(0, sign)
+    server.before_request_funcs.setdefault(None, []).insert(1, sign)  # after the gate, which lets everybody in
     return server

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.access import write_users
 from tests.made_once import made_once
 from tests.treebanks import write_treebank
 
@@ -23,6 +24,7 @@ SERVING = Path(__file__).parents[1] / "docs" / "serving"
 UNIT = SERVING / "headscape.service"
 #: What stands in the files of the folder.
 NAME, SOCKET, STORE = "heads.example.org", "/run/headscape/headscape.sock", "/var/lib/headscape/store"
+STATE = "/var/lib/headscape/access"
 COMMAND = "/opt/headscape/.venv/bin/headscape"
 PREFIX = "/heads"
 SECONDS = 60
@@ -70,7 +72,15 @@ def team_socket(team_store: str, tmp_path_factory: pytest.TempPathFactory) -> It
     folder = tmp_path_factory.mktemp("run")
     unit = RawConfigParser(strict=False)
     unit.read(UNIT)
-    paths = {COMMAND: f"{sys.executable} -m headscape", STORE: team_store, SOCKET: str(folder / "http")}
+    state = folder / "access"
+    state.mkdir()
+    write_users(state / "users.json", ada="author")
+    paths = {
+        COMMAND: f"{sys.executable} -m headscape",
+        STORE: team_store,
+        SOCKET: str(folder / "http"),
+        STATE: str(state),
+    }
     command = shlex.split(replaced(unit["Service"]["ExecStart"], paths))
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(folder / "notify"))

@@ -15,6 +15,8 @@ from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.processes import server_folder
 from store import open_corpus
+from store.repository.progress import IngestProgress
+from tests.people import NAMED, with_people
 
 BUDGET = 1 << 20
 
@@ -108,10 +110,54 @@ def test_a_cached_response_is_the_first_one(
     assert dict(first.headers) == dict(second.headers)
 
 
-def test_errors_and_pages_are_not_cached(client: FlaskClient, tiny_store: str, tmp_path: Path) -> None:
+def test_errors_are_not_cached(client: FlaskClient, tiny_store: str, tmp_path: Path) -> None:
     base = data_link(open_corpus(tiny_store))
     assert client.get(f"{base}/token/99/0/query/1.json").status_code == 404
-    assert client.post("/data/page", data={"pathname": "/heads", "search": ""}).status_code == 200
+    assert not (tmp_path / "responses").exists()
+
+
+def _page(client: FlaskClient, pathname: str, search: str = "") -> bytes:
+    answer = client.post("/data/page", data={"pathname": pathname, "search": search})
+    assert answer.status_code == 200
+    return answer.data
+
+
+def test_a_page_is_cached_for_its_link(client: FlaskClient, tmp_path: Path) -> None:
+    pages = [
+        _page(client, "/statistics", search) for search in ("?layer=0&head=0", "?layer=0&head=1") for _ in range(2)
+    ]
+    assert len(list((tmp_path / "responses").iterdir())) == 2
+    assert pages[0] == pages[1] != pages[2] == pages[3]
+
+
+@pytest.mark.parametrize("pathname", ["/store", "/notes", "/server"])
+def test_a_page_that_depends_on_more_than_its_link_is_not_cached(
+    pathname: str, client: FlaskClient, tmp_path: Path
+) -> None:
+    _page(client, pathname)
+    assert not (tmp_path / "responses").exists()
+
+
+def test_a_page_that_waits_for_its_own_job_is_not_cached(client: FlaskClient, tmp_path: Path) -> None:
+    assert _page(client, "/") != _page(client, "/")
+    assert not (tmp_path / "responses").exists()
+
+
+def test_a_page_of_authors_is_not_that_of_readers(client: FlaskClient) -> None:
+    with_people(client.application)
+    pages = [
+        client.post("/data/page", data={"pathname": "/map"}, headers={NAMED: role}).data
+        for role in ("author", "reader")
+    ]
+    assert b"/server" in pages[0]
+    assert b"/server" not in pages[1]
+
+
+def test_while_an_ingest_runs_no_page_is_cached(
+    client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Library, "ingest", IngestProgress("model"))
+    _page(client, "/map")
     assert not (tmp_path / "responses").exists()
 
 

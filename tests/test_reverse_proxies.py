@@ -7,6 +7,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPSConnection
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -16,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dashboard.shell import TITLES
 from dashboard.web.state import PAGES
+from tests.access import PASSWORD
 from tests.browser import GOT_IT, until
 from tests.reverse_proxies import COMMAND, PREFIX, UNIT, replaced, unverified
 
@@ -30,7 +32,8 @@ class Site:
 
     def __init__(self, address: str) -> None:
         self.address, self.origin = address, address.removesuffix(PREFIX)
-        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=unverified()))
+        cookies = urllib.request.HTTPCookieProcessor()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=unverified()), cookies)
 
     def ask(self, path: str, form: dict[str, str] | None = None, **headers: str) -> tuple[int, dict[str, str], str]:
         """Status, headers by small letters, and text."""
@@ -44,6 +47,15 @@ class Site:
             text = answer.read().decode("utf-8", "replace")
             return answer.status, {name.lower(): value for name, value in answer.headers.items()}, text
 
+    def unfollowed(self, path: str, form: dict[str, str]) -> str:
+        """The cookie of an answer that leads elsewhere."""
+        parts = urlsplit(self.origin)
+        connection = HTTPSConnection(parts.netloc, context=unverified())
+        connection.request("POST", path, urlencode(form), {"Content-Type": "application/x-www-form-urlencoded"})
+        cookie = connection.getresponse().getheader("Set-Cookie") or ""
+        connection.close()
+        return cookie
+
     def page(self, name: str, search: str = "") -> dict[str, object]:
         """What a page gets from the server."""
         form = {"pathname": f"{PREFIX}/{name}", "search": search, "snapshot": ""}
@@ -54,7 +66,9 @@ class Site:
 
 @pytest.fixture(scope="module")
 def asked(proxied: str) -> Site:
-    return Site(proxied)
+    site = Site(proxied)
+    site.ask(f"{PREFIX}/login", {"name": "ada", "password": PASSWORD, "next": f"{PREFIX}/"})
+    return site
 
 
 def strings(value: object) -> Iterator[str]:
@@ -88,8 +102,19 @@ def test_every_address_of_a_page_has_the_prefix_and_is_answered(name: str, asked
     assert {url for url in found if not url.startswith((f"{PREFIX}/", "data:"))} == set()
     # Others the browser completes, by what is pointed at.
     files = [url for url in found if "/data/" in url and "." in urlsplit(url).path.rpartition("/")[2]]
-    assert files or name == "store"
+    assert files or name in ("store", "notes", "server")
     assert {url: status for url in files if (status := asked.ask(url)[0]) != 200} == {}
+
+
+def test_who_has_not_signed_in_is_led_to_the_page_for_it(proxied: str) -> None:
+    status, _, text = Site(proxied).ask(f"{PREFIX}/statistics", Accept="text/html")
+    assert status == 200
+    assert f'action="{PREFIX}/login"' in text
+
+
+def test_the_cookie_of_a_session_is_for_https_and_the_prefix_alone(proxied: str) -> None:
+    answer = Site(proxied).unfollowed(f"{PREFIX}/login", {"name": "ada", "password": PASSWORD, "next": f"{PREFIX}/"})
+    assert {"Secure", "HttpOnly", f"Path={PREFIX}", "SameSite=Lax"} <= set(answer.split("; "))
 
 
 def test_the_prefix_without_its_last_slash_leads_to_the_first_page(asked: Site) -> None:
@@ -128,6 +153,9 @@ def reader(chromium: Browser, proxied: str, errors: list[str]) -> Iterator[Page]
         page.on("response", lambda answer: errors.append(answer.url) if answer.status >= 400 else None)
         page.on("request", lambda request: None if _is_ours(request.url, proxied) else errors.append(request.url))
         page.goto(f"{proxied}/")
+        page.get_by_label("Name").fill("ada")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
         yield page
     assert errors == []
 

@@ -1,7 +1,7 @@
 """Controls of a page, each of which writes one field of the link; and the (i) that explains what is chosen."""
 
 from collections.abc import Callable, Iterable, Mapping
-from random import randrange
+from math import gcd
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -40,10 +40,20 @@ def other_sentences(own: int, count: int, href: Callable[[int], str]) -> html.Na
     links = [
         neighbour("←", "previous sentence", href((own - 1) % count)),
         neighbour("→", "next sentence", href((own + 1) % count)),
-        neighbour("↻", "a random sentence", href(randrange(count))),
+        neighbour("↻", "a random sentence", href(random_sentence(own, count))),
     ]
     named: Any = {"aria-label": "Other sentences"}
     return html.Nav(links, className="neighbours", **named)
+
+
+def random_sentence(own: int, count: int) -> int:
+    """Another sentence, by strides that come to each of `count` sentences before one is repeated.
+
+    The corpus is in the order of hashes: a stride is as random as a draw, and a page is the same for every reader.
+    """
+    golden = round(count * 0.618)
+    stride = next(step for step in range(golden, 2 * count + 1) if gcd(step, count) == 1)
+    return (own + stride) % count
 
 
 def statistic_info(statistic: str) -> html.Button:

@@ -26,6 +26,7 @@ from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
+from dashboard.web.responses import for_one_reader
 
 T = TypeVar("T")
 #: Seconds between two notes of how far a job is.
@@ -200,7 +201,8 @@ def watched(items: Sequence[T]) -> Iterator[T]:
 
 
 def new_name() -> str:
-    """A name for a job that nobody guesses."""
+    """A name for a job that nobody guesses: the page that holds it is for one reader."""
+    for_one_reader()
     return token_hex(8)
 
 

@@ -9,6 +9,7 @@ from dashboard.ui.progress import unmade
 from dashboard.ui.text import with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import sentence_for
+from dashboard.web.responses import for_one_reader
 
 
 @dataclass(frozen=True)
@@ -32,5 +33,6 @@ def without_picture(context: Context, title: str) -> Page:
 
 def problem(error: Exception) -> dmc.Alert:
     """Why a part of a page, or the page, cannot be shown."""
+    for_one_reader()  # the next one may get it
     sentence, _ = sentence_for(error)
     return dmc.Alert(with_commands(sentence), color="red", title="This cannot be shown", className="problem")

@@ -1,17 +1,18 @@
-"""Responses of data URLs, cached for all readers and processes of a server: a URL of data names its snapshot.
+"""Responses of data URLs and pages, cached for all readers and processes of a server: a URL of data names its snapshot.
 
-Only what took time is cached, and only responses that browsers cache for a year too: errors are not, nor is a page.
+Only what took time is cached: responses that browsers cache for a year too, and pages that `share` was called for. Errors
+are not.
 Cookies and all other headers of a person stay out: the request passes the gate of the server before its response is
 looked up here.
 """
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import IO
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, g, has_request_context, request
 from werkzeug.wsgi import wrap_file
 
 from dashboard.web.disk_cache import DiskCache
@@ -78,22 +79,41 @@ def _content(response: Response) -> IO[bytes]:
     return response.file if isinstance(response, FileResponse) else BytesIO(response.get_data())
 
 
-def register(server: Flask, library: Library) -> None:
-    """Answer from the cache, and cache what took time. Call it after the gate has been registered."""
+def share() -> None:
+    """Say that the response to this request is the same for whoever has the same key."""
+    g.shares = True
+
+
+def for_one_reader() -> None:
+    """Say that the response to this request is for its reader alone, whatever else says."""
+    if has_request_context():
+        g.alone = True
+
+
+def _is_shared() -> bool:
+    return bool(g.get("shares") and not g.get("alone"))
+
+
+def register(server: Flask, library: Library, page_key: Callable[[], str | None]) -> None:
+    """Answer from the cache, and cache what took time. Call it after the gate has been registered.
+
+    `page_key` says what a page depends on; None for a request of another kind, and a page that is not to be cached.
+    """
 
     @server.before_request
     def answer() -> Response | None:
-        g.key, g.began = _key(), time.perf_counter()
+        g.key, g.began = _key(page_key), time.perf_counter()
         if g.key is None:
             return None
-        library.snapshot((request.view_args or {})["snapshot"])  # says it where it has been deleted since
+        if "snapshot" in (request.view_args or {}):
+            library.snapshot(request.view_args["snapshot"])  # says it where it has been deleted since
         cached = library.get(ResponseCache).find(g.key)
         g.key = None if cached else g.key
         return cached
 
     def cache(response: Response) -> Response:
         key, began = g.get("key"), g.get("began", 0.0)
-        if key and _lasts(response) and time.perf_counter() - began > WORTH:
+        if key and (_lasts(response) or _is_shared()) and time.perf_counter() - began > WORTH:
             library.get(ResponseCache).add(key, response)
         return response
 
@@ -101,11 +121,12 @@ def register(server: Flask, library: Library) -> None:
     server.after_request_funcs.setdefault(None, []).insert(0, cache)
 
 
-def _key() -> str | None:
-    """What the response depends on; None where it is not one of a data URL."""
-    if request.method != "GET" or "snapshot" not in (request.view_args or {}):
-        return None
-    return "\n".join((request.path, request.query_string.decode("latin-1"), *_encodings()))
+def _key(page_key: Callable[[], str | None]) -> str | None:
+    """What the response depends on; None where it is neither one of a data URL nor a page."""
+    if request.method == "GET" and "snapshot" in (request.view_args or {}):
+        return "\n".join((request.path, request.query_string.decode("latin-1"), *_encodings()))
+    key = page_key()
+    return key and "\n".join((key, *_encodings()))
 
 
 def _encodings() -> Iterator[str]:

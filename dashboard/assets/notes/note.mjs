@@ -1,5 +1,6 @@
 // A note with its replies, as elements: who wrote it and when, its text, its tags, and what its reader may do.
 import { momentOf } from "./words.mjs";
+import { pathOf } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
 
 const button = (text, act, extra = {}) =>
@@ -41,7 +42,7 @@ const tagsOf = (tags) =>
     "p",
     { className: "note-tags" },
     ...tags.map((tag) =>
-      make("a", { className: "note-tag followed", href: `/notes?${new URLSearchParams({ tag })}`, textContent: tag }),
+      make("a", { className: "note-tag followed", href: `${pathOf("notes")}?${new URLSearchParams({ tag })}`, textContent: tag }),
     ),
   );
 
