@@ -105,8 +105,8 @@ def register(server: Flask, library: Library, page_key: Callable[[], str | None]
         g.key, g.began = _key(page_key), time.perf_counter()
         if g.key is None:
             return None
-        if "snapshot" in (request.view_args or {}):
-            library.snapshot(request.view_args["snapshot"])  # says it where it has been deleted since
+        if snapshot := (request.view_args or {}).get("snapshot"):
+            library.snapshot(snapshot)  # says it where it has been deleted since
         cached = library.get(ResponseCache).find(g.key)
         g.key = None if cached else g.key
         return cached

@@ -42,7 +42,11 @@ const tagsOf = (tags) =>
     "p",
     { className: "note-tags" },
     ...tags.map((tag) =>
-      make("a", { className: "note-tag followed", href: `${pathOf("notes")}?${new URLSearchParams({ tag })}`, textContent: tag }),
+      make("a", {
+        className: "note-tag followed",
+        href: `${pathOf("notes")}?${new URLSearchParams({ tag })}`,
+        textContent: tag,
+      }),
     ),
   );
 
