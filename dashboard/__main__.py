@@ -98,6 +98,15 @@ def _parser() -> argparse.ArgumentParser:
         default="data/headscape",
         help="folder, s3://bucket/prefix or gs://bucket/prefix (default data/headscape)",
     )
+    _add_address_flags(parser)
+    _add_running_flags(parser)
+    parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
+    add_flags(parser)
+    return parser
+
+
+def _add_address_flags(parser: argparse.ArgumentParser) -> None:
+    """Under which address the server answers."""
     parser.add_argument(
         "--host",
         default="127.0.0.1",
@@ -122,6 +131,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ADDRESS,...",
         help="proxies whose X-Forwarded-For, -Proto and -Host count: addresses, networks, unix for a unix socket",
     )
+
+
+def _add_running_flags(parser: argparse.ArgumentParser) -> None:
+    """How the server runs, what it tells of itself, and where notes are."""
     parser.add_argument(
         "--workers",
         default="",
@@ -147,9 +160,6 @@ def _parser() -> argparse.ArgumentParser:
         help="where notes are: a file, postgresql://USER@HOST/NAME, or none (default: a file beside the store). "
         "The environment variable HEADSCAPE_NOTES does the same and is not seen in a list of processes",
     )
-    parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
-    add_flags(parser)
-    return parser
 
 
 def _describe(store: str) -> subprocess.CompletedProcess[str]:

@@ -66,10 +66,9 @@ def test_authors_are_named_or_all_of_a_domain() -> None:
 def test_a_proxy_is_named_by_networks() -> None:
     proxy = access(*PROXY).proxy
     assert proxy
-    assert proxy.networks == (ip_network("10.0.0.0/24"), ip_network("::1"))
-    trusted = ["10.0.0.7", "::ffff:10.0.0.7", "::1", "localhost", ""]
-    assert all(map(proxy.trusts, trusted))
-    assert not any(map(proxy.trusts, ["10.0.1.7", "::2", "evil"]))
+    assert proxy.addresses.networks == (ip_network("10.0.0.0/24"), ip_network("::1"))
+    assert all(address in proxy.addresses for address in ("10.0.0.7", "::ffff:10.0.0.7", "::1", "unix"))
+    assert not any(address in proxy.addresses for address in ("10.0.1.7", "::2", "evil", "localhost", ""))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,10 @@ def test_a_proxy_is_named_by_networks() -> None:
         (PROXY[:-1], "--auth=proxy needs --identity-header=NAME and --identity-from=ADDRESS,..."),
         ([*PROXY, "--identity-header=Cookie"], "--identity-header=Cookie cannot name a person."),
         ([*PROXY, "--identity-header=a b"], "--identity-header=a b cannot name a person."),
-        ([*PROXY, "--identity-from=10.0.0.1/24"], "Write addresses or networks such as 10.0.0.0/24."),
+        (
+            [*PROXY, "--identity-from=10.0.0.1/24"],
+            "Write addresses such as 10.0.0.1, networks such as 10.0.0.0/24, or unix, separated by commas.",
+        ),
     ],
 )
 def test_flags_that_do_not_fit_are_one_sentence(flags: list[str], complaint: str) -> None:

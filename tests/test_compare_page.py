@@ -197,7 +197,7 @@ def test_models_of_other_shapes_say_what_cannot_be_compared(
 def test_a_store_with_one_model_says_how_to_get_another(open_page: Open, tiny_server: str) -> None:
     page = open_page(f"{tiny_server}/compare")
     expect(page.locator("#no-other")).to_contain_text(
-        "Run `headscape finetune`, then `headscape ingest --model=data/finetuned`."
+        "Run headscape finetune, then headscape ingest --model=data/finetuned."
     )
 
 

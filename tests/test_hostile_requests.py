@@ -36,12 +36,12 @@ def body(output: str, inputs: list[Any], state: list[Any], outputs: Any = None) 
 
 
 LINES = '{"under-way":["ALL"]}'
-NOTICE = [part("newer.children"), part("noticed.data"), []]
+NOTICE = [part("newer.children"), part("noticed.data"), part("counted.data"), []]
 
 
 def notice(state: list[Any], outputs: Any = None, waits: Any = (), polled: object = 1) -> dict[str, object]:
-    name = f"..newer.children...noticed.data...{LINES}.children.."
-    all_state = [list(waits), part("noticed.data"), *state]
+    name = f"..newer.children...noticed.data...counted.data...{LINES}.children.."
+    all_state = [list(waits), part("noticed.data"), part("counted.data"), *state]
     return body(name, [part("poll.n_intervals", polled)], all_state, outputs or NOTICE)
 
 

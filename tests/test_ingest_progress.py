@@ -207,5 +207,5 @@ def test_the_poll_for_newer_snapshots_brings_how_far_it_is(few: str) -> None:
     notice = entry["callback"].__wrapped__
     shown = {"snapshot": library.newest}
     waits = [{"under-way": "line"}]
-    assert notice(1, waits, None, "/features", "", shown) == (None, None, ["The ingest has ended."])
-    assert notice(1, [], None, "/", "", shown) == (None, None, [])
+    assert notice(1, waits, None, "", "/features", "", shown)[-1] == ["The ingest has ended."]
+    assert notice(1, [], None, "", "/", "", shown)[-1] == []

@@ -52,7 +52,9 @@ def test_fifty_authors_lose_nothing(place: str, opened: Callable[[str], Notes], 
     killed, *others = started
     first = killed.stdout.readline() if killed.stdout else ""
     killed.send_signal(signal.SIGKILL)
-    outputs = [first + killed.communicate()[0], *(process.communicate(timeout=120)[0] for process in others)]
+    outputs = [first, *(process.stdout.read() for process in started if process.stdout)]
+    for process in started:
+        process.wait(120)
     written = {name for output in outputs for name in output.splitlines() if len(name) == 36}
     notes = opened(place)
     there = {note.id: note for page in range(9) for note in notes.find(Search(page=page)).notes}

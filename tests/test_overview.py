@@ -137,7 +137,7 @@ def test_every_link_of_the_page_leads_to_a_page_as_it_is_written(bank_store: str
 
 def test_without_annotated_words_the_page_says_how_to_get_relations(tiny_store: str) -> None:
     words = "".join(text for part in layout(resolve(Library(tiny_store), "/", "")).above for text in texts(part))
-    assert "Run `headscape ingest" in words.partition("Grammar that heads follow")[2]
+    assert "Run headscape ingest" in words.partition("Grammar that heads follow")[2]
 
 
 def test_without_labelled_heads_the_page_says_so(bank_store: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ def test_no_query_string_breaks_a_route(client: FlaskClient, base: str, path: st
 
 def test_scripts_come_only_from_this_server(client: FlaskClient) -> None:
     policy = client.get("/").headers["Content-Security-Policy"]
-    assert "default-src 'self'" in policy
+    assert "default-src 'none'" in policy
     assert "unsafe-eval" not in policy
 
 

@@ -319,7 +319,7 @@ def test_a_part_says_what_stays_of_the_whole_corpus(library: Library) -> None:
 
 def test_lines_have_the_intervals_of_the_store(library: Library) -> None:
     corpus = library.snapshot().corpus()
-    bars = figure(page_of(library), "curves-near").data[1].error_y
+    bars = go.Figure(figure(page_of(library), "curves-near")).data[1].error_y
     mean = corpus.head_statistic.sel(source="all", statistic="to_previous").values.mean(axis=1)
     low, high = corpus.layer_interval.sel(source="all", statistic="to_previous").values
     np.testing.assert_allclose(bars.array, high - mean)
@@ -327,7 +327,7 @@ def test_lines_have_the_intervals_of_the_store(library: Library) -> None:
 
 
 def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
-    bars = figure(page_of(library, "where=kind:word"), "curves-near").data[1].error_y
+    bars = go.Figure(figure(page_of(library, "where=kind:word"), "curves-near")).data[1].error_y
     corpus = library.snapshot().corpus()
     numbers = library.get(PartCounts).numbers(corpus, part_of(corpus, "kind:word"))
     low, high = numbers.layer_interval.sel(source="all", statistic="to_previous").values
