@@ -33,7 +33,7 @@ class RankedHead(NamedTuple):
 
 def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
     """Every head by its weight from one position to another, the largest first."""
-    rows = attention_pattern(sentence.query[:, :, query : query + 1], sentence.key)[:, :, 0]
+    rows = attention_pattern(sentence.query[:, :, query : query + 1], np.asarray(sentence.key))[:, :, 0]
     weights = rows[:, :, key]
     ranks = 1 + (rows > weights[..., None]).sum(axis=-1)
     order = np.argsort(-weights, axis=None, kind="stable")

@@ -1,16 +1,60 @@
 """One sentence with its queries and keys, from which every view of its attention is computed."""
 
+import weakref
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from dashboard.web.cache import cached
 from store import Corpus
 from store.kernels.attention import attention_pattern, attention_rollout
 
 Floats = NDArray[np.float32]
+#: Arrays of a stored sentence whose first axis is the layer.
+ByLayer = Literal["query", "key", "value_norm"]
+
+
+class StoredLayers:
+    """An array (layer, head, token, ...) of a stored sentence, of which only the layers that are needed are read.
+
+    Most requests are about one layer: of 144 heads, reading all takes twelve times as long. Layers are cached one by one.
+    """
+
+    def __init__(self, corpus: Corpus, name: ByLayer, sentence: int) -> None:
+        self._corpus, self._name, self._sentence = weakref.ref(corpus), name, sentence  # a cache must not keep it alive
+        rows, array = corpus.sentence_rows(sentence), getattr(corpus, name)
+        self.shape: tuple[int, ...] = (*array.shape[:2], rows.stop - rows.start, *array.shape[3:])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: Any) -> Any:
+        """As of an array, whose first index is a layer or a slice of layers: only these are read."""
+        first, *rest = part if isinstance(part, tuple) else (part,)
+        if isinstance(first, slice):
+            return np.stack([self._layer(layer) for layer in range(len(self))[first]])[:, *rest]
+        return self._layer(int(first))[tuple(rest)]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
+        every: Floats = self[:]
+        return every
+
+    def _layer(self, layer: int) -> Floats:
+        corpus = self._corpus()
+        assert corpus is not None, "the request that shows the sentence holds its corpus"
+        return _stored_layer(corpus, self._name, self._sentence, layer)
+
+
+@cached
+def _stored_layer(corpus: Corpus, name: ByLayer, sentence: int, layer: int) -> Floats:
+    array = getattr(corpus, name).variable[layer, :, corpus.sentence_rows(sentence)]
+    numbers: Floats = array.values.astype(np.float32)
+    return numbers
+
+
+Layers = Floats | StoredLayers
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +92,16 @@ class Sentence:
     flags: NDArray[np.uint8]
     word_index: NDArray[np.int16]
     segment: NDArray[np.uint8]
-    query: Floats
-    key: Floats
-    value_norm: Floats
+    query: Layers
+    key: Layers
+    value_norm: Layers
     mixing: Floats
     cut: bool
 
     @property
     def pattern(self) -> Floats:
         """Attention (layer, head, query_token, key_token); rows sum to 1."""
-        pattern: Floats = attention_pattern(self.query, self.key)
+        pattern: Floats = attention_pattern(np.asarray(self.query), np.asarray(self.key))
         return pattern
 
     @property
@@ -95,16 +139,12 @@ def stored_sentence(corpus: Corpus, index: int) -> Sentence:
         flags=tokens.token_flags.values,
         word_index=tokens.word_index.values,
         segment=np.zeros(tokens.sizes["token"], np.uint8),
-        query=_numbers(corpus.query, rows),
-        key=_numbers(corpus.key, rows),
-        value_norm=_numbers(corpus.value_norm, rows),
-        mixing=_numbers(corpus.token_mixing, rows),
+        query=StoredLayers(corpus, "query", index),
+        key=StoredLayers(corpus, "key", index),
+        value_norm=StoredLayers(corpus, "value_norm", index),
+        mixing=corpus.token_mixing.variable[:, :, rows].values.astype(np.float32),
         cut=_cut(corpus, tokens.sizes["token"]),
     )
-
-
-def _numbers(array: xr.DataArray, rows: slice) -> Floats:
-    return array.variable[:, :, rows].values.astype(np.float32)
 
 
 def _cut(corpus: Corpus, tokens: int) -> bool:
