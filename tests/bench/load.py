@@ -17,7 +17,7 @@ from tests.bench.load_requests import Mix, Request
 from tests.bench.table import show
 
 #: Fifty readers who look at what they get, fifty who do not, and more than a server of this size is for.
-TEAM, CROWD, FLOOD = Pace(50, 300, (2, 6)), Pace(50, 180), Pace(200, 60)
+TEAM, FIRST, CROWD, FLOOD = Pace(50, 300, (2, 6)), Pace(50, 60), Pace(50, 150), Pace(200, 60)
 #: Readers before and after the flood: the server has recovered when its last `LAST` answers are as fast as before.
 CALM, LAST, AS_BEFORE = Pace(8, 30, (0.2, 0.6)), 20, 1.5
 #: Seconds between two looks at the memory of the server.
@@ -54,9 +54,11 @@ def team(store: str) -> None:
 
 
 def crowd(store: str) -> None:
-    """Requests a second of fifty readers without a pause, and whether memory stays: three minutes."""
+    """Requests a second of fifty readers without a pause, after their first minute on a new server; whether memory stays."""
     with _served(store) as (address, mix, process):
-        _show_load(CROWD, mix, asyncio.run(_measure(address, iter(mix), CROWD, process)))
+        requests = iter(mix)
+        asyncio.run(_measure(address, requests, FIRST, process))
+        _show_load(CROWD, mix, asyncio.run(_measure(address, requests, CROWD, process)))
 
 
 def flood(store: str) -> None:
