@@ -139,6 +139,19 @@ def test_the_same_requests_come_through_with_a_session(tiny_store: str, tmp_path
     assert rules_that_answer(client, links, {}) == set(links)
 
 
+def test_no_route_fails_for_whom_the_gate_lets_in(tiny_store: str, tmp_path: Path) -> None:
+    server = server_of(tiny_store, by_password(tmp_path))
+    client = server.test_client()
+    assert sign_in(client) == 303
+    links = paths(server, open_corpus(tiny_store))
+    failed = {}
+    for rule, path in links.items():
+        with client.get(path) as response:
+            if response.status_code >= 500:
+                failed[rule] = response.text
+    assert failed == {}
+
+
 def test_a_route_that_is_added_later_is_behind_the_gate(tiny_store: str, tmp_path: Path) -> None:
     server = Flask("later")
     guard(server, by_password(tmp_path), Library(tiny_store), {})

