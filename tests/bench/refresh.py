@@ -41,7 +41,8 @@ KEPT, STALE = 45, 30
 VISIT = 4
 PAGES = ("/", "/heads", "/head", "/statistics", "/map", "/sentence", "/store")
 ROUTES = ("statistics.csv", "statistics/0/0.csv", "expansion.csv", "mixing.csv", "tokens.json?tokens=500")
-NAMED = re.compile(rf"/data/{FORMAT}/(\w+)/|snapshot=(\w+)|data/{FORMAT}/(\w+)/")
+#: The snapshot of an address of data, and of a link; page Store links to others, whose history it lists.
+OF_DATA, OF_LINKS = re.compile(rf"/data/{FORMAT}/(\w+)/"), re.compile(r"snapshot=(\w+)")
 BUSY, GONE, FAILED = 503, 404, 0
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -170,11 +171,13 @@ def _open_page(netloc: str, published: Published, seen: Seen, page: str) -> str 
     if status != 200:
         seen.add("refused as busy" if status == BUSY else "wrong: errors")
         return None
-    shown = json.loads(body).get("shown", {}).get("snapshot")
+    content = json.loads(body)
+    shown = content.get("shown", {}).get("snapshot")
     if shown is None:
         seen.add("wrong: pages that show an error")
         return None
-    named = {name for names in NAMED.findall(body.decode()) for name in names if name}
+    text = json.dumps(content)
+    named = {*OF_DATA.findall(text), *(OF_LINKS.findall(text) if page != "/store" else ())}
     seen.add("wrong: pages that name two snapshots" if named - {shown} else "pages of one snapshot")
     late = shown in published.times and published.replaced(shown) < began - STALE
     seen.add(f"wrong: pages older than {STALE} s" if late else "pages that are current")
