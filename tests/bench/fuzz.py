@@ -22,9 +22,9 @@ from store import open_snapshot
 from tests.bench.browser import production_server
 from tests.bench.table import show
 
-REQUESTS, CLIENTS = 20_000, 4
+REQUESTS, CLIENTS = 20_000, 32
 #: Seconds for the next byte of an answer: a request that announces more than it sends gets none.
-PATIENCE = 5
+PATIENCE = 2
 BUSY = 503
 METHODS = ("GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "X" * 40, "")
 HOSTILE = (
