@@ -18,7 +18,7 @@ from gunicorn.workers.base import Worker
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.parser import HTTPRequestParser, ParsingError, TransferEncodingNotImplemented
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 
@@ -84,7 +84,10 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
     def parse_header(self, header_plus: bytes) -> None:
         """Raises ParsingError, which is answered with 400."""
-        super().parse_header(header_plus)
+        try:
+            super().parse_header(header_plus)
+        except TransferEncodingNotImplemented as error:  # waitress answers 501, which would count as a fault of the server
+            raise ParsingError("The server reads no Transfer-Encoding but chunked.") from error
         if len(self.first_line) > REQUEST_LINE:
             raise ParsingError(f"The request line has more than {REQUEST_LINE:,} bytes.")
         if "TRANSFER_ENCODING" in self.headers or (self.chunked and "CONTENT_LENGTH" in self.headers):
