@@ -42,9 +42,8 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
         library.put(Database, Database(serving.notes))
     server = Flask(__name__)
     serve_under(server, serving.prefix)  # outside of the prefix there is nothing
-    guard(
-        server, serving.access, library, {monitoring.METRICS: serving.collectors}
-    )  # before anything else is called for a request
+    # Before anything else is called for a request: whatever is added below is behind the gate.
+    guard(server, serving.access, library, {monitoring.METRICS: serving.collectors})
     app = Dash(
         __name__,
         server=server,  # type: ignore[arg-type]  # Dash takes the server too
