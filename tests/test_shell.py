@@ -220,7 +220,7 @@ def test_a_page_whose_picture_fails_keeps_its_controls_and_says_why(
         raise StoreError("The places are gone. Make them again.")
 
     monkeypatch.setattr("dashboard.pages.picture_of", fail)
-    page = open_page(f"{tiny_server}/head?layer=1&head=0")
+    page = open_page(f"{tiny_server}/head?layer=1&head=0&q=fails")  # a link that no page was cached for
     expect(page.locator("#no-picture")).to_contain_text("The places are gone. Make them again.")
     expect(page.get_by_role("textbox", name="Colour", exact=True)).to_be_visible()
 
@@ -230,6 +230,6 @@ def test_a_page_that_fails_says_it_once(open_page: Open, tiny_server: str, monke
         raise StoreError("The store is gone. Ingest again.")
 
     monkeypatch.setattr("dashboard.pages.resolve", fail)
-    page = open_page(f"{tiny_server}/heads")
+    page = open_page(f"{tiny_server}/heads?q=fails")  # a link that no page was cached for
     expect(page.locator("#above .problem")).to_contain_text("The store is gone. Ingest again.")
     expect(page.locator(".problem:visible")).to_have_count(1)
