@@ -285,7 +285,7 @@ def _lost(notes: Path, confirmed: list[str]) -> int:
         for part in notes.parent.glob(f"{notes.name}*"):
             shutil.copy(part, folder)
         with sqlite3.connect(Path(folder) / notes.name) as connection:
-            there = {name for (name,) in connection.execute("SELECT id FROM notes")}
+            there = {name for (name,) in connection.execute("SELECT id FROM headscape_notes")}
     return len(set(confirmed) - there)
 
 
