@@ -26,7 +26,9 @@ PAGES = {
     **{f"sentence-{show}": f"sentence?show={show}" for show in ("head", "model", "matrix", "positions", "mixing")},
     "sentence-neuron": "sentence?show=neuron&queries=2",
     "compare": "compare",
+    "notes": "notes",
     "store": "store",
+    "server": "server",
 }
 WINDOWS = ((1440, 900), (900, 900), (400, 800))
 Scheme = Literal["light", "dark"]
