@@ -40,7 +40,7 @@ SECONDS = 40
 #: Seconds between two kills of a worker, and for how long workers are killed.
 EVERY, KILLING = 20, 120
 #: Megabytes of the small disk.
-SMALL = 2
+SMALL = 16
 FORM, JSON = {"Content-Type": "application/x-www-form-urlencoded"}, {"Content-Type": "application/json"}
 PAGES = ("/", "/heads", "/head", "/statistics", "/sentence", "/store", "/notes")
 
