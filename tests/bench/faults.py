@@ -53,7 +53,6 @@ class Seen:
     writes: Counter[int] = field(default_factory=Counter)
     sentences: Counter[str] = field(default_factory=Counter)
     confirmed: list[str] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
     answered: list[float] = field(default_factory=list)
 
     @property
@@ -264,7 +263,6 @@ def _write_note(served: Served, seen: Seen, _chance: random.Random) -> None:
 def _answer(served: Served, seen: Seen, path: str, body: str, headers: dict[str, str]) -> tuple[int, bytes]:
     """Status, 0 without an answer, and body."""
     connection = http.client.HTTPConnection(served.netloc, timeout=60)
-    began = time.monotonic()
     try:
         connection.request("POST", path, body, headers)
         response = connection.getresponse()
@@ -273,7 +271,6 @@ def _answer(served: Served, seen: Seen, path: str, body: str, headers: dict[str,
         return 0, b""
     finally:
         connection.close()
-    seen.times.append(time.monotonic() - began)
     seen.answered.append(time.monotonic())
     return answer
 

@@ -48,3 +48,13 @@ export const importNotes = (file) =>
 export const saveView = (view) => send("POST", "api/views", { ...view, ...origin() });
 export const renameView = (id, name) => send("PUT", `api/views/${id}`, { name });
 export const deleteView = (id) => send("DELETE", `api/views/${id}`);
+
+/** Does what a reader asked for; a refusal is said in an element of the page. */
+export async function trying(problem, act) {
+  try {
+    problem.textContent = "";
+    await act();
+  } catch (error) {
+    problem.textContent = error.message;
+  }
+}

@@ -1,5 +1,5 @@
 // A list of notes: reads them, and lets an author add, reply, edit and delete. What is typed outlives every drawing.
-import { addNote, addReply, deleteNote, editNote, readFound, readHistory, readNotesOn } from "./api.mjs";
+import { addNote, addReply, deleteNote, editNote, readFound, readHistory, readNotesOn, trying } from "./api.mjs";
 import { createForm } from "./form.mjs";
 import { recount } from "./marks.mjs";
 import { counted } from "./words.mjs";
@@ -176,7 +176,7 @@ export class NoteList {
     const open = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!open));
     if (open) return place.replaceChildren();
-    await this.trying(async () => place.replaceChildren(drawHistory(await readHistory(note))));
+    await trying(this.problem, async () => place.replaceChildren(drawHistory(await readHistory(note))));
   }
 
   ask(_, note) {
@@ -192,20 +192,11 @@ export class NoteList {
   }
 
   remove(note) {
-    return this.trying(async () => {
+    return trying(this.problem, async () => {
       await deleteNote(note);
       await this.load();
       recount();
       (this.adding.hidden ? this.list.querySelector("button, a") : this.adding)?.focus();
     });
-  }
-
-  async trying(act) {
-    try {
-      this.problem.textContent = "";
-      await act();
-    } catch (error) {
-      this.problem.textContent = error.message;
-    }
   }
 }

@@ -1,6 +1,6 @@
 // Saved views: links with a name. The list of page Notes and the menu of the header show them; an author renames and
 // deletes them.
-import { deleteView, readViews, renameView } from "./api.mjs";
+import { deleteView, readViews, renameView, trying } from "./api.mjs";
 import { whenCounted } from "./marks.mjs";
 import { drawQuestion } from "./note.mjs";
 import { momentOf } from "./words.mjs";
@@ -76,7 +76,7 @@ class ViewList {
   }
 
   load() {
-    return this.trying(async () => {
+    return trying(this.problem, async () => {
       const { views } = await readViews();
       this.views = new Map(views.map((view) => [`${view.id}`, view]));
       this.list.replaceChildren(...views.map(row));
@@ -125,20 +125,11 @@ class ViewList {
   }
 
   remove(item) {
-    return this.trying(async () => {
+    return trying(this.problem, async () => {
       await deleteView(item.dataset.view);
       await this.load();
       this.list.querySelector("a, button")?.focus();
     });
-  }
-
-  async trying(act) {
-    try {
-      this.problem.textContent = "";
-      await act();
-    } catch (error) {
-      this.problem.textContent = error.message;
-    }
   }
 
   release() {
