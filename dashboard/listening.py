@@ -5,7 +5,8 @@ import socket
 import stat
 from pathlib import Path
 
-UNIX_PREFIX = "unix:"
+from dashboard.web.addresses import UNIX_PREFIX
+
 #: Bytes of the path of a unix socket (unix(7)).
 LONGEST_PATH = 107
 

@@ -34,7 +34,9 @@ def test_this_machine(host: str) -> None:
     assert is_of_this_machine(host)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "10.0.0.1", "heads.example.org", "localhost.example.org"])
+@pytest.mark.parametrize(
+    "host", ["0.0.0.0", "::", "", "10.0.0.1", "heads.example.org", "localhost.example.org", "unix.example.org"]
+)
 def test_the_network_is_served_to_anybody_only_in_words(host: str) -> None:
     with pytest.raises(ValueError, match=r"--auth=none would let anybody in .* add --open-to-anybody"):
         access(host=host)

@@ -12,6 +12,7 @@ import pytest
 from dashboard.__main__ import main as serve
 from dashboard.sentence.encoder import CorpusModel, Encoder
 from dashboard.web.errors import Refusal
+from headscape.__main__ import COMMANDS
 from headscape.__main__ import main as headscape
 from store.extras import missing_packages
 
@@ -36,6 +37,28 @@ main(["verify", store])
 """
 
 
+#: Lists the flags of every command while no module of an extra can be imported.
+HELP = """
+import contextlib, io, json, sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in MISSING:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+MISSING = set(json.loads(sys.argv[1]))
+sys.meta_path.insert(0, Missing())
+from headscape.__main__ import COMMANDS, main
+ends = {}
+for command in COMMANDS:
+    sys.argv = ["headscape", command, "--help"]
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            main()
+        except SystemExit as end:
+            ends[command] = end.code
+print(json.dumps(ends))
+"""
+
+
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Headscape as installed without an extra: each needs a package that is not there."""
@@ -50,12 +73,23 @@ def distribution_names(requirements: list[str]) -> list[str]:
     return [re.split(r"[\[><=~! ]", requirement)[0] for requirement in requirements]
 
 
-def test_a_store_is_read_without_any_extra(tiny_store: str) -> None:
+def modules_of_extras() -> str:
+    """Names of the modules of all extras, as JSON."""
     extras = PROJECT["optional-dependencies"]
     names = {*distribution_names(extras["dashboard"]), *distribution_names(extras["ingest"])}
     # pandas comes with xarray.
-    blocked = [MODULES.get(name, name.replace("-", "_")) for name in names - {"pandas"}]
-    command = [sys.executable, "-c", READ, tiny_store, json.dumps(blocked)]
+    return json.dumps([MODULES.get(name, name.replace("-", "_")) for name in names - {"pandas"}])
+
+
+def test_every_command_lists_its_flags_without_any_extra() -> None:
+    command = [sys.executable, "-c", HELP, modules_of_extras()]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert json.loads(ended.stdout) == dict.fromkeys(COMMANDS, 0)
+
+
+def test_a_store_is_read_without_any_extra(tiny_store: str) -> None:
+    command = [sys.executable, "-c", READ, tiny_store, modules_of_extras()]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert " is sound: " in ended.stdout
@@ -63,13 +97,20 @@ def test_a_store_is_read_without_any_extra(tiny_store: str) -> None:
 
 @pytest.mark.parametrize(
     ("command", "extra"),
-    [("ingest", "ingest"), ("projections", "ingest"), ("finetune", "ingest"), ("serve", "dashboard")],
+    [
+        ("ingest", "ingest"),
+        ("projections", "ingest"),
+        ("finetune", "ingest"),
+        ("serve", "dashboard"),
+        ("users list", "dashboard"),
+        ("notes export -", "dashboard"),
+    ],
 )
 @pytest.mark.usefixtures("bare")
 def test_a_command_names_the_extra_it_needs(
     command: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["headscape", command])
+    monkeypatch.setattr("sys.argv", ["headscape", *command.split()])
     assert headscape() == 1
     sentence = capsys.readouterr().err
     assert "not-installed is not installed. Install the extra: " in sentence

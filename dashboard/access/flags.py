@@ -9,7 +9,7 @@ from typing import get_args
 from urllib.parse import urlsplit
 
 from dashboard.access.settings import SESSION_HOURS, STATE, Access, Kind, Provider, TrustedProxy
-from dashboard.web.addresses import UNIX, address_list
+from dashboard.web.addresses import UNIX_PREFIX, address_list
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SECRET = "HEADSCAPE_OIDC_SECRET"
@@ -105,7 +105,7 @@ def _kind(options: argparse.Namespace) -> Kind:
 
 def is_of_this_machine(host: str) -> bool:
     """Whether only this machine reaches what listens on a host: its loopback address, or a socket in its file system."""
-    if host.lower() == "localhost" or host.startswith(UNIX):
+    if host.lower() == "localhost" or host.startswith(UNIX_PREFIX):
         return True
     try:
         return ip_address(host).is_loopback

@@ -1,9 +1,10 @@
-"""The person who sends a request: a name and a role."""
+"""The person who sends a request: a name and a role.
+
+Imports flask late: flags of access name roles, and are read before it is known whether the extra is installed.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
-
-from flask import g, has_app_context
 
 Role = Literal["reader", "author"]
 
@@ -27,10 +28,14 @@ LOCAL = Person("local", "author")
 
 def sign_request(person: Person) -> None:
     """Note who sends the request that is being answered; the gate does, before anything else."""
+    from flask import g
+
     g.person = person
 
 
 def current_person() -> Person:
     """Who sends the request that is being answered."""
+    from flask import g, has_app_context
+
     person: Person = g.get("person", LOCAL) if has_app_context() else LOCAL
     return person

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask
-from werkzeug.middleware.proxy_fix import ProxyFix
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # flags are read before it is known whether the extra is installed
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
+    from flask import Flask
 
 #: Keys of the WSGI environment: the other end of the connection, whatever its headers say, and the client it speaks for.
 PEER, CLIENT = "headscape.peer", "REMOTE_ADDR"
 #: The address of whoever is connected by a unix socket, also in flags.
 UNIX = "unix"
+#: What the path of a unix socket follows in `--host`.
+UNIX_PREFIX = "unix:"
 #: Beginnings of the keys of what proxies say of a client.
 FORWARDED = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED")
 
@@ -78,11 +78,13 @@ def _network(name: str, flag: str) -> IPv4Network | IPv6Network:
         ) from error
 
 
-def follow_proxies(server: Flask, trusted: AddressList, identity: str = "") -> None:
+def follow_proxies(server: "Flask", trusted: AddressList, identity: str = "") -> None:
     """Apply X-Forwarded-For, -Proto and -Host of trusted proxies; remove every header of the kind that others send.
 
     `identity` is the header in which another proxy may name the person: the gate asks who is connected before it believes it.
     """
+    from werkzeug.middleware.proxy_fix import ProxyFix
+
     answer, of_identity = server.wsgi_app, f"HTTP_{identity.upper().replace('-', '_')}"
     fixed = ProxyFix(answer, x_for=1, x_proto=1, x_host=1)
 
