@@ -44,25 +44,26 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _fail(str(error))
     try:
         check_free(options.host, options.port)
-        _check_access(_serving(options))
+        serving = _serving(options)
+        _check_access(serving)
     except (ValueError, AccessFileError, StoreError) as error:
         return _fail(str(error))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager stops it as Ctrl-C does
     try:
-        return _ingest_and_serve(options)
+        return _ingest_and_serve(options, serving)
     except KeyboardInterrupt:
         return 0
 
 
-def _ingest_and_serve(options: argparse.Namespace) -> int:
+def _ingest_and_serve(options: argparse.Namespace, serving: "Serving") -> int:
     # In a process of its own: the server forks, and icechunk's threads do not survive that.
     description = _describe(options.store)
     if options.ingest and description.returncode == NOTHING_YET:
-        return _ingest_first(options)
-    return _serve(options) if description.returncode == 0 else _fail_as(description)
+        return _ingest_first(options, serving)
+    return _serve(options, serving) if description.returncode == 0 else _fail_as(description)
 
 
-def _ingest_first(options: argparse.Namespace) -> int:
+def _ingest_first(options: argparse.Namespace, serving: "Serving") -> int:
     """Serve while the ingest goes on. When the server stops, the ingest stops too; the next start resumes it."""
     print(f"No store at {options.store} yet. Ingesting first; serving starts with the first picture.", flush=True)
     ingest = subprocess.Popen(
@@ -73,7 +74,7 @@ def _ingest_first(options: argparse.Namespace) -> int:
         description = _first_publication(ingest, options.store)
         if ingest.poll():
             return ingest.returncode
-        return _serve(options) if description.returncode == 0 else _fail_as(description)
+        return _serve(options, serving) if description.returncode == 0 else _fail_as(description)
     finally:
         _end(ingest)
 
@@ -172,12 +173,12 @@ def _describe(store: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _serve(options: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace, serving: "Serving") -> int:
     """Serve until stopped."""
     from dashboard.server import Server
     from dashboard.web.processes import server_folder
 
-    address, serving = bind_of(options.host, options.port), _serving(options)
+    address = bind_of(options.host, options.port)
     shown = f"{options.host}, path " if socket_path(options.host) else f"http://{address}"
     print(f"Serving {options.store} at {shown}{serving.prefix}/ (Ctrl-C stops it).", flush=True)
     if serving.allowed.every_address:

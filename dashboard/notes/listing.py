@@ -56,14 +56,13 @@ def _placed(note: Note, snapshot: Snapshot, person: Person) -> dict[str, Any]:
 
 def view_json(view: SavedView, snapshot: Snapshot, person: Person) -> dict[str, Any]:
     """A saved view with the link that opens it in this snapshot."""
-    links = (view.href(corpus) for corpus in map(snapshot.corpus, snapshot.models))
     return {
         "id": view.id,
         "name": view.name,
         "author": view.author,
         "created": _moment(view.created),
         "model": view.origin.model_name,
-        "href": next((link for link in links if link), None),
+        "href": link_to(view, map(snapshot.corpus, snapshot.models)),
         "mine": person.writes and view.author == person.name,
     }
 

@@ -12,7 +12,7 @@ from dashboard.notes.exchange import export_notes, import_notes
 from dashboard.notes.note import FormerText, Note, SavedView, Thread, checked_draft
 from dashboard.notes.notes import Notes
 from dashboard.notes.search import Order, Search
-from dashboard.notes.target import KINDS, Kind, link_to, parse_target
+from dashboard.notes.target import KINDS, Kind, Opened, link_to, parse_target
 from dashboard.notes.views import SavedViews
 from dashboard.web.callbacks import Text
 from dashboard.web.connections import BODY
@@ -204,12 +204,12 @@ def _answer(content: dict[str, Any], status: int = 200) -> Response:
 
 def _note(note: Note, library: Library) -> dict[str, Any]:
     """A note for a program: its target as a key, and the link that opens it in the newest snapshot."""
-    return asdict(note) | {"target": note.target.key, "kind": note.target.kind, "link": _link(note, library)}
+    return asdict(note) | {"target": note.target.key, "kind": note.target.kind, "link": _link(note.target, library)}
 
 
-def _link(note: Note, library: Library) -> str | None:
+def _link(opened: Opened, library: Library) -> str | None:
     snapshot = library.snapshot()
-    return link_to(note.target, map(snapshot.corpus, snapshot.models))
+    return link_to(opened, map(snapshot.corpus, snapshot.models))
 
 
 def _thread(thread: Thread, library: Library) -> dict[str, Any]:
@@ -221,6 +221,4 @@ def _former(former: FormerText) -> dict[str, Any]:
 
 
 def _view(view: SavedView, library: Library) -> dict[str, Any]:
-    snapshot = library.snapshot()
-    links = (view.href(corpus) for corpus in map(snapshot.corpus, snapshot.models))
-    return asdict(view) | {"link": next((link for link in links if link), None)}
+    return asdict(view) | {"link": _link(view, library)}

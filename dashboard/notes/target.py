@@ -6,7 +6,7 @@ of its text, so a note on it fits every model whose corpus has the sentence.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, ClassVar, Literal, Protocol, Self, get_args
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import numpy as np
@@ -292,9 +292,16 @@ def parse_target(key: str) -> Target:
         raise Refusal(_UNKNOWN) from error
 
 
-def link_to(target: Target, corpora: Iterable[Corpus]) -> str | None:
-    """The link that opens a target in the first of the corpora that it fits; None where it fits none."""
-    links = (target.href(corpus) for corpus in corpora)
+class Opened(Protocol):
+    """What a link opens in a corpus that it fits: a target, a saved view."""
+
+    def href(self, corpus: Corpus) -> str | None:
+        """The link; None where it does not fit."""
+
+
+def link_to(opened: Opened, corpora: Iterable[Corpus]) -> str | None:
+    """The link that opens something in the first of the corpora that it fits; None where it fits none."""
+    links = (opened.href(corpus) for corpus in corpora)
     return next((link for link in links if link is not None), None)
 
 
