@@ -86,9 +86,8 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         """Raises ParsingError, which is answered with 400."""
         try:
             super().parse_header(header_plus)
-        except (
-            TransferEncodingNotImplemented
-        ) as error:  # waitress answers 501, which would count as a fault of the server
+        # waitress answers 501, which would count as a fault of the server.
+        except TransferEncodingNotImplemented as error:
             raise ParsingError("The server reads no Transfer-Encoding but chunked.") from error
         if len(self.first_line) > REQUEST_LINE:
             raise ParsingError(f"The request line has more than {REQUEST_LINE:,} bytes.")

@@ -2,7 +2,8 @@
 import { projectToSquare } from "./camera.mjs";
 import { DIAGONAL, buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } from "./grid_index.mjs";
 import { panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
-import { ending, notesOfPanel, notesOfToken } from "./noted.mjs";
+import { notesOfPanel, notesOfToken } from "./noted.mjs";
+import { ending } from "../notes/words.mjs";
 
 const RADIUS = 14;
 const PAUSE = 25;

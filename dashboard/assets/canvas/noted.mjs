@@ -1,6 +1,5 @@
 // Marks of notes: a count in a corner of each panel whose head has some, and a square round each point whose token has
 // some.
-import { counted } from "../notes/words.mjs";
 
 /** Pixels of half a square, and the most tokens that are marked. */
 const REACH = 7;
@@ -14,9 +13,6 @@ export const notesOfPanel = (noted, picture, name) => (isOf(noted, picture) && n
 
 /** How many notes a token of the picture has. */
 export const notesOfToken = ({ noted, picture }, token) => (isOf(noted, picture) && noted.tokens[token]) || 0;
-
-/** As the end of what is said of something: "; 2 notes", or nothing. */
-export const ending = (count, mark = "; ") => (count ? mark + counted(count) : "");
 
 /** The tokens of a picture that are marked. */
 export function markedTokens({ noted, picture }) {

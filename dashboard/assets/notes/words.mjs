@@ -17,3 +17,6 @@ export const tagsOf = (text) => [
       .filter(Boolean),
   ),
 ];
+
+/** As the end of what is said of something: "; 2 notes", or nothing. */
+export const ending = (count, mark = "; ") => (count ? mark + counted(count) : "");

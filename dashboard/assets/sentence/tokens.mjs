@@ -1,8 +1,6 @@
 // The tokens of a sentence as buttons: Tab reaches one, arrow keys the others; and the rows where they stand.
-import { counted } from "../notes/words.mjs";
+import { ending } from "../notes/words.mjs";
 import { make } from "../web/elements.mjs";
-
-const ending = (count) => (count ? `, ${counted(count)}` : "");
 
 function token(unit, i, side, units) {
   const classes = [
@@ -81,7 +79,7 @@ export function markNoted(host, { units, keys, layer_url: url }, noted) {
     button.classList.toggle("noted", count > 0);
     button.setAttribute(
       "aria-label",
-      button.getAttribute("aria-label").replace(/, \d[\d,]* notes?$/, "") + ending(count),
+      button.getAttribute("aria-label").replace(/, \d[\d,]* notes?$/, "") + ending(count, ", "),
     );
   }
 }
