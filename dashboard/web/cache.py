@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import is_dataclass
 from functools import wraps
 from threading import Lock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -20,10 +20,13 @@ from dashboard.web.errors import ReaderLeft
 #: Bytes that the cached results of an application may hold; a worker is to stay below 450 MB with everything else. A budget
 #: three times as large took 66 MB more and saved no time in a thousand mixed requests by eight readers.
 BUDGET = 32 << 20
+#: Share of the budget that one result may take: a larger one would push nearly all others out.
+MOST = 1 / 2
 K = TypeVar("K")
 P = ParamSpec("P")
 T = TypeVar("T")
-_MISSING: Any = object()
+#: Types of values without parts.
+_PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 Key = tuple[weakref.ref[Any], Hashable]
 
 
@@ -41,14 +44,25 @@ def memory_size(value: object) -> int:
         if id(part) not in seen:
             seen.add(id(part))
             total += sys.getsizeof(part)  # of an array without memory of its own, its header
-            pending.extend(_parts(part))
+            if type(part) not in _PLAIN:
+                total += _bytes_beyond(part)
+                pending.extend(_parts(part))
     return total
+
+
+def _bytes_beyond(value: object) -> int:
+    """Bytes of an array that Python does not count: texts of variable width, and memory of another library, as torch's."""
+    if not isinstance(value, np.ndarray):
+        return 0
+    if value.dtype.kind == "T":
+        return int(np.strings.str_len(value).sum())
+    return 0 if value.base is None or isinstance(value.base, np.ndarray | bytes) else value.nbytes
 
 
 def _parts(value: Any) -> Iterable[object]:
     if isinstance(value, np.ndarray):
-        texts = value.dtype == object or value.dtype.kind == "T"
-        return [*([] if value.base is None else [value.base]), *(value.ravel().tolist() if texts else [])]
+        texts = value.ravel().tolist() if value.dtype == object else []
+        return texts if value.base is None else [value.base, *texts]
     if isinstance(value, xr.DataArray):
         return [value.variable, *(coordinate.variable for coordinate in value.coords.values())]
     if isinstance(value, xr.Dataset):
@@ -62,16 +76,21 @@ def _parts(value: Any) -> Iterable[object]:
     return vars(value).values() if is_dataclass(value) and not isinstance(value, type) else []
 
 
+class _Result(NamedTuple):
+    value: Any
+    size: int
+
+
 class Cache:
     """Results under an owner, such as a corpus, and a key.
 
-    The cache does not keep an owner alive, and removes its results after it. A result larger than the whole budget is
+    The cache does not keep an owner alive, and removes its results after it. A result larger than `MOST` of the budget is
     returned and not cached. A cached result must not grow: its size is measured when it is added.
     """
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
-        self._results: LRUCache[Key, Any] = LRUCache(budget, memory_size)
+        self._results: LRUCache[Key, _Result] = LRUCache(budget, lambda result: result.size)
         self._under_way: dict[Key, Future[Any]] = {}
         self._lock = Lock()
         self._orphans = False
@@ -94,7 +113,8 @@ class Cache:
     def find(self, owner: object, key: Hashable) -> Any | None:
         """The cached result, None where there is none."""
         with self._lock:
-            return self._results.get((weakref.ref(owner), key))
+            found = self._results.get((weakref.ref(owner), key))
+            return None if found is None else found.value
 
     def get(self, owner: object, key: Hashable, compute: Callable[[], T]) -> T:
         """The cached result, or what `compute` returns. Threads that need the same result share one computation.
@@ -104,9 +124,9 @@ class Cache:
         full = weakref.ref(owner), key
         while True:
             with self._lock:
-                if (result := self._results.get(full, _MISSING)) is not _MISSING:
+                if (found := self._results.get(full)) is not None:
                     self.hits += 1
-                    return result
+                    return found.value
                 under_way = self._under_way.get(full)
                 if under_way is None:
                     self.misses += 1
@@ -129,11 +149,11 @@ class Cache:
         return result
 
     def _add(self, full: Key, result: object) -> None:
-        owner, key = full[0](), full[1]
+        owner, key, size = full[0](), full[1], memory_size(result)
         with self._lock:
             self._remove_orphans()
-            if owner is not None and memory_size(result) <= self.budget:
-                self._results[weakref.ref(owner, self._orphaned), key] = result
+            if owner is not None and size <= MOST * self.budget:
+                self._results[weakref.ref(owner, self._orphaned), key] = _Result(result, size)
 
     def _orphaned(self, _owner: weakref.ref[Any]) -> None:
         """Called when an owner is collected, even while this thread changes the cache, which then removes the results itself."""
