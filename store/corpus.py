@@ -18,6 +18,7 @@ from store.kernels.words import StrongestWords
 from store.means import Watch, contrast_statistics, part_means, part_statistics
 from store.relations import with_accuracies
 from store.repository.errors import NotIngested, StoreError
+from store.repository.tiles import read_rows
 from store.schema.model import PAIR_NUMBERS, ROLES
 from store.schema.pictures import LARGEST_COORDINATE
 from store.stored_keys import with_keys
@@ -367,10 +368,8 @@ class Corpus(CorpusText):
         -------
         ([layer, head,] token, role, component).
         """
-        coordinates = self.view(view).coordinates.variable
-        start, stop = int(rows[0]), int(rows[-1]) + 1
-        stored = coordinates.isel(_indexers(layer, head) | {"token": slice(start, stop)}).values
-        places = np.moveaxis(stored[..., rows - start, :], -3, -2)
+        coordinates = self.view(view).coordinates.variable.isel(_indexers(layer, head))
+        places = np.moveaxis(read_rows(coordinates, rows), -3, -2)
         return places.astype(np.float32) / np.float32(LARGEST_COORDINATE)
 
     @cached_property

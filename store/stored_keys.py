@@ -63,5 +63,7 @@ class _Keys(BackendArray):
 
     def _read(self, key: tuple[Any, ...]) -> NDArray[np.float32]:
         layer, head, _, channel = key
-        keys: NDArray[np.float32] = (self._stored[key].astype(np.float32) + self._constant[layer, head, channel]).values
+        stored = self._stored[key]
+        keys: NDArray[np.float32] = stored.values.astype(np.float32)
+        keys += self._constant[layer, head, channel].set_dims(stored.sizes).transpose(*stored.dims).values
         return keys

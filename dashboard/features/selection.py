@@ -9,7 +9,17 @@ from numpy.typing import NDArray
 
 from dashboard.features.data import Series, pieces_of
 from dashboard.features.trials import Trials
-from dashboard.points.search import BETWEEN, Texts, folded, matches, matching_tokens, parted, spaced, tokens_of_phrase
+from dashboard.points.search import (
+    BETWEEN,
+    Texts,
+    folded,
+    folded_pieces,
+    matches,
+    matching_tokens,
+    parted,
+    spaced,
+    tokens_of_phrase,
+)
 from dashboard.points.selection import Outline
 from dashboard.web.cache import cached
 from dashboard.web.state import MOST_SOUGHT, OF_WORDS, WITHIN, Within
@@ -101,7 +111,7 @@ def _matching(corpus: Corpus, features: Features, selection: TokenSelection) -> 
     sought = folded(spaced(selection.q))
     if selection.within == "phrase":
         return phrase_in_review(features, sought)
-    return np.fromiter((matches(folded(piece), sought, selection.within) for piece in pieces_of(features)), bool)
+    return matches(folded_pieces(pieces_of(features)), sought, selection.within)
 
 
 def _region(text: str, corpus: Corpus, features: Features, notices: list[str], trials: Trials | None) -> Region | None:

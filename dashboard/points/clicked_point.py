@@ -25,7 +25,7 @@ from store.schema.model import ROLES
 #: Most attended keys of a query, or queries of a key, in the card.
 PARTNERS = 5
 #: Tokens searched for the highest-scoring keys, and how many of them are read at once.
-SEARCHED, TILE = 131_072, 16_384
+SEARCHED, TILE = 131_072, 32_768
 #: Tokens of the same wordpiece among the highest-scoring keys.
 OF_ONE_PIECE = 3
 #: Scores that are looked at for each token that is listed, as some are of a wordpiece that is listed often enough.
@@ -174,8 +174,8 @@ def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: in
     tokens = _best(scores, pieces, count)
     if not len(tokens):
         return []
-    # Token by token: they lie anywhere in the corpus, and `places` reads all between the first and the last.
-    places = [corpus.places(view, corpus.rows[[token]], layer=point.layer, head=point.head)[0] for token in tokens]
+    ascending, place = np.unique(tokens, return_inverse=True)
+    places = corpus.places(view, corpus.rows[ascending], layer=point.layer, head=point.head)[place]
     other = 1 - ROLES.index(point.role)
     own = int(corpus.tokens.sentence_index.values[corpus.rows[point.token]])
     return [

@@ -6,7 +6,7 @@ text (it was cut, or its tokenizer splits otherwise), all its tokens are selecte
 
 import itertools
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -182,27 +182,32 @@ def _by_lemma(corpus: Corpus, sought: str) -> Tokens:
 
 
 def _by_piece(corpus: Corpus, sought: str, within: Within) -> Tokens:
-    pieces = _folded_pieces(corpus)
-    same = (matches(piece, sought, within) for piece in pieces)
-    return (np.fromiter(same, bool) & bool(sought))[corpus.tokens.token_id.values[corpus.rows]]
+    return matches(_folded_pieces(corpus), sought, within)[corpus.tokens.token_id.values[corpus.rows]]
 
 
-def matches(piece: str, sought: str, within: Within) -> bool:
-    """Whether a wordpiece matches; both in lower case."""
-    return piece.startswith(sought) if within == "prefix" else piece == sought
+def matches(pieces: NDArray[np.str_], sought: str, within: Within) -> NDArray[np.bool_]:
+    """Which wordpieces match, none where `sought` is empty: (piece,). All in lower case."""
+    if not sought or sought.endswith("\0"):  # numpy drops a NUL at the end
+        return np.zeros(len(pieces), bool)
+    return np.strings.startswith(pieces, sought) if within == "prefix" else pieces == sought
 
 
 @cached
-def _folded_pieces(corpus: Corpus) -> list[str]:
+def _folded_pieces(corpus: Corpus) -> NDArray[np.str_]:
     """Every wordpiece in lower case."""
-    return [folded(str(piece)) for piece in corpus.vocab]
+    return folded_pieces(corpus.vocab)
+
+
+def folded_pieces(pieces: Iterable[object]) -> NDArray[np.str_]:
+    """Wordpieces in lower case, as an array of numpy's variable-width strings."""
+    return np.array([folded(str(piece)) for piece in pieces], np.dtypes.StringDType())
 
 
 @cached
 def occurring_pieces(corpus: Corpus) -> list[str]:
     """Wordpieces of the corpus' tokens in lower case, each once."""
     ids = np.unique(corpus.tokens.token_id.values[corpus.rows])
-    return sorted({_folded_pieces(corpus)[piece] for piece in ids})
+    return sorted(set(_folded_pieces(corpus)[ids].tolist()))
 
 
 def _by_phrase(corpus: Corpus, sought: str) -> Tokens:

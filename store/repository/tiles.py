@@ -2,11 +2,11 @@
 
 zarr reads every tile of a shard by itself, in many Python steps: a head of all tokens, 52 tiles in 13 shards, took 45 ms of
 CPU time, and takes 10 ms here. Every tile and every index is checked against its checksum, as zarr does (Zarr's
-sharding_indexed codec 1.0). Arrays of other codecs, and selections by arrays of numbers, are read by zarr.
+sharding_indexed codec 1.0). Arrays of other codecs, and selections by several arrays of numbers, are read by zarr.
 """
 
 from asyncio import Semaphore, gather
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -30,7 +30,11 @@ RANGE, AT_ONCE = 512 << 10, 8
 CHECKSUM, ENTRY = 4, 16
 #: Offset of a tile that was never written.
 EMPTY = np.iinfo(np.uint64).max
+#: Rows that are read for each row that is asked for, at most: reading neighbours and dropping them is faster.
+MOST_READ = 4
 Numbers = tuple[int, ...]
+#: Places along a dim: a slice of step 1 with both ends, or ascending numbers.
+Places = slice | NDArray[np.int64]
 
 
 def with_tiles(dataset: xr.Dataset, group: zarr.Group) -> xr.Dataset:
@@ -38,6 +42,14 @@ def with_tiles(dataset: xr.Dataset, group: zarr.Group) -> xr.Dataset:
     sharded = [name for name, variable in dataset.variables.items() if variable.encoding.get("shards")]
     arrays = {name: array for name in sharded if is_tiled(array := group[str(name)])}
     return dataset.assign({name: _tiled(dataset[name].variable, array) for name, array in arrays.items()})
+
+
+def read_rows(lazy: xr.Variable, rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Ascending rows of the token axis of a lazy variable, in its dims."""
+    start, stop = int(rows[0]), int(rows[-1]) + 1
+    if stop - start > MOST_READ * len(rows):
+        return np.asarray(lazy.isel(token=rows).values)
+    return np.asarray(lazy.isel(token=slice(start, stop)).values.take(rows - start, lazy.get_axis_num("token")))
 
 
 def is_tiled(array: Any) -> bool:
@@ -61,7 +73,7 @@ def _tiled(stored: xr.Variable, array: Any) -> xr.Variable:
 
 
 class _Tiled(BackendArray):
-    """Lazy array: selections by numbers and slices are read by tiles, all others by zarr."""
+    """Lazy array: selections by numbers, slices and one array of ascending numbers are read by tiles, all others by zarr."""
 
     def __init__(self, stored: xr.Variable, reader: "TileReader") -> None:
         self._stored, self._reader = stored, reader
@@ -71,20 +83,21 @@ class _Tiled(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
-        selection = [_as_slice(part, length) for part, length in zip(key, self.shape, strict=True)]
-        if None in selection:
+        selection = tuple(_places(part, length) for part, length in zip(key, self.shape, strict=True))
+        if any(part is None for part in selection) or sum(isinstance(part, np.ndarray) for part in selection) > 1:
             return np.asarray(self._stored[key].values)
         whole = self._reader.read(tuple(part for part in selection if part is not None))
-        return whole[tuple(slice(None) if isinstance(part, slice) else 0 for part in key)]
+        return whole[tuple(0 if np.ndim(part) == 0 and not isinstance(part, slice) else slice(None) for part in key)]
 
 
-def _as_slice(part: Any, length: int) -> slice | None:
-    """A number or a slice of step 1 as a slice with both ends; None for everything else, and for nothing."""
+def _places(part: Any, length: int) -> Places | None:
+    """A number or a slice of step 1 as a slice with both ends, ascending numbers; None for all else, and for nothing."""
     if isinstance(part, slice):
         start, stop, step = part.indices(length)
         return slice(start, stop) if step == 1 and start < stop else None
     if np.ndim(part):
-        return None
+        numbers = np.asarray(part, np.int64) % length
+        return numbers if len(numbers) and bool((np.diff(numbers) > 0).all()) else None
     place = range(length)[int(part)]
     return slice(place, place + 1)
 
@@ -101,20 +114,22 @@ class TileReader:
         self._stored = int(np.prod(self._tile)) * self._dtype.itemsize + CHECKSUM
         self._indexes: dict[Numbers, NDArray[np.uint64] | None] = {}
 
-    def read(self, selection: tuple[slice, ...]) -> NDArray[Any]:
+    def read(self, selection: tuple[Places, ...]) -> NDArray[Any]:
         """A part of the array. ValueError where bytes do not match their checksum."""
-        shape = tuple(part.stop - part.start for part in selection)
-        into: NDArray[Any] = np.full(shape, self._fill, self._dtype)
+        shape = tuple(part.stop - part.start if isinstance(part, slice) else len(part) for part in selection)
+        into: NDArray[Any] = np.zeros(shape, self._dtype)
+        if self._fill:
+            into[...] = self._fill
         run_in_zarr(self._fill_shards(into, selection))
         return into
 
-    async def _fill_shards(self, into: NDArray[Any], selection: tuple[slice, ...]) -> None:
+    async def _fill_shards(self, into: NDArray[Any], selection: tuple[Places, ...]) -> None:
         slots = Semaphore(AT_ONCE)
         places = product(*_covering(selection, self._shard))
         await gather(*(self._fill_shard(into, selection, place, slots) for place in places))
 
     async def _fill_shard(
-        self, into: NDArray[Any], selection: tuple[slice, ...], place: Numbers, slots: Semaphore
+        self, into: NDArray[Any], selection: tuple[Places, ...], place: Numbers, slots: Semaphore
     ) -> None:
         async with slots:
             index = await self._index(place)
@@ -139,12 +154,12 @@ class TileReader:
         content = await path.get(default_buffer_prototype(), request)
         return None if content is None else np.frombuffer(content.as_numpy_array(), np.uint8)
 
-    def _tiles(self, selection: tuple[slice, ...], place: Numbers) -> Iterator[tuple[int, Numbers]]:
+    def _tiles(self, selection: tuple[Places, ...], place: Numbers) -> Iterator[tuple[int, Numbers]]:
         """The number in the shard, and the origin in the array, of every tile of a shard that a selection needs."""
         first = tuple(at * count for at, count in zip(place, self._counts, strict=True))
         covering = _covering(selection, self._tile)
         here = (
-            range(max(tiles.start, start), min(tiles.stop, start + count))
+            [tile for tile in tiles if start <= tile < start + count]
             for tiles, start, count in zip(covering, first, self._counts, strict=True)
         )
         for at in product(*here):
@@ -175,7 +190,7 @@ class TileReader:
         content: NDArray[np.uint8] | None,
         origins: list[Numbers],
         into: NDArray[Any],
-        selection: tuple[slice, ...],
+        selection: tuple[Places, ...],
     ) -> None:
         if content is None or len(content) != len(origins) * self._stored:
             raise ValueError(f"A shard of {self._path} is shorter than its index says.")
@@ -185,21 +200,31 @@ class TileReader:
             into[target] = values[source]
 
 
-def _covering(selection: tuple[slice, ...], steps: Numbers) -> list[range]:
-    """Which parts of this length a selection needs along each dim."""
-    return [range(part.start // step, -(-part.stop // step)) for part, step in zip(selection, steps, strict=True)]
+def _covering(selection: tuple[Places, ...], steps: Numbers) -> list[Sequence[int]]:
+    """Which parts of this length a selection needs along each dim, ascending."""
+    return [
+        range(part.start // step, -(-part.stop // step))
+        if isinstance(part, slice)
+        else np.unique(part // step).tolist()
+        for part, step in zip(selection, steps, strict=True)
+    ]
 
 
 def _overlap(
-    selection: tuple[slice, ...], origin: Numbers, tile: Numbers
-) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Where a tile and a selection overlap: as slices of the tile, and of the selected part."""
-    bounds = [
-        (max(part.start, start), min(part.stop, start + length), start, part.start)
-        for part, start, length in zip(selection, origin, tile, strict=True)
-    ]
-    source = tuple(slice(low - start, high - start) for low, high, start, _ in bounds)
-    return source, tuple(slice(low - start, high - start) for low, high, _, start in bounds)
+    selection: tuple[Places, ...], origin: Numbers, tile: Numbers
+) -> tuple[tuple[Places, ...], tuple[slice, ...]]:
+    """Where a tile and a selection overlap: as places of the tile, and of the selected part."""
+    both = [_overlap_along(part, start, length) for part, start, length in zip(selection, origin, tile, strict=True)]
+    return tuple(source for source, _ in both), tuple(target for _, target in both)
+
+
+def _overlap_along(part: Places, start: int, length: int) -> tuple[Places, slice]:
+    """Where they overlap along one dim, of which the tile has `length` places from `start`."""
+    if isinstance(part, slice):
+        low, high = max(part.start, start), min(part.stop, start + length)
+        return slice(low - start, high - start), slice(low - part.start, high - part.start)
+    first, last = np.searchsorted(part, (start, start + length)).tolist()
+    return part[first:last] - start, slice(first, last)
 
 
 def checked(row: NDArray[np.uint8], place: str) -> NDArray[np.uint8]:
