@@ -1,6 +1,6 @@
 """Requests to the server without a browser. Fixtures for the tests of what it answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -115,3 +115,20 @@ def _filled(client: FlaskClient, wait: dict[str, str], pathname: str, search: st
         ],
     }
     return client.post("/_dash-update-component", json=asked).json
+
+
+def typed_like(rows: Iterable[Mapping[str, str]], table: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Rows of a CSV file with the types of the same table of a Parquet file; NaN, which equals nothing, as None."""
+    return [
+        {name: _none_of_nan(type(other[name])(text)) for name, text in row.items()}
+        for row, other in zip(rows, table, strict=True)
+    ]
+
+
+def without_nan(table: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Rows of a table with None for NaN."""
+    return [{name: _none_of_nan(value) for name, value in row.items()} for row in table]
+
+
+def _none_of_nan(value: object) -> object:
+    return None if value != value else value

@@ -1,14 +1,13 @@
 """Tables as files to be saved: CSV and Parquet, with the models, the corpus and the snapshot that the numbers are of."""
 
-import csv
 import gzip
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import chain
 from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from flask import Response, current_app, request
@@ -22,13 +21,16 @@ from dashboard.web.library import Library
 from dashboard.web.responses import IN_MEMORY, FileResponse
 from store import Corpus, Snapshot
 
+if TYPE_CHECKING:
+    import pyarrow
+
 #: The format of a file in its URL.
 FORM = "<any(csv, parquet):form>"
 MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 #: The library among the extensions of an application.
 LIBRARY = "headscape.library"
 #: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = r"\A[=+\-@\t\r\n]"
 
 #: Columns by name; those of text have a dtype of text or object, also where there are no rows.
 Table = Mapping[str, NDArray[np.generic]]
@@ -142,14 +144,13 @@ def _provenance(other: str | None) -> Provenance:
 
 
 def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[bytes], compressed: bool) -> None:
-    lines = (some.encode() for some in as_csv(named(parts, provenance)))
     if form == "parquet":
         write_parquet(parts, into, provenance.metadata)
     elif compressed:
         with gzip.GzipFile(fileobj=into, mode="wb", compresslevel=1) as inner:
-            inner.writelines(lines)
+            inner.writelines(as_csv(named(parts, provenance)))
     else:
-        into.writelines(lines)
+        into.writelines(as_csv(named(parts, provenance)))
 
 
 def _for_reader(parts: Iterator[Table]) -> Iterator[Table]:
@@ -171,41 +172,50 @@ def named(parts: Iterator[Table], provenance: Provenance) -> Iterator[Table]:
         yield {**part, "provenance": np.full(rows, str(provenance), object)}
 
 
-def as_csv(parts: Iterator[Table]) -> Iterator[str]:
-    """The lines of a CSV file; text that a spreadsheet would take for a formula is quoted with an apostrophe."""
+def as_csv(parts: Iterator[Table]) -> Iterator[bytes]:
+    """A CSV file part by part; text that a spreadsheet would take for a formula is quoted with an apostrophe."""
+    from pyarrow import csv
+
     for number, part in enumerate(parts):
-        buffer = io.StringIO()
-        writer = csv.writer(buffer)
         if number == 0:
-            writer.writerow(part)
-        columns = [_safe(column) if _is_text(column) else column.tolist() for column in part.values()]
-        writer.writerows(zip(*columns, strict=True))
-        yield buffer.getvalue()
+            yield f"{','.join(part)}\n".encode()
+        lines = BytesIO()
+        csv.write_csv(_table(part, safe=True), lines, csv.WriteOptions(include_header=False))
+        yield lines.getvalue()
 
 
 def write_parquet(parts: Iterator[Table], into: IO[bytes], metadata: Mapping[str, str] = NOTHING) -> None:
     """Write a Parquet file, one part in memory at a time; its text is not quoted."""
-    import pyarrow
     from pyarrow import parquet
 
-    tables_of_parts = (pyarrow.table(_typed(part)) for part in parts)
+    tables_of_parts = map(_table, parts)
     first = next(tables_of_parts)
     with parquet.ParquetWriter(into, first.schema.with_metadata(dict(metadata))) as writer:
         for table in chain([first], tables_of_parts):
             writer.write_table(table)
 
 
-def _safe(column: NDArray[np.generic]) -> list[str]:
-    return [f"'{text}" if text.startswith(FORMULA) else text for text in map(str, column)]
-
-
-def _typed(part: Table) -> dict[str, object]:
+def _table(part: Table, *, safe: bool = False) -> "pyarrow.Table":
     import pyarrow
 
-    return {
-        name: pyarrow.array(column.astype(object), pyarrow.string()) if _is_text(column) else pyarrow.array(column)
-        for name, column in part.items()
-    }
+    texts = _safe_texts if safe else _texts
+    return pyarrow.table(
+        {name: (texts if _is_text(column) else pyarrow.array)(column) for name, column in part.items()}
+    )
+
+
+def _texts(column: NDArray[np.generic]) -> "pyarrow.StringArray":
+    import pyarrow
+
+    return pyarrow.array(column.astype(object), pyarrow.string())
+
+
+def _safe_texts(column: NDArray[np.generic]) -> "pyarrow.StringArray":
+    """The texts, an apostrophe before those that begin like a formula; each different text is looked at once."""
+    from pyarrow import compute
+
+    coded = _texts(column).dictionary_encode()
+    return compute.take(compute.replace_substring_regex(coded.dictionary, FORMULA, r"'\0"), coded.indices)
 
 
 def _is_text(column: NDArray[np.generic]) -> bool:
