@@ -134,12 +134,12 @@ class Series:
             return self.features.view(view)["trustworthiness"].values.astype(np.float64)
         return self.features.value_view(view)["trustworthiness"].values[self.layer].astype(np.float64)
 
-    def vectors(self, panel: str) -> NDArray[np.float32]:
-        """The vectors behind a panel: (token, feature)."""
+    def vectors(self, panel: str) -> NDArray[np.float16]:
+        """The vectors behind a panel, as stored: (token, feature)."""
         index = self.index(panel)
         if self.layer is None:
-            return self.features.feature.variable[index].values.astype(np.float32)
-        return self.features.value.variable[self.layer, index].values.astype(np.float32)
+            return self.features.feature.variable[index].values
+        return self.features.value.variable[self.layer, index].values
 
 
 @dataclass(frozen=True)

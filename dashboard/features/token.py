@@ -13,12 +13,13 @@ from dashboard.notes.panel import note_panel
 from dashboard.notes.target import PointTarget
 from dashboard.points.token_summary import summary
 from dashboard.ui.tables import heading
-from dashboard.web.cache import current_cache
 from store.features import Features
 from store.schema.features import SAMPLE
 
 #: Nearest tokens that are listed, and that are summarized.
 NEAR, SUMMARIZED = 10, 50
+#: Vectors that are converted at once.
+ROWS = 512
 EMPTY = "Click a token, or press p and Enter in the picture, to see its sentence and the nearest tokens."
 
 
@@ -134,8 +135,7 @@ def _context(shown: ShownFeatures, near: NearToken) -> list[object]:
 
 def nearest_tokens(series: Series, panel: str, token: int, *, count: int = NEAR) -> list[NearToken]:
     """The tokens whose vectors have the largest cosine with the token's, the largest first, the token left out."""
-    vectors = _unit_vectors(series, panel)
-    cosine = vectors @ vectors[token]
+    cosine = _cosines(series.vectors(panel), token)
     cosine[token] = -np.inf
     nearest = np.argpartition(-cosine, min(count, len(cosine) - 1))[:count]
     order = nearest[np.argsort(-cosine[nearest], kind="stable")]
@@ -154,8 +154,15 @@ def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
     )
 
 
-def _unit_vectors(series: Series, panel: str) -> NDArray[np.float32]:
-    return current_cache().get(series.features, ("unit", series.layer, panel), lambda: _unit(series.vectors(panel)))
+def _cosines(vectors: NDArray[np.float16], token: int) -> NDArray[np.float32]:
+    """Cosine of a token's vector with each: (token,), 0 of zero vectors. Some rows at a time, which the processor caches."""
+    own = _unit(vectors[[token]].astype(np.float32))[0]
+    part, cosine = np.empty((ROWS, vectors.shape[1]), np.float32), np.empty(len(vectors), np.float32)
+    for start in range(0, len(vectors), ROWS):
+        few = part[: len(vectors) - start]  # an array anew for each would be new memory each time
+        few[...] = vectors[start : start + ROWS]
+        cosine[start : start + ROWS] = _unit(few) @ own
+    return cosine
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
