@@ -15,7 +15,9 @@ def shown(tiny_store: str) -> ShownFeatures:
 
 
 def test_shares_are_those_of_the_selected_tokens_and_of_the_others() -> None:
-    a, b = contrast_of("letter", ["a", "a", "b", "b", "b"], np.array([True, True, True, False, False]))
+    selected = np.array([True, True, True, False, False])
+    found = contrast_of("letter", ["a", "b"], np.array([0, 0, 1, 1, 1]), selected)
+    a, b = sorted(found, key=lambda contrast: contrast.value)
     assert (a.inside, a.outside, a.share, a.share_outside) == (2, 0, pytest.approx(2 / 3), 0)
     assert (b.inside, b.outside, b.difference) == (1, 2, pytest.approx(1 / 3 - 1))
 

@@ -1,13 +1,12 @@
 """What the selected tokens hold against the rest: shares of token types, labels and wordpieces inside and outside."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.features.data import pieces_of
 from dashboard.features.shown import ShownFeatures
 from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import signed
@@ -56,25 +55,33 @@ def contrasts(shown: ShownFeatures) -> list[Contrast]:
     for name, title in (("kind", "token type"), ("label", "label")):
         if name in shown.columns:
             column = shown.columns[name]
-            names = column.column.names
-            codes = column.values()[: shown.tokens]
-            values = [names[int(code)] if code >= 0 else "none" for code in codes]
-            found += _sorted(contrast_of(title, values, shown.selected))
-    pieces = pieces_of(shown.series.features)[: shown.tokens]
-    return found + _sorted(contrast_of("wordpiece", pieces, shown.selected))[:WORDPIECES]
+            codes = column.values()[: shown.tokens].astype(np.int64)
+            found += contrast_of(title, [*column.column.names, "none"], codes, shown.selected)
+    features = shown.series.features
+    pieces = features.tokens.token_id.values[: shown.tokens]
+    return found + contrast_of("wordpiece", shown.context.corpus.vocab, pieces, shown.selected)[:WORDPIECES]
 
 
-def contrast_of(group: str, values: Sequence[str], selected: NDArray[np.bool_]) -> Iterator[Contrast]:
-    """The contrast of every value of the tokens (token,)."""
-    names, codes = np.unique(np.array(values, object).astype(str), return_inverse=True)
-    inside = np.bincount(codes[selected], minlength=len(names))
-    outside = np.bincount(codes[~selected], minlength=len(names))
-    for name, within, without in zip(names.tolist(), inside.tolist(), outside.tolist(), strict=True):
-        yield Contrast(group, name, within, without, within / inside.sum(), without / outside.sum())
+def contrast_of(
+    group: str, names: Sequence[str] | NDArray[np.object_], codes: NDArray[np.integer], selected: NDArray[np.bool_]
+) -> list[Contrast]:
+    """The contrast of every value that occurs, the largest difference first.
 
-
-def _sorted(contrasts: Iterator[Contrast]) -> list[Contrast]:
-    return sorted(contrasts, key=lambda contrast: -abs(contrast.difference))
+    Parameters
+    ----------
+    names
+        Name of each code.
+    codes
+        Of each token: (token,); -1 for the last name.
+    selected
+        Whether each token is selected: (token,).
+    """
+    values, places = np.unique(codes, return_inverse=True)
+    counts = [np.bincount(places[part], minlength=len(values)) for part in (selected, ~selected)]
+    shares = [count / count.sum() for count in counts]
+    order = np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")
+    columns = (column[order].tolist() for column in (values, *counts, *shares))
+    return [Contrast(group, str(names[value]), *numbers) for value, *numbers in zip(*columns, strict=True)]
 
 
 def _cells(contrast: Contrast) -> list[html.Td]:
