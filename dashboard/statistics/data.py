@@ -163,7 +163,7 @@ def interval_of(interval: xr.DataArray, statistic: str, source: str) -> xr.DataA
 
 def ranks(values: Values) -> Values:
     """Ranks among all heads: 1 has the largest value, equal values have equal ranks; NaN where there is no value."""
-    order = pd.Series(values.ravel()).rank(method="min", ascending=False)
+    order = pd.Series(values.ravel()).rank(method="min", ascending=False)  # scipy.stats takes 60 MB of a worker
     return order.to_numpy(np.float64).reshape(values.shape)
 
 

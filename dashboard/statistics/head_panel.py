@@ -1,12 +1,14 @@
 """The statistics of one head: its label, every statistic among all heads, attention by position, value norms."""
 
+from dataclasses import dataclass
 from urllib.parse import quote
 
 import numpy as np
+import xarray as xr
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.statistics.data import Values, ranks, values_of
+from dashboard.statistics.data import Values, interval_of, ranks, values_of
 from dashboard.statistics.divergence import nearest
 from dashboard.statistics.figures import received_by_position
 from dashboard.statistics.head_label import head_label
@@ -16,8 +18,9 @@ from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
 from dashboard.ui.text import brief, spell
+from dashboard.web.cache import cached
 from dashboard.web.context import Context
-from store import STATISTICS
+from store import STATISTICS, Corpus
 from store.schema.model import head_name, varying_statistics
 from store.wording import many
 
@@ -62,26 +65,50 @@ def head_statistics(context: Context) -> list[object]:
     ]
 
 
+@dataclass(frozen=True)
+class _Number:
+    """A statistic of a head in words: its value, its 95 % interval, its rank, and its place among all heads as a picture."""
+
+    statistic: str
+    source: str
+    title: str
+    value: str
+    interval: str
+    rank: str
+    picture: str
+    described: str
+
+
 def _table(context: Context) -> html.Table:
     titles = heading(("mean of all queries", "value", "rank"), {"value", "rank"})
+    numbers = _numbers(context.corpus, context.state.layer, context.state.head)
+    return html.Table([titles, html.Tbody([_row(context, number) for number in numbers])], className="rows strips")
+
+
+@cached
+def _numbers(corpus: Corpus, layer: int, head: int) -> tuple[_Number, ...]:
     every = [(name, "all", STATISTICS[name].title) for name in varying_statistics("all")]
     of_cls = [(name, "cls", title) for name, title in OF_CLS.items()]
-    rows = [_row(context, *row) for row in [*every, *of_cls]]
-    return html.Table([titles, html.Tbody(rows)], className="rows strips")
+    return tuple(_number(corpus, (layer, head), *row) for row in [*every, *of_cls])
 
 
-def _row(context: Context, name: str, source: str, title: str) -> html.Tr:
-    """A statistic: its value and interval, its rank, and its place among all heads."""
-    head = context.state.layer, context.state.head
-    values = values_of(context.corpus.head_statistic, name, source)
+def _number(corpus: Corpus, head: tuple[int, int], name: str, source: str, title: str) -> _Number:
+    values = values_of(corpus.head_statistic, name, source)
     unit, value = STATISTICS[name].unit, float(values[head])
-    picture = html.Img(src=strip(values, value), alt=_range(values, value, unit))
-    number = [html.Div(spell(value, unit)), html.Div(_interval(context, name, source, unit), className="between")]
-    rank = [html.Div(f"{ranks(values)[head]:.0f} of {values.size}"), picture]
+    interval = _interval(interval_of(corpus.head_interval, name, source), head, unit)
+    rank = f"{ranks(values)[head]:.0f} of {values.size}"
+    picture, described = strip(values, value), _range(values, value, unit)
+    return _Number(name, source, title, spell(value, unit), interval, rank, picture, described)
+
+
+def _row(context: Context, number: _Number) -> html.Tr:
+    name = _name(context, number.statistic, number.source, number.title)
+    value = [html.Div(number.value), html.Div(number.interval, className="between")]
+    rank = [html.Div(number.rank), html.Img(src=number.picture, alt=number.described)]
     return html.Tr(
         [
-            html.Td([_name(context, name, source, title), statistic_info(name)]),
-            html.Td(number, className="number"),
+            html.Td([name, statistic_info(number.statistic)]),
+            html.Td(value, className="number"),
             html.Td(rank, className="number"),
         ]
     )
@@ -95,9 +122,8 @@ def _name(context: Context, name: str, source: str, title: str) -> object:
     return dcc.Link(title, href=context.state.of_sentence(0, **ranked).href)
 
 
-def _interval(context: Context, name: str, source: str, unit: str) -> str:
-    ends = context.corpus.head_interval.sel(source=source, statistic=name)
-    low, high = ends.values[:, context.state.layer, context.state.head].tolist()
+def _interval(ends: xr.DataArray, head: tuple[int, int], unit: str) -> str:
+    low, high = ends.values[:, *head].tolist()
     return "" if low != low else f"{brief(low, unit)} to {brief(high, unit)}"
 
 

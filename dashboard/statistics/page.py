@@ -119,7 +119,7 @@ def numbers(context: Context, counting: Job | None = None) -> list[object]:
         html.P("Each dot is a head, a line the mean of its layer. Click a dot to open the head.", className="caption"),
         html.Div(curves(context, part, counted), className="figures"),
         html.H2("Token mixing"),
-        *mixing(context, counted.mixing),
+        *mixing(context, part, counted.mixing),
         *table_of_heads(context, counted.means, labels.values),
     ]
 

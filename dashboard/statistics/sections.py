@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 import xarray as xr
 from dash import html
 from numpy.typing import NDArray
@@ -24,9 +23,9 @@ from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_href, heading
 from dashboard.ui.text import QUERIES, signed
-from dashboard.web.cache import current_cache
+from dashboard.web.cache import cached, current_cache
 from dashboard.web.context import Context
-from store import STATISTICS
+from store import STATISTICS, Corpus
 from store.repository.errors import NotIngested
 from store.schema.model import RATIOS, head_name
 from store.wording import many
@@ -117,29 +116,40 @@ def _figure(title: object, drawn: list[object]) -> html.Div:
     return html.Div([html.H3(title), *drawn], className="figure")
 
 
-def mixing(context: Context, ratios: xr.DataArray) -> list[object]:
-    """Three figures of mixing ratios (source, ratio, layer), and the definitions of the ratios."""
-    source, csv = context.state.source, file_href(context, "mixing.csv", {"where": context.state.where})
-    lines = ratio_lines(ratios, source)
-    types = {title: ratios.sel(source=name, ratio=WHOLE).values for name, title in _TYPES.items()}
+def mixing(context: Context, part: Part, ratios: xr.DataArray) -> list[object]:
+    """Three figures of mixing ratios (source, ratio, layer) of a part, and the definitions of the ratios."""
+    corpus, source = context.corpus, context.state.source
+    csv = file_href(context, "mixing.csv", {"where": context.state.where})
+    by_ratio, by_type, expansion = current_cache().get(
+        corpus, ("mixing", part.digest, source), lambda: _mixing_figures(corpus, ratios, source)
+    )
     figures = [
-        _mixing("mixing", f"Mixing ratios, {QUERIES[source]}", "Mixing ratios by layer", mixing_lines(lines), csv),
+        _mixing("mixing", f"Mixing ratios, {QUERIES[source]}", "Mixing ratios by layer", by_ratio, csv),
         _mixing(
             "mixing-kinds",
             ["Mixing ratio by token type", statistic_info(WHOLE)],
             "Mixing ratio by token type",
-            mixing_lines(types),
+            by_type,
             csv,
         ),
         _mixing(
             "expansion",
             ["Expansion rate of f", info("the expansion rate of f", EXPANSION)],
             "Expansion rate of f by layer",
-            expansion_rates(context.corpus.expansion_rate.values),
+            expansion,
             file_href(context, "expansion.csv"),
         ),
     ]
     return [html.Div(figures, className="figures"), _ratio_definitions()]
+
+
+def _mixing_figures(corpus: Corpus, ratios: xr.DataArray, source: str) -> list[Layout]:
+    """The figures of `mixing` as plotly's JSON."""
+    types = {title: ratios.sel(source=name, ratio=WHOLE).values for name, title in _TYPES.items()}
+    rates = expansion_rates(corpus.expansion_rate.values)
+    return [
+        figure.to_plotly_json() for figure in (mixing_lines(ratio_lines(ratios, source)), mixing_lines(types), rates)
+    ]
 
 
 def ratio_lines(ratios: xr.DataArray, source: str) -> dict[str, NDArray[np.float64]]:
@@ -147,7 +157,7 @@ def ratio_lines(ratios: xr.DataArray, source: str) -> dict[str, NDArray[np.float
     return {_NAMES[name]: ratios.sel(source=source, ratio=name).values for name in RATIOS}
 
 
-def _mixing(name: str, title: object, label: str, figure: go.Figure, csv: str) -> html.Div:
+def _mixing(name: str, title: object, label: str, figure: Layout, csv: str) -> html.Div:
     return _figure(title, chart(figure, name=name, caption="", label=label, data=csv))
 
 
@@ -173,10 +183,8 @@ def relative_position_heading(context: Context) -> html.H2:
 
 def relative_position(context: Context) -> list[html.Div]:
     """Attention by relative position: the mean of every layer, and of the link's head."""
-    shares = context.corpus.head_profile
-    layers = shares.mean("head").transpose("offset", "layer").values
     drawn = chart(
-        profile_of_layers(shares.offset.values.tolist(), layers),
+        _profile_of_layers(context.corpus),
         name="profile-layers",
         caption="",
         label="Attention by relative position, mean of each layer",
@@ -191,16 +199,31 @@ def head_profile(context: Context, *, height: int) -> list[object]:
     """Attention by relative position of the link's head."""
     state = context.state
     name = head_name(state.layer, state.head)
-    shares = context.corpus.head_profile.sel(layer=state.layer)
-    own, mean = shares.sel(head=state.head).values, shares.mean("head").values
     return chart(
-        profile_of_head(shares.offset.values.tolist(), own, mean, name),
+        _profile_of_head(context.corpus, state.layer, state.head),
         name="profile",
         caption="",
         label=f"Attention of {name} by relative position",
         data=file_href(context, f"profile/{state.layer}/{state.head}.csv"),
         height=height,
     )
+
+
+@cached
+def _profile_of_layers(corpus: Corpus) -> Layout:
+    shares = corpus.head_profile
+    layers = shares.mean("head").transpose("offset", "layer").values
+    figure: Layout = profile_of_layers(shares.offset.values.tolist(), layers).to_plotly_json()
+    return figure
+
+
+@cached
+def _profile_of_head(corpus: Corpus, layer: int, head: int) -> Layout:
+    shares = corpus.head_profile.sel(layer=layer)
+    own, mean = shares.sel(head=head).values, shares.mean("head").values
+    offsets = shares.offset.values.tolist()
+    figure: Layout = profile_of_head(offsets, own, mean, head_name(layer, head)).to_plotly_json()
+    return figure
 
 
 def importance(context: Context) -> list[object]:
