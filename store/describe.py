@@ -72,6 +72,14 @@ class CorpusDescription:
 
 
 @dataclass(frozen=True)
+class Contents:
+    """What a snapshot holds: it never changes."""
+
+    models: list[ModelDescription]
+    corpora: list[CorpusDescription]
+
+
+@dataclass(frozen=True)
 class Description:
     """A store at one snapshot; `bytes` of the whole store, None for object storage."""
 
@@ -85,19 +93,26 @@ class Description:
     history: list[dict[str, str]]
 
 
-def describe(snapshot: Snapshot) -> Description:
-    """Describe a store from its metadata: models, corpora, history, size. Reads no array."""
+def contents_of(snapshot: Snapshot) -> Contents:
+    """Describe the models and corpora of a snapshot from their metadata."""
+    corpora = sorted({str(model["corpus"]) for model in snapshot.models.values()})
+    return Contents(
+        models=[describe_model(snapshot, key) for key in snapshot.models],
+        corpora=[describe_corpus(snapshot, key) for key in corpora],
+    )
+
+
+def describe(snapshot: Snapshot, contents: Contents | None = None) -> Description:
+    """Describe a store from its metadata: models, corpora, history, size. Reads no array; `contents` where they are known."""
+    contents = contents or contents_of(snapshot)
     return Description(
         url=snapshot.url,
         snapshot=snapshot.id,
         published=snapshot.published.isoformat(),
         schema_version=int(str(snapshot.root.attrs["schema_version"])),
         bytes=snapshot.bytes_on_disk,
-        models=[describe_model(snapshot, key) for key in snapshot.models],
-        corpora=[
-            describe_corpus(snapshot, key)
-            for key in sorted({str(model["corpus"]) for model in snapshot.models.values()})
-        ],
+        models=contents.models,
+        corpora=contents.corpora,
         history=[
             {"snapshot": old.snapshot, "published": old.published.isoformat(), "message": old.message}
             for old in history(snapshot.repository, snapshot.url, snapshot=snapshot.id)

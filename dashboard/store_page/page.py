@@ -16,16 +16,20 @@ from dashboard.store_page.table import stacked_table
 from dashboard.ui.controls import info
 from dashboard.ui.page import Page
 from dashboard.ui.progress import STORE, UNDER_WAY, ingest_state
+from dashboard.web.cache import cached
 from dashboard.web.context import Context
-from store.describe import CorpusDescription, Description, ModelDescription, describe
+from store import Corpus
+from store.describe import CorpusDescription, Description, ModelDescription, contents_of, describe
 from store.wording import many, utc
 
+_contents_of = cached(contents_of)
+PICTURE_MEASURES = ("spearman", "recall", "across", "trustworthiness")
 PICTURE_COLUMNS = ("picture", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
 
 
 def layout(context: Context) -> Page:
     """The page of a link: what was ingested and when, then how."""
-    described = describe(context.snapshot)
+    described = describe(context.snapshot, _contents_of(context.snapshot))
     shown_first = sorted(described.models, key=lambda model: model.key != context.corpus.name)
     parts = [
         html.H1("Store"),
@@ -169,11 +173,16 @@ def _pictures(context: Context) -> list[object]:
 
 def _picture(context: Context, view: str) -> list[object]:
     opened = context.corpus.view(view)
-    means = shown_fidelity(opened).mean(("layer", "head"))
-    numbers = [float(means.sel(measure=name)) for name in ("spearman", "recall", "across", "trustworthiness")]
+    numbers = _mean_fidelity(context.corpus, view)
     link = dcc.Link(str(opened.attrs["title"]), href=context.state.with_(view=view).on("heads").href, title=view)
     fitted = f"{opened.attrs['sample_tokens']:,} tokens{authors_size(view)}"
     return [link, *(f"{number:.2f}" for number in numbers), fitted, f"{opened.attrs['seconds']:,.0f} s"]
+
+
+@cached
+def _mean_fidelity(corpus: Corpus, view: str) -> tuple[float, ...]:
+    means = shown_fidelity(corpus.view(view)).mean(("layer", "head"))
+    return tuple(float(means.sel(measure=name)) for name in PICTURE_MEASURES)
 
 
 def _refreshing() -> list[object]:
