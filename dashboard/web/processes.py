@@ -152,8 +152,11 @@ def resident_memory(pid: int | None = None) -> int | None:
 #: Options in malloc.h of glibc.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 #: Bytes from which an array is a mapping of its own, which goes back to the system when it is freed. Unless this is set,
-#: glibc raises it to 32 MB when the first large array is freed; from then on arrays lie in heaps, with holes between.
-LARGE = 128 * 1024
+#: glibc raises it to 32 MB when the first large array is freed; from then on arrays lie in heaps, with holes between. With 512 KB
+#: requests took a tenth less processor time, and a worker 60 MB more.
+LARGE = 128 << 10
+#: Free bytes at the end of a heap that are kept.
+KEPT = 8 << 20
 #: Heaps that threads share. By default there are eight for each core, and each keeps what its threads once needed; a
 #: second one took 20 MB and no time off a thousand mixed requests by eight readers.
 HEAPS = 1
@@ -173,5 +176,5 @@ def return_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return
-    for option, value in ((M_ARENA_MAX, HEAPS), (M_MMAP_THRESHOLD, LARGE), (M_TRIM_THRESHOLD, LARGE)):
+    for option, value in ((M_ARENA_MAX, HEAPS), (M_MMAP_THRESHOLD, LARGE), (M_TRIM_THRESHOLD, KEPT)):
         mallopt(option, value)
