@@ -1,7 +1,7 @@
 """Generated requests to a production server: none is answered with a server error, a traceback or something secret.
 
 Paths follow the rules of the server with fitting, wrong and hostile values; methods, headers, cookies and bodies are drawn
-at random. A seed gives the same requests.
+at random. People sign in to the server: half of the cookies are of an author or a reader. A seed gives the same requests.
 """
 
 import random
@@ -12,13 +12,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http.client import HTTPConnection
+from itertools import islice
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
-from dashboard.app import create_app
-from dashboard.web.library import Library
+from flask import Flask
+
 from dashboard.web.security import CALLBACKS
 from store import open_snapshot
+from tests.access import PASSWORD, by_password, server_of
 from tests.bench.browser import production_server
 from tests.bench.table import show
 
@@ -61,6 +64,8 @@ FITTING_HEADERS = (
     "127.0.0.1",
     "https",
 )
+#: Sessions of an author and of a reader; a generated request may end one.
+SESSIONS = 60
 #: What no answer may hold: a traceback, a file of the server, its secrets.
 LEAKS = re.compile(rb'Traceback \(most recent|File "/|site-packages|HEADSCAPE_[A-Z]+=|scrypt:\d|root:x:0:0')
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
@@ -140,7 +145,7 @@ class Generator:
         if length or self._chance.random() < 0.05:
             yield f"Content-Length: {length if self._chance.random() < 0.97 else self._chance.choice(('-1', 'x', '99999999999'))}"
             yield f"Content-Type: {self._chance.choice(TYPES)}"
-        if self._chance.random() < 0.6:
+        if self._chance.random() < 0.8:
             yield f"Cookie: {self._chance.choice(self._cookies)}"
         for _ in range(self._chance.choice((0, 0, 1, 3))):
             value = self._chance.choice((*FITTING_HEADERS, *HOSTILE)).replace("\r", "").replace("\n", "")
@@ -150,9 +155,12 @@ class Generator:
 
 def fuzz(store: str, requests: int = REQUESTS) -> int:
     """Send generated requests to a server of a store, and print what it answered; 1 where an answer is not as it must be."""
-    with tempfile.TemporaryFile() as log:
-        with production_server(store, log) as address:
-            answers = _answers(address, store, requests)
+    with tempfile.TemporaryFile() as log, tempfile.TemporaryDirectory() as folder:
+        rules, fitting = _rules(server_of(store, by_password(Path(folder))), store)
+        with production_server(store, log, "--auth=password", f"--state={folder}") as address:
+            cookies = [*COOKIES * (SESSIONS // 4), *(_signed_in(address, name) for name in ("ada", "bob") * SESSIONS)]
+            generators = [Generator(rules, fitting, cookies, seed) for seed in range(CLIENTS)]
+            answers = _answers(address, generators, requests // CLIENTS)
             alive = _exchange(
                 urlsplit(address).netloc,
                 Generated(b"GET /_healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b""),
@@ -176,21 +184,26 @@ def fuzz(store: str, requests: int = REQUESTS) -> int:
     return int(any(wrong.values()))
 
 
-def _answers(address: str, store: str, requests: int) -> list[tuple[int, bool]]:
-    rules, fitting = _rules(store)
-    share = requests // CLIENTS
-
-    def send(seed: int) -> list[tuple[int, bool]]:
-        generated = iter(Generator(rules, fitting, COOKIES, seed))
-        return [_exchange(urlsplit(address).netloc, next(generated)) for _ in range(share)]
-
-    with ThreadPoolExecutor(CLIENTS) as clients:
-        return [answer for answers in clients.map(send, range(CLIENTS)) for answer in answers]
+def _signed_in(address: str, name: str) -> str:
+    """The cookie of a new session."""
+    connection = HTTPConnection(urlsplit(address).netloc, timeout=60)
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    connection.request("POST", "/login", urlencode({"name": name, "password": PASSWORD}), form)
+    answer = connection.getresponse()
+    connection.close()
+    return answer.headers["Set-Cookie"].partition(";")[0]
 
 
-def _rules(store: str) -> tuple[list[str], dict[str, str]]:
+def _answers(address: str, generators: Sequence[Generator], share: int) -> list[tuple[int, bool]]:
+    def send(generator: Generator) -> list[tuple[int, bool]]:
+        return [_exchange(urlsplit(address).netloc, request) for request in islice(generator, share)]
+
+    with ThreadPoolExecutor(len(generators)) as clients:
+        return [answer for answers in clients.map(send, generators) for answer in answers]
+
+
+def _rules(server: Flask, store: str) -> tuple[list[str], dict[str, str]]:
     """The rules of the server's addresses, and values that fit them in this store."""
-    app = create_app(Library(store))
     snapshot = open_snapshot(store)
     corpus = snapshot.corpus()
     fitting = {
@@ -200,7 +213,7 @@ def _rules(store: str) -> tuple[list[str], dict[str, str]]:
         "view": next(iter(corpus.views), "none"),
         "role": "query",
     }
-    return sorted({rule.rule for rule in app.server.url_map.iter_rules()}), fitting
+    return sorted({rule.rule for rule in server.url_map.iter_rules()}), fitting
 
 
 COOKIES = (
