@@ -84,7 +84,7 @@ def test_a_file_of_words_has_words(sentence_client: FlaskClient, typed_sentence:
 
 def test_a_file_of_nothing_has_its_columns(sentence_client: FlaskClient, typed_sentence: str) -> None:
     hidden = content(sentence_client, f"{typed_sentence}/weights/0/0.csv?text=x&hide=0.1.2.3.4.5.6.7.8")
-    assert hidden == b"head,query,query_position,key,key_position,weight,provenance\r\n"
+    assert hidden == b"head,query,query_position,key,key_position,weight,provenance\n"
 
 
 def test_a_file_of_a_rollout_is_the_same_for_every_head(sentence_client: FlaskClient, stored_sentence: str) -> None:
