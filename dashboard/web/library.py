@@ -16,7 +16,7 @@ from dashboard.web.cache import Cache
 from store import Snapshot
 from store.repository.access import local_path, open_repository
 from store.repository.errors import SnapshotNotFound
-from store.repository.history import check_snapshot, published_snapshot
+from store.repository.history import check_snapshot, publication_stamp, published_snapshot
 from store.repository.outcome import IngestOutcome, ingest_outcome
 from store.repository.progress import IngestProgress, ingest_progress
 
@@ -57,6 +57,7 @@ class Library:
         self._making = RLock()
         self._repository = open_repository(url)
         self._local = local_path(url)
+        self._newest: tuple[tuple[int, int] | None, str] = None, ""
         self._open: LRUCache[str, Snapshot] = LRUCache(BUDGET, opened_size)
         self._lock = Lock()
 
@@ -93,8 +94,13 @@ class Library:
 
     @property
     def newest(self) -> str:
-        """Id of the newest published snapshot."""
-        return published_snapshot(self._repository, self.url)
+        """Id of the newest published snapshot. That of a local store is looked up again after it was published."""
+        stamp, known = publication_stamp(self.url), self._newest
+        if stamp is not None and stamp == known[0]:
+            return known[1]
+        newest = published_snapshot(self._repository, self.url)
+        self._newest = stamp, newest
+        return newest
 
     def snapshot(self, name: str | None = None) -> Snapshot:
         """A snapshot by its id, or the newest. A response reads one snapshot only.

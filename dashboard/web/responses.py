@@ -20,7 +20,7 @@ from dashboard.web.http import FOREVER
 from dashboard.web.library import Library
 
 #: Bytes of all cached responses of a server.
-BUDGET = 256 << 20
+BUDGET = 512 << 20
 #: Seconds that a response must have taken: a faster one is not worth a file.
 WORTH = 0.01
 #: Bytes up to which a cached response is held in memory while it is sent.

@@ -12,16 +12,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlsplit
 
-from flask import Flask
+from flask import Flask, session
 
+from dashboard.access.sessions import Sessions
+from dashboard.access.settings import Access
 from dashboard.web.security import CALLBACKS
 from store import open_snapshot
-from tests.access import PASSWORD, by_password, server_of
+from tests.access import by_password, server_of
 from tests.bench.browser import production_server
 from tests.bench.table import show
 
@@ -156,9 +157,11 @@ class Generator:
 def fuzz(store: str, requests: int = REQUESTS) -> int:
     """Send generated requests to a server of a store, and print what it answered; 1 where an answer is not as it must be."""
     with tempfile.TemporaryFile() as log, tempfile.TemporaryDirectory() as folder:
-        rules, fitting = _rules(server_of(store, by_password(Path(folder))), store)
+        access = by_password(Path(folder))
+        server = server_of(store, access)
+        rules, fitting = _rules(server, store)
+        cookies = [*COOKIES * (SESSIONS // 4), *(_session(server, access, name) for name in ("ada", "bob") * SESSIONS)]
         with production_server(store, log, "--auth=password", f"--state={folder}") as address:
-            cookies = [*COOKIES * (SESSIONS // 4), *(_signed_in(address, name) for name in ("ada", "bob") * SESSIONS)]
             generators = [Generator(rules, fitting, cookies, seed) for seed in range(CLIENTS)]
             answers = _answers(address, generators, requests // CLIENTS)
             alive = _exchange(
@@ -184,14 +187,13 @@ def fuzz(store: str, requests: int = REQUESTS) -> int:
     return int(any(wrong.values()))
 
 
-def _signed_in(address: str, name: str) -> str:
-    """The cookie of a new session."""
-    connection = HTTPConnection(urlsplit(address).netloc, timeout=60)
-    form = {"Content-Type": "application/x-www-form-urlencoded"}
-    connection.request("POST", "/login", urlencode({"name": name, "password": PASSWORD}), form)
-    answer = connection.getresponse()
-    connection.close()
-    return answer.headers["Set-Cookie"].partition(";")[0]
+def _session(server: Flask, access: Access, name: str) -> str:
+    """The cookie of a new session of somebody; attempts to sign in are limited, so none is made."""
+    with server.test_request_context():
+        Sessions(access).begin(name, stamp="1")
+        response = server.make_response("")
+        server.session_interface.save_session(server, session, response)
+    return response.headers["Set-Cookie"].partition(";")[0]
 
 
 def _answers(address: str, generators: Sequence[Generator], share: int) -> list[tuple[int, bool]]:
