@@ -23,8 +23,11 @@ def _ingest() -> None:
     from ingest.run.errors import short
     from ingest.run.settings import parse
     from store.extras import check_extra
+    from store.heap import use_one_heap
 
     settings = parse()
+    # New pages for every array took a third of the time of placing tokens; with one heap there is half as much memory in use.
+    use_one_heap(mapped=32 << 20, kept=1 << 30)
     print(f"Ingesting {short(settings.data)} with {short(settings.model)} into {short(settings.store)}.", flush=True)
     with outcome_noted(settings.store):
         check_extra("ingest")

@@ -1,6 +1,5 @@
 """Processes of a server: their command, the folder that they share, and freed memory that goes back to the system."""
 
-import ctypes
 import fcntl
 import os
 import shutil
@@ -15,6 +14,8 @@ from typing import IO
 
 import numpy as np  # noqa: F401  # loads the library whose threads are limited
 from threadpoolctl import threadpool_limits
+
+from store.heap import use_one_heap
 
 
 @dataclass(frozen=True)
@@ -149,17 +150,12 @@ def resident_memory(pid: int | None = None) -> int | None:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-#: Options in malloc.h of glibc.
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
-#: Bytes from which an array is a mapping of its own, which goes back to the system when it is freed. Unless this is set,
-#: glibc raises it to 32 MB when the first large array is freed; from then on arrays lie in heaps, with holes between. With 512 KB
-#: requests took a tenth less processor time, and a worker 60 MB more.
+#: Bytes from which an array is a mapping of its own. Unless this is set, glibc raises it to 32 MB when the first large array
+#: is freed; from then on arrays lie in the heap, with holes between. With 512 KB requests took a twelfth less processor time,
+#: and a worker 60 MB more.
 LARGE = 128 << 10
-#: Free bytes at the end of a heap that are kept.
+#: Free bytes at the end of the heap that are kept.
 KEPT = 8 << 20
-#: Heaps that threads share. By default there are eight for each core, and each keeps what its threads once needed; a
-#: second one took 20 MB and no time off a thousand mixed requests by eight readers.
-HEAPS = 1
 
 
 def one_thread_per_product() -> None:
@@ -172,9 +168,4 @@ def one_thread_per_product() -> None:
 
 def return_freed_memory() -> None:
     """Let freed memory go back to the system: glibc keeps four times what is in use. Call it before threads start."""
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
-        return
-    for option, value in ((M_ARENA_MAX, HEAPS), (M_MMAP_THRESHOLD, LARGE), (M_TRIM_THRESHOLD, KEPT)):
-        mallopt(option, value)
+    use_one_heap(mapped=LARGE, kept=KEPT)
