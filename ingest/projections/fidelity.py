@@ -1,12 +1,15 @@
 """Fidelity of a picture: how well distance on screen tells attention, per head, on held-out sentences."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.encode.sample import Spans, evenly
 from ingest.run.parallel import cores
 from store.kernels.attention import attention_pattern
-from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
+from store.kernels.fidelity import RankedKeys, RankedNeighbours, screen_distance
 from store.kernels.normalization import unit
 from store.schema.pictures import MEASURES, RECALL_KEYS
 
@@ -18,39 +21,84 @@ TRUSTED_TOKENS = 300
 ACROSS_QUERIES, ACROSS_KEYS = 100, 600
 
 
-def judge_layer(query: Floats, key: Floats, normalized: tuple[Floats, Floats], places: Floats, spans: Spans) -> Floats:
-    """Fidelity of a layer's heads by each measure of `store.schema.pictures.MEASURES`: (measure, head).
+@dataclass(frozen=True)
+class Judge:
+    """What judges the places of a layer's heads on some sentences, whatever the picture.
 
-    `query`, `key` and the normalized ones are (head, token, channel), `places` (head, role, token, component), `spans` the
-    sentences' (first row, end) in them. The first two measures are means over sentences.
+    Attributes
+    ----------
+    spans
+        First row and end of each sentence in the arrays that it was made from: (sentence, 2).
+    within
+        Keys of each query of a sentence, all heads at once: (sentence,).
+    across
+        Keys from anywhere for some queries: (head,).
+    neighbours
+        By the name of a normalisation: neighbours of the normalised vectors (head,).
     """
-    with cores() as pool:
-        within = list(
-            pool.map(lambda rows: _within(query[:, rows], key[:, rows], places[:, :, rows]), map(_rows, spans))
-        )
-        trust = list(pool.map(_trustworthiness, *normalized, places))
-        across = list(pool.map(_across, query, key, places))
-    by_name = dict(zip(("spearman", "recall"), np.mean(within, axis=0), strict=True))
-    by_name |= {"trustworthiness": np.array(trust), "across": np.array(across)}
-    return np.stack([by_name[name] for name in MEASURES])
+
+    spans: Spans
+    within: list[RankedKeys]
+    across: list[RankedKeys]
+    neighbours: dict[str, list[RankedNeighbours]]
+
+    @classmethod
+    def of(cls, query: Floats, key: Floats, normalized: Mapping[str, tuple[Floats, Floats]], spans: Spans) -> "Judge":
+        """From queries and keys (head, token, channel), and those of each normalisation."""
+        with cores() as pool:
+            within = pool.map(lambda rows: _ranked_within(query[:, rows], key[:, rows]), map(_rows, spans))
+            across = pool.map(_ranked_across, query, key)
+            neighbours = {name: list(pool.map(_ranked_neighbours, *vectors)) for name, vectors in normalized.items()}
+            return cls(spans, list(within), list(across), neighbours)
+
+    def measures(self, places: Floats, normalization: str) -> Floats:
+        """Fidelity of places (head, role, token, component) by each of `store.schema.pictures.MEASURES`: (measure, head).
+
+        The first two are means over sentences.
+        """
+        with cores() as pool:
+            of_sentences = pool.map(
+                lambda rows, ranked: _within(places[:, :, rows], ranked), map(_rows, self.spans), self.within
+            )
+            within = np.mean(list(of_sentences), axis=0)
+            across = list(pool.map(_across, places, self.across))
+            trust = list(pool.map(_trustworthiness, places, self.neighbours[normalization]))
+        by_name = dict(zip(("spearman", "recall"), within, strict=True))
+        by_name |= {"trustworthiness": np.array(trust), "across": np.array(across)}
+        return np.stack([by_name[name] for name in MEASURES])
 
 
 def _rows(span: NDArray[np.int64]) -> slice:
     return slice(int(span[0]), int(span[1]))
 
 
-def _within(query: Floats, key: Floats, places: Floats) -> Floats:
+def _ranked_within(query: Floats, key: Floats) -> RankedKeys:
+    return RankedKeys.of(attention_pattern(query, key), k=RECALL_KEYS)
+
+
+def _within(places: Floats, ranked: RankedKeys) -> Floats:
     """Spearman and recall in a sentence, all heads at once: (measure, head)."""
-    pattern, distance = attention_pattern(query, key), screen_distance(places[:, 0], places[:, 1])
-    return np.stack([spearman(pattern, distance), recall(pattern, distance, k=RECALL_KEYS)])
+    return np.stack(ranked.agreement(screen_distance(places[:, 0], places[:, 1])))
 
 
-def _trustworthiness(query: Floats, key: Floats, places: Floats) -> float:
+def _ranked_neighbours(query: Floats, key: Floats) -> RankedNeighbours:
     chosen = evenly(len(query), TRUSTED_TOKENS)
-    points = unit(np.concatenate([query[chosen], key[chosen]]))
-    return trustworthy(points, np.concatenate(list(places[:, chosen])))
+    return RankedNeighbours.of(unit(np.concatenate([query[chosen], key[chosen]])))
 
 
-def _across(query: Floats, key: Floats, places: Floats) -> Floats:
-    some, many = evenly(len(query), ACROSS_QUERIES), evenly(len(key), ACROSS_KEYS)
-    return spearman(query[some] @ key[many].T, screen_distance(places[0, some], places[1, many]))
+def _trustworthiness(places: Floats, neighbours: RankedNeighbours) -> float:
+    return neighbours.trustworthiness(np.concatenate(list(places[:, evenly(places.shape[1], TRUSTED_TOKENS)])))
+
+
+def _ranked_across(query: Floats, key: Floats) -> RankedKeys:
+    some, many = _anywhere(len(query))
+    return RankedKeys.of(query[some] @ key[many].T)
+
+
+def _across(places: Floats, ranked: RankedKeys) -> Floats:
+    some, many = _anywhere(places.shape[1])
+    return ranked.agreement(screen_distance(places[0, some], places[1, many]))[0]
+
+
+def _anywhere(tokens: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return evenly(tokens, ACROSS_QUERIES), evenly(tokens, ACROSS_KEYS)

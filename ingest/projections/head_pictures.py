@@ -1,13 +1,15 @@
 """Pictures of every head: fitted layer by layer on a sample, every other token placed block by block, then judged.
 
-A fit of a layer and the places of a layer each end in a commit. Pictures that share a normalisation and search for the
-same neighbours are placed together.
+A fit of a layer and the places of a layer each end in a commit. Pictures of one kind are placed and judged together:
+queries and keys are read once for all of them, normalised once for those of a normalisation, and ranked once.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
+from os import cpu_count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +17,13 @@ from numpy.typing import NDArray
 from ingest.encode.sample import JUDGED_SENTENCES, Sample, Spans, Split, lengths, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
-from ingest.projections.fidelity import judge_layer
+from ingest.projections.fidelity import Judge
 from ingest.projections.head_view import HeadView
-from ingest.projections.methods import HeadProjection, Nearest, Neighbours, Pca
+from ingest.projections.methods import HeadProjection, Nearest, Neighbours, Parameters, Pca
 from ingest.projections.normalizations import Constants, read_constants
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.projections.stage import project
+from ingest.run.parallel import side_by_side
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
@@ -81,12 +84,21 @@ class HeadVectors:
 
 def project_heads(head_vectors: HeadVectors, names: list[ViewName]) -> Iterator[list[ViewName]]:
     """Bring pictures up to date, group by group; yields the names of those that had something to do, once they are done."""
-    groups = [list(group) for _, group in groupby(names, key=_placed_together)]
     pending = [
-        [name for name in group if not head_vectors.view(name).finished(head_vectors.corpus)] for group in groups
+        [name for name in group if not head_vectors.view(name).finished(head_vectors.corpus)]
+        for group in _placed_together(names)
     ]
     for drawing in project(head_vectors.writer, [HeadPictures(head_vectors, group) for group in pending if group]):
         yield drawing.names
+
+
+def _placed_together(names: list[ViewName]) -> list[list[ViewName]]:
+    """The first alone, so that readers have it early; then those of each kind, t-SNE and UMAP of one."""
+    groups: dict[tuple[str, ...], list[ViewName]] = {}
+    for name in names[1:]:
+        row = PROJECTIONS[name.projection]
+        groups.setdefault((row.fit,) if row.exact else ("neighbours",), []).append(name)
+    return [names[:1], *groups.values()]
 
 
 def finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> list[str]:
@@ -113,53 +125,69 @@ def record_finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> b
     return True
 
 
-def _placed_together(name: ViewName) -> tuple[str, ...]:
-    """Names with the same key search for the same neighbours."""
-    return (str(name),) if PROJECTIONS[name.projection].exact else ("neighbours", name.normalization)
+@dataclass
+class HeadPicture:
+    """One picture: its group in the store, how it is fitted and on what, and the seconds that its fits took."""
+
+    view: HeadView
+    projection: HeadProjection
+    sample: Sample
+    seconds: float = 0
+
+    @property
+    def normalization(self) -> str:
+        """The normalisation of the vectors that it shows."""
+        return self.view.name.normalization
 
 
 class HeadPictures:
-    """Pictures that are placed together: one, or several of the same normalisation that search for neighbours."""
+    """Pictures that are placed together."""
 
     def __init__(self, head_vectors: HeadVectors, names: list[ViewName]) -> None:
         self.head_vectors, self.names = head_vectors, names
-        self.sample = head_vectors.fit_sample(names[0])
-        self.views = [head_vectors.view(name) for name in names]
-        self.projections = [self._projection(name) for name in names]
-
-    @cached_property
-    def _nearest(self) -> Nearest:
-        return Nearest(self._fitted_vectors, device=self.head_vectors.device)
+        self._nearest: dict[tuple[str, int], Nearest] = {}
+        self.pictures = [
+            HeadPicture(head_vectors.view(name), self._projection(name), head_vectors.fit_sample(name))
+            for name in names
+        ]
 
     def _projection(self, name: ViewName) -> HeadProjection:
         row, head_vectors = PROJECTIONS[name.projection], self.head_vectors
         if row.fit == "pca":
             return Pca(name)
         if row.fit == "attention":
-            return AttentionProjection(
-                name, lengths(self.sample.spans), seed=head_vectors.seed, device=head_vectors.device
-            )
-        return Neighbours(name, self._nearest, seed=head_vectors.seed)
+            sizes = lengths(head_vectors.fit_sample(name).spans)
+            return AttentionProjection(name, sizes, seed=head_vectors.seed, device=head_vectors.device)
+        return Neighbours(name, self._nearest_of(name), seed=head_vectors.seed)
 
-    def _fitted_vectors(self, layer: int) -> tuple[Floats, Floats]:
-        return self.head_vectors.normalized(layer, self.names[0].normalization, self.sample.rows)
+    def _nearest_of(self, name: ViewName) -> Nearest:
+        """Shared by all pictures of a normalisation that are fitted on the same tokens."""
+        key = name.normalization, self.head_vectors.fit_sample(name).tokens
+        if key not in self._nearest:
+            self._nearest[key] = Nearest(partial(self._fitted_vectors, name), device=self.head_vectors.device)
+        return self._nearest[key]
+
+    def _fitted_vectors(self, name: ViewName, layer: int) -> tuple[Floats, Floats]:
+        rows = self.head_vectors.fit_sample(name).rows
+        return self.head_vectors.normalized(layer, name.normalization, rows)
 
     def begin(self) -> None:
         """Do nothing: the heads of a layer are read when they are fitted."""
 
     def draw(self) -> Iterator[str]:
         """Fit every layer of every picture, then place and judge all pictures layer by layer."""
-        for view, projection in zip(self.views, self.projections, strict=True):
-            self._unlist(view)
-            yield from self._fit(view, projection)
-        layers, key = self.views[0].layers, self.head_vectors.model.key
-        stale = np.any([view.stale() for view in self.views], axis=0)
+        for picture in self.pictures:
+            began = time.monotonic()
+            self._unlist(picture.view)
+            yield from self._fit(picture)
+            picture.seconds = time.monotonic() - began
+        layers, key = self.pictures[0].view.layers, self.head_vectors.model.key
+        stale = np.any([picture.view.stale() for picture in self.pictures], axis=0)
         title = str(self.names[0]) if len(self.names) == 1 else f"{len(self.names)} views"
         with bar(title, total=layers, unit="layers") as progress:
             for layer in range(layers):
                 self._place(layer, [block for block in self.head_vectors.corpus.blocks if stale[block.index, layer]])
-                for view in self.views:
-                    self._judge(view, layer)
+                self._judge(layer)
                 yield f"{key}: layer {layer} of {', '.join(map(str, self.names))}"
                 progress.update()
 
@@ -170,48 +198,73 @@ class HeadPictures:
         if str(view.name) in shown:
             attributes["views"] = [name for name in shown if name != str(view.name)]
 
-    def _fit(self, view: HeadView, projection: HeadProjection) -> Iterator[str]:
-        key, layers = self.head_vectors.model.key, view.unfitted()
+    def _fit(self, picture: HeadPicture) -> Iterator[str]:
+        view, projection = picture.view, picture.projection
+        key, layers, read = self.head_vectors.model.key, view.unfitted(), partial(self._fitted_vectors, view.name)
         channels = array_of(self.head_vectors.writer.group(self.head_vectors.model.path), "query").shape[-1]
         exact = view.name.normalization == "exact"
         view.prepare(features=channels + exact, length=self.head_vectors.corpus.blocks[0].length)
         yield f"{key}: room for {view.name}"
         with bar(f"fit {view.name}", total=len(layers), unit="layers") as progress:
-            for layer, parameters in projection.fits(layers, self._fitted_vectors, progress.update):
-                view.write_fit(layer, parameters, projection.place(layer, parameters, *self._fitted_vectors(layer), 0))
+            for layer, parameters in projection.fits(layers, read, progress.update):
+                view.write_fit(layer, parameters, projection.place(layer, parameters, *read(layer), 0))
                 yield f"{key}: fit of {view.name}, layer {layer}"
 
     def _place(self, layer: int, blocks: list[Block]) -> None:
-        parameters = [view.parameters(layer) for view in self.views]
-        for block in blocks:
-            rows = block.rows.start + np.arange(block.tokens)
-            first = sum(earlier.tokens for earlier in self.head_vectors.corpus.blocks[: block.index])
-            vectors = self.head_vectors.normalized(layer, self.names[0].normalization, rows)
-            for view, projection, own in zip(self.views, self.projections, parameters, strict=True):
-                view.write_places(layer, block, projection.place(layer, own, *vectors, first))
+        """Place the tokens of blocks, as many blocks at a time as there are cores."""
+        parameters = [picture.view.parameters(layer) for picture in self.pictures]
+        for start in range(0, len(blocks), at_once := cpu_count() or 1):
+            some = blocks[start : start + at_once]
+            placed = side_by_side(partial(self._places, layer, parameters), some)
+            for block, places in zip(some, placed, strict=True):
+                for picture, own in zip(self.pictures, places, strict=True):
+                    picture.view.write_places(layer, block, own)
 
-    def _judge(self, view: HeadView, layer: int) -> None:
-        judging = {"held_out": self.head_vectors.split.held_out, "fitted": self.sample.spans[:JUDGED_SENTENCES]}
-        for judged, spans in judging.items():
-            view.write_fidelity(layer, judged, self._measures(view, layer, spans) if len(spans) else np.nan)
+    def _places(self, layer: int, parameters: Sequence[Parameters], block: Block) -> list[Floats]:
+        """Places (head, role, token, component) of a block in every picture."""
+        head_vectors, rows = self.head_vectors, block.rows.start + np.arange(block.tokens)
+        first = sum(earlier.tokens for earlier in head_vectors.corpus.blocks[: block.index])
+        read = read_rows(head_vectors.writer, head_vectors.model, layer, rows)
+        names = dict.fromkeys(picture.normalization for picture in self.pictures)
+        vectors = {name: head_vectors.normalize(layer, name, *read) for name in names}
+        return [
+            picture.projection.place(layer, own, *vectors[picture.normalization], first)
+            for picture, own in zip(self.pictures, parameters, strict=True)
+        ]
 
-    def _measures(self, view: HeadView, layer: int, spans: Spans) -> Floats:
-        """`store.schema.pictures.MEASURES` of a layer's heads on some sentences: (measure, head)."""
+    def _judge(self, layer: int) -> None:
+        """Judge all pictures on held-out sentences, and on some of those that each was fitted on."""
+        self._judge_on("held_out", layer, self.head_vectors.split.held_out, self.pictures)
+        fitted = groupby(sorted(self.pictures, key=_fitted_tokens), key=_fitted_tokens)
+        for _, pictures in fitted:
+            together = list(pictures)
+            self._judge_on("fitted", layer, together[0].sample.spans[:JUDGED_SENTENCES], together)
+
+    def _judge_on(self, judged: str, layer: int, spans: Spans, pictures: Sequence[HeadPicture]) -> None:
+        if not len(spans):
+            for picture in pictures:
+                picture.view.write_fidelity(layer, judged, np.nan)
+            return
         head_vectors, rows = self.head_vectors, span_rows(spans)
         query, key = read_rows(head_vectors.writer, head_vectors.model, layer, rows)
+        names = dict.fromkeys(picture.normalization for picture in pictures)
+        normalized = {name: head_vectors.normalize(layer, name, query, key) for name in names}
         ends = np.cumsum(lengths(spans))
-        own = np.stack([ends - lengths(spans), ends], axis=-1)
-        normalized = head_vectors.normalize(layer, view.name.normalization, query, key)
-        return judge_layer(query, key, normalized, view.places(layer, rows), own)
+        judge = Judge.of(query, key, normalized, np.stack([ends - lengths(spans), ends], axis=-1))
+        for picture in pictures:
+            measures = judge.measures(picture.view.places(layer, rows), picture.normalization)
+            picture.view.write_fidelity(layer, judged, measures)
 
     def finish(self, seconds: float) -> str:
         """Describe every picture: with that it is whole."""
-        for view, projection in zip(self.views, self.projections, strict=True):
-            self._describe(view, projection, seconds / len(self.views))
+        shared = (seconds - sum(picture.seconds for picture in self.pictures)) / len(self.pictures)
+        for picture in self.pictures:
+            self._describe(picture, picture.seconds + shared)
         return f"{self.head_vectors.model.key}: {', '.join(map(str, self.names))} of {self.head_vectors.corpus.tokens:,} tokens"
 
-    def _describe(self, view: HeadView, projection: HeadProjection, seconds: float) -> None:
-        name, sample, corpus = view.name, self.sample, self.head_vectors.corpus
+    def _describe(self, picture: HeadPicture, seconds: float) -> None:
+        view, projection, sample, corpus = picture.view, picture.projection, picture.sample, self.head_vectors.corpus
+        name = view.name
         view.describe(
             {
                 "title": name.title,
@@ -232,3 +285,7 @@ class HeadPictures:
                 "seconds": round(seconds, 1),
             }
         )
+
+
+def _fitted_tokens(picture: HeadPicture) -> int:
+    return picture.sample.tokens

@@ -1,4 +1,10 @@
-"""Fidelity of a picture: whether distance on screen agrees with attention. numpy, scipy and scikit-learn."""
+"""Fidelity of a picture: whether distance on screen agrees with attention. numpy, scipy and scikit-learn.
+
+What does not depend on the picture is ranked once for all pictures: the keys of each query by attention (`RankedKeys`),
+and the neighbours of each vector (`RankedNeighbours`).
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +26,55 @@ def cosine_distance(query: Floats, key: Floats) -> Floats:
     return 1 - query @ np.swapaxes(key, -1, -2) / np.where(lengths > 0, lengths, 1)
 
 
+class RankedKeys(NamedTuple):
+    """The keys of each query ranked by attention.
+
+    Attributes
+    ----------
+    centred
+        Ranks minus their mean, divided by their length; 0 for a query whose weights are all equal: (..., query_token, key_token).
+    attended
+        The k keys with the largest weights, the largest first: (..., query_token, k).
+    """
+
+    centred: Floats
+    attended: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, pattern: Floats, *, k: int = 0) -> "RankedKeys":
+        """From weights or logits (..., query_token, key_token)."""
+        order = np.argsort(-pattern, axis=-1, kind="stable")
+        return cls(-_centred_ranks(-pattern, order), order[..., :k])
+
+    def agreement(self, distance: Floats) -> tuple[Floats, Floats]:
+        """Spearman correlation with distances (..., query_token, key_token), and recall of the attended keys: (...,) each.
+
+        See `spearman` and `recall`.
+        """
+        order = np.argsort(distance, axis=-1, kind="stable")
+        correlation = (self.centred * _centred_ranks(distance, order)).sum(axis=-1).mean(axis=-1)
+        k = self.attended.shape[-1]
+        if not k:
+            return correlation, np.full_like(correlation, np.nan)
+        both = (self.attended[..., :, None] == order[..., None, :k]).any(axis=-1)
+        return correlation, both.mean(axis=(-2, -1))
+
+
+def _centred_ranks(values: Floats, order: NDArray[np.int64]) -> Floats:
+    """Ranks along the last axis, equal values with their mean rank, minus their mean and divided by their length, else 0."""
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, np.arange(values.shape[-1], dtype=float), axis=-1)
+    ascending = np.take_along_axis(values, order, axis=-1)
+    tied = (ascending[..., 1:] == ascending[..., :-1]).any(axis=-1)
+    if tied.any():
+        from scipy.stats import rankdata
+
+        ranks[tied] = rankdata(values[tied], axis=-1) - 1
+    ranks -= ranks.mean(axis=-1, keepdims=True)
+    length = np.sqrt((ranks * ranks).sum(axis=-1, keepdims=True))
+    return np.divide(ranks, length, out=np.zeros_like(ranks), where=length > 0)
+
+
 def spearman(pattern: Floats, distance: Floats) -> Floats:
     """Spearman correlation of attention and distance over the keys of each query, mean over queries.
 
@@ -35,11 +90,7 @@ def spearman(pattern: Floats, distance: Floats) -> Floats:
     -------
     (...,), -1 to 1.
     """
-    from scipy.stats import rankdata
-
-    a, b = (_centred(rankdata(array, axis=-1)) for array in (pattern, distance))
-    scale = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
-    return np.where(scale > 0, (a * b).sum(axis=-1) / np.where(scale > 0, scale, 1), 0).mean(axis=-1)
+    return RankedKeys.of(pattern).agreement(distance)[0]
 
 
 def recall(pattern: Floats, distance: Floats, *, k: int) -> Floats:
@@ -56,10 +107,42 @@ def recall(pattern: Floats, distance: Floats, *, k: int) -> Floats:
     -------
     (...,), 0 to 1.
     """
-    attended = np.argsort(-pattern, axis=-1, kind="stable")[..., :k]
-    nearest = np.argsort(distance, axis=-1, kind="stable")[..., :k]
-    both = (attended[..., :, None] == nearest[..., None, :]).any(axis=-1)
-    return both.mean(axis=(-2, -1))
+    return RankedKeys.of(pattern, k=k).agreement(distance)[1]
+
+
+class RankedNeighbours(NamedTuple):
+    """The rank of every vector among the neighbours of every other: (point, point), 1 is the nearest, 0 the point itself."""
+
+    ranks: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, points: Floats, *, metric: str = "cosine") -> "RankedNeighbours":
+        """Of vectors (point, feature), by a distance as scikit-learn names it."""
+        from sklearn.metrics import pairwise_distances
+
+        distance = pairwise_distances(points, metric=metric)
+        np.fill_diagonal(distance, -np.inf)
+        ranks = np.empty(distance.shape, np.int32)
+        np.put_along_axis(
+            ranks,
+            np.argsort(distance, axis=1),
+            np.arange(len(points), dtype=np.int32)[None].repeat(len(points), 0),
+            axis=1,
+        )
+        return cls(ranks)
+
+    def trustworthiness(self, places: Floats) -> float:
+        """Trustworthiness of their places on screen (point, component), as `trustworthy`."""
+        points = len(places)
+        neighbours = min(NEIGHBOURS, (points - 1) // 2)
+        if neighbours < 1:
+            return float("nan")
+        square = ((places[:, None] - places[None]) ** 2).sum(axis=-1)
+        np.fill_diagonal(square, np.inf)
+        near = np.argpartition(square, neighbours - 1, axis=1)[:, :neighbours]
+        beyond = np.take_along_axis(self.ranks, near, axis=1) - neighbours
+        worst = points * neighbours * (2 * points - 3 * neighbours - 1) / 2
+        return float(1 - beyond[beyond > 0].sum() / worst)
 
 
 def trustworthy(points: Floats, places: Floats, *, metric: str = "cosine") -> float:
@@ -78,13 +161,4 @@ def trustworthy(points: Floats, places: Floats, *, metric: str = "cosine") -> fl
     -------
     At most 1, which is best; NaN for fewer than three points.
     """
-    from sklearn.manifold import trustworthiness
-
-    neighbours = min(NEIGHBOURS, (len(points) - 1) // 2)
-    if neighbours < 1:
-        return float("nan")
-    return float(trustworthiness(points, places, n_neighbors=neighbours, metric=metric))
-
-
-def _centred(ranks: Floats) -> Floats:
-    return ranks - ranks.mean(axis=-1, keepdims=True)
+    return RankedNeighbours.of(points, metric=metric).trustworthiness(places)
