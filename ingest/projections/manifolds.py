@@ -22,7 +22,7 @@ FEWEST_POINTS = 3
 def fit_head(points: Floats, *, projection: str, components: int, seed: int) -> Floats:
     """Places (point, component) of one head's points (point, feature): unit vectors, whose distances tell their cosines."""
     row = PROJECTIONS[projection]
-    return fit_points(points, row.fit, components, seed, row.settings)
+    return fit_points(points, row.fit, components, seed, {**row.settings, **row.head_settings})
 
 
 def fit_points(
@@ -53,12 +53,21 @@ def used_settings(settings: Mapping[str, Any], points: int) -> dict[str, Any]:
 
 
 def tsne(
-    points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
+    points: Floats,
+    components: int,
+    *,
+    seed: int,
+    perplexity: float,
+    steps: int,
+    metric: str = "euclidean",
+    angle: float = 0.5,
 ) -> Floats:
     """scikit-learn's t-SNE."""
     from sklearn.manifold import TSNE
 
-    fit = TSNE(components, perplexity=perplexity, max_iter=steps, metric=metric, random_state=seed, n_jobs=1)
+    fit = TSNE(
+        components, perplexity=perplexity, max_iter=steps, metric=metric, angle=angle, random_state=seed, n_jobs=1
+    )
     places: Floats = fit.fit_transform(points)
     return places
 
@@ -71,6 +80,7 @@ def umap(
     neighbors: int,
     min_dist: float,
     metric: str = "euclidean",
+    epochs: int = 200,
     tell: Tell | None = None,
 ) -> Floats:
     """umap-learn's UMAP; few points start at random places. `tell` gets the share of its epochs that are done."""
@@ -82,7 +92,7 @@ def umap(
         n_neighbors=neighbors,
         min_dist=min_dist,
         metric=metric,
-        n_epochs=200,
+        n_epochs=epochs,
         init=start,
         random_state=seed,
         n_jobs=1,

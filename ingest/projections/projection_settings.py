@@ -21,6 +21,8 @@ class Projection:
         Of pictures of heads: changes whenever the code changes their places.
     settings
         Of the method. Those of feature points take METRIC, NEIGHBORS and MIN_DIST in their stead.
+    head_settings
+        Those of pictures of heads that differ: fits of fewer steps, as faithful on held-out sentences.
     head_tokens
         Tokens that a picture of heads is fitted on; None is the whole sample.
     joint_vectors, point_vectors, value_tokens
@@ -30,6 +32,7 @@ class Projection:
     fit: str
     version: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    head_settings: Mapping[str, Any] = field(default_factory=dict)
     head_tokens: int | None = None
     joint_vectors: int = 0
     point_vectors: int = 0
@@ -41,18 +44,36 @@ class Projection:
         return self.fit not in ("tsne", "umap")
 
 
-_NEIGHBOURS = "neighbours/1"
+_NEIGHBOURS = "neighbours/2"
 #: Tokens of a head that t-SNE and UMAP fit: they take more time than all else, and other tokens are placed among these.
-_HEAD_TOKENS = 500
+#: With more of them attention is told less well, and neighbours as well.
+_HEAD_TOKENS = 300
 #: `attentionviz` has the settings of AttentionViz's published data: 300 steps, of which 250 exaggerate.
 PROJECTIONS: dict[str, Projection] = {
-    "attention": Projection("attention", "attention/2"),
+    "attention": Projection("attention", "attention/3"),
     "pca": Projection("pca", "pca/2", joint_vectors=40_000, point_vectors=20_000, value_tokens=20_000),
     "umap": Projection(
-        "umap", _NEIGHBOURS, {"neighbors": 15, "min_dist": 0.1}, _HEAD_TOKENS, 14_000, 2_000, value_tokens=1_000
+        "umap",
+        _NEIGHBOURS,
+        {"neighbors": 15, "min_dist": 0.1},
+        {"epochs": 100},
+        _HEAD_TOKENS,
+        joint_vectors=14_000,
+        point_vectors=2_000,
+        value_tokens=1_000,
     ),
-    "tsne": Projection("tsne", _NEIGHBOURS, {"perplexity": 30, "steps": 500}, _HEAD_TOKENS, 5_000, 1_000),
-    "attentionviz": Projection("tsne", _NEIGHBOURS, {"perplexity": 50, "steps": 300, "metric": "cosine"}, _HEAD_TOKENS),
+    "tsne": Projection(
+        "tsne",
+        _NEIGHBOURS,
+        {"perplexity": 30, "steps": 500},
+        {"steps": 350, "angle": 0.8},
+        _HEAD_TOKENS,
+        joint_vectors=5_000,
+        point_vectors=1_000,
+    ),
+    "attentionviz": Projection(
+        "tsne", _NEIGHBOURS, {"perplexity": 50, "steps": 300, "metric": "cosine"}, head_tokens=500
+    ),
 }
 #: So few tokens are all fitted, in pictures of feature points and of values.
 FEW_TOKENS = 512
