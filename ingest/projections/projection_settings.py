@@ -72,7 +72,7 @@ PROJECTIONS: dict[str, Projection] = {
         point_vectors=1_000,
     ),
     "attentionviz": Projection(
-        "tsne", _NEIGHBOURS, {"perplexity": 50, "steps": 300, "metric": "cosine"}, head_tokens=500
+        "tsne", "neighbours/1", {"perplexity": 50, "steps": 300, "metric": "cosine"}, head_tokens=500
     ),
 }
 #: So few tokens are all fitted, in pictures of feature points and of values.
