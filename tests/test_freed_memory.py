@@ -16,7 +16,7 @@ if sys.argv[1] == "returned":
 own, small = psutil.Process(), []
 
 def work():
-    held = [np.ones(600_000 + 1_000 * number, np.uint8) for number in range(60)]
+    held = [np.ones(300_000 + 1_000 * number, np.uint8) for number in range(100)]
     small.extend(np.ones(500, np.uint8) for _ in range(20))  # stays, above what is freed
 
 before = own.memory_info().rss
@@ -29,7 +29,7 @@ print((own.memory_info().rss - before) // 10**6)
 
 
 def megabytes(how: str) -> int:
-    """What a process keeps of 300 MB after eight threads have freed them."""
+    """What a process keeps of 280 MB after eight threads have freed them."""
     done = subprocess.run([sys.executable, "-c", CODE, how], check=True, capture_output=True, text=True)
     return int(done.stdout)
 
