@@ -94,10 +94,10 @@ def project_heads(head_vectors: HeadVectors, names: list[ViewName]) -> Iterator[
 
 def _placed_together(names: list[ViewName]) -> list[list[ViewName]]:
     """The first alone, so that readers have it early; then those of each kind, t-SNE and UMAP of one."""
-    groups: dict[tuple[str, ...], list[ViewName]] = {}
+    groups: dict[str, list[ViewName]] = {}
     for name in names[1:]:
         row = PROJECTIONS[name.projection]
-        groups.setdefault((row.fit,) if row.exact else ("neighbours",), []).append(name)
+        groups.setdefault(row.fit if row.exact else "neighbours", []).append(name)
     return [names[:1], *groups.values()]
 
 
