@@ -21,7 +21,7 @@ from store.repository.errors import NotIngested, StoreError
 from store.repository.tiles import read_rows
 from store.schema.model import PAIR_NUMBERS, ROLES
 from store.schema.pictures import LARGEST_COORDINATE
-from store.stored_keys import with_keys
+from store.stored_keys import stored_vectors, with_keys
 from store.text import WORDS_REMEDY, CorpusText
 
 HEADS = "layer", "head"
@@ -73,6 +73,10 @@ class Corpus(CorpusText):
     def key(self) -> xr.DataArray:
         """Keys (layer, head, token, channel) in float32, with the constant of their head (`store.stored_keys`). Lazy."""
         return self._per_token("key")
+
+    def stored_vectors(self, role: str, *, layer: int, head: int) -> tuple[xr.Variable, NDArray[np.float32]]:
+        """Queries or keys of a head as they are stored, lazy (token, channel), and what to add to each of them (channel)."""
+        return stored_vectors(self._model, role, layer=layer, head=head)
 
     @property
     def value_norm(self) -> xr.DataArray:
@@ -204,13 +208,7 @@ class Corpus(CorpusText):
         return self._model.layer_mixing.load()
 
     def mixing_means(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.DataArray:
-        """Mixing ratios over the chosen tokens only: (source, ratio, layer), NaN without any.
-
-        Parameters
-        ----------
-        chosen, watch
-            As in `part_statistics`.
-        """
+        """Mixing ratios over the chosen tokens only: (source, ratio, layer), NaN without any; as `part_statistics`."""
         return part_means(self.token_mixing, self.tokens, self.rows, chosen, watch)
 
     @cached_property

@@ -16,15 +16,40 @@ from xarray.core import indexing  # xarray documents it for lazy backends ("How 
 from store.repository.arrays import array_of
 
 CONSTANT = "key_constant"
+#: Name of the keys as they are stored, in a dataset whose `key` has the constant added.
+STORED = "stored_key"
 
 
 def with_keys(model: xr.Dataset) -> xr.Dataset:
-    """The dataset of a model with its keys in float32, constant added. Lazy."""
+    """The dataset of a model with its keys in float32, constant added, and the stored ones as `stored_key`. Lazy."""
     if CONSTANT not in model:
         return model
     stored = model.key.variable
     keys = _Keys(stored, model[CONSTANT].variable.load())
-    return model.assign(key=xr.Variable(stored.dims, indexing.LazilyIndexedArray(keys), stored.attrs))
+    key = xr.Variable(stored.dims, indexing.LazilyIndexedArray(keys), stored.attrs)
+    return model.assign({"key": key, STORED: stored})
+
+
+def stored_vectors(model: xr.Dataset, role: str, *, layer: int, head: int) -> tuple[xr.Variable, NDArray[np.float32]]:
+    """Queries or keys of a head as they are stored, and what to add to each of them.
+
+    Parameters
+    ----------
+    model
+        From `with_keys`.
+    role
+        `query` or `key`.
+    layer, head
+        0-based.
+
+    Returns
+    -------
+    (token, channel), lazy, and (channel,).
+    """
+    if role == "key" and STORED in model:
+        return model[STORED].variable[layer, head], model[CONSTANT].values[layer, head]
+    stored = model[role].variable[layer, head]
+    return stored, np.zeros(stored.shape[-1], np.float32)
 
 
 def read_vectors(group: zarr.Group, role: str, layer: int, rows: slice) -> NDArray[np.float32]:

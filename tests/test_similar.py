@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.points import scan
 from dashboard.points import similar as module
-from dashboard.points.clicked_point import Point
+from dashboard.points.scan import Point
 from dashboard.points.similar import SUMMARIZED, similar_tokens
 from dashboard.points.token_summary import END, NONE, Shares, next_word, word_shares
 from dashboard.web.cache import BUDGET, Cache
@@ -25,7 +26,7 @@ def beside(client: FlaskClient, pathname: str, search: str) -> str:
 def test_similar_tokens_have_the_largest_cosines(
     role: str, tile: int, tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "TILE", tile)
+    monkeypatch.setattr(scan, "TILE", tile)
     vectors = getattr(tiny_corpus, role)[1, 0].values[tiny_corpus.rows].astype(float)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = vectors @ vectors[40]

@@ -81,6 +81,14 @@ def test_ingest_and_corpus_read_the_same_keys(place: str, shifted: store.Corpus)
     np.testing.assert_array_equal(read, shifted.key[1, :, 3:9])
 
 
+@pytest.mark.parametrize("role", ["query", "key"])
+def test_vectors_are_the_stored_ones_plus_their_constant(role: str, shifted: store.Corpus) -> None:
+    stored, constant = shifted.stored_vectors(role, layer=1, head=0)
+    assert stored.dtype == np.float16
+    np.testing.assert_array_equal(stored.values.astype(np.float32) + constant, getattr(shifted, role)[1, 0])
+    assert constant.any() == (role == "key")
+
+
 def test_keys_of_a_store_without_a_constant_are_read_as_stored() -> None:
     stored = xr.Dataset({"key": (("layer", "head", "token", "channel"), np.ones((1, 1, 3, 2), np.float16))})
     assert with_keys(stored).identical(stored)

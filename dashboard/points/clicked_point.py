@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dashboard.notes.panel import note_panel
 from dashboard.notes.target import TokenTarget
 from dashboard.points.picture import NEAR, ShownPoints, marks
+from dashboard.points.scan import SEARCHED, Point, largest_first, logits
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.controls import number
 from dashboard.ui.tables import heading
@@ -24,8 +25,6 @@ from store.schema.model import ROLES
 
 #: Most attended keys of a query, or queries of a key, in the card.
 PARTNERS = 5
-#: Tokens searched for the highest-scoring keys, and how many of them are read at once.
-SEARCHED, TILE = 131_072, 32_768
 #: Tokens of the same wordpiece among the highest-scoring keys.
 OF_ONE_PIECE = 3
 #: Scores that are looked at for each token that is listed, as some are of a wordpiece that is listed often enough.
@@ -87,16 +86,6 @@ def as_json(card: PointCard) -> dict[str, object]:
 def _partners(weights: NDArray[np.float32], wordpieces: list[str]) -> list[Partner]:
     strongest = np.argsort(-weights, kind="stable")[:PARTNERS]
     return [Partner(wordpieces[position], int(position), round(float(weights[position]), 4)) for position in strongest]
-
-
-@dataclass(frozen=True)
-class Point:
-    """A token of the corpus (padding not counted) as query or key of a head."""
-
-    layer: int
-    head: int
-    role: str
-    token: int
 
 
 @dataclass(frozen=True)
@@ -169,7 +158,7 @@ def strongest_lines(
 @cached
 def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: int) -> list[Near]:
     """The tokens with the largest logits with the point among the first `searched`, the largest first."""
-    scores = _logits(corpus, point, corpus.rows[:searched])
+    scores = logits(corpus, point, searched)
     pieces = corpus.tokens.token_id.values[corpus.rows[:searched]]
     tokens = _best(scores, pieces, count)
     if not len(tokens):
@@ -177,9 +166,9 @@ def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: in
     ascending, place = np.unique(tokens, return_inverse=True)
     places = corpus.places(view, corpus.rows[ascending], layer=point.layer, head=point.head)[place]
     other = 1 - ROLES.index(point.role)
-    own = int(corpus.tokens.sentence_index.values[corpus.rows[point.token]])
+    sentence = int(corpus.tokens.sentence_index.values[corpus.rows[point.token]])
     return [
-        _near(corpus, int(token), float(scores[token]), place[other], own)
+        _near(corpus, int(token), float(scores[token]), place[other], sentence)
         for token, place in zip(tokens, places, strict=True)
     ]
 
@@ -187,27 +176,6 @@ def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: in
 def _strongest(weights: Floats, top: int, least: float) -> list[tuple[int, float]]:
     order = np.argsort(-weights, kind="stable")[:top]
     return [(int(position), float(weights[position])) for position in order if weights[position] >= least]
-
-
-def _logits(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """q.k / sqrt(channels) of the point with the other role's vectors in these rows, read tile by tile: (token,)."""
-    arrays = {role: array.variable for role, array in zip(ROLES, (corpus.query, corpus.key), strict=True)}
-    own, others = arrays.pop(point.role)[point.layer, point.head], next(iter(arrays.values()))[point.layer, point.head]
-    vector = own[int(corpus.rows[point.token])].values.astype(np.float32)
-    vector *= np.float32(len(vector) ** -0.5)
-    stop = int(rows[-1]) + 1
-    # Padding is multiplied too and dropped afterwards: faster than copying the other rows, and no block is read twice.
-    tiles = (others[start : min(start + TILE, stop)] for start in range(0, stop, TILE))
-    return np.concatenate([tile.values.astype(np.float32, copy=False) @ vector for tile in tiles])[rows]
-
-
-def largest_first(scores: Floats, count: int) -> NDArray[np.int64]:
-    """The `count` largest scores, the largest first, equal ones in their order; sorting all took most of a request."""
-    if count >= len(scores):
-        return np.argsort(-scores, kind="stable")
-    least = np.partition(scores, len(scores) - count)[len(scores) - count]
-    candidates = np.flatnonzero(scores >= least)
-    return candidates[np.argsort(-scores[candidates], kind="stable")[:count]]
 
 
 def _best(scores: Floats, pieces: NDArray[np.integer], count: int) -> NDArray[np.int64]:

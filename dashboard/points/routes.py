@@ -14,13 +14,14 @@ from dashboard.canvas import encoding as points
 from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.canvas.raster import draw_panels
 from dashboard.points import colours, selection
-from dashboard.points.clicked_point import Point, as_json, focus, point_card
+from dashboard.points.clicked_point import as_json, focus, point_card
 from dashboard.points.clusters import clusters_of_head
 from dashboard.points.columns import column_of, columns, values
 from dashboard.points.contours import contours_of_head
 from dashboard.points.distance import density, density_table
 from dashboard.points.drawn import Drawn
 from dashboard.points.pairs import strongest_pairs
+from dashboard.points.scan import Point
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.theme import Scheme

@@ -6,11 +6,10 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.points.clicked_point import SEARCHED, TILE, Point, largest_first
+from dashboard.points.scan import SEARCHED, Point, cosines, largest_first
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.points.token_summary import summary
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.job import watched
 from dashboard.ui.tables import scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
@@ -33,24 +32,11 @@ class Similar:
 def similar_tokens(corpus: Corpus, point: Point) -> Similar:
     """The other tokens whose vectors of the same role have the largest cosine with the point's, the largest first."""
     searched = min(corpus.n_tokens, SEARCHED)
-    cosines = _cosines(corpus, point, corpus.rows[:searched])
+    scores = cosines(corpus, point, searched)
     if point.token < searched:
-        cosines[point.token] = -np.inf
-    order = largest_first(cosines, min(SUMMARIZED, searched - 1))
-    return Similar(order, cosines[order], searched)
-
-
-def _cosines(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Cosines of the point's vector with those of these rows, read tile by tile: (token,)."""
-    vectors = (corpus.query if point.role == "query" else corpus.key).variable[point.layer, point.head]
-    own = vectors[int(corpus.rows[point.token])].values.astype(np.float32)
-    parts, stop = [], int(rows[-1]) + 1
-    for start in watched(range(0, stop, TILE)):
-        # Padding is multiplied too and dropped afterwards: faster than copying the other rows, and no block is read twice.
-        read = vectors[start : min(start + TILE, stop)].values.astype(np.float32, copy=False)
-        norms = np.sqrt(np.einsum("tc,tc->t", read, read) * (own @ own))
-        parts.append((read @ own) / np.maximum(norms, np.finfo(np.float32).tiny))
-    return np.concatenate(parts)[rows]
+        scores[point.token] = -np.inf
+    order = largest_first(scores, min(SUMMARIZED, searched - 1))
+    return Similar(order, scores[order], searched)
 
 
 def similar_part(context: Context) -> list[object]:
