@@ -7,9 +7,8 @@ memory does not depend on the size of the corpus, and a reader sees the progress
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -17,7 +16,8 @@ import zarr
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from store.kernels.bootstrap import Replicates, Segments, draw_counts, find_segments
+from store.kernels.bootstrap import Replicates, draw_counts
+from store.kernels.sentence_rows import SentenceRows, order_rows
 from store.kernels.statistics import mean_over_sentences, source_rows
 from store.repository.arrays import array_of
 from store.repository.errors import StoreError
@@ -25,6 +25,8 @@ from store.schema.array import BLOCK
 from store.schema.model import BOUNDS, SOURCES
 
 Floats = NDArray[np.floating]
+T = TypeVar("T")
+R = TypeVar("R")
 #: Bytes of stored numbers that a thread reads at once.
 READ_BYTES = 4 << 20
 #: Called with the finished share, 0 to 1; an error that it raises ends the computation.
@@ -76,26 +78,57 @@ def means_of_blocks(group: zarr.Group, blocks: int) -> dict[str, NDArray[np.floa
     return {**means, "tokens_at": by_position}
 
 
-@dataclass(frozen=True)
-class PartBlock:
+class PartBlock(NamedTuple):
     """The chosen tokens of one block of the token axis.
 
     Attributes
     ----------
-    index
+    number
         Number of the block.
     rows
         Ascending rows of the token axis: (token,).
-    segments
-        Rows of each source among them.
-    sentences
-        Number of sentences of the whole block.
+    first, sentences
+        Index of the first sentence of the block, and how many the whole block has.
     """
 
-    index: int
+    number: int
     rows: NDArray[np.int64]
-    segments: tuple[Segments, ...]
+    first: int
     sentences: int
+
+
+class PartRun(NamedTuple):
+    """Consecutive blocks that are read at once.
+
+    Attributes
+    ----------
+    blocks
+        Those blocks.
+    start, stop
+        Rows of the token axis from the first chosen to the last.
+    rows
+        The chosen rows, counted from `start`, by source and sentence; sentences count from the first of the first block.
+    """
+
+    blocks: Sequence[PartBlock]
+    start: int
+    stop: int
+    rows: SentenceRows
+
+    @classmethod
+    def of(cls, blocks: Sequence[PartBlock], tokens: xr.Dataset) -> "PartRun":
+        """Of the blocks of a corpus with these tokens: token_flags and sentence_index (token)."""
+        rows = np.concatenate([block.rows for block in blocks])
+        flags, sentence = (tokens[name].values[rows] for name in ("token_flags", "sentence_index"))
+        ordered = order_rows(source_rows(flags, np.ones(len(rows), bool)), sentence - blocks[0].first)
+        start = int(rows[0])
+        return cls(blocks, start, int(rows[-1]) + 1, ordered._replace(order=(rows - start)[ordered.order]))
+
+    def draws(self, seed: int) -> NDArray[np.float32]:
+        """Counts of the sentences that have chosen rows, in each replicate: (sentence, replicate)."""
+        drawn = [draw_counts(seed, block.number, block.sentences) for block in self.blocks]
+        counts: NDArray[np.float32] = np.concatenate(drawn)[self.rows.sentences].astype(np.float32)
+        return counts  # small whole numbers: exact
 
 
 def part_means(
@@ -131,8 +164,7 @@ def part_means(
     StoreError
         Where `chosen` has another shape or dtype.
     """
-    blocks = _part_blocks(tokens, real, chosen)
-    return _labelled(_Sums(stored, blocks, watch).means(), stored)
+    return _labelled(_Sums(stored, _part_blocks(tokens, real, chosen), tokens, watch).means(), stored)
 
 
 def part_statistics(
@@ -153,7 +185,7 @@ def part_statistics(
     mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head), and layer_interval (bound,
     source, statistic, layer) of the mean over heads.
     """
-    return _counted(stored, _part_blocks(tokens, real, chosen), seed, watch).with_intervals()
+    return _counted(stored, _part_blocks(tokens, real, chosen), tokens, seed, watch).with_intervals()
 
 
 def contrast_statistics(
@@ -174,8 +206,8 @@ def contrast_statistics(
     Those of `part_statistics`, and `difference`, `difference_interval` and `difference_layer_interval` of their dims: the
     chosen tokens minus the others. The draws of a sentence are the same in both, so that the intervals are paired.
     """
-    part = _counted(stored, _part_blocks(tokens, real, chosen), seed, lambda share: watch(share / 2))
-    rest = _counted(stored, _part_blocks(tokens, real, ~chosen), seed, lambda share: watch((1 + share) / 2))
+    part = _counted(stored, _part_blocks(tokens, real, chosen), tokens, seed, lambda share: watch(share / 2))
+    rest = _counted(stored, _part_blocks(tokens, real, ~chosen), tokens, seed, lambda share: watch((1 + share) / 2))
     between = part.replicates.difference_interval(rest.replicates)
     of_layers = part.replicates.layer_difference_interval(rest.replicates)
     minus = _with_intervals(part.mean - rest.mean, between, of_layers)
@@ -189,6 +221,7 @@ class _Sums:
         self,
         stored: xr.DataArray,
         blocks: Sequence[PartBlock],
+        tokens: xr.Dataset,
         watch: Watch,
         replicates: Replicates | None = None,
         seed: int = 0,
@@ -196,7 +229,7 @@ class _Sums:
         self.stored, self.replicates, self.seed = stored.variable, replicates, seed
         self.sums = np.zeros((len(SOURCES), *stored.shape[:-1]))
         self.counts = np.zeros(len(SOURCES), np.int64)
-        self._add_all(list(_runs(blocks, max(1, READ_BYTES // self._block_bytes))), watch)
+        self._add_all(list(_runs(blocks, max(1, READ_BYTES // self._block_bytes))), tokens, watch)
 
     def means(self) -> NDArray[np.float64]:
         """(source, number, ...), NaN where no sentence has rows of a source."""
@@ -207,38 +240,33 @@ class _Sums:
         """Bytes of one number of a block."""
         return int(np.prod(self.stored.shape[1:-1])) * BLOCK * self.stored.dtype.itemsize
 
-    def _add_all(self, runs: Sequence[Sequence[PartBlock]], watch: Watch) -> None:
+    def _add_all(self, runs: Sequence[Sequence[PartBlock]], tokens: xr.Dataset, watch: Watch) -> None:
         numbers = len(self.stored)
         # Threads of BLAS beside those of the pool took three times the time of the cores.
         with ThreadPoolExecutor(os.cpu_count(), "part") as pool, threadpool_limits(1, "blas"):
-            for index, run in enumerate(runs):
-                draws = list(pool.map(self._draw, run))
+            prepared = _one_ahead(pool, lambda blocks: self._prepared(blocks, tokens), runs)
+            for index, (run, draws) in enumerate(prepared):
                 pieces = pool.map(lambda number, run=run, draws=draws: self._add(number, run, draws), range(numbers))
                 for finished, _ in enumerate(pieces, index * numbers + 1):
                     watch(finished / (len(runs) * numbers))
-                for block, draw in zip(run, draws, strict=True):
-                    self._count(block, draw)
+                self._count(run, draws)
 
-    def _draw(self, block: PartBlock) -> NDArray[np.float32] | None:
-        if self.replicates is None:
-            return None
-        return draw_counts(self.seed, block.index, block.sentences).astype(np.float32)  # small whole numbers: exact
+    def _prepared(self, blocks: Sequence[PartBlock], tokens: xr.Dataset) -> tuple[PartRun, NDArray[np.float32] | None]:
+        run = PartRun.of(blocks, tokens)
+        return run, None if self.replicates is None else run.draws(self.seed)
 
-    def _add(self, number: int, run: Sequence[PartBlock], draws: Sequence[NDArray[np.float32] | None]) -> None:
-        start, stop = int(run[0].rows[0]), int(run[-1].rows[-1]) + 1
-        values: Floats = self.stored[number, ..., start:stop].values
-        for block, draw in zip(run, draws, strict=True):
-            own = values.take(block.rows - start, axis=-1).astype(np.float32)
-            means = sentence_means(own, block.segments, block.sentences)
-            self.sums[:, number] += means.sum(axis=-1, dtype=np.float64)
-            if self.replicates is not None and draw is not None:
-                self.replicates.add_statistic(number, means, draw)
+    def _add(self, number: int, run: PartRun, draws: NDArray[np.float32] | None) -> None:
+        values: Floats = self.stored[number, ..., run.start : run.stop].values
+        means = run.rows.means(values)
+        self.sums[:, number] += means.sum(axis=-1, dtype=np.float64)[run.rows.of_source]
+        if self.replicates is not None and draws is not None:
+            self.replicates.add_statistic(number, means, draws, run.rows.of_source)
 
-    def _count(self, block: PartBlock, draw: NDArray[np.float32] | None) -> None:
-        self.counts += [len(source.sentences) for source in block.segments]
-        if self.replicates is not None and draw is not None:
-            for number, source in enumerate(block.segments):
-                self.replicates.count(number, source, draw)
+    def _count(self, run: PartRun, draws: NDArray[np.float32] | None) -> None:
+        present = (run.rows.sizes > 0)[run.rows.of_source]
+        self.counts += present.sum(axis=1)
+        if self.replicates is not None and draws is not None:
+            self.replicates.count_all(present, draws)
 
 
 class _Counted(NamedTuple):
@@ -252,10 +280,12 @@ class _Counted(NamedTuple):
         return _with_intervals(self.mean, self.replicates.interval(), self.replicates.layer_interval())
 
 
-def _counted(stored: xr.DataArray, blocks: Sequence[PartBlock], seed: int, watch: Watch) -> _Counted:
+def _counted(
+    stored: xr.DataArray, blocks: Sequence[PartBlock], tokens: xr.Dataset, seed: int, watch: Watch
+) -> _Counted:
     numbers, layers, heads, _ = stored.shape
     replicates = Replicates(sources=len(SOURCES), statistics=numbers, layers=layers, heads=heads, dtype=np.float32)
-    return _Counted(_labelled(_Sums(stored, blocks, watch, replicates, seed).means(), stored), replicates)
+    return _Counted(_labelled(_Sums(stored, blocks, tokens, watch, replicates, seed).means(), stored), replicates)
 
 
 def _with_intervals(mean: xr.DataArray, interval: NDArray[np.float64], of_layers: NDArray[np.float64]) -> xr.Dataset:
@@ -276,14 +306,13 @@ def _part_blocks(tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np
         raise StoreError(
             f"`chosen` has shape {chosen.shape} and dtype {chosen.dtype}. Pass a bool for each of the {len(real)} tokens."
         )
-    flags, sentence = tokens.token_flags.values, tokens.sentence_index.values
+    sentence = tokens.sentence_index.values
     ends = np.searchsorted(real, np.arange(0, len(sentence) + BLOCK, BLOCK)).tolist()
     blocks = []
     for index, (start, stop) in enumerate(pairwise(ends)):
         if (rows := real[start:stop][chosen[start:stop]]).size:
             first, last = int(sentence[real[start]]), int(sentence[real[stop - 1]])
-            segments = part_segments(flags[rows], sentence[rows] - first)
-            blocks.append(PartBlock(index, rows, segments, last - first + 1))
+            blocks.append(PartBlock(index, rows, first, last - first + 1))
     return blocks
 
 
@@ -291,12 +320,24 @@ def _runs(blocks: Sequence[PartBlock], longest: int) -> Iterator[list[PartBlock]
     """Runs of consecutive blocks, each of at most `longest` blocks."""
     run: list[PartBlock] = []
     for block in blocks:
-        if run and (len(run) == longest or block.index != run[-1].index + 1):
+        if run and (len(run) == longest or block.number != run[-1].number + 1):
             yield run
             run = []
         run.append(block)
     if run:
         yield run
+
+
+def _one_ahead(pool: ThreadPoolExecutor, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+    """Results of work on each item; the work on the next item begins before a result is handed out."""
+    begun = None
+    for item in items:
+        following = pool.submit(work, item)
+        if begun is not None:
+            yield begun.result()
+        begun = following
+    if begun is not None:
+        yield begun.result()
 
 
 def _around(mean: NDArray[np.float64], interval: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -309,41 +350,3 @@ def _labelled(means: NDArray[np.float64], stored: xr.DataArray) -> xr.DataArray:
     dims = [str(name) for name in stored.dims[:-1]]
     coordinates = {"source": list(SOURCES)} | {name: stored[name].values for name in dims}
     return xr.DataArray(means, dims=("source", *dims), coords=coordinates, name="part_means")
-
-
-def part_segments(flags: NDArray[np.integer], sentence: NDArray[np.integer]) -> tuple[Segments, ...]:
-    """Rows of each source among the tokens of a part.
-
-    Parameters
-    ----------
-    flags, sentence
-        Flags of each token and index of its sentence, from 0 and ascending: (token,).
-
-    Returns
-    -------
-    One for each of `store.schema.model.SOURCES`.
-    """
-    lengths = np.bincount(sentence)
-    return tuple(find_segments(rows, lengths) for rows in source_rows(flags, np.ones(len(flags), bool)))
-
-
-def sentence_means(values: Floats, segments: Sequence[Segments], sentences: int) -> NDArray[np.float32]:
-    """Mean over the rows of each source in each sentence.
-
-    Parameters
-    ----------
-    values
-        (..., token).
-    segments
-        Rows of each source.
-    sentences
-        Number of sentences.
-
-    Returns
-    -------
-    (source, ..., sentence) in float32, 0 where a sentence has no such rows.
-    """
-    means = np.zeros((len(segments), *values.shape[:-1], sentences), np.float32)
-    for own, source in zip(means, segments, strict=True):
-        own[..., source.sentences] = source.means(values)
-    return means

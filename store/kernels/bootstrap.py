@@ -101,10 +101,25 @@ class Replicates:
         """Add means of sentences (statistic, head, present) with their counts (present, replicate)."""
         self.sums[layer, source] += means @ counts
 
-    def add_statistic(self, statistic: int, means: NDArray[np.float32], counts: NDArray[np.float32]) -> None:
-        """Add means of one statistic (source, layer, head, sentence), 0 where a sentence has no such rows."""
-        sums = means.reshape(-1, means.shape[-1]) @ counts
-        self.sums[:, :, statistic] += sums.reshape(*means.shape[:-1], REPLICATES).swapaxes(0, 1)
+    def count_all(self, present: NDArray[np.bool_], counts: NDArray[np.floating]) -> None:
+        """As `count` for all sources at once; `present`: which sentences have rows of each (source, sentence)."""
+        self.counts += present.astype(counts.dtype) @ counts
+        self.sentences += present.sum(axis=1)
+
+    def add_statistic(
+        self,
+        statistic: int,
+        means: NDArray[np.float32],
+        counts: NDArray[np.float32],
+        of_source: NDArray[np.integer],
+    ) -> None:
+        """Add means of one statistic (mean, layer, head, sentence), 0 where a sentence has no such rows.
+
+        `of_source` (source,): which of the means is that of each source; sources with the same rows share one.
+        """
+        sums = (means.reshape(-1, means.shape[-1]) @ counts).reshape(*means.shape[:-1], REPLICATES)
+        for source, mean in enumerate(of_source):
+            self.sums[:, source, statistic] += sums[mean]
 
     def interval(self) -> NDArray[np.float64]:
         """95 % percentile intervals of the means: (bound, source, statistic, layer, head).
