@@ -1,13 +1,11 @@
 """Mixing ratios and attention to [SEP] of parts of the corpus, against sums spelled out sentence by sentence."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from dashboard.statistics.parts import part_of
 from store import Corpus
-from store.means import sentence_means
+from store.kernels.sentence_rows import SentenceRows
 from store.schema.corpus import CLS, SEP
 from tests.counts import counted
 from tests.stores import BLOCK
@@ -63,11 +61,13 @@ def test_sep_alone_leaves_no_others(tiny_corpus: Corpus) -> None:
 def test_no_more_than_a_block_is_read_at_once(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
-    def listen(values: np.ndarray, segments: Any, sentences: int) -> np.ndarray:
-        sizes.append(values.shape[-1])
-        return sentence_means(values, segments, sentences)
+    means_of = SentenceRows.means
 
-    monkeypatch.setattr("store.means.sentence_means", listen)
+    def listen(rows: SentenceRows, values: np.ndarray) -> np.ndarray:
+        sizes.append(values.shape[-1])
+        return means_of(rows, values)
+
+    monkeypatch.setattr(SentenceRows, "means", listen)
     monkeypatch.setattr("store.means.BLOCK", BLOCK)
     monkeypatch.setattr("store.means.READ_BYTES", 1)
     part = part_of(tiny_corpus, "position:1..")

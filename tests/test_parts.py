@@ -17,7 +17,8 @@ from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of, u
 from dashboard.ui.job import Job
 from store import Corpus, StoreError
 from store.kernels.bootstrap import draw_counts
-from store.means import part_segments, sentence_means
+from store.kernels.sentence_rows import order_rows
+from store.kernels.statistics import source_rows
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import SOURCES
 from tests.counts import counted
@@ -231,11 +232,12 @@ def test_one_sentence_has_means_and_no_interval(two_views: Corpus) -> None:
 
 def test_means_are_of_the_rows_of_each_source() -> None:
     flags, sentence = np.array([CLS, 0, SEP, CLS, 0, 0]), np.array([0, 0, 0, 2, 2, 2])
-    segments = part_segments(flags, sentence)
-    means = sentence_means(np.array([[1, 2, 6, 1, 2, 3]], np.float16), segments, 4)
+    rows = order_rows(source_rows(flags, np.ones(6, bool)), sentence)
+    means = rows.means(np.array([[1, 2, 6, 1, 2, 3]], np.float16))[rows.of_source]
     of = dict(zip(SOURCES, means[:, 0].tolist(), strict=True))
-    assert (of["all"], of["cls"], of["sep"], of["word"]) == ([3, 0, 2, 0], [1, 0, 1, 0], [6, 0, 0, 0], [2, 0, 2.5, 0])
-    assert of["other"] == [1.5, 0, 2, 0]
+    assert rows.sentences.tolist() == [0, 2]
+    assert (of["all"], of["cls"], of["sep"], of["word"]) == ([3, 2], [1, 1], [6, 0], [2, 2.5])
+    assert (of["other"], of["punctuation"]) == ([1.5, 2], [0, 0])
 
 
 @pytest.mark.parametrize("rows", [np.ones(3, bool), np.ones(1, np.int64)])

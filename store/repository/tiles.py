@@ -25,7 +25,7 @@ from zarr.codecs import BytesCodec, Crc32cCodec, ShardingCodec, ShardingCodecInd
 from store.repository.zarr_internals import run_in_zarr
 
 #: Bytes of a range, unless a tile is larger, and ranges that are read at once: together what a read needs beside its result.
-RANGE, AT_ONCE = 512 << 10, 8
+RANGE, AT_ONCE = 1280 << 10, 4
 #: Bytes of a checksum, and of the offset and length of a tile in an index.
 CHECKSUM, ENTRY = 4, 16
 #: Offset of a tile that was never written.
