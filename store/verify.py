@@ -200,8 +200,8 @@ def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
     """Means must follow from the sums of the blocks, unless a larger ingest has begun to add blocks."""
-    blocks = int(corpus.attributes["blocks"])
-    if int(sum_of_blocks(group, "block_count", blocks)[0]) != corpus.n_sentences:
+    blocks = int(corpus.attributes.get("counted_blocks", corpus.attributes["blocks"]))
+    if int(sum_of_blocks(group, "block_count", blocks)[0]) != corpus.counted_sentences:
         return
     for name, expected in means_of_blocks(group, blocks).items():
         if not np.allclose(np.asarray(array_of(group, name)[:]), expected, rtol=1e-12, equal_nan=True):
@@ -217,7 +217,7 @@ def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
     received = (corpus.received_at * corpus.received_at["count"]).sum("position")
     for name, whole in (
         ("by relative position", corpus.head_profile.sum("offset")),
-        ("by position", received / corpus.n_sentences),
+        ("by position", received / corpus.counted_sentences),
     ):
         if not np.allclose(whole, 1, rtol=1e-4):
             yield f"{corpus.name}: attention {name} does not add up to 1."
