@@ -28,7 +28,7 @@ from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links, heading, scrolling
-from dashboard.ui.text import first_of, in_brackets, of_first, signed, spell
+from dashboard.ui.text import first_of, has_part, in_brackets, signed, spell
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.relations import OFFSETS
@@ -89,8 +89,12 @@ def layout(context: Context) -> Page:
 def _how_to_read(corpus: Corpus) -> str:
     return (
         "A head links a pair where a word attends most to its governor, or the governor to it. "
-        f"Grammar: {corpus.words.kind}.{of_first(corpus)}"
+        f"Grammar: {corpus.words.kind}.{_counted(corpus)}"
     )
+
+
+def _counted(corpus: Corpus) -> str:
+    return f" Counted in {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
 
 
 def _accuracy_info(corpus: Corpus) -> html.Button:

@@ -117,8 +117,8 @@ def has_part(corpus: Corpus) -> bool:
 
 
 def of_first(corpus: Corpus) -> str:
-    """A sentence on what is of sentences with vectors; empty where all have them."""
-    return f" Of {first_of(corpus, 'sentence')}, which have vectors." if has_part(corpus) else ""
+    """A sentence on which sentences have vectors; empty where all have them."""
+    return f" Vectors are stored of {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
 
 
 def kind_of_interval(corpus: Corpus, whole: bool = True) -> str:
