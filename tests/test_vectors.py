@@ -12,6 +12,8 @@ import zarr
 import store
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
+from store.repository.arrays import array_of
+from store.repository.writer import open_writer
 from store.schema.model import BOUNDS
 from store.verify import verify
 from tests.made_once import made_once
@@ -86,6 +88,15 @@ def test_an_interval_contains_its_mean(part: store.Corpus) -> None:
 
 def test_verify_finds_nothing_wrong(part_store: str) -> None:
     assert list(verify(store.open_snapshot(part_store))) == []
+
+
+def test_verify_finds_intervals_that_are_not_those_of_the_sums(copy: Path, part: store.Corpus) -> None:
+    with open_writer(str(copy)) as writer:
+        squares = array_of(writer.group(f"models/{part.name}"), "block_square")
+        squares[1] = 2 * np.asarray(squares[1])
+        writer.publish("changed")
+    findings = list(verify(store.open_snapshot(str(copy))))
+    assert findings == [f"{part.name}: the intervals of heads do not follow from the sums of the blocks."]
 
 
 def test_a_default_store_has_no_sums_of_squares(tiny_store: str) -> None:

@@ -16,9 +16,9 @@ from ingest.encode.tensors import ModelGroup
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.bootstrap import Replicates, draw_counts, find_segments
-from store.kernels.moments import interval_of_sums, squared_sums
+from store.kernels.moments import squared_sums
 from store.kernels.statistics import row_weights, source_rows
-from store.means import sum_of_blocks
+from store.means import intervals_of_blocks
 from store.repository.arrays import array_of
 from store.repository.writer import Writer
 from store.schema.model import SOURCES
@@ -89,9 +89,7 @@ def _of_sums(group: zarr.Group, corpus: PlannedCorpus) -> tuple[NDArray[np.float
     for block in corpus.blocks:
         if np.isnan(array_of(group, SQUARES[0])[block.index, 0, 0, 0, 0]):
             _write_squares(group, block)
-    names = ("block_sum", "block_count", *SQUARES)
-    sums, counts, squares, of_layers = (sum_of_blocks(group, name, len(corpus.blocks)) for name in names)
-    return interval_of_sums(sums, squares, counts), interval_of_sums(sums.mean(axis=-1), of_layers, counts)
+    return intervals_of_blocks(group, len(corpus.blocks))
 
 
 def _write_squares(group: zarr.Group, block: Block) -> None:
