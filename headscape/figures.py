@@ -72,7 +72,7 @@ def _title(corpus: Corpus, view: str, layer: int, head: int, tokens: int) -> str
     held_out, fitted = (float(fidelity.sel(judged=judged)) for judged in ("held_out", "fitted"))
     measured = f"{fitted:.2f} on fitted sentences" if np.isnan(held_out) else f"{held_out:.2f} on held-out sentences"
     return (
-        f"{head_name(layer, head)} of {corpus.name}, {tokens:,} of {corpus.n_tokens:,} tokens<br>"
+        f"{head_name(layer, head)} of {corpus.name}, {tokens:,} of {corpus.counted_tokens:,} tokens<br>"
         f"{ViewName.parse(view).title}, Spearman {measured}"
     )
 

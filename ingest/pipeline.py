@@ -37,7 +37,7 @@ from ingest.words.uas import find_uas
 from store.repository.access import open_repository
 from store.repository.writer import Writer, open_writer
 from store.schema.pictures import ViewName
-from store.wording import many
+from store.wording import held_sentences, many
 
 if TYPE_CHECKING:
     from ingest.encode.encoder import Encoder
@@ -93,12 +93,18 @@ class Ingest:
         self.writer, self.settings, self.checkpoint, self.data = writer, settings, checkpoint, data
         self.device, self.dtype = device, dtype
         self.model = model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
-        self.held_before = int(str(writer.group(self.model.path).attrs.get("sentences", 0)))
+        attributes = dict(writer.group(self.model.path).attrs)
+        stored_before = int(str(attributes.get("sentences", 0)))
+        self.held_before = int(str(attributes.get("counted_sentences", stored_before)))
         if settings.stage == "projections" and not self.held_before:
             raise IngestError(f"{settings.store} holds nothing of {checkpoint.name} yet. Run `headscape ingest` first.")
         # What is held is never made smaller; if its ingest was killed before the pictures, they are finished now.
         smaller = settings.stage == "projections" or self.held_before > corpus.sentences
-        self.corpus = stored_corpus(writer, corpus.key, self.held_before) if smaller else corpus
+        every = stored_corpus(writer, corpus.key, self.held_before) if smaller else corpus
+        vectors = 0 if settings.stage == "projections" else settings.vector_tokens
+        self.counted = every.with_vectors_of(vectors, sentences=stored_before)
+        #: All stages after the encoder are of sentences with vectors.
+        self.corpus = self.counted.stored
         self.changed = False
         check_labels(writer, settings, checkpoint, self.corpus)
 
@@ -106,8 +112,7 @@ class Ingest:
     def held(self) -> str:
         """How much of the model the store holds, in words."""
         attributes: dict[str, Any] = dict(self.writer.group(self.model.path).attrs)
-        sentences, tokens = many(attributes["sentences"], "sentence"), many(attributes["tokens"], "token")
-        return f"{sentences} ({tokens}), {many(len(attributes['views']), 'picture')}"
+        return f"{held_sentences(attributes)}, {many(len(attributes['views']), 'picture')}"
 
     def bring_up_to_date(self) -> None:
         """Run the stages; a new model can be read after its first picture."""
@@ -116,14 +121,14 @@ class Ingest:
         self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
         head_vectors = HeadVectors(self.writer, self.model, self.corpus, split, self.settings.seed, str(self.device))
         names = self._names()
-        grown = self.changed or self.held_before < self.corpus.sentences
+        grown = self.changed or self.held_before < self.counted.sentences
         self._project(head_vectors, names[:1], names)
         # Committed by `complete`, together with the size of the plan.
         added = update_pairs(self.writer, self.model, self.corpus)
         added |= update_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
-        if added or grown or intervals_outdated(self.writer, self.model):
-            write_intervals(self.writer, self.model, self.corpus, seed=self.settings.seed)
-            complete(self.writer, self.model, self.corpus, views=finished_views(head_vectors, names))
+        if added or grown or intervals_outdated(self.writer, self.model, self.counted):
+            write_intervals(self.writer, self.model, self.counted, seed=self.settings.seed)
+            complete(self.writer, self.model, self.counted, views=finished_views(head_vectors, names))
             self.changed = True
             self._show_early()
         self._find_words()
@@ -206,7 +211,7 @@ class Ingest:
             self.publish()
 
     def _encode(self) -> None:
-        blocks = pending_blocks(self.writer, self.model, self.corpus)
+        blocks = pending_blocks(self.writer, self.model, self.counted)
         if not blocks:
             return
         from ingest.encode.encoder import open_encoder
@@ -214,7 +219,7 @@ class Ingest:
         encoder = open_encoder(self.checkpoint, self.settings, self.device, self.dtype)
         provenance = _provenance(self.settings, self.checkpoint, self.data, encoder)
         self.writer.group(self.model.path).attrs["provenance"] = provenance
-        encode_corpus(self.writer, self.model, self.corpus, blocks, encoder)
+        encode_corpus(self.writer, self.model, self.counted, blocks, encoder)
         self.changed = True
 
     def _names(self) -> list[ViewName]:

@@ -48,6 +48,7 @@ class Corpus(CorpusText):
         self._model = with_keys(groups.open(f"models/{name}"))
         self.attributes: Mapping[str, Any] = self._model.attrs
         sizes = {size: int(self.attributes[size]) for size in ("sentences", "tokens")}
+        sizes |= {f"counted_{size}": int(self.attributes.get(f"counted_{size}", sizes[size])) for size in sizes}
         super().__init__(groups, str(self.attributes["corpus"]), **sizes)
         self.layers: int = self._model.sizes["layer"]
         self.heads: int = self._model.sizes["head"]
@@ -219,7 +220,7 @@ class Corpus(CorpusText):
     @cached_property
     def head_labels(self) -> xr.DataArray:
         """Label of each head (layer, head), "" where no rule of `store.kernels.labels.LABELS` holds."""
-        return head_labels(self.head_statistic, self.sentences.row_size.values)
+        return head_labels(self.head_statistic, self.counted_lengths)
 
     # -- words --------------------------------------------------------------------------------------
 

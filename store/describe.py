@@ -27,7 +27,10 @@ STAGES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """A model of the store on its corpus; `stages` are the titles of the finished ones of `STAGES`."""
+    """A model of the store on its corpus; `stages` are the titles of the finished ones of `STAGES`.
+
+    `sentences` and `tokens` have vectors, the counted ones are those that statistics of heads and layers are of.
+    """
 
     key: str
     model: str
@@ -37,6 +40,8 @@ class ModelDescription:
     channels: int
     sentences: int
     tokens: int
+    counted_sentences: int
+    counted_tokens: int
     dtype: str
     attention: str
     weights_sha256: str
@@ -132,6 +137,8 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
         heads=heads,
         channels=channels,
         stages=_finished_stages(snapshot.group(f"models/{key}")),
+        counted_sentences=attributes.get("counted_sentences", attributes["sentences"]),
+        counted_tokens=attributes.get("counted_tokens", attributes["tokens"]),
         token_sets=[describe_token_set(snapshot, key, name) for name in snapshot.corpus(key).token_sets],
         **{name: attributes[name] for name in names},
     )
@@ -178,11 +185,16 @@ def as_text(description: Description) -> str:
 
 def _lines_of(model: ModelDescription, size: int | None) -> list[str]:
     """Lines of a model. `size`: bytes of the store where it holds no other model."""
-    per_token = "" if size is None else f", {size / model.tokens:,.0f} bytes per token"
+    per_token = "" if size is None else f", {size / model.counted_tokens:,.0f} bytes per token"
+    stored = f"{many(model.sentences, 'sentence')}, {many(model.tokens, 'token')}"
+    vectors = (
+        [] if model.tokens == model.counted_tokens else [f"    vectors, pictures and relations of the first {stored}"]
+    )
     return [
         f"  model {model.key}",
         f"    {model.layers} layers x {model.heads} heads x {model.channels} channels, {model.dtype}, weights {model.weights_sha256[:12]}",
-        f"    {many(model.sentences, 'sentence')}, {many(model.tokens, 'token')} of {model.corpus}{per_token}",
+        f"    {many(model.counted_sentences, 'sentence')}, {many(model.counted_tokens, 'token')} of {model.corpus}{per_token}",
+        *vectors,
         f"    views: {', '.join(model.views) or 'none'}; finished {_date(model.finished)}",
         f"    stages: {', '.join(model.stages) or 'none'}",
         *(

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from store.kernels.bootstrap import Replicates, draw_counts
+from store.kernels.moments import interval_of_sums
 from store.kernels.sentence_rows import SentenceRows, order_rows
 from store.kernels.statistics import mean_over_sentences, source_rows
 from store.repository.arrays import array_of
 from store.repository.errors import StoreError
 from store.schema.array import BLOCK
-from store.schema.model import BOUNDS, SOURCES
+from store.schema.model import BOUNDS, SOURCES, SQUARE_ARRAYS
 
 Floats = NDArray[np.floating]
 T = TypeVar("T")
@@ -76,6 +77,18 @@ def means_of_blocks(group: zarr.Group, blocks: int) -> dict[str, NDArray[np.floa
     }
     means = {name: mean_over_sentences(sum_of_blocks(group, of, blocks), count) for name, (of, count) in sums.items()}
     return {**means, "tokens_at": by_position}
+
+
+def intervals_of_blocks(group: zarr.Group, blocks: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """95 % intervals of the means of `means_of_blocks`, from sums of squares: of heads, and of the mean over heads.
+
+    Returns
+    -------
+    (bound, source, statistic, layer, head) and (bound, source, statistic, layer).
+    """
+    names = ("block_sum", "block_count", *SQUARE_ARRAYS)
+    sums, counts, squares, of_layers = (sum_of_blocks(group, name, blocks) for name in names)
+    return interval_of_sums(sums, squares, counts), interval_of_sums(sums.mean(axis=-1), of_layers, counts)
 
 
 class PartBlock(NamedTuple):

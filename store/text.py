@@ -19,7 +19,7 @@ WORDS_REMEDY = "Run `headscape ingest`; where the text is not English, with --an
 
 
 class CorpusText:
-    """The first sentences of a corpus, as many as a model was run on. Every array is read when it is first used.
+    """The first sentences of a corpus, as many as a model has vectors of. Every array is read when it is first used.
 
     Attributes
     ----------
@@ -27,13 +27,18 @@ class CorpusText:
         Provenance of the sentences and tokens.
     n_sentences, n_tokens
         Sizes. Padding is not counted.
+    counted_sentences, counted_tokens
+        Sizes of all sentences that the model was run on, which its head and layer statistics are of.
     """
 
-    def __init__(self, groups: Groups, key: str, *, sentences: int, tokens: int) -> None:
+    def __init__(
+        self, groups: Groups, key: str, *, sentences: int, tokens: int, counted_sentences: int, counted_tokens: int
+    ) -> None:
         self._groups, self._corpus_path = groups, f"corpus/{key}"
         self._text = groups.open(self._corpus_path)
         self.corpus_attributes: Mapping[str, Any] = self._text.attrs
         self.n_sentences, self.n_tokens = sentences, tokens
+        self.counted_sentences, self.counted_tokens = counted_sentences, counted_tokens
 
     @cached_property
     def sentences(self) -> xr.Dataset:
@@ -54,6 +59,12 @@ class CorpusText:
     def vocab(self) -> NDArray[np.object_]:
         """Wordpiece of each token id: (vocab,)."""
         return self._text.vocab.values
+
+    @cached_property
+    def counted_lengths(self) -> NDArray[np.int32]:
+        """Tokens of each sentence that the model was run on: (counted_sentences,)."""
+        lengths: NDArray[np.int32] = self._text.row_size.isel(sentence=slice(0, self.counted_sentences)).values
+        return lengths
 
     @cached_property
     def _token_stop(self) -> int:

@@ -16,7 +16,7 @@ from store.kernels.attention import attention_pattern
 from store.kernels.divergence import LARGEST_DIVERGENCE
 from store.kernels.features import summed_cosine
 from store.kernels.statistics import sink_threshold, token_statistics
-from store.means import means_of_blocks, sum_of_blocks
+from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.repository.access import first_line, local_path
 from store.repository.arrays import array_of, has_checksums
 from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
@@ -50,6 +50,9 @@ MEANS = {
     "received_at": "the attention received by position",
     "tokens_at": "the numbers of tokens by position",
 }
+
+#: Arrays of intervals, which follow from sums where only the first sentences have vectors.
+INTERVALS = {"head_interval": "the intervals of heads", "layer_interval": "the intervals of layers"}
 
 
 def verify(snapshot: Snapshot) -> Iterator[str]:
@@ -200,12 +203,16 @@ def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
     """Means must follow from the sums of the blocks, unless a larger ingest has begun to add blocks."""
-    blocks = int(corpus.attributes["blocks"])
-    if int(sum_of_blocks(group, "block_count", blocks)[0]) != corpus.n_sentences:
+    blocks = int(corpus.attributes.get("counted_blocks", corpus.attributes["blocks"]))
+    if int(sum_of_blocks(group, "block_count", blocks)[0]) != corpus.counted_sentences:
         return
     for name, expected in means_of_blocks(group, blocks).items():
         if not np.allclose(np.asarray(array_of(group, name)[:]), expected, rtol=1e-12, equal_nan=True):
             yield f"{corpus.name}: {MEANS[name]} do not follow from the sums of the blocks."
+    if "counted_blocks" in corpus.attributes:
+        for name, expected in zip(INTERVALS, intervals_of_blocks(group, blocks), strict=True):
+            if not np.allclose(np.asarray(array_of(group, name)[:]), expected, rtol=EXACT, equal_nan=True):
+                yield f"{corpus.name}: {INTERVALS[name]} do not follow from the sums of the blocks."
 
 
 def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
@@ -217,7 +224,7 @@ def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
     received = (corpus.received_at * corpus.received_at["count"]).sum("position")
     for name, whole in (
         ("by relative position", corpus.head_profile.sum("offset")),
-        ("by position", received / corpus.n_sentences),
+        ("by position", received / corpus.counted_sentences),
     ):
         if not np.allclose(whole, 1, rtol=1e-4):
             yield f"{corpus.name}: attention {name} does not add up to 1."

@@ -28,6 +28,7 @@ CHANGED: dict[str, object] = {
     **dict.fromkeys(("device", "dtype", "text", "label", "annotate", "probes", "points"), "other"),
     **dict.fromkeys(("sentences", "tokens", "batch", "importance", "max_length", "seed", "neighbors", "min_dist"), 7),
     "reviews": "7",
+    "vectors": "all",
     "metric": "cosine",
     "views": "pca-raw-3d",
     "features": "pca-joint",

@@ -16,7 +16,7 @@ from dashboard.statistics.sections import definitions
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links
-from dashboard.ui.text import QUERIES, brief, difference_unit, signed, spell, unit_title
+from dashboard.ui.text import QUERIES, all_of, brief, difference_unit, signed, spell, unit_title
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store import STATISTICS
@@ -142,7 +142,7 @@ def _caption(context: Context, two: ModelPair, changed: Changes) -> html.P:
 
 def _selection_note(two: ModelPair, changed: Changes) -> str:
     """How the statistic that changed most is chosen, and over which sentences."""
-    own, other = two.own.n_sentences, two.other.n_sentences
+    own, other = two.own.counted_sentences, two.other.counted_sentences
     same = own == other == changed.most_difference.sample.sentences
     by = "these means" if same else f"means over all {own:,} sentences of A and {other:,} of B"
     return f"Changed most: by {by}."
@@ -193,9 +193,7 @@ def differences(context: Context, two: ModelPair) -> list[object]:
 
 
 def _sample_note(two: ModelPair) -> str:
-    own, other = (
-        f"{many(model.n_sentences, 'sentence')} ({many(model.n_tokens, 'token')})" for model in (two.own, two.other)
-    )
+    own, other = (f"{all_of(model, 'sentence')} ({all_of(model, 'token')})" for model in (two.own, two.other))
     return f"Means over {own} of both models." if own == other else f"Means over {own} of A and {other} of B."
 
 

@@ -138,7 +138,7 @@ def _below_head(context: Context, two: ModelPair) -> list[object]:
     title = two.own.view(view).attrs["title"]
     return [
         caption(
-            f"{shown:,} of {two.tokens:,} tokens, the same in both; {title}. {_faithful(context, two, view)}",
+            f"{shown:,} of {two.counted_tokens:,} tokens, the same in both; {title}. {_faithful(context, two, view)}",
             info("the pictures of both models", f"One colour scale. {alignment(aligned.apart)} {FIDELITY}"),
         ),
         html.P([TO_RING, " A click opens the head in that model.", info("the keys", KEYS)], className="caption"),

@@ -20,7 +20,7 @@ from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar
 from dashboard.ui.controls import head_choices, info, number, other_sentences, text_input
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
-from dashboard.ui.text import significant
+from dashboard.ui.text import has_part, significant
 from dashboard.web.context import Context
 from dashboard.web.state import ORDER
 from store.kernels.divergence import row_divergence
@@ -164,7 +164,8 @@ def patterns(context: Context, two: ModelPair) -> list[object]:
     """The patterns of the link's sentence and head, where both models have them."""
     state, title = context.state, sentence_title(context)
     if state.sentence >= two.sentences:
-        missing = f"{two.names[1]} has only the first {two.sentences:,} sentences. Choose sentence 0 to {two.sentences - 1:,}."
+        vectors = "vectors of " if has_part(two.other) else ""
+        missing = f"{two.names[1]} has {vectors}only the first {two.sentences:,} sentences. Choose sentence 0 to {two.sentences - 1:,}."
         return [title, _choices(context, two), html.P(missing, role="status")]
     return [title, _choices(context, two), *_sentence(context, two)]
 

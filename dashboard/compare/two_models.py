@@ -44,6 +44,16 @@ class ModelPair:
         return min(self.own.n_tokens, self.other.n_tokens)
 
     @property
+    def counted_sentences(self) -> int:
+        """Number of common sentences, also of those without vectors."""
+        return min(self.own.counted_sentences, self.other.counted_sentences)
+
+    @property
+    def counted_tokens(self) -> int:
+        """Number of common tokens, also of those without vectors."""
+        return min(self.own.counted_tokens, self.other.counted_tokens)
+
+    @property
     def same_heads(self) -> bool:
         """Whether every head has a counterpart in the same layer with the same number."""
         return (self.own.layers, self.own.heads) == (self.other.layers, self.other.heads)
@@ -147,8 +157,9 @@ def segments_of(two: ModelPair, sample: Sample, source: str) -> Segments:
 
 def sample_caption(two: ModelPair, sample: Sample) -> str:
     """The size of a sample in words."""
-    every = "all" if sample.sentences == two.sentences else "the first"
-    return f"{every} {sample.sentences:,} of {many(two.sentences, 'sentence')} ({sample.tokens:,} of {many(two.tokens, 'token')}) of both models"
+    sentences, tokens = many(two.counted_sentences, "sentence"), many(two.counted_tokens, "token")
+    every = "all" if sample.sentences == two.counted_sentences else "the first"
+    return f"{every} {sample.sentences:,} of {sentences} ({sample.tokens:,} of {tokens}) of both models"
 
 
 @dataclass(frozen=True, eq=False)

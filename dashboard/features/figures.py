@@ -16,8 +16,8 @@ from dashboard.statistics.sections import WHOLE, ratio_lines
 from dashboard.ui.charts import RAMP, SERIES, SYMBOLS, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href
+from dashboard.ui.text import all_of
 from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_layer, point_title
-from store.wording import many
 
 HEIGHT = 300
 _SIMILARITY = (
@@ -45,7 +45,7 @@ def _mixing(shown: ShownFeatures) -> html.Div:
     drawn = chart(
         mixing_lines(ratio_lines(context.corpus.layer_mixing, "all")),
         name="feature-mixing",
-        caption=f"Mean over {many(context.corpus.n_tokens, 'token')} of the corpus; every sentence has the same weight. ",
+        caption=f"Mean over {all_of(context.corpus, 'token')} of the corpus; every sentence has the same weight. ",
         label="Mixing ratios by layer",
         data=file_href(context, "mixing.csv"),
         height=HEIGHT,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.overview.kinds import MOST, KindExample, examples_of
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
 from dashboard.ui.markup import FOLLOWED
-from dashboard.ui.text import spell, unbroken
+from dashboard.ui.text import all_of, spell, unbroken
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
@@ -72,7 +72,7 @@ def picture_of_head(context: Context, layer: int, head: int, side: int) -> Compo
         return html.Div(className="no-picture")
     url = f"{data_link(corpus)}/raster/{context.view}/{layer}/{head}.png?tokens={DRAWN}&side={side}"
     drawn = min(DRAWN, corpus.n_tokens)
-    alt = f"Queries and keys of {head_name(layer, head)}, {drawn:,} of {corpus.n_tokens:,} tokens"
+    alt = f"Queries and keys of {head_name(layer, head)}, {drawn:,} of {all_of(corpus, 'token')}"
     images = [_image(url, scheme, alt, side) for scheme in ("light", "dark")]
     href = context.state.on("head").with_(layer=layer, head=head).href
     return dcc.Link(images, href=href, className="head-picture")

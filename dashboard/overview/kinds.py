@@ -43,7 +43,9 @@ def examples_of(corpus: Corpus) -> tuple[KindExample, ...]:
 
 def _example(corpus: Corpus, kind: Kind) -> KindExample:
     layer, head = kind.heads[0]
-    means = sentence_means(corpus, kind.statistic, layer, head) / largest_values(corpus, kind.label)
+    means = (
+        sentence_means(corpus, kind.statistic, layer, head) / largest_values(corpus, kind.label)[: corpus.n_sentences]
+    )
     readable = _readable(corpus.sentences.row_size.values)
     typical = int(readable[np.abs(means[readable] - kind.values[0]).argmin()])
     unusual = int(readable[means[readable].argmin()])

@@ -20,7 +20,7 @@ from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade, unmade_line
 from dashboard.ui.tables import heading
-from dashboard.ui.text import in_brackets, spell
+from dashboard.ui.text import all_of, first_of, has_part, in_brackets, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, short_name
 from store import Corpus
@@ -50,8 +50,8 @@ def layout(context: Context) -> Page:
     corpus = context.corpus
     name = str(corpus.corpus_attributes["name"])
     size = (
-        f"{many(corpus.layers, 'layer')} of {many(corpus.heads, 'head')}; {many(corpus.n_sentences, 'sentence')}, "
-        f"{many(corpus.n_tokens, 'token')}. Every figure is computed from them."
+        f"{many(corpus.layers, 'layer')} of {many(corpus.heads, 'head')}; {all_of(corpus, 'sentence')}, "
+        f"{all_of(corpus, 'token')}. {_counted(corpus)}"
     )
     return Page(
         above=[
@@ -69,6 +69,14 @@ def layout(context: Context) -> Page:
             ),
         ]
     )
+
+
+def _counted(corpus: Corpus) -> str:
+    """Which figures are of which sentences."""
+    if not has_part(corpus):
+        return "Every figure is computed from them."
+    first = first_of(corpus, "sentence")
+    return f"Statistics of heads are computed from them; pictures, examples and relations from {first}, which have vectors."
 
 
 def _section(content: Iterable[object], width: str = "") -> html.Section | None:

@@ -4,12 +4,12 @@ import xarray as xr
 from dash import html
 
 from dashboard.ui.controls import info
+from dashboard.ui.text import all_of, every_of, of_first
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.schema.model import head_name
 from store.schema.pictures import ATTENTIONVIZ_TOKENS, ViewName
-from store.wording import many
 
 #: The measures of fidelity, explained.
 FIDELITY = (
@@ -38,12 +38,10 @@ def sample_caption(context: Context, tokens: int) -> html.P:
     corpus = context.corpus
     attributes = corpus.view(context.view).attrs
     every = tokens >= corpus.n_tokens
-    shown = (
-        f"all {many(tokens, 'token')}" if every else f"{tokens:,} of {many(corpus.n_tokens, 'token')}, a uniform sample"
-    )
+    shown = every_of(corpus, "token") if every else f"{tokens:,} of {all_of(corpus, 'token')}, a uniform sample"
     about = (
         f"Fitted on {attributes['fitted_on']}{authors_size(context.view)}; tokens beyond the fit are placed {attributes['placed']}. "
-        f"Equal axis scales. The corpus has {many(corpus.n_sentences, 'sentence')}, ordered by hash: the first are a uniform sample."
+        f"Equal axis scales. The corpus has {all_of(corpus, 'sentence')}, ordered by hash: the first are a uniform sample.{of_first(corpus)}"
     )
     return caption(f"{attributes['title']}; {shown}.", info("the sample", about))
 

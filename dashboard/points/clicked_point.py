@@ -120,7 +120,7 @@ def focus(
         **sentence_overlay(position, corpus.wordpieces(rows), places, overlay_lines),
         "near": [vars(token) for token in nearest(corpus, view, point, searched=searched, count=near)],
         "searched": searched,
-        "tokens": corpus.n_tokens,
+        "tokens": corpus.counted_tokens,
     }
 
 

@@ -13,7 +13,7 @@ from dashboard.points.picture import ShownPoints, is_plane
 from dashboard.points.search import no_hits
 from dashboard.points.selection import Condition
 from dashboard.ui.controls import choice, explained, info, search_controls, switch, view_choices
-from dashboard.ui.text import span
+from dashboard.ui.text import first_of, has_part, span
 from dashboard.web.context import Context
 from store.schema.model import ROLES
 from store.wording import many
@@ -106,9 +106,14 @@ def selection_count(points: ShownPoints) -> html.P:
 def count_line(points: ShownPoints, text: str) -> html.P:
     """The number of selected points, the matches of a search in the whole corpus, and a button that clears the selection."""
     if hits := points.hits:
-        text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of the corpus."
+        text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of {_searched(points)}."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
     return html.P([text, " ", clear] if points.selection else text, className="count of-picture", role="status")
+
+
+def _searched(points: ShownPoints) -> str:
+    corpus = points.drawn.corpus
+    return first_of(corpus, "sentence") if has_part(corpus) else "the corpus"
 
 
 def _per_head(points: ShownPoints) -> list[bool]:

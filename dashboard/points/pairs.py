@@ -9,10 +9,10 @@ from dashboard.points.picture import ShownPoints
 from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_links, heading
+from dashboard.ui.text import first_of
 from dashboard.web.context import Context
 from store import Corpus
 from store.repository.errors import NotIngested
-from store.wording import many
 
 SHOWN = 40
 _RANKING = (
@@ -77,7 +77,7 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
         title,
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
-            f"The first {len(rows)} of {len(pairs)}, over {many(context.corpus.n_sentences, 'sentence')}.",
+            f"The first {len(rows)} of {len(pairs)}, over {first_of(context.corpus, 'sentence')}.",
             className="caption",
         ),
         file_links(context, "All of them", f"pairs/{context.state.layer}/{context.state.head}"),

@@ -11,6 +11,7 @@ from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.points.token_summary import summary
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.tables import scrolling
+from dashboard.ui.text import searched_tokens
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
@@ -52,13 +53,13 @@ def similar_part(context: Context) -> list[object]:
         return [title, html.P("The corpus has no other token. Run `headscape ingest` with more sentences.")]
     rows = corpus.rows[similar.tokens]
     words = corpus.token_words[rows] if corpus.has_words else np.full(len(rows), -1)
-    searched = "all" if similar.searched == corpus.n_tokens else f"the first {similar.searched:,} of"
+    searched = searched_tokens(corpus, similar.searched)
     found = [
         FoundToken(token, state.role, f"{cosine:.3f}")
         for token, cosine in zip(similar.tokens.tolist(), similar.cosines.tolist(), strict=True)
     ]
     caption = (
-        f"By cosine of the {names[state.role]} of this head, over {searched} {corpus.n_tokens:,} tokens. "
+        f"By cosine of the {names[state.role]} of this head, over {searched}. "
         f"The first {len(rows)} by wordpiece; below, what they have in common."
     )
     return [

@@ -28,7 +28,7 @@ from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links, heading, scrolling
-from dashboard.ui.text import in_brackets, signed, spell
+from dashboard.ui.text import first_of, has_part, in_brackets, signed, spell
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.relations import OFFSETS
@@ -89,15 +89,19 @@ def layout(context: Context) -> Page:
 def _how_to_read(corpus: Corpus) -> str:
     return (
         "A head links a pair where a word attends most to its governor, or the governor to it. "
-        f"Grammar: {corpus.words.kind}."
+        f"Grammar: {corpus.words.kind}.{_counted(corpus)}"
     )
+
+
+def _counted(corpus: Corpus) -> str:
+    return f" Counted in {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
 
 
 def _accuracy_info(corpus: Corpus) -> html.Button:
     """The (i) of the accuracy: how it is counted, from which annotation and of how many pairs."""
     pairs, reported = (int(count) for count in corpus.relations.pairs.sel(relation=ALL).values)
     counted = (
-        f"{corpus.words.source.capitalize()}: {many(pairs + reported, 'pair')} in {many(corpus.n_sentences, 'sentence')}; "
+        f"{corpus.words.source.capitalize()}: {many(pairs + reported, 'pair')} in {first_of(corpus, 'sentence')}; "
         f"numbers are of the {many(reported, 'pair')} in every second sentence."
     )
     return info("accuracy", f"{_ACCURACY} {counted}")

@@ -13,7 +13,7 @@ from dashboard.points.search import folded, sentences_with, spaced
 from dashboard.sentence.picture import isolated_head
 from dashboard.ui.controls import choice, number, statistic_choice
 from dashboard.ui.tables import heading, scrolling
-from dashboard.ui.text import spell
+from dashboard.ui.text import first_of, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import ORDER, LinkState
@@ -257,12 +257,14 @@ def _ranking_choice(state: LinkState, search: Search) -> object:
 
 def _summary(context: Context, conditions: SentenceFilter, matches: MatchingSentences, search: Search) -> html.P:
     verb = " matches" if matches.count == 1 else " match"
-    count = f"{matches.count:,} of {many(matches.among, 'sentence')}{verb if conditions else ''}"
+    corpus = context.corpus
+    among = first_of(corpus, "sentence") if matches.among == corpus.n_sentences else many(matches.among, "sentence")
+    count = f"{matches.count:,} of {among}{verb if conditions else ''}"
     shown = f"; showing the first {len(matches.lines)}" if matches.count > len(matches.lines) else ""
     cut = f" Only the first {MOST_TERMS} words are searched for." if len(terms(conditions.words)) > MOST_TERMS else ""
     note = f" {search.note}" if search.note else ""
     if not matches.count:
-        none = f"None of {many(matches.among, 'sentence')} has {' and '.join(_conditions(conditions))}. "
+        none = f"None of {among} has {' and '.join(_conditions(conditions))}. "
         return html.P([none, _clear(context), f".{cut}{note}"], role="status")
     return html.P(f"{count}{shown}.{cut}{note}", role="status", className="caption")
 

@@ -24,6 +24,7 @@ from dashboard.sentence.tree import dependency_tree
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
+from dashboard.ui.text import first_of, has_part
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from dashboard.web.state import ORDER
@@ -140,7 +141,9 @@ def _title(context: Context) -> str:
     if context.state.text:
         return "Your own pair of sentences" if context.state.second else "Your own sentence"
     label = shown_sentence(context).label
-    return f"Sentence {context.state.sentence:,} of {context.corpus.n_sentences:,}" + (f", {label}" if label else "")
+    corpus = context.corpus
+    among = first_of(corpus, "sentence") if has_part(corpus) else f"{corpus.n_sentences:,}"
+    return f"Sentence {context.state.sentence:,} of {among}" + (f", {label}" if label else "")
 
 
 def _text(context: Context) -> list[object]:

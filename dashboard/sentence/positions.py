@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from dashboard.ui.charts import QUIET, chart, layout
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
-from dashboard.ui.text import significant
+from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name
-from store.wording import many
 
 #: Sentences at most, from the first on (a uniform sample), and positions of each.
 SENTENCES, POSITIONS = 1_000, 64
@@ -120,7 +119,7 @@ def positions(context: Context) -> list[object]:
     data = file_href(context, f"positions/{state.layer}/{state.head}.csv")
     scale = "; on the colour scale of the sentence's matrix" if state.page == "sentence" else ""
     caption = (
-        f"Mean weight over the first {means.sentences:,} of {many(context.corpus.n_sentences, 'sentence')}, for each cell those with both "
+        f"Mean weight over the first {means.sentences:,} of {all_of(context.corpus, 'sentence')}, for each cell those with both "
         f"positions{_cut(means)}{scale}. "
     )
     return [

@@ -6,6 +6,7 @@ from dashboard.points.columns import column_of, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import Condition
 from dashboard.statistics.parts import Part
+from dashboard.ui.text import of_first
 from dashboard.web.cache import cached
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -32,7 +33,7 @@ def size_of_rest(corpus: Corpus, part: Part) -> str:
     """How many tokens and sentences the part is compared with."""
     sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[~part.rows]])
     tokens = many(corpus.n_tokens - part.tokens, "token")
-    return f"Subtracted: means over the other {tokens}, in {many(len(sentences), 'sentence')}."
+    return f"Subtracted: means over the other {tokens}, in {many(len(sentences), 'sentence')}.{of_first(corpus)}"
 
 
 def label_contrasts(corpus: Corpus, state: LinkState) -> dict[str, str]:

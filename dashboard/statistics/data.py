@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.statistics.contrast import sides, size_of_rest
 from dashboard.statistics.parts import Part, PartCounts, PartNumbers, part_of
 from dashboard.ui.job import Job
-from dashboard.ui.text import brief, difference_unit, model_names, signed, spell, unit_title
+from dashboard.ui.text import all_of, brief, difference_unit, first_of, has_part, model_names, signed, spell, unit_title
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, comparable
 from store import STATISTICS, Corpus, StoreError
@@ -50,7 +50,7 @@ class HeadGrid:
 @cached
 def spread_of_statistics(corpus: Corpus) -> dict[str, float]:
     """How much heads differ in each statistic, over all queries of the corpus; the most first."""
-    spread = spread_between_heads(corpus.head_statistic, corpus.sentences.row_size.values)
+    spread = spread_between_heads(corpus.head_statistic, corpus.counted_lengths)
     return dict(sorted(spread.items(), key=lambda item: -item[1]))
 
 
@@ -85,7 +85,9 @@ def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = No
         return ranks_grid(values, statistic)
     if state.values == "part" and _is_part(context):
         whole = values_of(context.corpus.head_statistic, statistic, state.source)
-        return difference_grid(values, whole, statistic, "that of the whole corpus")
+        corpus = context.corpus
+        note = f"Subtracted: means over all {all_of(corpus, 'sentence')}." if has_part(corpus) else ""
+        return replace(difference_grid(values, whole, statistic, "that of the whole corpus"), note=note)
     if _is_minus_rest(context):
         return _minus_rest(context, values, counting)
     if state.values == "difference" and state.other:
@@ -111,7 +113,7 @@ def grid_notices(context: Context) -> tuple[str, ...]:
 
 def _is_part(context: Context) -> bool:
     """Whether the filters of the link leave some tokens out."""
-    return part_of(context.corpus, context.state.where).tokens < context.corpus.n_tokens
+    return not part_of(context.corpus, context.state.where).whole
 
 
 def _is_minus_rest(context: Context) -> bool:
@@ -281,7 +283,8 @@ def _minus_model(context: Context, values: Values, other: str, counting: Job | N
     name, part = model_names(context.snapshot)[other], part_of(corpus, state.where)
     statistic, counted = shown_statistic(context), context.library.get(PartCounts).numbers(corpus, part, counting)
     grid = difference_grid(values, values_of(counted.means, statistic, state.source), statistic, f"that of {name}")
-    share = f"{part.tokens:,} of {corpus.n_tokens:,} tokens ({100 * part.tokens / corpus.n_tokens:.1f} %)"
+    some = f"{part.tokens:,} of {first_of(corpus, 'token')} ({100 * part.tokens / corpus.n_tokens:.1f} %)"
+    share = f"all {all_of(corpus, 'token')}" if part.whole and has_part(corpus) else some
     return replace(grid, note=f"Subtracted: means over {share} of {name}.")
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import heading
+from dashboard.ui.text import all_of
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.labels import NearHead, nearest_heads
@@ -41,7 +42,7 @@ def divergence_sample(corpus: Corpus) -> str:
     """The tokens that divergences are means over, in words."""
     attributes = corpus.divergence.attrs
     tokens, sentences = int(attributes["tokens"]), int(attributes["sentences"])
-    return f"Mean over the first {tokens:,} of {many(corpus.n_tokens, 'token')} ({many(sentences, 'sentence')})."
+    return f"Mean over the first {tokens:,} of {all_of(corpus, 'token')} ({many(sentences, 'sentence')})."
 
 
 def nearest(context: Context, *, listed: int = LISTED, page: str | None = None) -> list[object]:

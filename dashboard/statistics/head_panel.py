@@ -17,7 +17,7 @@ from dashboard.statistics.sections import definitions, head_importance, head_pro
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
-from dashboard.ui.text import brief, spell
+from dashboard.ui.text import all_of, brief, capital, every_of, kind_of_interval, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import STATISTICS, Corpus
@@ -31,7 +31,7 @@ WIDTH, HEIGHT = 96, 16
 #: Colours of the other heads and of the head itself, both visible on white and on black.
 OTHERS, MARKED = "rgb(134,142,150)", "#D55E00"
 _NUMBERS = (
-    "Means over {}; every sentence has the same weight; 95 % intervals by bootstrap over sentences. Rank 1 has the "
+    "Means over {}; every sentence has the same weight; 95 % intervals {}. Rank 1 has the "
     "largest value. A grey line is another head."
 )
 _RECEIVED = (
@@ -46,8 +46,8 @@ _NORM = (
 
 def head_statistics(context: Context) -> list[object]:
     """The tab Statistics of page Head."""
-    state = context.state
-    numbers = info("these numbers", _NUMBERS.format(many(context.corpus.n_sentences, "sentence")))
+    state, corpus = context.state, context.corpus
+    numbers = info("these numbers", _NUMBERS.format(all_of(corpus, "sentence"), kind_of_interval(corpus)))
     return [
         html.H2(head_label(context)),
         *head_importance(context),
@@ -174,7 +174,7 @@ def _frequency(context: Context) -> list[object]:
     return chart(
         frequency_figure(by_frequency),
         name="frequency-norm",
-        caption=f"All {many(corpus.n_tokens, 'token')}; Spearman correlation of norm and frequency: {correlation}. ",
+        caption=f"{capital(every_of(corpus, 'token'))}; Spearman correlation of norm and frequency: {correlation}. ",
         label=f"Value norm by token frequency in {head_name(state.layer, state.head)}",
         height=230,
     )

@@ -63,6 +63,6 @@ def _kind(corpus: Corpus, label: str) -> Kind:
 
 
 def largest_values(corpus: Corpus, label: str) -> NDArray[np.float64]:
-    """The largest possible value of a label's statistic in each sentence: (sentence,)."""
-    sizes = corpus.sentences.row_size.values
+    """The largest possible value of a label's statistic in each sentence: (counted_sentences,)."""
+    sizes = corpus.counted_lengths
     return np.log(sizes) if label in OF_LARGEST else np.ones(len(sizes))

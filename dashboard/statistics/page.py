@@ -43,11 +43,20 @@ from dashboard.ui.controls import action, choice, head_choices, info, statistic_
 from dashboard.ui.job import Job, Kind, job_place
 from dashboard.ui.page import Page
 from dashboard.ui.tables import file_href, file_links, scrolling
-from dashboard.ui.text import QUERIES, brief, model_names, signed, unit_title
+from dashboard.ui.text import (
+    QUERIES,
+    all_of,
+    brief,
+    first_of,
+    has_part,
+    kind_of_interval,
+    model_names,
+    signed,
+    unit_title,
+)
 from dashboard.web.context import Context, comparable
 from store import STATISTICS
 from store.schema.model import head_name, varying_statistics
-from store.wording import many
 
 #: The numbers of a part that was never counted.
 COUNT = Kind(
@@ -63,7 +72,7 @@ SHOWN = {"value": "values", "rank": "ranks", "difference": "values ... minus"}
 #: Offered where tokens are filtered.
 SHOWN_OF_PART = dict(zip(OF_PART, ("part minus corpus", "part minus others"), strict=True))
 _CURVES = (
-    "Each dot is a head, a line the mean of its layer, a bar the 95 % interval of that mean by bootstrap over sentences "
+    "Each dot is a head, a line the mean of its layer, a bar the 95 % interval of that mean {} "
     "(Figures 2 and 4 of Clark et al. 2019)."
 )
 #: Statistic -> its name in a column.
@@ -115,7 +124,9 @@ def numbers(context: Context, counting: Job | None = None) -> list[object]:
     labels = part_labels(context.corpus, part, counted.means)
     return [
         *_heat_map(context, shown_grid(context, counted, counting)),
-        html.H2(["By layer", info("the curves by layer", _CURVES)]),
+        html.H2(
+            ["By layer", info("the curves by layer", _CURVES.format(kind_of_interval(context.corpus, part.whole)))]
+        ),
         html.P("Each dot is a head, a line the mean of its layer. Click a dot to open the head.", className="caption"),
         html.Div(curves(context, part, counted), className="figures"),
         html.H2("Token mixing"),
@@ -136,9 +147,12 @@ def _skeleton(context: Context) -> list[object]:
 
 def _of_whole_corpus(context: Context, part: Part) -> list[object]:
     """What no filter changes."""
-    caption = html.P("Filters do not apply below: these figures are of the whole corpus.", className="caption")
+    whole = (
+        f"the whole corpus, {all_of(context.corpus, 'sentence')}" if has_part(context.corpus) else "the whole corpus"
+    )
+    caption = html.P(f"Filters do not apply below: these figures are of {whole}.", className="caption")
     return [
-        *([caption] if part.tokens < context.corpus.n_tokens else []),
+        *([] if part.whole else [caption]),
         relative_position_heading(context),
         html.Div(head_choices(context), className="controls"),
         html.Div(relative_position(context), className="figures halves"),
@@ -204,14 +218,14 @@ def _part_size(context: Context, part: Part) -> html.P:
 
 def _spelled_size(context: Context, part: Part) -> str:
     corpus = context.corpus
-    if part.tokens == corpus.n_tokens:
-        return f"Means over all {many(corpus.n_tokens, 'token')} in {many(corpus.n_sentences, 'sentence')}; every sentence has the same weight."
+    if part.whole:
+        return f"Means over all {all_of(corpus, 'token')} in {all_of(corpus, 'sentence')}; every sentence has the same weight."
     if not part.tokens:
         return "No tokens match. Remove a filter."
     share = 100 * part.tokens / corpus.n_tokens
     return (
-        f"Means over {part.tokens:,} of {many(corpus.n_tokens, 'token')} ({share:.1f} %) in {part.sentences:,} of "
-        f"{many(corpus.n_sentences, 'sentence')}; every one of these has the same weight."
+        f"Means over {part.tokens:,} of {first_of(corpus, 'token')} ({share:.1f} %) in {part.sentences:,} of "
+        f"{first_of(corpus, 'sentence')}; every one of these has the same weight."
     )
 
 

@@ -17,6 +17,7 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.search import matching_tokens
 from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
 from dashboard.ui.job import Job
+from dashboard.ui.text import has_part
 from dashboard.web.admission import Turns
 from dashboard.web.cache import cached, current_cache
 from dashboard.web.errors import Refusal
@@ -52,6 +53,8 @@ class Part:
         (token,), whether the token belongs to the part.
     tokens, sentences
         How many tokens it has, and how many sentences have one of them.
+    whole
+        Whether nothing was filtered: its numbers are then of all sentences, also of those without vectors.
     notices
         A sentence on every filter of the link that was ignored.
     minus_rest
@@ -62,6 +65,7 @@ class Part:
     rows: NDArray[np.bool_]
     tokens: int
     sentences: int
+    whole: bool
     notices: tuple[str, ...] = ()
     minus_rest: bool = False
 
@@ -69,7 +73,7 @@ class Part:
     def digest(self) -> str:
         """A hash of the tokens: equal for all filters that select the same ones."""
         rows = sha256(np.packbits(self.rows).tobytes()).hexdigest()
-        return f"{rows} minus rest" if self.minus_rest else rows
+        return f"{rows} minus rest" if self.minus_rest else f"{rows}{' whole' * self.whole}"
 
 
 def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
@@ -85,7 +89,7 @@ def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: 
 
 def part_labels(corpus: Corpus, part: Part, means: xr.DataArray) -> xr.DataArray:
     """Labels of all heads (layer, head), from the means of the part and the lengths of its sentences."""
-    if part.tokens == corpus.n_tokens:
+    if part.whole:
         return corpus.head_labels
     if not part.tokens:
         return xr.full_like(corpus.head_labels, "")
@@ -99,6 +103,8 @@ def uniform_entropy(corpus: Corpus, part: Part) -> float:
 
 def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:
     """Tokens of every sentence that has a token in the part: (sentence,)."""
+    if part.whole:
+        return corpus.counted_lengths
     sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.rows]])
     sizes: NDArray[np.int32] = corpus.sentences.row_size.values[sentences]
     return sizes
@@ -126,7 +132,8 @@ def _part(corpus: Corpus, chosen: Selection) -> Part:
         rows &= matching_points(condition, drawn)[0, :, 0]
     rows.flags.writeable = False
     sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[rows]])
-    return Part(chosen, rows, int(rows.sum()), len(sentences))
+    filtered = bool(chosen.where or chosen.q) and has_part(corpus)
+    return Part(chosen, rows, int(rows.sum()), len(sentences), bool(rows.all()) and not filtered)
 
 
 @dataclass(frozen=True)
@@ -168,7 +175,7 @@ class PartCounts:
 
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
         """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
-        if part.tokens == corpus.n_tokens and not part.minus_rest:
+        if part.whole and not part.minus_rest:
             return _of_all(corpus)
         key = _key(corpus, part)
         numbers: PartNumbers | None = current_cache().find(self, key)

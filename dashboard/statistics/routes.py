@@ -42,7 +42,7 @@ def _of_parts(server: Flask, library: Library) -> None:
         means = library.get(PartCounts).numbers(corpus, part).means
         labels = part_labels(corpus, part, means)
         table = heads_table(means.sel(source=source), labels, importance_of(corpus))
-        return _file(table, f"statistics-{source}{_suffix(corpus, part)}", form)
+        return _file(table, f"statistics-{source}{_suffix(part)}", form)
 
     @server.get(f"{BASE}/heat-map.{FORM}")
     def heat_map(snapshot: str, model: str, form: str) -> Response:
@@ -53,7 +53,7 @@ def _of_parts(server: Flask, library: Library) -> None:
         state = context.state
         part = part_of(corpus, state.where)
         grid = shown_grid(context, part_numbers(context))
-        name = f"{grid.kind}-{shown_statistic(context)}-{state.source}{_suffix(corpus, part)}"
+        name = f"{grid.kind}-{shown_statistic(context)}-{state.source}{_suffix(part)}"
         other = state.other if state.values == "difference" else None
         return file(iter([_grid_table(grid)]), name, form, other)
 
@@ -62,7 +62,7 @@ def _of_parts(server: Flask, library: Library) -> None:
         corpus = corpus_of(library, snapshot, model)
         part = _part(corpus)
         table = _mixing_table(library.get(PartCounts).numbers(corpus, part).mixing)
-        return _file(table, f"mixing{_suffix(corpus, part)}", form)
+        return _file(table, f"mixing{_suffix(part)}", form)
 
 
 def _of_corpus(server: Flask, library: Library) -> None:
@@ -86,9 +86,9 @@ def _part(corpus: Corpus) -> Part:
     return part_of(corpus, request.args.get("where"), q=request.args.get("q"), within=request.args.get("within"))
 
 
-def _suffix(corpus: Corpus, part: Part) -> str:
+def _suffix(part: Part) -> str:
     """The end of the name of a file that is not of the whole corpus."""
-    return "" if part.tokens == corpus.n_tokens else "-part"
+    return "" if part.whole else "-part"
 
 
 def _file(table: Table, name: str, form: str) -> Response:

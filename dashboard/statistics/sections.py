@@ -22,13 +22,12 @@ from dashboard.ui.charts import Layout, chart, heat_map
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_href, heading
-from dashboard.ui.text import QUERIES, signed
+from dashboard.ui.text import QUERIES, all_of, signed
 from dashboard.web.cache import cached, current_cache
 from dashboard.web.context import Context
 from store import STATISTICS, Corpus
 from store.repository.errors import NotIngested
 from store.schema.model import RATIOS, head_name
-from store.wording import many
 
 _NEIGHBOURS = {"to_previous": "previous token", "to_next": "next token", "to_self": "itself"}
 _SPECIAL = {"to_cls": "[CLS]", "to_sep": "[SEP]", "to_punctuation": ". or ,"}
@@ -177,7 +176,7 @@ def _ratio_definitions() -> html.Details:
 
 def relative_position_heading(context: Context) -> html.H2:
     """The heading of the figures of relative position, with what they are means over."""
-    about = _POSITION.format(many(context.corpus.n_sentences, "sentence"))
+    about = _POSITION.format(all_of(context.corpus, "sentence"))
     return html.H2(["Attention by relative position", info("attention by relative position", about)])
 
 

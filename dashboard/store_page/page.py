@@ -16,6 +16,7 @@ from dashboard.store_page.table import stacked_table
 from dashboard.ui.controls import info
 from dashboard.ui.page import Page
 from dashboard.ui.progress import STORE, UNDER_WAY, ingest_state
+from dashboard.ui.text import has_part
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
@@ -41,7 +42,7 @@ def layout(context: Context) -> Page:
         *_pictures(context),
         *[_model(model) for model in shown_first],
         *[_corpus(corpus) for corpus in described.corpora],
-        *_refreshing(),
+        *_refreshing(context.corpus),
     ]
     return Page(above=parts)
 
@@ -62,7 +63,7 @@ def _contents(described: Description, context: Context) -> list[object]:
 def _model_row(context: Context, model: ModelDescription, corpus: str) -> list[object]:
     heads = dcc.Link(model.model, href=context.state.with_(model=model.key, since=None).on("heads").href)
     shape = f"{model.layers} x {model.heads}"
-    numbers = f"{model.sentences:,}", f"{model.tokens:,}", shape, str(len(model.views))
+    numbers = f"{model.counted_sentences:,}", f"{model.counted_tokens:,}", shape, str(len(model.views))
     return [heads, corpus, *numbers, published_at(model.finished)]
 
 
@@ -109,12 +110,19 @@ def _model(model: ModelDescription) -> html.Section:
 
 def _model_facts(model: ModelDescription) -> dict[str, str]:
     token_sets = [f"{token_set.points} of {token_set.title}" for token_set in model.token_sets]
+    complete = model.tokens == model.counted_tokens
     return {
         "shape": f"{model.layers} layers x {model.heads} heads x {model.channels} channels",
         "computed in": f"{model.dtype} on {model.provenance['device']}",
+        "statistics of heads": f"of all {_size(model.counted_sentences, model.counted_tokens)}",
+        "vectors and pictures": f"of {'all' if complete else 'the first'} {_size(model.sentences, model.tokens)}",
         "finished stages": ", ".join(model.stages) or "none",
         "feature points": "; ".join(token_sets) or "none",
     }
+
+
+def _size(sentences: int, tokens: int) -> str:
+    return f"{many(sentences, 'sentence')} ({many(tokens, 'token')})"
 
 
 def _provenance(model: ModelDescription) -> dict[str, str]:
@@ -185,12 +193,14 @@ def _mean_fidelity(corpus: Corpus, view: str) -> tuple[float, ...]:
     return tuple(float(means.sel(measure=name)) for name in PICTURE_MEASURES)
 
 
-def _refreshing() -> list[object]:
+def _refreshing(corpus: Corpus) -> list[object]:
+    more = "headscape ingest --store=<this store> --vectors=all            # vectors and pictures of every token\n"
     return [
         html.H2("Updating the store"),
         html.P("An ingest computes only what is missing; this server shows it without a restart."),
         html.Pre(
             "headscape ingest --store=<this store> --sentences=8000         # more of the same corpus\n"
+            f"{more if has_part(corpus) else ''}"
             "headscape ingest --store=<this store> --model=<folder or name> # another model beside this one\n"
             "headscape expire --store=<this store> --days=7                 # delete snapshots replaced more than 7 days ago",
             tabIndex=0,

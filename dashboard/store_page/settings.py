@@ -33,6 +33,7 @@ def command(settings: Settings) -> str:
 
 def _titled(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "requested size", _amount(settings)
+    yield "vectors", _vectors(settings)
     yield "longest sentence", _worded(settings, "max_length", "wordpieces")
     yield "sample", _worded(settings, "seed", before="seed")
     yield "columns", " and ".join(f"“{settings[name]}”" for name in ("text", "label") if settings.get(name))
@@ -49,6 +50,12 @@ def _titled(settings: Settings) -> Iterator[tuple[str, str]]:
 def _amount(settings: Settings) -> str:
     amounts = [many(settings[name], name[:-1]) for name in ("sentences", "tokens") if settings.get(name)]
     return amounts[0] if amounts else ""
+
+
+def _vectors(settings: Settings) -> str:
+    """An ingest of an older Headscape stored those of every token."""
+    vectors = str(settings.get("vectors", ""))
+    return f"of the first {many(int(vectors), 'token')}" if vectors.isdigit() else vectors and "of all tokens"
 
 
 def _worded(settings: Settings, name: str, unit: str = "", before: str = "") -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from flask import Response, current_app, request
 from numpy.typing import NDArray
 
+from dashboard.ui.text import all_of, first_of, has_part
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, names_of, other_model
 from dashboard.web.errors import ReaderLeft
@@ -44,15 +45,20 @@ class Provenance:
     models: tuple[str, ...]
     corpus: str
     snapshot: str
+    #: Which numbers are of which sentences, where that is not all the same.
+    sentences: str = ""
 
     @classmethod
     def of(cls, snapshot: Snapshot, models: Sequence[str]) -> "Provenance":
         """The provenance of one model of a snapshot, or of two."""
-        corpora = dict.fromkeys(snapshot.corpus(model).attributes["corpus"] for model in models)
-        return cls(tuple(models), " and ".join(corpora), snapshot.id)
+        opened = [snapshot.corpus(model) for model in models]
+        corpora = dict.fromkeys(corpus.attributes["corpus"] for corpus in opened)
+        sentences = dict.fromkeys(_sentences(corpus) for corpus in opened if has_part(corpus))
+        return cls(tuple(models), " and ".join(corpora), snapshot.id, "; ".join(sentences))
 
     def __str__(self) -> str:
-        return f"{' and '.join(self.models)} on {self.corpus}, snapshot {self.snapshot}"
+        sentences = f"; {self.sentences}" if self.sentences else ""
+        return f"{' and '.join(self.models)} on {self.corpus}, snapshot {self.snapshot}{sentences}"
 
     @property
     def stem(self) -> str:
@@ -62,7 +68,15 @@ class Provenance:
     @property
     def metadata(self) -> Mapping[str, str]:
         """The metadata of a Parquet file."""
-        return {"model": " and ".join(self.models), "corpus": self.corpus, "snapshot": self.snapshot}
+        known = {"model": " and ".join(self.models), "corpus": self.corpus, "snapshot": self.snapshot}
+        return known | ({"sentences": self.sentences} if self.sentences else {})
+
+
+def _sentences(corpus: Corpus) -> str:
+    return (
+        f"unfiltered statistics of heads and layers of {all_of(corpus, 'sentence')}, "
+        f"all other numbers of {first_of(corpus, 'sentence')}"
+    )
 
 
 def provenance_of(context: Context) -> dict[str, str]:

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from dash import html
 
-from store import Snapshot
+from store import Corpus, Snapshot
 from store.schema.model import SOURCES
 from store.schema.relations import TITLES
+from store.wording import many
 
 #: Digits that float16 vectors and float32 weights carry.
 DIGITS = 6
@@ -81,3 +82,52 @@ def significant(numbers: Iterable[float]) -> list[float]:
 def model_names(snapshot: Snapshot) -> dict[str, str]:
     """Key of every finished model -> "model on corpus": a model may be in a store with several corpora."""
     return {key: f"{model['model_id']} on {model['corpus']}" for key, model in snapshot.models.items()}
+
+
+def all_of(corpus: Corpus, noun: str) -> str:
+    """The sentences or tokens that statistics of heads and layers are of: `40,000 sentences`."""
+    return many(_sizes(corpus, noun)[1], noun)
+
+
+def first_of(corpus: Corpus, noun: str) -> str:
+    """Those with vectors: `the first 7,800 of 40,000 sentences`; as `all_of` where all have them."""
+    stored, counted = _sizes(corpus, noun)
+    return many(stored, noun) if stored == counted else f"the first {stored:,} of {many(counted, noun)}"
+
+
+def every_of(corpus: Corpus, noun: str) -> str:
+    """As `first_of`, `all 4,000 sentences` where all have vectors."""
+    return first_of(corpus, noun) if has_part(corpus) else f"all {all_of(corpus, noun)}"
+
+
+def searched_tokens(corpus: Corpus, searched: int) -> str:
+    """The tokens that a search for neighbours takes: `the first 200,000 of 1,000,000 tokens`, `all 2,000 tokens`."""
+    every = searched == corpus.counted_tokens
+    return f"all {all_of(corpus, 'token')}" if every else f"the first {searched:,} of {all_of(corpus, 'token')}"
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def has_part(corpus: Corpus) -> bool:
+    """Whether only the first sentences have vectors."""
+    return corpus.n_sentences < corpus.counted_sentences
+
+
+def of_first(corpus: Corpus) -> str:
+    """A sentence on which sentences have vectors; empty where all have them."""
+    return f" Vectors are stored of {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
+
+
+def kind_of_interval(corpus: Corpus, whole: bool = True) -> str:
+    """How intervals of statistics are found, of the whole corpus or of a part."""
+    return "from the variance between sentences" if whole and has_part(corpus) else "by bootstrap over sentences"
+
+
+def _sizes(corpus: Corpus, noun: str) -> tuple[int, int]:
+    """How many have vectors, and how many there are."""
+    if noun == "sentence":
+        return corpus.n_sentences, corpus.counted_sentences
+    return corpus.n_tokens, corpus.counted_tokens

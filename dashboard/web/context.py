@@ -104,6 +104,7 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.VIEWS: tuple(corpus.views),
         Of.MATCHES: matches_of(corpus),
         Of.SENTENCES: range(corpus.n_sentences),
+        Of.COUNTED_SENTENCES: range(corpus.counted_sentences),
         Of.POSITIONS: range(int(corpus.attributes["config"].get("max_position_embeddings", longest))),
         Of.LENGTHS: range(1, longest + 1),
         Of.LABELS: tuple(corpus.label_names),

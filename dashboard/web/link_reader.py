@@ -66,8 +66,14 @@ class LinkReader:
         number = max(bounds[0], min(int(text), bounds[-1]))
         if number != int(text):
             shown = min(number, there[-1])
-            self.notices.append(f"{name}={text} is out of range ({_range_text(there)}); showing {shown:,}")
+            self.notices.append(f"{name}={text} {self._beyond(name, int(text), there)}; showing {shown:,}")
         return number
+
+    def _beyond(self, name: str, number: int, there: range) -> str:
+        """Why a number is not shown: a sentence may be counted, but without vectors."""
+        if name == "sentence" and number in self.bounds[Of.COUNTED_SENTENCES]:
+            return f"has no stored vectors ({_range_text(there)} have): run `headscape ingest --vectors=all`"
+        return f"is out of range ({_range_text(there)})"
 
     def _there(self, name: str, bounds: range) -> range:
         """The bounds that a notice names: a store may have fewer tokens than a page can draw."""

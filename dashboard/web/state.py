@@ -93,6 +93,7 @@ class Of(Enum):
     VIEWS = auto()
     MATCHES = auto()
     SENTENCES = auto()
+    COUNTED_SENTENCES = auto()
     POSITIONS = auto()
     LENGTHS = auto()
     LABELS = auto()

@@ -8,13 +8,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from store.schema.model import MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, STATISTICS
+from store.schema.model import MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, SQUARE_ARRAYS, STATISTICS
 
 #: Arrays of the schema that are sums over sentences, by name, without the dim task.
 Sums = Mapping[str, Tensor]
 
 PER_TOKEN = ("query", "key", "value_norm", "token_statistic", "token_mixing")
 PER_BLOCK = ("block_sum", "block_count", "block_profile", "block_received_at", "block_tokens_at", "block_mixing_sum")
+#: Sums that only a model has which does not store the vectors of all sentences.
+SQUARES = tuple(SQUARE_ARRAYS)
+
+_ARRAYS = {**MODEL_ARRAYS, **SQUARE_ARRAYS}
 
 
 @dataclass(frozen=True)
@@ -40,28 +44,38 @@ class Shape:
             "ratio": len(RATIOS),
             "offset": len(OFFSETS),
         }
-        return tuple(sizes[dim] for dim in MODEL_ARRAYS[name].dims if dim != "task")
+        return tuple(sizes[dim] for dim in _ARRAYS[name].dims if dim != "task")
 
 
 def layer_axis(name: str) -> int:
     """Index of the dim `layer` in an array of the schema."""
-    return MODEL_ARRAYS[name].dims.index("layer")
+    return _ARRAYS[name].dims.index("layer")
 
 
 class BlockBuffers:
     """Results of a block: per token in float16 by row of the block, sums over its sentences in float64.
 
-    Keys are stored less `key_constant` (layer, head, channel), see `store.stored_keys`.
+    Keys are stored less `key_constant` (layer, head, channel), see `store.stored_keys`. Of a block that is not `kept` there
+    are only sums; with `squares` these are what an interval needs too.
     """
 
-    def __init__(self, shape: Shape, device: torch.device, key_constant: Tensor) -> None:
-        self.key_constant = key_constant.to(device)
-        self.per_token = {name: torch.empty(shape.of(name), dtype=torch.float16, device=device) for name in PER_TOKEN}
+    def __init__(
+        self,
+        shape: Shape,
+        device: torch.device,
+        key_constant: Tensor,
+        *,
+        kept: bool = True,
+        squares: bool = False,
+    ) -> None:
+        self.key_constant, self.squares = key_constant.to(device), squares
+        names = PER_TOKEN if kept else ()
+        self.per_token = {name: torch.empty(shape.of(name), dtype=torch.float16, device=device) for name in names}
         # Apple's GPUs have no float64: there the sums are kept on the host.
         self._exact_device = torch.device("cpu") if device.type == "mps" else device
         self.per_block = {
-            name: torch.zeros(shape.of(name), dtype=getattr(torch, MODEL_ARRAYS[name].dtype), device=self._exact_device)
-            for name in PER_BLOCK
+            name: torch.zeros(shape.of(name), dtype=getattr(torch, _ARRAYS[name].dtype), device=self._exact_device)
+            for name in (*PER_BLOCK, *(SQUARES if squares else ()))
         }
         self._host = _pinned_like(self.per_token) if device.type == "cuda" else self.per_token
         self._copied: torch.cuda.Event | None = None
@@ -75,7 +89,9 @@ class BlockBuffers:
             tensor.zero_()
 
     def put(self, name: str, layer: int, rows: Tensor, values: Tensor) -> None:
-        """Store a layer's values at rows of the block; `values` has the array's dims without the layer."""
+        """Store a layer's values at rows of the block, if it is kept; `values` has the array's dims without the layer."""
+        if name not in self.per_token:
+            return
         into = self.per_token[name].select(layer_axis(name), layer)
         into.index_copy_(MODEL_ARRAYS[name].dims.index("token") - 1, rows, values.to(into.dtype))
 

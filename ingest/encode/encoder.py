@@ -9,12 +9,13 @@ from torch import Tensor
 
 from ingest.encode.batches import Batch, make_batches
 from ingest.encode.bert import Bert, Capture
-from ingest.encode.buffers import BlockBuffers, Sums, layer_axis
+from ingest.encode.buffers import SQUARES, BlockBuffers, Sums, layer_axis
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.parallel import one_thread_each
 from ingest.run.settings import Settings
 from ingest.text.blocks import Block
 from store.kernels.attention import attention_pattern, value_norm
+from store.kernels.moments import squared_sums
 from store.kernels.statistics import (
     offset_profile,
     row_weights,
@@ -72,7 +73,8 @@ class Encoder:
         tensors = BatchTensors.on(self.bert.device, batch)
         capture = self.bert.run(tensors.token_ids, tensors.mask)
         with torch.inference_mode():
-            weight = tensors.without_padding(row_weights(buffers.exact(tensors.sources)).permute(1, 2, 0))
+            padded = row_weights(buffers.exact(tensors.sources))
+            weight = padded, tensors.without_padding(padded.permute(1, 2, 0))
             layers = [self._encode_layer(layer, capture, tensors, weight, buffers) for layer in range(self.bert.layers)]
             return {
                 "block_count": tensors.sources.any(dim=-1).sum(dim=-1),
@@ -83,7 +85,7 @@ class Encoder:
             }
 
     def _encode_layer(
-        self, layer: int, capture: Capture, batch: "BatchTensors", weight: Tensor, buffers: BlockBuffers
+        self, layer: int, capture: Capture, batch: "BatchTensors", weight: tuple[Tensor, Tensor], buffers: BlockBuffers
     ) -> Sums:
         query, key, value = (
             self.bert.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
@@ -94,7 +96,8 @@ class Encoder:
         norms = value_norm(value.transpose(1, 2), self._grams[layer])
         statistics = token_statistics(pattern, batch.flags, batch.real, norms)
         # Rounded before they are summed: a mean is that of the stored rows, as its interval is and that of any part.
-        statistics = batch.without_padding(statistics.permute(1, 3, 0, 2)).half()
+        padded = statistics.permute(1, 3, 0, 2).half()
+        statistics = batch.without_padding(padded)
         ratios = self._projections[layer].mixing(pattern, value, capture.layer_input[layer])
         mixing = batch.without_padding(ratios.permute(1, 2, 0)).half()
         stored_key = (key - buffers.key_constant[layer]).half()
@@ -104,11 +107,14 @@ class Encoder:
         buffers.put("token_statistic", layer, batch.rows, statistics.permute(1, 2, 0))
         buffers.put("token_mixing", layer, batch.rows, mixing.T)
         summed = buffers.exact(summed_pattern(pattern, batch.real))
+        of_row, of_token = weight
+        squares = squared_sums(buffers.exact(batch.with_zeros(padded)), of_row) if buffers.squares else ()
         return {
-            "block_sum": sum_over_sentences(buffers.exact(statistics), weight),
-            "block_mixing_sum": sum_over_sentences(buffers.exact(mixing)[..., None], weight)[..., 0],
+            "block_sum": sum_over_sentences(buffers.exact(statistics), of_token),
+            "block_mixing_sum": sum_over_sentences(buffers.exact(mixing)[..., None], of_token)[..., 0],
             "block_profile": offset_profile(summed),
             "block_received_at": summed.sum(dim=1).T,
+            **dict(zip(SQUARES, squares, strict=False)),
         }
 
 
@@ -138,3 +144,7 @@ class BatchTensors:
         """(real token, ...) from (sentence, token, ...). By index: a mask would make a GPU wait for the count."""
         flat = tensor.flatten(0, 1)
         return flat if self.mask is None else flat.index_select(0, self.places.to(flat.device))
+
+    def with_zeros(self, tensor: Tensor) -> Tensor:
+        """(sentence, token, ...) with 0 in the padding, where numbers have no meaning."""
+        return tensor.where(self.real[..., None, None], 0)

@@ -1,9 +1,11 @@
 """Stage `tensors`: run the model over the blocks that are not up to date; write each while the next is computed."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.encode.bert import Bert
-from ingest.encode.buffers import BlockBuffers, Shape
+from ingest.encode.buffers import SQUARES, BlockBuffers, Shape
 from ingest.encode.encoder import Encoder
 from ingest.run.errors import IngestError
 from ingest.run.progress import bar
@@ -24,7 +26,7 @@ from store.means import means_of_blocks, sum_of_blocks
 from store.repository.arrays import array_of, create_arrays, write_block
 from store.repository.writer import Writer
 from store.schema.array import TILE
-from store.schema.model import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, STATISTICS
+from store.schema.model import BOUNDS, COUNTED, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, SQUARE_ARRAYS, STATISTICS
 from store.stored_keys import CONSTANT
 
 #: Everything a change of the code changes in the numbers must change this too.
@@ -52,7 +54,12 @@ class ModelGroup:
 
     def block_hash(self, block: Block) -> int:
         """Hash of everything the numbers of the block depend on."""
-        return content_hash(dict(self.identity) | {"version": VERSION}, block.lengths, block.token_ids)
+        kept = {} if block.vectors else {"vectors": False}
+        return content_hash(dict(self.identity) | {"version": VERSION} | kept, block.lengths, block.token_ids)
+
+    def sound_hashes(self, block: Block) -> set[int]:
+        """Hashes of what may be written of the block: sums alone are written of one whose vectors are written too."""
+        return {self.block_hash(block), self.block_hash(replace(block, vectors=True))}
 
 
 def pending_blocks(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> list[Block]:
@@ -62,7 +69,7 @@ def pending_blocks(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> 
     return [
         block
         for block in corpus.blocks
-        if block.index >= len(done) or int(done[block.index]) != model.block_hash(block)
+        if block.index >= len(done) or int(done[block.index]) not in model.sound_hashes(block)
     ]
 
 
@@ -82,7 +89,7 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: 
     group, bert = writer.group(model.path), encoder.bert
     shape = Shape(bert.layers, bert.heads, bert.channels, corpus.blocks[0].length, _positions(writer, corpus))
     fresh = "key" not in group
-    create_model_arrays(group, shape, blocks=len(corpus.blocks))
+    create_model_arrays(group, shape, blocks=len(corpus.blocks), stored=len(corpus.stored.blocks))
     if fresh:  # later blocks take what the first had; in older stores it is 0
         array_of(group, CONSTANT)[:] = key_constant(bert).cpu().numpy()
     array_of(group, "expansion_rate")[:] = bert.expansion_rates()
@@ -110,10 +117,13 @@ def _positions(writer: Writer, corpus: PlannedCorpus) -> int:
     return int(str(writer.group(f"corpus/{corpus.key}").attrs["max_length"]))
 
 
-def create_model_arrays(group: zarr.Group, shape: Shape, *, blocks: int) -> None:
-    """Every array of a model's group, for so many blocks or as many as there were, and the names of what is counted."""
+def create_model_arrays(group: zarr.Group, shape: Shape, *, blocks: int, stored: int) -> None:
+    """Every array of a model's group and the names of what is counted.
+
+    For so many blocks or as many as there were, with the vectors of the first `stored` or of as many as there were.
+    """
     before = array_of(group, "task_hash").shape[0] if "task_hash" in group else 0
-    tasks = max(before, blocks)
+    rows = array_of(group, "query").shape[2] if "query" in group else 0
     names: dict[str, Any] = {
         "layer": range(shape.layers),
         "head": range(shape.heads),
@@ -124,8 +134,11 @@ def create_model_arrays(group: zarr.Group, shape: Shape, *, blocks: int) -> None
         "bound": BOUNDS,
     }
     sizes = {name: len(values) for name, values in names.items()}
-    sizes |= {"channel": shape.channels, "position": shape.positions, "task": tasks, "token": tasks * shape.rows}
-    create_arrays(group, MODEL_ARRAYS, sizes | {"block": shape.rows, "tile": min(TILE, shape.rows)})
+    sizes |= {"channel": shape.channels, "position": shape.positions, "task": max(before, blocks)}
+    sizes |= {"token": max(rows, stored * shape.rows), "block": shape.rows, "tile": min(TILE, shape.rows)}
+    create_arrays(group, MODEL_ARRAYS, sizes)
+    if stored < blocks or SQUARES[0] in group:
+        create_arrays(group, SQUARE_ARRAYS, sizes)
     for name, values in names.items():
         array_of(group, name)[:] = np.array(values, object if MODEL_ARRAYS[name].dtype == "str" else None)
 
@@ -134,11 +147,15 @@ def _write_behind(
     writer: Writer, model: ModelGroup, blocks: list[Block], encoder: Encoder, shape: Shape
 ) -> Iterator[Block]:
     """Compute a block while the one before is written; yields blocks once they are committed."""
-    constant = torch.from_numpy(np.asarray(array_of(writer.group(model.path), CONSTANT)[:]))
-    two = cycle([BlockBuffers(shape, encoder.bert.device, constant) for _ in range(min(2, len(blocks)))])
+    group = writer.group(model.path)
+    constant = torch.from_numpy(np.asarray(array_of(group, CONSTANT)[:]))
+    new = partial(BlockBuffers, shape, encoder.bert.device, constant, squares=SQUARES[0] in group)
+    number = Counter(block.vectors for block in blocks)
+    two = {kept: cycle([new(kept=kept) for _ in range(min(2, count))]) for kept, count in number.items()}
     with ThreadPoolExecutor(1, "write") as pool:
         writing: tuple[Block, Future[None]] | None = None
-        for block, buffers in zip(blocks, two, strict=False):
+        for block in blocks:
+            buffers = next(two[block.vectors])
             encoder.encode(block, buffers)
             if writing:
                 writing[1].result()
@@ -163,7 +180,7 @@ def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffer
 
 def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> None:
     """A query or key beyond float16 would make every number that follows from it none."""
-    for role in ROLES:
+    for role in ROLES & arrays.keys():
         exponents = arrays[role][..., :tokens, :].view(np.uint16) & INFINITE
         layers = np.flatnonzero((exponents == INFINITE).any(axis=(1, 2, 3)))
         if len(layers):
@@ -179,19 +196,30 @@ def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views:
     Until here nothing a reader goes by has changed, so that an ingest killed on the way cannot be half seen, not even
     if another model is published meanwhile.
     """
-    group = writer.group(model.path)
+    group, stored = writer.group(model.path), corpus.stored
     blocks = len(corpus.blocks)
     counts = sum_of_blocks(group, "block_count", blocks)
     for name, values in means_of_blocks(group, blocks).items():
         array_of(group, name)[:] = values
+    _record_counted(group, corpus)
     group.attrs.update(
         {
-            "sentences": corpus.sentences,
-            "tokens": corpus.tokens,
-            "blocks": blocks,
+            "sentences": stored.sentences,
+            "tokens": stored.tokens,
+            "blocks": len(stored.blocks),
             "source_sentences": {source: int(count) for source, count in zip(SOURCES, counts, strict=True)},
             "views": views,
             "finished": datetime.now(UTC).isoformat(timespec="microseconds"),
         }
     )
     writer.commit(f"{model.key}: {corpus.sentences:,} sentences")
+
+
+def _record_counted(group: zarr.Group, corpus: PlannedCorpus) -> None:
+    """The size of what the exact numbers are of, where that is more than what has vectors."""
+    sizes = (corpus.sentences, corpus.tokens, len(corpus.blocks))
+    for name, size in zip(COUNTED, sizes, strict=True):
+        if len(corpus.stored.blocks) < len(corpus.blocks):
+            group.attrs[name] = size
+        elif name in group.attrs:
+            del group.attrs[name]

@@ -9,6 +9,9 @@ from store.schema.pictures import METRICS, ViewName
 
 #: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
 DEFAULT_SENTENCES = 4000
+#: More than those: vectors are 1,000 times as large as the sums of the statistics.
+DEFAULT_VECTORS = "200000"
+EVERY = "all"
 EMBEDDED = "embedded"
 STAGES = ("all", "projections")
 #: In the order of computation: the first takes seconds, the second is the most faithful in two dimensions.
@@ -54,6 +57,11 @@ class Settings:
         None, f"how many sentences (default {DEFAULT_SENTENCES} where no --tokens are given)", int
     )
     tokens: int | None = setting(None, "how many tokens, instead of sentences", int)
+    vectors: str = setting(
+        DEFAULT_VECTORS,
+        "queries, keys, statistics of each token and pictures only of the first so many tokens, in whole blocks, or all; "
+        "statistics of heads and layers are over all sentences",
+    )
     max_length: int = setting(128, "wordpieces of a sentence, [CLS] and [SEP] included; longer ones are cut", int)
     device: str = setting("auto", "auto, cuda, mps or cpu")
     dtype: str = setting(
@@ -134,6 +142,8 @@ class Settings:
             raise IngestError(f"--stage={self.stage} is not known. Give one of {', '.join(STAGES)}.")
         if not self.view_names:
             raise IngestError("--views names no view. Give at least one, such as pca-exact-2d.")
+        if self.vector_tokens is not None and self.vector_tokens < 1:
+            raise IngestError(f"--vectors={self.vectors} is too few. Give at least 1, or all.")
         self._check_features()
 
     def _check_features(self) -> None:
@@ -153,6 +163,15 @@ class Settings:
             raise IngestError("--features names no picture. Give at least one, such as pca-joint, or none.")
         if not self.review_numbers and self.reviews != NONE:
             raise IngestError("--reviews names no review. Give at least one, such as 3, or none.")
+
+    @property
+    def vector_tokens(self) -> int | None:
+        """Tokens whose vectors are stored; None for all."""
+        if self.vectors == EVERY:
+            return None
+        if not (self.vectors.isascii() and self.vectors.isdigit()):
+            raise IngestError(f"--vectors={self.vectors} is no number of tokens. Give one, such as 200000, or all.")
+        return int(self.vectors)
 
     @property
     def feature_names(self) -> list[ViewName]:

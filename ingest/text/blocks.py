@@ -16,6 +16,7 @@ class Block:
     """The unit of work: whole sentences in `length` rows of the token axis, padding at the end.
 
     `lengths` and `token_ids` are those of its sentences, one after the other, from `first_sentence` of the corpus on.
+    Of a block without `vectors` only sums over its sentences are stored.
     """
 
     index: int
@@ -24,6 +25,7 @@ class Block:
     token_ids: NDArray[np.int32]
     token_flags: NDArray[np.uint8]
     first_sentence: int = 0
+    vectors: bool = True
 
     @property
     def rows(self) -> slice:

@@ -1,6 +1,6 @@
 """Stage `sentences`: reviews become the sentences and tokens of a corpus group. A larger budget only appends."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,20 @@ class PlannedCorpus:
     def tokens(self) -> int:
         """Tokens of the plan, padding not counted."""
         return sum(block.tokens for block in self.blocks)
+
+    def with_vectors_of(self, tokens: int | None, *, sentences: int) -> "PlannedCorpus":
+        """The same with vectors of the first blocks only that hold so many tokens, None for all, and so many sentences."""
+        before = np.cumsum([0, *(block.tokens for block in self.blocks)])
+        blocks = [
+            replace(block, vectors=tokens is None or first < tokens or block.first_sentence < sentences)
+            for block, first in zip(self.blocks, before.tolist(), strict=False)
+        ]
+        return replace(self, blocks=blocks)
+
+    @property
+    def stored(self) -> "PlannedCorpus":
+        """Its first blocks, whose vectors are stored: what pictures and everything per token is of."""
+        return replace(self, blocks=[block for block in self.blocks if block.vectors])
 
 
 def prepare_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus:

@@ -6,7 +6,7 @@ Layers and heads count from 0 and are shown as `L7 H9` (Clark's "8-10").
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from store.schema.array import Array, numbered, whole
 
@@ -152,6 +152,8 @@ RATIOS: Mapping[str, Statistic] = {
 FARTHEST = 10
 #: Relative positions key - query of a profile.
 OFFSETS = tuple(range(-FARTHEST - 1, FARTHEST + 2))
+#: Attributes of a model that counts more sentences than it stores vectors of: all that its exact numbers are of.
+COUNTED = ("counted_sentences", "counted_tokens", "counted_blocks")
 #: Ends of the 95 % interval of a mean.
 BOUNDS = ("low", "high")
 
@@ -255,6 +257,20 @@ MODEL_ARRAYS: Mapping[str, Array] = {
     ),
     "task_hash": Array(
         ("task",), "uint64", (1,), "content hash of the block these numbers were computed from, 0 if not written"
+    ),
+}
+
+#: Of a model with sentences whose vectors are not stored: what the intervals are computed from.
+SQUARE_ARRAYS: Mapping[str, Array] = {
+    "block_square": replace(
+        _by_block(
+            ("source", "statistic", "layer", "head"),
+            "sum over the block's sentences of the square of the mean over the sentence's rows of this source",
+        ),
+        fill=float("nan"),
+    ),
+    "block_layer_square": replace(
+        _by_block(("source", "statistic", "layer"), "the same of the mean over heads"), fill=float("nan")
     ),
 }
 

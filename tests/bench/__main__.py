@@ -32,6 +32,7 @@ from tests.bench.statistics import computed, recomputed
 from tests.bench.tasks import tasks
 from tests.bench.trial import trials
 from tests.bench.typing import typing
+from tests.bench.vectors import vectors
 from tests.bench.vitals import vitals
 from tests.bench.words import words
 
@@ -49,6 +50,7 @@ def statistics() -> None:
 BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "ingest": lambda: rate(Settings(sentences=2000)),
     "memory": lambda: memory_and_bytes((2000, 8000)),
+    "vectors": lambda: vectors(2000, 8000, 50_000),
     "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),
     "relations": lambda: relations(layers=12, heads=12, channels=64, tokens=50_000),
     "kills": lambda: kills(20),

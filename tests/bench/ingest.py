@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -104,45 +104,55 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
+@dataclass(frozen=True)
+class WholeIngest:
+    """An ingest in a process of its own: what it made, and what it took."""
+
+    tokens: int
+    seconds: float
+    cpu_seconds: float
+    peak_mb: float
+    bytes: int
+
+
+def whole_ingest(store: Path, *flags: str) -> WholeIngest:
+    """Run an ingest of the default model and data with two pictures and no feature points."""
+    few = ("--views=pca-exact-2d,attention-raw-2d", "--features=none")  # feature points are as many for every corpus
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ingest", f"--store={store}", *few, *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    output = process.stdout.read() if process.stdout else ""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    return WholeIngest(
+        int(output.partition("(")[2].partition(" tokens")[0].replace(",", "")),
+        time.perf_counter() - began,
+        usage.ru_utime + usage.ru_stime,
+        usage.ru_maxrss / 1024,
+        sum(file.stat().st_size for file in store.rglob("*") if file.is_file()),
+    )
+
+
 def memory_and_bytes(counts: tuple[int, int]) -> None:
     """Peak memory and size of whole ingests of two sizes, each in a process of its own."""
     rows = []
     peaks = []
     for sentences in counts:
         folder = Path(tempfile.mkdtemp())
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "ingest",
-                "--store",
-                str(folder / "store"),
-                "--sentences",
-                str(sentences),
-                "--views",
-                "pca-exact-2d,attention-raw-2d",
-                "--features",
-                "none",  # as much for every corpus
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        output = process.stdout.read() if process.stdout else ""
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = status
-        tokens = int(output.partition("(")[2].partition(" tokens")[0].replace(",", ""))
-        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        peaks.append(usage.ru_maxrss / 1024)
+        run = whole_ingest(folder / "store", f"--sentences={sentences}", "--vectors=all")
+        peaks.append(run.peak_mb)
         rows.append(
             (
                 f"{sentences:,}",
-                f"{tokens:,}",
-                f"{time.perf_counter() - began:.0f} s",
-                f"{peaks[-1]:,.0f} MB",
-                f"{size / 1e6:,.0f} MB",
-                f"{size / tokens:,.0f}",
+                f"{run.tokens:,}",
+                f"{run.seconds:.0f} s",
+                f"{run.peak_mb:,.0f} MB",
+                f"{run.bytes / 1e6:,.0f} MB",
+                f"{run.bytes / run.tokens:,.0f}",
             )
         )
         shutil.rmtree(folder)

@@ -73,7 +73,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, words: bo
 
 def _write_model(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, shape: Shape) -> None:
     group = writer.group(model.path)
-    create_model_arrays(group, shape, blocks=len(corpus.blocks))
+    create_model_arrays(group, shape, blocks=len(corpus.blocks), stored=len(corpus.blocks))
     group.attrs.update(model.identity)
     random = np.random.default_rng(0)
     array_of(group, "expansion_rate")[:] = random.random(shape.layers)
