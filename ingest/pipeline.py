@@ -2,6 +2,7 @@
 
 import platform
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,16 @@ from threadpoolctl import threadpool_limits
 from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.feature_points import FeaturePoints, check_features
 from ingest.encode.sample import Sample, split_sentences, take_sample
-from ingest.encode.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
+from ingest.encode.tensors import (
+    ATTENTION,
+    EncodeBlocks,
+    ModelGroup,
+    complete,
+    encode_corpus,
+    pending_blocks,
+)
 from ingest.encode.weights import check_shapes
+from ingest.encode.worker_blocks import Loading, encode_on_workers
 from ingest.heads.divergence import update_divergence
 from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
@@ -22,6 +31,7 @@ from ingest.projections.head_pictures import HeadVectors, finished_views, projec
 from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
+from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
@@ -56,9 +66,14 @@ def run(settings: Settings) -> None:
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     of = f"{checkpoint.name} on {data.name}"
-    with open_writer(settings.store) as writer, noting(settings.store, of), fits_killed_on_error():
+    with (
+        open_writer(settings.store) as writer,
+        noting(settings.store, of),
+        open_cluster(settings) as cluster,
+        fits_killed_on_error(),
+    ):
         planned = _planned(writer, settings, checkpoint, data)
-        ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype)
+        ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype, cluster)
         ingest.bring_up_to_date()
         if not ingest.changed and not writer.unpublished:
             say(f"Nothing to do: {settings.store} holds {ingest.model.key} with {ingest.held}.")
@@ -89,9 +104,10 @@ class Ingest:
         corpus: PlannedCorpus,
         device: torch.device,
         dtype: torch.dtype,
+        cluster: Cluster | None,
     ) -> None:
         self.writer, self.settings, self.checkpoint, self.data = writer, settings, checkpoint, data
-        self.device, self.dtype = device, dtype
+        self.device, self.dtype, self.cluster = device, dtype, cluster
         self.model = model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
         self.held_before = int(str(writer.group(self.model.path).attrs.get("sentences", 0)))
         if settings.stage == "projections" and not self.held_before:
@@ -214,8 +230,15 @@ class Ingest:
         encoder = open_encoder(self.checkpoint, self.settings, self.device, self.dtype)
         provenance = _provenance(self.settings, self.checkpoint, self.data, encoder)
         self.writer.group(self.model.path).attrs["provenance"] = provenance
-        encode_corpus(self.writer, self.model, self.corpus, blocks, encoder)
+        encode_corpus(self.writer, self.model, self.corpus, blocks, encoder, self._workers())
         self.changed = True
+
+    def _workers(self) -> EncodeBlocks | None:
+        """What encodes blocks on the workers, where there are some."""
+        if self.cluster is None:
+            return None
+        loading = Loading(self.settings, str(self.device), self.dtype, self.checkpoint.weights_sha256)
+        return partial(encode_on_workers, self.cluster, self.writer, self.model, loading)
 
     def _names(self) -> list[ViewName]:
         """Names of the views in the settings, and of those already published: they grow with the corpus."""

@@ -109,7 +109,9 @@ class Writer(Writable):
         """
         if self.changed:
             raise ValueError("commit before joining forks: the open transaction has changes")
-        if self.repository.lookup_branch(INGEST) != self._tip:  # a rebase would go on from the commits of another ingest
+        if (
+            self.repository.lookup_branch(INGEST) != self._tip
+        ):  # a rebase would go on from the commits of another ingest
             raise self._written_by_another()
         forked.merge(forks, tip=self._tip)
         self._transaction.begin(forked.session)

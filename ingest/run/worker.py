@@ -1,0 +1,94 @@
+"""What runs on a worker of an ingest: one task at a time, on the cores that the worker has, by the driver's own code."""
+
+import hashlib
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+import zarr
+
+from ingest.run.errors import IngestError
+from ingest.run.parallel import allotted_cores
+from store.repository.fork import Fork
+
+if TYPE_CHECKING:
+    from distributed import Worker
+
+Item = TypeVar("Item")
+Input = TypeVar("Input")
+Result = TypeVar("Result")
+
+#: Packages that numbers are computed with. Another version of one may compute other numbers.
+PACKAGES = ("numpy", "scipy", "torch", "transformers", "scikit-learn", "umap-learn", "zarr", "icechunk")
+SOURCE = ("ingest", "store")
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What the numbers of this process depend on beside their input: its code, and what runs it."""
+    named = {name: _version(name) for name in PACKAGES}
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"Headscape": f"{_version('headscape')} ({_code()})", "Python": python, **named}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def _code() -> str:
+    """Hash of the code: two clones of one version may differ."""
+    root, digest = Path(__file__).parents[2], hashlib.blake2b(digest_size=4)
+    for path in sorted(path for package in SOURCE for path in (root / package).rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def check_worker(expected: Mapping[str, str], dask_worker: "Worker | None" = None) -> None:
+    """Raise IngestError where this worker would compute other numbers than the driver, or several at a time.
+
+    dask gives `dask_worker` where no task runs.
+    """
+    from distributed import get_worker
+
+    worker = dask_worker or get_worker()
+    for name, wanted in expected.items():
+        if (own := versions()[name]) != wanted:
+            raise IngestError(
+                f"The worker at {worker.address} has {name} {own}, this ingest {wanted}. Install the same on all machines and start the worker again."
+            )
+    if worker.state.nthreads != 1:
+        raise IngestError(
+            f"The worker at {worker.address} has {worker.state.nthreads} threads. Start it with --nthreads=1, several on a machine."
+        )
+
+
+def run_task(
+    task: Callable[[Fork, Item], Result], fork: Fork, item: Item, expected: Mapping[str, str]
+) -> tuple[Fork, Result]:
+    """Run a task that writes whole chunks to the fork; the fork and the task's result."""
+    check_worker(expected)
+    with _as_driver(), zarr.config.set({"array.write_empty_chunks": True}):
+        result = task(fork, item)
+    return fork, result
+
+
+def run_fit(fit: Callable[[Input], Result], value: Input, expected: Mapping[str, str]) -> Result:
+    """Run a fit, which uses one core."""
+    check_worker(expected)
+    with _as_driver():
+        return fit(value)
+
+
+@contextmanager
+def _as_driver() -> Iterator[None]:
+    """Threads of torch are the cores of this worker: dask gives it one, unless OMP_NUM_THREADS says more."""
+    with allotted_cores(torch.get_num_threads()):
+        yield
