@@ -4,6 +4,7 @@ import platform
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -46,11 +47,14 @@ from ingest.words.strongest import find_strongest_words
 from ingest.words.uas import find_uas
 from store.repository.access import open_repository
 from store.repository.writer import Writer, open_writer
-from store.schema.pictures import ViewName
+from store.schema.pictures import RAW, ViewName
 from store.wording import many
 
 if TYPE_CHECKING:
     from ingest.encode.encoder import Encoder
+
+#: Pictures of raw vectors, if they are the first in the order, that are made before all other stages.
+EARLY = 2
 
 
 def run(settings: Settings) -> None:
@@ -126,14 +130,18 @@ class Ingest:
         return f"{sentences} ({tokens}), {many(len(attributes['views']), 'picture')}"
 
     def bring_up_to_date(self) -> None:
-        """Run the stages; a new model can be read after its first picture."""
+        """Run the stages; a new model can be read from its first picture on, and those of raw vectors need no normalisation."""
         self._encode()
         sample, split = take_sample(self.corpus), split_sentences(self.corpus)
-        self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
         head_vectors = HeadVectors(self.writer, self.model, self.corpus, split, self.settings.seed, str(self.device))
         names = self._names()
+        early = list(takewhile(lambda name: name.normalization == RAW, names[:EARLY]))
+        for name in early:
+            self._project(head_vectors, [name], names)
+        self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
+        if not early:
+            self._project(head_vectors, names[:1], names)
         grown = self.changed or self.held_before < self.corpus.sentences
-        self._project(head_vectors, names[:1], names)
         # Committed by `complete`, together with the size of the plan.
         added = update_pairs(self.writer, self.model, self.corpus)
         added |= update_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
@@ -143,7 +151,7 @@ class Ingest:
             self.changed = True
             self._show_early()
         self._find_words()
-        self._project(head_vectors, names[1:], names)
+        self._project(head_vectors, names[max(1, len(early)) :], names)
         # An ingest may have been killed between the end of a picture and its being named.
         self.changed |= record_finished_views(head_vectors, names)
         self._show_features(sample)
@@ -204,12 +212,14 @@ class Ingest:
         )
 
     def _project(self, head_vectors: HeadVectors, some: list[ViewName], names: list[ViewName]) -> None:
-        """Bring some of the pictures up to date; those that are whole are named once the model itself is there."""
+        """Bring some of the pictures up to date and name those that are whole; the first of a new model shows it to readers."""
         for _ in project_heads(head_vectors, some):
             self.changed = True
             if "views" in self.writer.group(self.model.path).attrs:
                 record_finished_views(head_vectors, names)
-                self._show_early()
+            else:
+                complete(self.writer, self.model, self.corpus, views=finished_views(head_vectors, names))
+            self._show_early()
 
     def publish(self) -> None:
         """Publish the branch: readers see it from now on."""

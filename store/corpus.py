@@ -374,8 +374,11 @@ class Corpus(CorpusText):
 
     @cached_property
     def normalizations(self) -> xr.Dataset:
-        """Constants and quality of each normalisation (normalization, layer, head); see `store.schema.pictures`."""
-        return self._groups.open(f"models/{self.name}/normalizations").load()
+        """Constants and quality of each normalisation (normalization, layer, head); see `store.schema.pictures`.
+
+        NotIngested where the ingest has not computed them.
+        """
+        return self._results("normalizations", "judged_on", "Normalisations").load()
 
     # -- feature points -----------------------------------------------------------------------------
 

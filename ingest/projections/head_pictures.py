@@ -29,7 +29,7 @@ from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of
 from store.repository.writer import Writer
-from store.schema.pictures import JUDGED, MEASURES, ViewName
+from store.schema.pictures import JUDGED, MEASURES, RAW, ViewName
 
 Floats = NDArray[np.floating]
 
@@ -64,7 +64,7 @@ class HeadVectors:
 
     @cached_property
     def constants(self) -> dict[str, Constants]:
-        """Constants of every normalisation; they are complete before the first picture."""
+        """Constants of every normalisation; they are complete before the first picture that needs any."""
         return read_constants(self.writer, self.model)
 
     def fit_sample(self, name: ViewName) -> Sample:
@@ -78,6 +78,8 @@ class HeadVectors:
 
     def normalize(self, layer: int, name: str, query: Floats, key: Floats) -> tuple[Floats, Floats]:
         """Queries and keys of a layer that were read already, normalised, in float32."""
+        if name == RAW:  # also before the stage of the normalisations
+            return query, key
         query, key = self.constants[name].of_layer(layer).apply(query, key)
         return query.astype(np.float32), key.astype(np.float32)
 
@@ -93,12 +95,12 @@ def project_heads(head_vectors: HeadVectors, names: list[ViewName]) -> Iterator[
 
 
 def _placed_together(names: list[ViewName]) -> list[list[ViewName]]:
-    """The first alone, so that readers have it early; then those of each kind, t-SNE and UMAP of one."""
+    """The pictures of each kind, t-SNE and UMAP of one."""
     groups: dict[str, list[ViewName]] = {}
-    for name in names[1:]:
+    for name in names:
         row = PROJECTIONS[name.projection]
         groups.setdefault(row.fit if row.exact else "neighbours", []).append(name)
-    return [names[:1], *groups.values()]
+    return list(groups.values())
 
 
 def finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> list[str]:

@@ -11,13 +11,14 @@ from store.schema.pictures import METRICS, ViewName
 DEFAULT_SENTENCES = 4000
 EMBEDDED = "embedded"
 STAGES = ("all", "projections")
-#: In the order of computation: the first takes seconds, the second is the most faithful in two dimensions.
+#: In the order of computation: the first takes seconds, the second is the most faithful in two dimensions. Both show raw
+#: vectors and wait for no normalisation.
 DEFAULT_VIEWS = (
-    "pca-exact-2d",
+    "pca-raw-2d",
     "attention-raw-2d",
+    "pca-exact-2d",
     "pca-exact-3d",
     "attention-raw-3d",
-    "pca-raw-2d",
     "pca-centroid-2d",
     "pca-scaled-2d",
     "pca-sphere-2d",
