@@ -143,7 +143,7 @@ class Ingest:
             self._project(head_vectors, names[:1], names)
         grown = self.changed or self.held_before < self.corpus.sentences
         # Committed by `complete`, together with the size of the plan.
-        added = update_pairs(self.writer, self.model, self.corpus)
+        added = update_pairs(self.writer, self.model, self.corpus, self.cluster)
         added |= update_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
         if added or grown or intervals_outdated(self.writer, self.model):
             write_intervals(self.writer, self.model, self.corpus, seed=self.settings.seed)
@@ -153,7 +153,7 @@ class Ingest:
         self._find_words()
         self._project(head_vectors, names[max(1, len(early)) :], names)
         # An ingest may have been killed between the end of a picture and its being named.
-        self.changed |= record_finished_views(head_vectors, names)
+        self.changed |= record_finished_views(self.writer, head_vectors, names)
         self._show_features(sample)
         self._judge_heads(sample)
         self._train_probes()
@@ -164,7 +164,7 @@ class Ingest:
         added |= annotate(self.writer, self.corpus, self.settings, self.data, self.checkpoint)
         if annotated_sentences(self.writer, self.corpus) >= self.corpus.sentences:
             with threadpool_limits(1, "blas"):  # the matrices are small: threads would wait for each other
-                added |= find_strongest_words(self.writer, self.model, self.corpus)
+                added |= find_strongest_words(self.writer, self.model, self.corpus, self.cluster)
                 for find in (find_relations, find_coreference):
                     added |= find(
                         self.writer, self.model, self.corpus, self.checkpoint, self.device, self.settings.seed
@@ -213,10 +213,10 @@ class Ingest:
 
     def _project(self, head_vectors: HeadVectors, some: list[ViewName], names: list[ViewName]) -> None:
         """Bring some of the pictures up to date and name those that are whole; the first of a new model shows it to readers."""
-        for _ in project_heads(head_vectors, some):
+        for _ in project_heads(self.writer, head_vectors, some, self.cluster):
             self.changed = True
             if "views" in self.writer.group(self.model.path).attrs:
-                record_finished_views(head_vectors, names)
+                record_finished_views(self.writer, head_vectors, names)
             else:
                 complete(self.writer, self.model, self.corpus, views=finished_views(head_vectors, names))
             self._show_early()

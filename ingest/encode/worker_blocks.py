@@ -11,12 +11,12 @@ from ingest.encode.buffers import BlockBuffers, Shape
 from ingest.encode.encoder import Encoder, open_encoder
 from ingest.encode.tensors import ModelGroup, write_encoded
 from ingest.run.checkpoint import find_checkpoint
-from ingest.run.cluster import Cluster
+from ingest.run.cluster import Cluster, in_turn
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from ingest.text.blocks import Block
 from store.repository.arrays import array_of
-from store.repository.fork import Fork
+from store.repository.fork import Writable
 from store.repository.writer import Writer
 from store.stored_keys import CONSTANT
 
@@ -48,7 +48,7 @@ class BlockTask:
     shape: Shape
     loading: Loading
 
-    def __call__(self, fork: Fork, block: Block) -> None:
+    def __call__(self, fork: Writable, block: Block) -> None:
         """Encode and write a block."""
         constant = np.asarray(array_of(fork.group(self.model.path), CONSTANT)[:])
         encoder, buffers = _loaded(self.loading, self.shape, constant.tobytes())
@@ -69,6 +69,6 @@ def encode_on_workers(
 ) -> Iterator[Block]:
     """Yield blocks in order once they are committed."""
     task = BlockTask(model, shape, loading)
-    for (block,), _ in cluster.joined(writer, task, ([block] for block in blocks)):
+    for block, _ in in_turn(cluster, writer, task, blocks):
         writer.commit(f"{model.key}: block {block.index}")
         yield block

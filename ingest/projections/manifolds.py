@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ def fit_points(
     """Places (point, component) of points (point, feature) by `tsne` or `umap`, on one core; UMAP tells its progress."""
     from threadpoolctl import threadpool_limits
 
+    import_module(LIBRARIES[kind])  # a limit holds for the libraries that are loaded: the first fit would use all cores
     if len(points) < FEWEST_POINTS:
         return np.eye(len(points), components, dtype=np.float32)
     if np.allclose(points, points[0], rtol=0, atol=SAME):
@@ -119,3 +121,4 @@ class Epochs:
 
 
 FITS: Mapping[str, Callable[..., Floats]] = {"tsne": tsne, "umap": umap}
+LIBRARIES = {"tsne": "sklearn.manifold", "umap": "umap"}

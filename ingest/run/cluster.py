@@ -4,10 +4,12 @@ One driver runs the stages, commits and publishes. A task gets a fork of the sto
 back; results are joined in the order of the tasks, so that the store is the same bit for bit as one process makes it.
 """
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from logging import CRITICAL
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +19,7 @@ from ingest.run.progress import say
 from ingest.run.settings import Settings
 from ingest.run.worker import check_worker, run_fit, run_task, versions
 from store.extras import check_extra
-from store.repository.fork import Fork, ForkedTransaction
+from store.repository.fork import Fork, ForkedTransaction, Writable
 from store.repository.writer import Writer
 from store.wording import many
 
@@ -59,34 +61,57 @@ class Cluster:
             yield _join(writer, *waiting.popleft())
 
     def _submit(self, task: Callable[[Fork, Item], Result], fork: Fork, item: Item) -> Any:
-        return self._client.submit(run_task, task, fork, item, versions(), pure=False)
+        return self._client.submit(run_task, pickle.dumps((task, fork, item)), versions(), pure=False)
 
     def _workers(self) -> int:
         """How many workers there are now: some may have been added."""
         return max(1, len(self._client.nthreads()))
 
 
+def in_turn(
+    cluster: Cluster | None, writer: Writer, task: Callable[[Writable, Item], Result], items: Iterable[Item]
+) -> Iterator[tuple[Item, Result]]:
+    """Run `task` on every item, on the workers where there are some; yield each item with its result.
+
+    What the task wrote is then in the open transaction, which the caller commits before it asks for the next.
+    """
+    if cluster is None:
+        yield from ((item, task(writer, item)) for item in items)
+        return
+    for (item,), (result,) in cluster.joined(writer, task, ([item] for item in items)):
+        yield item, result
+
+
 def _join(
     writer: Writer, items: Sequence[Item], forked: ForkedTransaction, futures: list[Any]
 ) -> tuple[Sequence[Item], list[Any]]:
-    forks, results = zip(*(future.result() for future in futures), strict=True)
-    writer.join(forked, forks)
-    return items, list(results)
+    returned = [pickle.loads(future.result()) for future in futures]
+    writer.join(forked, [fork for fork, _ in returned])
+    return items, [result for _, result in returned]
 
 
 class _Fits(Executor):
     """Fits on the workers, in place of the pool of processes."""
 
     def __init__(self, client: "Client") -> None:
-        self._client = client
         self._executor = client.get_executor(pure=False)
 
-    def submit(self, fit: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
-        """Queue a fit of one argument."""
-        (value,) = arguments
-        assert not options
-        future: Future[Any] = self._executor.submit(run_fit, fit, value, versions())
-        return future
+    def submit(self, fit: Callable[..., Result], /, *arguments: Any, **options: Any) -> Future[Result]:
+        """Queue a fit."""
+        result: Future[Result] = Future()
+        work = pickle.dumps((partial(fit, **options), arguments))
+        self._executor.submit(run_fit, work, versions()).add_done_callback(partial(_pass_on, result))
+        return result
+
+
+def _pass_on(result: Future[Any], done: Future[bytes]) -> None:
+    """Pass on what a worker returned or raised."""
+    if done.cancelled():
+        result.set_exception(CancelledError())
+    elif error := done.exception():
+        result.set_exception(error)
+    else:
+        result.set_result(pickle.loads(done.result()))
 
 
 @contextmanager

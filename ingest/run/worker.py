@@ -1,27 +1,23 @@
 """What runs on a worker of an ingest: one task at a time, on the cores that the worker has, by the driver's own code."""
 
 import hashlib
+import pickle
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import torch
 import zarr
 
 from ingest.run.errors import IngestError
 from ingest.run.parallel import allotted_cores
-from store.repository.fork import Fork
 
 if TYPE_CHECKING:
     from distributed import Worker
-
-Item = TypeVar("Item")
-Input = TypeVar("Input")
-Result = TypeVar("Result")
 
 #: Packages that numbers are computed with. Another version of one may compute other numbers.
 PACKAGES = ("numpy", "scipy", "torch", "transformers", "scikit-learn", "umap-learn", "zarr", "icechunk")
@@ -70,25 +66,28 @@ def check_worker(expected: Mapping[str, str], dask_worker: "Worker | None" = Non
         )
 
 
-def run_task(
-    task: Callable[[Fork, Item], Result], fork: Fork, item: Item, expected: Mapping[str, str]
-) -> tuple[Fork, Result]:
-    """Run a task that writes whole chunks to the fork; the fork and the task's result."""
+def run_task(work: bytes, expected: Mapping[str, str]) -> bytes:
+    """Run a pickled task, which writes whole chunks to a fork: the pickled fork and result of the task.
+
+    Pickled here: dask hands out arrays at odd addresses, where numpy adds numbers in another order.
+    """
     check_worker(expected)
-    with _as_driver(), zarr.config.set({"array.write_empty_chunks": True}):
+    task, fork, item = pickle.loads(work)
+    with _on_own_cores(), zarr.config.set({"array.write_empty_chunks": True}):
         result = task(fork, item)
-    return fork, result
+    return pickle.dumps((fork, result))
 
 
-def run_fit(fit: Callable[[Input], Result], value: Input, expected: Mapping[str, str]) -> Result:
-    """Run a fit, which uses one core."""
+def run_fit(work: bytes, expected: Mapping[str, str]) -> bytes:
+    """Run a pickled fit, which uses one core: its pickled result."""
     check_worker(expected)
-    with _as_driver():
-        return fit(value)
+    fit, arguments = pickle.loads(work)
+    with _on_own_cores():
+        return pickle.dumps(fit(*arguments))
 
 
 @contextmanager
-def _as_driver() -> Iterator[None]:
+def _on_own_cores() -> Iterator[None]:
     """Threads of torch are the cores of this worker: dask gives it one, unless OMP_NUM_THREADS says more."""
     with allotted_cores(torch.get_num_threads()):
         yield
