@@ -374,10 +374,7 @@ class Corpus(CorpusText):
 
     @cached_property
     def normalizations(self) -> xr.Dataset:
-        """Constants and quality of each normalisation (normalization, layer, head); see `store.schema.pictures`.
-
-        NotIngested where the ingest has not computed them.
-        """
+        """Constants and quality of each normalisation (normalization, layer, head), `store.schema.pictures`; or NotIngested."""
         return self._results("normalizations", "judged_on", "Normalisations").load()
 
     # -- feature points -----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dashboard.points.placement import normalized_vectors
 from dashboard.ui.charts import chart, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
-from dashboard.ui.progress import unmade_of
+from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_href, heading
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
@@ -147,7 +147,7 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
             for name in (RAW, after)
         }
     except NotIngested as error:
-        return [title, html.P(unmade_of(context, error))]
+        return [title, unmade_line(context, error)]
     titles = {RAW: "Before: raw vectors", after: f"After normalisation: {after}"}
     return [
         title,

@@ -132,9 +132,9 @@ def open_cluster(settings: Settings) -> Iterator[Cluster | None]:
             _started(settings.workers) if settings.workers else _connected(settings.scheduler or "")
         )
         stack.enter_context(_losses_explained(client))
-        _check_workers(client)
-        say(f"{many(len(client.nthreads()), 'worker')}; what they do is shown at {client.dashboard_link} by dask.")
-        stack.enter_context(fits_on(_Fits(client)))
+        workers = _checked_workers(client)
+        say(f"{many(workers, 'worker')}; what they do is shown at {client.dashboard_link} by dask.")
+        stack.enter_context(fits_on(_Fits(client), workers=workers))
         yield Cluster(client)
 
 
@@ -155,6 +155,7 @@ def _started(workers: int) -> Iterator["Client"]:
             scheduler_kwargs={"allowed_failures": DEATHS},
             env={"OMP_NUM_THREADS": str(cores)},
             silence_logs=CRITICAL,
+            preload="ingest.run.worker",
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -175,7 +176,8 @@ def _connected(address: str) -> Iterator["Client"]:
         yield client
 
 
-def _check_workers(client: "Client") -> None:
+def _checked_workers(client: "Client") -> int:
+    """How many workers there are: one at least, and each computes the same numbers as this process."""
     address = client.scheduler.address if client.scheduler else ""
     try:
         client.wait_for_workers(1, timeout=FIRST_WORKER)
@@ -183,7 +185,7 @@ def _check_workers(client: "Client") -> None:
         raise IngestError(
             f"The scheduler at {address} has no workers. Start some with `dask worker {address} --nthreads=1` and run the ingest again."
         ) from error
-    client.run(check_worker, versions())
+    return len(client.run(check_worker, versions()))
 
 
 @contextmanager

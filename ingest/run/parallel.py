@@ -20,8 +20,8 @@ Result = TypeVar("Result")
 
 #: The cores of this machine that the running task may use, where it may not use all.
 _allotted: ContextVar[int | None] = ContextVar("allotted cores", default=None)
-#: What runs fits instead of the pool of processes.
-_workers: ContextVar[Executor | None] = ContextVar("workers", default=None)
+#: What runs fits instead of the pool of processes, and the threads that wait for them.
+_workers: ContextVar[tuple[Executor, Executor] | None] = ContextVar("workers", default=None)
 
 
 def core_count() -> int:
@@ -40,13 +40,15 @@ def allotted_cores(count: int) -> Iterator[None]:
 
 
 @contextmanager
-def fits_on(executor: Executor) -> Iterator[None]:
-    """Let an executor run the fits within the context."""
-    token = _workers.set(executor)
+def fits_on(executor: Executor, *, workers: int) -> Iterator[None]:
+    """Let an executor with so many workers run the fits within the context."""
+    feeders = _feeders_of(workers)
+    token = _workers.set((executor, feeders))
     try:
         yield
     finally:
         _workers.reset(token)
+        feeders.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
@@ -75,7 +77,8 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
 
 def processes() -> Executor:
     """What fits run on, each on one core: the workers where there are some, else the pool of processes."""
-    return _workers.get() or _pool()
+    workers = _workers.get()
+    return workers[0] if workers else _pool()
 
 
 @cache
@@ -89,14 +92,18 @@ def _pool() -> ProcessPoolExecutor:
 
 @cache
 def _feeders() -> ThreadPoolExecutor:
-    """A thread for every process, and one that has the next input ready."""
-    return ThreadPoolExecutor((cpu_count() or 1) + 1, "fits")
+    return _feeders_of(cpu_count() or 1)
+
+
+def _feeders_of(workers: int) -> ThreadPoolExecutor:
+    """A thread for every worker, and one that has the next input ready."""
+    return ThreadPoolExecutor(workers + 1, "fits")
 
 
 def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Future[Result]:
-    """Queue a fit in a process, in the order of the calls; its input is read only when its turn is near."""
-    pool = processes()
-    return _feeders().submit(lambda: pool.submit(fit, read()).result())
+    """Queue a fit on a worker or in a process, in the order of the calls; its input is read only when its turn is near."""
+    pool, feeders = _workers.get() or (_pool(), _feeders())
+    return feeders.submit(lambda: pool.submit(fit, read()).result())
 
 
 @contextmanager

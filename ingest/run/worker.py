@@ -3,6 +3,7 @@
 import hashlib
 import pickle
 import platform
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -84,6 +85,11 @@ def run_fit(work: bytes, expected: Mapping[str, str]) -> bytes:
     fit, arguments = pickle.loads(work)
     with _on_own_cores():
         return pickle.dumps(fit(*arguments))
+
+
+def dask_setup(_worker: "Worker") -> None:
+    """Ignore Ctrl-C, which reaches all processes of a terminal: the driver handles it. dask calls this where a worker of it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
