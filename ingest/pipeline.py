@@ -2,7 +2,9 @@
 
 import platform
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,8 +13,16 @@ from threadpoolctl import threadpool_limits
 from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.feature_points import FeaturePoints, check_features
 from ingest.encode.sample import Sample, split_sentences, take_sample
-from ingest.encode.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
+from ingest.encode.tensors import (
+    ATTENTION,
+    EncodeBlocks,
+    ModelGroup,
+    complete,
+    encode_corpus,
+    pending_blocks,
+)
 from ingest.encode.weights import check_shapes
+from ingest.encode.worker_blocks import Loading, encode_on_workers
 from ingest.heads.divergence import update_divergence
 from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
@@ -22,6 +32,7 @@ from ingest.projections.head_pictures import HeadVectors, finished_views, projec
 from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
+from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
@@ -36,11 +47,14 @@ from ingest.words.strongest import find_strongest_words
 from ingest.words.uas import find_uas
 from store.repository.access import open_repository
 from store.repository.writer import Writer, open_writer
-from store.schema.pictures import ViewName
+from store.schema.pictures import RAW, ViewName
 from store.wording import held_sentences, many
 
 if TYPE_CHECKING:
     from ingest.encode.encoder import Encoder
+
+#: Pictures of raw vectors, if they are the first in the order, that are made before all other stages.
+EARLY = 2
 
 
 def run(settings: Settings) -> None:
@@ -56,9 +70,14 @@ def run(settings: Settings) -> None:
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     of = f"{checkpoint.name} on {data.name}"
-    with open_writer(settings.store) as writer, noting(settings.store, of), fits_killed_on_error():
+    with (
+        open_writer(settings.store) as writer,
+        noting(settings.store, of),
+        open_cluster(settings) as cluster,
+        fits_killed_on_error(),
+    ):
         planned = _planned(writer, settings, checkpoint, data)
-        ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype)
+        ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype, cluster)
         ingest.bring_up_to_date()
         if not ingest.changed and not writer.unpublished:
             say(f"Nothing to do: {settings.store} holds {ingest.model.key} with {ingest.held}.")
@@ -89,9 +108,10 @@ class Ingest:
         corpus: PlannedCorpus,
         device: torch.device,
         dtype: torch.dtype,
+        cluster: Cluster | None,
     ) -> None:
         self.writer, self.settings, self.checkpoint, self.data = writer, settings, checkpoint, data
-        self.device, self.dtype = device, dtype
+        self.device, self.dtype, self.cluster = device, dtype, cluster
         self.model = model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
         attributes = dict(writer.group(self.model.path).attrs)
         stored_before = int(str(attributes.get("sentences", 0)))
@@ -115,16 +135,20 @@ class Ingest:
         return f"{held_sentences(attributes)}, {many(len(attributes['views']), 'picture')}"
 
     def bring_up_to_date(self) -> None:
-        """Run the stages; a new model can be read after its first picture."""
+        """Run the stages; a new model can be read from its first picture on, and those of raw vectors need no normalisation."""
         self._encode()
         sample, split = take_sample(self.corpus), split_sentences(self.corpus)
-        self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
         head_vectors = HeadVectors(self.writer, self.model, self.corpus, split, self.settings.seed, str(self.device))
         names = self._names()
+        early = list(takewhile(lambda name: name.normalization == RAW, names[:EARLY]))
+        for name in early:
+            self._project(head_vectors, [name], names)
+        self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
+        if not early:
+            self._project(head_vectors, names[:1], names)
         grown = self.changed or self.held_before < self.counted.sentences
-        self._project(head_vectors, names[:1], names)
         # Committed by `complete`, together with the size of the plan.
-        added = update_pairs(self.writer, self.model, self.corpus)
+        added = update_pairs(self.writer, self.model, self.corpus, self.cluster)
         added |= update_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
         if added or grown or intervals_outdated(self.writer, self.model, self.counted):
             write_intervals(self.writer, self.model, self.counted, seed=self.settings.seed)
@@ -132,9 +156,9 @@ class Ingest:
             self.changed = True
             self._show_early()
         self._find_words()
-        self._project(head_vectors, names[1:], names)
+        self._project(head_vectors, names[max(1, len(early)) :], names)
         # An ingest may have been killed between the end of a picture and its being named.
-        self.changed |= record_finished_views(head_vectors, names)
+        self.changed |= record_finished_views(self.writer, head_vectors, names)
         self._show_features(sample)
         self._judge_heads(sample)
         self._train_probes()
@@ -145,7 +169,7 @@ class Ingest:
         added |= annotate(self.writer, self.corpus, self.settings, self.data, self.checkpoint)
         if annotated_sentences(self.writer, self.corpus) >= self.corpus.sentences:
             with threadpool_limits(1, "blas"):  # the matrices are small: threads would wait for each other
-                added |= find_strongest_words(self.writer, self.model, self.corpus)
+                added |= find_strongest_words(self.writer, self.model, self.corpus, self.cluster)
                 for find in (find_relations, find_coreference):
                     added |= find(
                         self.writer, self.model, self.corpus, self.checkpoint, self.device, self.settings.seed
@@ -193,12 +217,14 @@ class Ingest:
         )
 
     def _project(self, head_vectors: HeadVectors, some: list[ViewName], names: list[ViewName]) -> None:
-        """Bring some of the pictures up to date; those that are whole are named once the model itself is there."""
-        for _ in project_heads(head_vectors, some):
+        """Bring some of the pictures up to date and name those that are whole; the first of a new model shows it to readers."""
+        for _ in project_heads(self.writer, head_vectors, some, self.cluster):
             self.changed = True
             if "views" in self.writer.group(self.model.path).attrs:
-                record_finished_views(head_vectors, names)
-                self._show_early()
+                record_finished_views(self.writer, head_vectors, names)
+            else:
+                complete(self.writer, self.model, self.counted, views=finished_views(head_vectors, names))
+            self._show_early()
 
     def publish(self) -> None:
         """Publish the branch: readers see it from now on."""
@@ -219,8 +245,15 @@ class Ingest:
         encoder = open_encoder(self.checkpoint, self.settings, self.device, self.dtype)
         provenance = _provenance(self.settings, self.checkpoint, self.data, encoder)
         self.writer.group(self.model.path).attrs["provenance"] = provenance
-        encode_corpus(self.writer, self.model, self.counted, blocks, encoder)
+        encode_corpus(self.writer, self.model, self.counted, blocks, encoder, self._workers())
         self.changed = True
+
+    def _workers(self) -> EncodeBlocks | None:
+        """What encodes blocks on the workers, where there are some."""
+        if self.cluster is None:
+            return None
+        loading = Loading(self.settings, str(self.device), self.dtype, self.checkpoint.weights_sha256)
+        return partial(encode_on_workers, self.cluster, self.writer, self.model, loading)
 
     def _names(self) -> list[ViewName]:
         """Names of the views in the settings, and of those already published: they grow with the corpus."""

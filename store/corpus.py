@@ -373,8 +373,8 @@ class Corpus(CorpusText):
 
     @cached_property
     def normalizations(self) -> xr.Dataset:
-        """Constants and quality of each normalisation (normalization, layer, head); see `store.schema.pictures`."""
-        return self._groups.open(f"models/{self.name}/normalizations").load()
+        """Constants and quality of each normalisation (normalization, layer, head), `store.schema.pictures`; or NotIngested."""
+        return self._results("normalizations", "judged_on", "Normalisations").load()
 
     # -- feature points -----------------------------------------------------------------------------
 

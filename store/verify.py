@@ -231,7 +231,9 @@ def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
 
 
 def _wrong_intervals(corpus: Corpus) -> Iterator[str]:
-    """An interval must contain its mean, where two sentences or more count."""
+    """An interval must contain its mean, where two sentences or more count. A model has none until its ingest is further."""
+    if "intervals_version" not in corpus.attributes:
+        return
     counted = [source for source, sentences in corpus.attributes["source_sentences"].items() if sentences > 1]
     means = corpus.head_statistic.sel(source=counted)
     rounded = OLDER_ROUNDED if corpus.attributes["intervals_version"] == OLDER_INTERVALS else EXACT

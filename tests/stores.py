@@ -174,7 +174,7 @@ def two_views(ingest: Ingest, genre_data: Path, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="session")
 def three(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store with three publications."""
+    """A store of three ingests; the first also published its first picture early."""
 
     def make(place: Path) -> None:
         for sentences in (5, 10, 15):

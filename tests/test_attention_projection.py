@@ -30,9 +30,7 @@ def random_vectors(seed: int = 0) -> np.ndarray:
 
 def trained(vectors: np.ndarray, *, steps: int, seed: int = 0, components: int = 2) -> Trained:
     query, key = map(torch.from_numpy, vectors)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention_projection, "STEPS", steps)
-        return dict(train(query, key, SIZES, components=components, seed=seed, advance=lambda: None))
+    return dict(train(query, key, SIZES, components=components, seed=seed, steps=steps, advance=lambda: None))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from tests.three_models import key_of
 
 @pytest.fixture(scope="module")
 def publications(three: str) -> list[Snapshot]:
-    """Three publications, newest first."""
+    """Every publication, newest first."""
     newest = open_snapshot(three)
     return [open_snapshot(three, old.snapshot) for old in history(newest.repository, three)]
 

@@ -55,9 +55,9 @@ def placed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
     fits: list[tuple[str, int, int]] = []
     write = HeadView.write_places
 
-    def listen(picture: HeadView, layer: int, block: Block, places: np.ndarray) -> None:
+    def listen(picture: HeadView, layer: int, block: Block, places: np.ndarray) -> np.ndarray:
         fits.append((str(picture.name), layer, block.index))
-        write(picture, layer, block, places)
+        return write(picture, layer, block, places)
 
     monkeypatch.setattr(HeadView, "write_places", listen)
     return fits

@@ -24,18 +24,18 @@ from store.schema.pictures import ViewName
 #: Computed by Headscape 0.2.
 FITS = {
     "pca-exact-2d": 10349612490422728587,
-    "attention-raw-2d": 2771922899808657586,
+    "attention-raw-2d": 17487435089201134916,
     "pca-exact-3d": 6158411019392344422,
-    "attention-raw-3d": 6902262444208052244,
+    "attention-raw-3d": 4789318361469941441,
     "pca-raw-2d": 12819003292426988405,
     "pca-centroid-2d": 3280607317186440418,
     "pca-scaled-2d": 16458792403291409826,
     "pca-sphere-2d": 3533369864324310179,
     "pca-shared-2d": 1291457394470189796,
-    "attentionviz-centroid-2d": 2445334194046294824,
-    "tsne-raw-2d": 2546079243426289151,
+    "attentionviz-centroid-2d": 96445369063372205,
+    "tsne-raw-2d": 58177755017851448,
     "umap-raw-2d": 11691976798516286054,
-    "tsne-raw-3d": 8206939635220863234,
+    "tsne-raw-3d": 8354295436624258830,
     "umap-raw-3d": 13654305238309087040,
 }
 VIEWS = {

@@ -78,13 +78,13 @@ def test_publishing_twice_in_one_second_works(copy: str) -> None:
 
 def test_history_lists_every_publication_newest_first(three: str) -> None:
     publications = history(open_repository(three), three)
-    assert [publication.message.split(": ")[1].split()[0] for publication in publications] == ["15", "10", "5"]
+    assert [publication.message.split(": ")[1].split()[0] for publication in publications] == ["15", "10", "5", "5"]
     assert sorted(publications, key=lambda publication: publication.published, reverse=True) == publications
 
 
 def test_an_older_publication_opens_by_its_id(three: str) -> None:
     snapshots = [publication.snapshot for publication in history(open_repository(three), three)]
-    assert [store.open_corpus(three, snapshot=snapshot).n_sentences for snapshot in snapshots] == [15, 10, 5]
+    assert [store.open_corpus(three, snapshot=snapshot).n_sentences for snapshot in snapshots] == [15, 10, 5, 5]
 
 
 def test_a_commit_that_was_never_published_does_not_open(three: str) -> None:

@@ -37,7 +37,7 @@ CHANGED: dict[str, object] = {
 
 @pytest.fixture(scope="module")
 def oldest(three: str) -> str:
-    """Id of the first of three publications."""
+    """Id of the first publication."""
     return history(open_snapshot(three).repository, three)[-1].snapshot
 
 

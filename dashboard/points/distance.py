@@ -13,11 +13,13 @@ from dashboard.points.placement import normalized_vectors
 from dashboard.ui.charts import chart, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
+from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_href, heading
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus, StoreError
-from store.schema.pictures import NORMALIZATIONS, ViewName
+from store.repository.errors import NotIngested
+from store.schema.pictures import NORMALIZATIONS, RAW, ViewName
 from store.wording import many
 
 _MEASURES = (
@@ -137,13 +139,18 @@ def _agreement(corpus: Corpus, layer: int, head: int, normalization: str, dot: F
 def panel(context: Context, _points: ShownPoints) -> list[object]:
     """The tab Distance."""
     state, shown = context.state, ViewName.parse(context.view).normalization
-    after = OTHER if shown == "raw" else shown
-    densities = {
-        name: density(context.corpus, layer=state.layer, head=state.head, normalization=name) for name in ("raw", after)
-    }
-    titles = {"raw": "Before: raw vectors", after: f"After normalisation: {after}"}
+    after = OTHER if shown == RAW else shown
+    title = html.H2(["Distance and dot product", info("these correlations", _MEASURES)])
+    try:
+        densities = {
+            name: density(context.corpus, layer=state.layer, head=state.head, normalization=name)
+            for name in (RAW, after)
+        }
+    except NotIngested as error:
+        return [title, unmade_line(context, error)]
+    titles = {RAW: "Before: raw vectors", after: f"After normalisation: {after}"}
     return [
-        html.H2(["Distance and dot product", info("these correlations", _MEASURES)]),
+        title,
         *[part for name, pairs in densities.items() for part in _chart(context, name, titles[name], pairs)],
         _constants(context),
     ]

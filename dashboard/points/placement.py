@@ -10,7 +10,7 @@ from store import Corpus
 from store.kernels.normalization import normalized, unit
 from store.kernels.projection import NEIGHBOURS, place, place_by_neighbours, place_by_network
 from store.schema.model import ROLES
-from store.schema.pictures import PARAMETERS, ViewName
+from store.schema.pictures import PARAMETERS, RAW, ViewName
 
 Floats = NDArray[np.floating]
 
@@ -19,6 +19,8 @@ def normalized_vectors(
     corpus: Corpus, normalization: str, query: NDArray[Any], key: NDArray[Any], *, layer: int, head: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Queries and keys of a head with the stored constants: (token, channel [+ 1]) each, from (token, channel)."""
+    if normalization == RAW:
+        return query, key
     constants = corpus.normalizations.sel(normalization=normalization).isel(layer=layer, head=head)
     scale, shift, radius = (constants[name].values for name in ("scale", "shift", "radius"))
     moved: tuple[NDArray[Any], NDArray[Any]] = normalized(

@@ -8,7 +8,7 @@ from store.wording import many
 
 Settings = Mapping[str, Any]
 #: Settings that may name folders of the server; `headscape describe` shows them.
-PLACES = ("model", "data", "store")
+PLACES = ("model", "data", "store", "workers", "scheduler")
 #: Titles that are listed one by one.
 FEW = 4
 #: What settings hold that leave a choice to the ingest, or switch something off.

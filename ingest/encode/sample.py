@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ingest.encode.tensors import ModelGroup
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
-from store.repository.writer import Writer
+from store.repository.fork import Writable
 from store.schema.model import ROLES
 from store.stored_keys import read_vectors
 from store.wording import many
@@ -143,7 +143,7 @@ def span_rows(spans: Spans) -> NDArray[np.int64]:
 
 
 def read_rows(
-    writer: Writer, model: ModelGroup, layer: int, rows: NDArray[np.int64]
+    writer: Writable, model: ModelGroup, layer: int, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Queries and keys (head, token, channel) of a layer at ascending rows of the token axis."""
     source, start = writer.group(model.path), int(rows[0])

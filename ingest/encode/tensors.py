@@ -1,7 +1,7 @@
 """Stage `tensors`: run the model over the blocks that are not up to date; write each while the next is computed."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.means import means_of_blocks, sum_of_blocks
 from store.repository.arrays import array_of, create_arrays, write_block
+from store.repository.fork import Writable
 from store.repository.writer import Writer
 from store.schema.array import TILE
 from store.schema.model import BOUNDS, COUNTED, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, SQUARE_ARRAYS, STATISTICS
@@ -73,14 +74,24 @@ def pending_blocks(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> 
     ]
 
 
+#: Encodes and commits blocks of this shape; yields each once it is committed.
+EncodeBlocks = Callable[[list[Block], Shape], Iterator[Block]]
+
+
 def encode_corpus(
-    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], encoder: Encoder
+    writer: Writer,
+    model: ModelGroup,
+    corpus: PlannedCorpus,
+    blocks: list[Block],
+    encoder: Encoder,
+    elsewhere: EncodeBlocks | None = None,
 ) -> None:
-    """Compute and write `blocks`, each with a commit: a kill loses at most two."""
+    """Compute and write `blocks`, here or elsewhere, each with a commit: a kill loses those that are computed at the time."""
     shape = _prepare(writer, model, corpus, encoder)
+    encode = elsewhere or partial(_write_behind, writer, model, encoder)
     done = corpus.tokens - sum(block.tokens for block in blocks)
     with bar("tensors", total=corpus.tokens, unit="tokens", done=done) as progress:
-        for written in _write_behind(writer, model, blocks, encoder, shape):
+        for written in encode(blocks, shape):
             progress.update(written.tokens)
 
 
@@ -144,7 +155,7 @@ def create_model_arrays(group: zarr.Group, shape: Shape, *, blocks: int, stored:
 
 
 def _write_behind(
-    writer: Writer, model: ModelGroup, blocks: list[Block], encoder: Encoder, shape: Shape
+    writer: Writer, model: ModelGroup, encoder: Encoder, blocks: list[Block], shape: Shape
 ) -> Iterator[Block]:
     """Compute a block while the one before is written; yields blocks once they are committed."""
     group = writer.group(model.path)
@@ -167,6 +178,12 @@ def _write_behind(
 
 
 def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffers) -> None:
+    write_encoded(writer, model, block, buffers)
+    writer.commit(f"{model.key}: block {block.index}")
+
+
+def write_encoded(writer: Writable, model: ModelGroup, block: Block, buffers: BlockBuffers) -> None:
+    """Write everything the store holds of a block, in whole chunks: no other block has a part in them."""
     group = writer.group(model.path)
     arrays = buffers.arrays()
     _check_finite(arrays, block.tokens)
@@ -175,7 +192,6 @@ def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffer
     for name, tensor in buffers.per_block.items():
         array_of(group, name)[block.index] = tensor.cpu().numpy()
     array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
-    writer.commit(f"{model.key}: block {block.index}")
 
 
 def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> None:

@@ -6,18 +6,22 @@ Every block keeps its own strongest, so that growth computes new blocks only and
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import zarr
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from ingest.encode.batches import make_batches
 from ingest.encode.tensors import ModelGroup
+from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
 from store.repository.arrays import array_of, create_arrays
+from store.repository.fork import Writable
 from store.repository.writer import Writer
 from store.schema.model import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
 from store.stored_keys import read_vectors
@@ -46,7 +50,7 @@ class PairBatch:
         return rows
 
 
-def update_pairs(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bool:
+def update_pairs(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, cluster: Cluster | None = None) -> bool:
     """Bring the pairs up to date; False if there was nothing to do.
 
     A commit a block. What readers read, the merger, is written last and not committed: `complete` does that together
@@ -59,8 +63,8 @@ def update_pairs(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bo
     _prepare(writer, model, corpus)
     done = corpus.tokens - sum(block.tokens for block in blocks)
     with bar("pairs", total=corpus.tokens, unit="tokens", done=done) as progress:
-        for block in blocks:
-            _keep_block(writer, model, block)
+        for block, _ in in_turn(cluster, writer, partial(_keep_block, model), blocks):
+            writer.commit(f"{model.key}: pairs block {block.index}")
             progress.update(block.tokens)
     _merge(writer, model, corpus)
     return True
@@ -86,21 +90,21 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> None:
     create_arrays(group, PAIR_ARRAYS, sizes)
     array_of(group, "layer")[:] = np.arange(layers)
     array_of(group, "head")[:] = np.arange(heads)
+    writer.commit(f"room for pairs of {model.key}")
 
 
-def _keep_block(writer: Writer, model: ModelGroup, block: Block) -> None:
-    group = writer.group(f"{model.path}/pairs")
-    pairs = _block_pairs(writer.group(model.path), block)
+def _keep_block(model: ModelGroup, store: Writable, block: Block) -> None:
+    group = store.group(f"{model.path}/pairs")
+    pairs = _block_pairs(store.group(model.path), block)
     for name in PAIR_NUMBERS:
         array_of(group, f"block_{name}")[block.index] = np.stack([getattr(layer, name) for layer in pairs])
     array_of(group, "pairs_hash")[block.index] = np.uint64(_pairs_hash(model, block))
-    writer.commit(f"{model.key}: pairs block {block.index}")
 
 
 def _block_pairs(source: zarr.Group, block: Block) -> list[Pairs]:
     """Pairs (head, rank) of every layer. One product takes too little time to be shared by cores, a layer does not."""
     batches = list(_pair_batches(block))
-    with ThreadPoolExecutor(STREAMS, "pairs") as pool:
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(STREAMS, "pairs") as pool:
         layers = range(array_of(source, "query").shape[0])
         return list(pool.map(lambda layer: _layer_pairs(source, layer, block, batches), layers))
 

@@ -5,11 +5,10 @@ queries and keys are read once for all of them, normalised once for those of a n
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
-from os import cpu_count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +22,15 @@ from ingest.projections.methods import HeadProjection, Nearest, Neighbours, Para
 from ingest.projections.normalizations import Constants, read_constants
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.projections.stage import project
-from ingest.run.parallel import side_by_side
+from ingest.run.cluster import Cluster
+from ingest.run.parallel import core_count, side_by_side
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of
+from store.repository.fork import Writable
 from store.repository.writer import Writer
-from store.schema.pictures import JUDGED, MEASURES, ViewName
+from store.schema.pictures import JUDGED, MEASURES, RAW, ViewName
 
 Floats = NDArray[np.floating]
 
@@ -38,7 +39,7 @@ Floats = NDArray[np.floating]
 class HeadVectors:
     """Queries and keys that pictures of heads are computed from, and their normalisations."""
 
-    writer: Writer
+    writer: Writable
     model: ModelGroup
     corpus: PlannedCorpus
     split: Split
@@ -64,7 +65,7 @@ class HeadVectors:
 
     @cached_property
     def constants(self) -> dict[str, Constants]:
-        """Constants of every normalisation; they are complete before the first picture."""
+        """Constants of every normalisation; they are complete before the first picture that needs any."""
         return read_constants(self.writer, self.model)
 
     def fit_sample(self, name: ViewName) -> Sample:
@@ -78,27 +79,33 @@ class HeadVectors:
 
     def normalize(self, layer: int, name: str, query: Floats, key: Floats) -> tuple[Floats, Floats]:
         """Queries and keys of a layer that were read already, normalised, in float32."""
+        if name == RAW:  # also before the stage of the normalisations
+            return query, key
         query, key = self.constants[name].of_layer(layer).apply(query, key)
         return query.astype(np.float32), key.astype(np.float32)
 
 
-def project_heads(head_vectors: HeadVectors, names: list[ViewName]) -> Iterator[list[ViewName]]:
+def project_heads(
+    writer: Writer, head_vectors: HeadVectors, names: list[ViewName], cluster: Cluster | None = None
+) -> Iterator[list[ViewName]]:
     """Bring pictures up to date, group by group; yields the names of those that had something to do, once they are done."""
     pending = [
         [name for name in group if not head_vectors.view(name).finished(head_vectors.corpus)]
         for group in _placed_together(names)
     ]
-    for drawing in project(head_vectors.writer, [HeadPictures(head_vectors, group) for group in pending if group]):
+    workers = None if cluster is None else partial(cluster.joined, writer)
+    drawings = [HeadPictures(head_vectors, group, workers) for group in pending if group]
+    for drawing in project(writer, drawings):
         yield drawing.names
 
 
 def _placed_together(names: list[ViewName]) -> list[list[ViewName]]:
-    """The first alone, so that readers have it early; then those of each kind, t-SNE and UMAP of one."""
+    """The pictures of each kind, t-SNE and UMAP of one."""
     groups: dict[str, list[ViewName]] = {}
-    for name in names[1:]:
+    for name in names:
         row = PROJECTIONS[name.projection]
         groups.setdefault(row.fit if row.exact else "neighbours", []).append(name)
-    return [names[:1], *groups.values()]
+    return list(groups.values())
 
 
 def finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> list[str]:
@@ -115,14 +122,57 @@ def finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> list[str
     return [str(name) for name in sorted(whole, key=rank)]
 
 
-def record_finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> bool:
+def record_finished_views(writer: Writer, head_vectors: HeadVectors, names: list[ViewName]) -> bool:
     """Name the pictures that are whole in the model's attributes, the one a reader sees first in front; False if they are named."""
-    attributes, whole = head_vectors.writer.group(head_vectors.model.path).attrs, finished_views(head_vectors, names)
+    attributes, whole = writer.group(head_vectors.model.path).attrs, finished_views(head_vectors, names)
     if attributes.get("views") == whole:
         return False
     attributes["views"] = whole
-    head_vectors.writer.commit(f"{head_vectors.model.key}: views")
+    writer.commit(f"{head_vectors.model.key}: views")
     return True
+
+
+#: Runs a task on the items of every transaction, see `Cluster.joined`.
+Workers = Callable[
+    ["BlockPlaces", Iterable[Sequence["Placed"]]],
+    Iterator[tuple[Sequence["Placed"], list[list[NDArray[np.int64]]]]],
+]
+#: A layer, a block, and the number of its first token among all tokens of the plan.
+Placed = tuple[int, Block, int]
+
+
+@dataclass(frozen=True)
+class BlockPlaces:
+    """Places a block in every picture of a layer, on a worker."""
+
+    model: ModelGroup
+    split: Split
+    seed: int
+    device: str
+    names: list[ViewName]
+
+    @classmethod
+    def of(cls, head_vectors: HeadVectors, names: list[ViewName]) -> "BlockPlaces":
+        """With no more of the sample than the places depend on."""
+        tokens = max(PROJECTIONS[name.projection].head_tokens or 0 for name in names)
+        split = replace(head_vectors.split, fitted=head_vectors.split.fitted.first(tokens))
+        return cls(head_vectors.model, split, head_vectors.seed, head_vectors.device, names)
+
+    def __call__(self, fork: Writable, item: Placed) -> list[NDArray[np.int64]]:
+        """For each picture, how many points of each head are outside its cube."""
+        layer, block, first = item
+        vectors = _OfWorker(fork, self.model, PlannedCorpus("", []), self.split, self.seed, self.device)
+        pictures = HeadPictures(vectors, self.names)
+        (places,) = pictures.places(layer, [(block, first)])
+        return pictures.write(layer, block, places)
+
+
+class _OfWorker(HeadVectors):
+    """A worker need not know what is up to date: it places what the driver sends."""
+
+    def view(self, name: ViewName) -> HeadView:
+        """The view group."""
+        return HeadView(self.writer, self.model, name, 0, ())
 
 
 @dataclass
@@ -141,10 +191,10 @@ class HeadPicture:
 
 
 class HeadPictures:
-    """Pictures that are placed together."""
+    """Pictures that are placed together, on workers where there are some."""
 
-    def __init__(self, head_vectors: HeadVectors, names: list[ViewName]) -> None:
-        self.head_vectors, self.names = head_vectors, names
+    def __init__(self, head_vectors: HeadVectors, names: list[ViewName], workers: Workers | None = None) -> None:
+        self.head_vectors, self.names, self._workers = head_vectors, names, workers
         self._nearest: dict[tuple[str, int], Nearest] = {}
         self.pictures = [
             HeadPicture(head_vectors.view(name), self._projection(name), head_vectors.fit_sample(name))
@@ -185,8 +235,11 @@ class HeadPictures:
         stale = np.any([picture.view.stale() for picture in self.pictures], axis=0)
         title = str(self.names[0]) if len(self.names) == 1 else f"{len(self.names)} views"
         with bar(title, total=layers, unit="layers") as progress:
-            for layer in range(layers):
-                self._place(layer, [block for block in self.head_vectors.corpus.blocks if stale[block.index, layer]])
+            blocks = [
+                [block for block in self.head_vectors.corpus.blocks if stale[block.index, layer]]
+                for layer in range(layers)
+            ]
+            for layer in self._placed(blocks):
                 self._judge(layer)
                 yield f"{key}: layer {layer} of {', '.join(map(str, self.names))}"
                 progress.update()
@@ -210,20 +263,50 @@ class HeadPictures:
                 view.write_fit(layer, parameters, projection.place(layer, parameters, *read(layer), 0))
                 yield f"{key}: fit of {view.name}, layer {layer}"
 
+    def _placed(self, blocks: list[list[Block]]) -> Iterator[int]:
+        """Place the blocks of every layer; yield the layer when they are placed in the open transaction."""
+        if self._workers is None:
+            for layer, some in enumerate(blocks):
+                self._place(layer, some)
+                yield layer
+            return
+        task = BlockPlaces.of(self.head_vectors, self.names)
+        items = [[(layer, block, self._first(block)) for block in some] for layer, some in enumerate(blocks)]
+        for layer, (placed, outside) in enumerate(self._workers(task, items)):
+            for (_, block, _), counts in zip(placed, outside, strict=True):
+                self._note(layer, block, counts)
+            yield layer
+
     def _place(self, layer: int, blocks: list[Block]) -> None:
         """Place the tokens of blocks, as many blocks at a time as there are cores."""
-        parameters = [picture.view.parameters(layer) for picture in self.pictures]
-        for start in range(0, len(blocks), at_once := cpu_count() or 1):
+        for start in range(0, len(blocks), at_once := core_count()):
             some = blocks[start : start + at_once]
-            placed = side_by_side(partial(self._places, layer, parameters), some)
-            for block, places in zip(some, placed, strict=True):
-                for picture, own in zip(self.pictures, places, strict=True):
-                    picture.view.write_places(layer, block, own)
+            items = [(block, self._first(block)) for block in some]
+            for block, places in zip(some, self.places(layer, items), strict=True):
+                self._note(layer, block, self.write(layer, block, places))
 
-    def _places(self, layer: int, parameters: Sequence[Parameters], block: Block) -> list[Floats]:
+    def _first(self, block: Block) -> int:
+        """The number of the block's first token among all tokens of the plan."""
+        return sum(earlier.tokens for earlier in self.head_vectors.corpus.blocks[: block.index])
+
+    def write(self, layer: int, block: Block, places: list[Floats]) -> list[NDArray[np.int64]]:
+        """Write places of a block; for each picture, how many points of each head are outside its cube."""
+        return [
+            picture.view.write_places(layer, block, own) for picture, own in zip(self.pictures, places, strict=True)
+        ]
+
+    def _note(self, layer: int, block: Block, outside: list[NDArray[np.int64]]) -> None:
+        for picture, count in zip(self.pictures, outside, strict=True):
+            picture.view.note_places(layer, block, count)
+
+    def places(self, layer: int, blocks: Sequence[tuple[Block, int]]) -> list[list[Floats]]:
+        """Places of blocks, each with the number of its first token, on one core each."""
+        parameters = [picture.view.parameters(layer) for picture in self.pictures]
+        return side_by_side(lambda item: self._places(layer, parameters, *item), blocks)
+
+    def _places(self, layer: int, parameters: Sequence[Parameters], block: Block, first: int) -> list[Floats]:
         """Places (head, role, token, component) of a block in every picture."""
         head_vectors, rows = self.head_vectors, block.rows.start + np.arange(block.tokens)
-        first = sum(earlier.tokens for earlier in head_vectors.corpus.blocks[: block.index])
         read = read_rows(head_vectors.writer, head_vectors.model, layer, rows)
         names = dict.fromkeys(picture.normalization for picture in self.pictures)
         vectors = {name: head_vectors.normalize(layer, name, *read) for name in names}

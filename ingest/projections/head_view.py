@@ -14,7 +14,7 @@ from ingest.projections.methods import Parameters
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of, create_arrays
-from store.repository.writer import Writer
+from store.repository.fork import Writable
 from store.schema.array import TILE
 from store.schema.model import ROLES
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, VIEW_ARRAYS, ViewName
@@ -29,7 +29,7 @@ class HeadView:
     """A view group. `fit_hash` identifies what its fits are computed from, `block_hashes` what the blocks of the plan hold."""
 
     def __init__(
-        self, writer: Writer, model: ModelGroup, name: ViewName, fit_hash: int, block_hashes: Sequence[int]
+        self, writer: Writable, model: ModelGroup, name: ViewName, fit_hash: int, block_hashes: Sequence[int]
     ) -> None:
         self.writer, self.model, self.name, self.fit_hash = writer, model, name, fit_hash
         hashes = [content_hash({"fit": fit_hash, "block": block}) for block in block_hashes]
@@ -107,12 +107,19 @@ class HeadView:
         """A layer's formula."""
         return {name: np.asarray(array_of(self.group, name)[layer]) for name in PARAMETERS[self.name.projection]}
 
-    def write_places(self, layer: int, block: Block, places: Floats) -> None:
-        """Write where a block's tokens are in a layer: (head, role, token, component). Padding is 0."""
+    def write_places(self, layer: int, block: Block, places: Floats) -> NDArray[np.int64]:
+        """Write where a block's tokens are in a layer: (head, role, token, component). Padding is 0.
+
+        In whole chunks, so that blocks may be placed by several processes; how many points of each head are outside its cube.
+        """
         coordinates, outside = self._cubes[layer].encode(places)
         content = np.zeros((len(places), len(ROLES), block.length, self.name.components), np.uint16)
         content[:, :, : block.tokens] = coordinates
         array_of(self.group, "coordinates")[layer, :, :, block.rows] = content
+        return outside
+
+    def note_places(self, layer: int, block: Block, outside: NDArray[np.int64]) -> None:
+        """Note that a block's tokens are placed in a layer, and how many points of each head are outside its cube."""
         array_of(self.group, "beyond")[block.index, layer] = outside
         array_of(self.group, "view_hash")[block.index, layer] = self.view_hashes[block.index]
 

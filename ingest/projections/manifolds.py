@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,17 @@ FEWEST_POINTS = 3
 def fit_head(points: Floats, *, projection: str, components: int, seed: int) -> Floats:
     """Places (point, component) of one head's points (point, feature): unit vectors, whose distances tell their cosines."""
     row = PROJECTIONS[projection]
-    return fit_points(points, row.fit, components, seed, {**row.settings, **row.head_settings})
+    kind = "exact_tsne" if row.fit == "tsne" else row.fit
+    return fit_points(points, kind, components, seed, {**row.settings, **row.head_settings})
 
 
 def fit_points(
     points: Floats, kind: str, components: int, seed: int, settings: Mapping[str, Any], *, tell: Tell | None = None
 ) -> Floats:
-    """Places (point, component) of points (point, feature) by `tsne` or `umap`, on one core; UMAP tells its progress."""
+    """Places (point, component) of points (point, feature) by one of `FITS`, on one core; UMAP tells its progress."""
     from threadpoolctl import threadpool_limits
 
+    import_module(LIBRARIES[kind])  # a limit holds for the libraries that are loaded: the first fit would use all cores
     if len(points) < FEWEST_POINTS:
         return np.eye(len(points), components, dtype=np.float32)
     if np.allclose(points, points[0], rtol=0, atol=SAME):
@@ -60,16 +63,22 @@ def tsne(
     perplexity: float,
     steps: int,
     metric: str = "euclidean",
-    angle: float = 0.5,
 ) -> Floats:
     """scikit-learn's t-SNE."""
     from sklearn.manifold import TSNE
 
-    fit = TSNE(
-        components, perplexity=perplexity, max_iter=steps, metric=metric, angle=angle, random_state=seed, n_jobs=1
-    )
+    fit = TSNE(components, perplexity=perplexity, max_iter=steps, metric=metric, random_state=seed, n_jobs=1)
     places: Floats = fit.fit_transform(points)
     return places
+
+
+def exact_tsne(
+    points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
+) -> Floats:
+    """Headscape's t-SNE, for few points."""
+    from ingest.projections.exact_tsne import exact_tsne as fit
+
+    return fit(points, components, seed=seed, perplexity=perplexity, steps=steps, metric=metric)
 
 
 def umap(
@@ -118,4 +127,5 @@ class Epochs:
         """Nothing waits."""
 
 
-FITS: Mapping[str, Callable[..., Floats]] = {"tsne": tsne, "umap": umap}
+FITS: Mapping[str, Callable[..., Floats]] = {"tsne": tsne, "exact_tsne": exact_tsne, "umap": umap}
+LIBRARIES = {"tsne": "sklearn.manifold", "exact_tsne": "ingest.projections.exact_tsne", "umap": "umap"}

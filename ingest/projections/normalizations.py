@@ -18,6 +18,7 @@ from ingest.text.corpus import PlannedCorpus
 from store.kernels.fidelity import cosine_distance, spearman
 from store.kernels.normalization import centroid_shift, normalized, sphere_centre, weighted_correlation
 from store.repository.arrays import array_of, create_arrays
+from store.repository.fork import Writable
 from store.repository.writer import Writer
 from store.schema.pictures import NORMALIZATION_ARRAYS, NORMALIZATIONS
 
@@ -93,7 +94,7 @@ def _fill(writer: Writer, model: ModelGroup, split: Split, *, layers: int) -> No
             progress.update()
 
 
-def read_constants(writer: Writer, model: ModelGroup) -> dict[str, Constants]:
+def read_constants(writer: Writable, model: ModelGroup) -> dict[str, Constants]:
     """Constants of every normalisation, with a leading dim layer: `scale` (layer, head), and so on."""
     group = writer.group(f"{model.path}/normalizations")
     read = [np.asarray(array_of(group, name)[:]) for name in ("scale", "shift", "radius")]

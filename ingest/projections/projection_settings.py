@@ -44,17 +44,16 @@ class Projection:
         return self.fit not in ("tsne", "umap")
 
 
-_NEIGHBOURS = "neighbours/2"
 #: Tokens of a head that t-SNE and UMAP fit: they take more time than all else, and other tokens are placed among these.
 #: With more of them attention is told less well, and neighbours as well.
 _HEAD_TOKENS = 300
 #: `attentionviz` has the settings of AttentionViz's published data: 300 steps, of which 250 exaggerate.
 PROJECTIONS: dict[str, Projection] = {
-    "attention": Projection("attention", "attention/3"),
+    "attention": Projection("attention", "attention/4"),
     "pca": Projection("pca", "pca/2", joint_vectors=40_000, point_vectors=20_000, value_tokens=20_000),
     "umap": Projection(
         "umap",
-        _NEIGHBOURS,
+        "neighbours/2",
         {"neighbors": 15, "min_dist": 0.1},
         {"epochs": 100},
         _HEAD_TOKENS,
@@ -64,15 +63,15 @@ PROJECTIONS: dict[str, Projection] = {
     ),
     "tsne": Projection(
         "tsne",
-        _NEIGHBOURS,
+        "neighbours/3",
         {"perplexity": 30, "steps": 500},
-        {"steps": 350, "angle": 0.8},
+        {"steps": 350},
         _HEAD_TOKENS,
         joint_vectors=5_000,
         point_vectors=1_000,
     ),
     "attentionviz": Projection(
-        "tsne", "neighbours/1", {"perplexity": 50, "steps": 300, "metric": "cosine"}, head_tokens=500
+        "tsne", "neighbours/2", {"perplexity": 50, "steps": 300, "metric": "cosine"}, head_tokens=500
     ),
 }
 #: So few tokens are all fitted, in pictures of feature points and of values.

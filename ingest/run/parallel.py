@@ -1,8 +1,9 @@
 """How work is shared among the cores of a CPU: by threads, and by processes for fits that use one core."""
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from multiprocessing import active_children, get_context
 from os import cpu_count
@@ -16,6 +17,38 @@ from ingest.run.process import end_with_pool
 Item = TypeVar("Item")
 Input = TypeVar("Input")
 Result = TypeVar("Result")
+
+#: The cores of this machine that the running task may use, where it may not use all.
+_allotted: ContextVar[int | None] = ContextVar("allotted cores", default=None)
+#: What runs fits instead of the pool of processes, and the threads that wait for them.
+_workers: ContextVar[tuple[Executor, Executor] | None] = ContextVar("workers", default=None)
+
+
+def core_count() -> int:
+    """How many cores there are for what runs now."""
+    return _allotted.get() or cpu_count() or 1
+
+
+@contextmanager
+def allotted_cores(count: int) -> Iterator[None]:
+    """Let what runs within the context use only so many cores."""
+    token = _allotted.set(count)
+    try:
+        yield
+    finally:
+        _allotted.reset(token)
+
+
+@contextmanager
+def fits_on(executor: Executor, *, workers: int) -> Iterator[None]:
+    """Let an executor with so many workers run the fits within the context."""
+    feeders = _feeders_of(workers)
+    token = _workers.set((executor, feeders))
+    try:
+        yield
+    finally:
+        _workers.reset(token)
+        feeders.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
@@ -32,7 +65,7 @@ def one_thread_each(workers: int | None) -> Iterator[None]:
 @contextmanager
 def cores() -> Iterator[ThreadPoolExecutor]:
     """A pool of workers on one core each, where a matrix product is the same bit for bit every time."""
-    with one_thread_each(None), threadpool_limits(1), ThreadPoolExecutor(cpu_count()) as pool:
+    with one_thread_each(None), threadpool_limits(1), ThreadPoolExecutor(core_count()) as pool:
         yield pool
 
 
@@ -42,9 +75,15 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
         return list(pool.map(function, items))
 
 
+def processes() -> Executor:
+    """What fits run on, each on one core: the workers where there are some, else the pool of processes."""
+    workers = _workers.get()
+    return workers[0] if workers else _pool()
+
+
 @cache
-def processes() -> ProcessPoolExecutor:
-    """The pool of processes for fits, one per core: each takes seconds to import the libraries.
+def _pool() -> ProcessPoolExecutor:
+    """The pool of processes, one per core: each takes seconds to import the libraries.
 
     Started anew, not forked: icechunk's and torch's threads do not survive that.
     """
@@ -53,14 +92,18 @@ def processes() -> ProcessPoolExecutor:
 
 @cache
 def _feeders() -> ThreadPoolExecutor:
-    """A thread for every process, and one that has the next input ready."""
-    return ThreadPoolExecutor((cpu_count() or 1) + 1, "fits")
+    return _feeders_of(cpu_count() or 1)
+
+
+def _feeders_of(workers: int) -> ThreadPoolExecutor:
+    """A thread for every worker, and one that has the next input ready."""
+    return ThreadPoolExecutor(workers + 1, "fits")
 
 
 def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Future[Result]:
-    """Queue a fit in a process, in the order of the calls; its input is read only when its turn is near."""
-    pool = processes()
-    return _feeders().submit(lambda: pool.submit(fit, read()).result())
+    """Queue a fit on a worker or in a process, in the order of the calls; its input is read only when its turn is near."""
+    pool, feeders = _workers.get() or (_pool(), _feeders())
+    return feeders.submit(lambda: pool.submit(fit, read()).result())
 
 
 @contextmanager
@@ -75,7 +118,7 @@ def fits_killed_on_error() -> Iterator[None]:
 
 def _end_fits() -> None:
     """No fit begins any more, then those that run are killed: they hold nothing but their result."""
-    for pool in (_feeders, processes):
+    for pool in (_feeders, _pool):
         if pool.cache_info().currsize:
             pool().shutdown(wait=False, cancel_futures=True)
             pool.cache_clear()

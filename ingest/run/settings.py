@@ -14,13 +14,14 @@ DEFAULT_VECTORS = "200000"
 EVERY = "all"
 EMBEDDED = "embedded"
 STAGES = ("all", "projections")
-#: In the order of computation: the first takes seconds, the second is the most faithful in two dimensions.
+#: In the order of computation: the first takes seconds, the second is the most faithful in two dimensions. Both show raw
+#: vectors and wait for no normalisation.
 DEFAULT_VIEWS = (
-    "pca-exact-2d",
+    "pca-raw-2d",
     "attention-raw-2d",
+    "pca-exact-2d",
     "pca-exact-3d",
     "attention-raw-3d",
-    "pca-raw-2d",
     "pca-centroid-2d",
     "pca-scaled-2d",
     "pca-sphere-2d",
@@ -73,6 +74,10 @@ class Settings:
         "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU, there fewer where --max-length is above 128)",
         int,
     )
+    workers: int | None = setting(None, "processes of this machine that share the work (default: one does all)", int)
+    scheduler: str | None = setting(
+        None, "address of a dask scheduler whose workers share the work, such as tcp://host:8786, instead of --workers"
+    )
     text: str = setting("text", "name of the text column of the data")
     label: str = setting("label", "name of the label column of the data, if it has one")
     stage: str = setting(
@@ -124,7 +129,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        for name in ("sentences", "tokens", "batch"):
+        for name in ("sentences", "tokens", "batch", "workers"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise IngestError(f"--{name.replace('_', '-')}={value} is too few. Give at least 1.")
@@ -132,6 +137,8 @@ class Settings:
             raise IngestError(f"--importance={self.importance} is too few. Give a number of sentences, such as 100.")
         if self.sentences is not None and self.tokens is not None:
             raise IngestError("--sentences and --tokens both limit the corpus. Give one of them.")
+        if self.workers is not None and self.scheduler is not None:
+            raise IngestError("--workers and --scheduler both say what shares the work. Give one of them.")
         if not -(1 << 63) <= self.seed < 1 << 63:
             raise IngestError(f"--seed={self.seed} is beyond 64 bits. Give a smaller one.")
         if self.max_length < 3:

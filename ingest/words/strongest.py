@@ -4,12 +4,15 @@ Recomputed from the stored queries and keys, block by block; runs no model.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import zarr
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from ingest.encode.tensors import ModelGroup
+from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
@@ -18,6 +21,7 @@ from store.groups import Groups
 from store.kernels.attention import attention_pattern
 from store.kernels.words import StrongestWords, strongest_words, word_pattern
 from store.repository.arrays import array_of, create_arrays
+from store.repository.fork import Writable
 from store.repository.writer import Writer
 from store.schema.model import ROLES
 from store.schema.words import STRONGEST_ARRAYS
@@ -30,7 +34,9 @@ STREAMS = 2
 FIELDS = StrongestWords._fields
 
 
-def find_strongest_words(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bool:
+def find_strongest_words(
+    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, cluster: Cluster | None = None
+) -> bool:
     """Bring them up to date, a commit for each block; False if there was nothing to do."""
     words = writer.group(f"corpus/{corpus.key}/words")
     path = f"{model.path}/words"
@@ -40,8 +46,8 @@ def find_strongest_words(writer: Writer, model: ModelGroup, corpus: PlannedCorpu
     _prepare(writer, model, corpus)
     done = corpus.tokens - sum(block.tokens for block in pending)
     with bar("word pairs", total=corpus.tokens, unit="tokens", done=done) as progress:
-        for block in pending:
-            _keep_block(writer, model, words, block)
+        for block, strongest in in_turn(cluster, writer, partial(_block_words, model, corpus.key), pending):
+            _keep_block(writer, model, words, block, strongest)
             progress.update(block.tokens)
     writer.group(path).attrs.update({"sentences": corpus.sentences, "annotation": dict(words.attrs)["identity"]})
     writer.commit(f"{model.key}: words of {corpus.sentences:,} sentences")
@@ -83,22 +89,27 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> None:
     )
     array_of(group, "layer")[:] = np.arange(layers)
     array_of(group, "head")[:] = np.arange(heads)
+    if writer.changed:
+        writer.commit(f"room for words of {model.key}")
 
 
-def _keep_block(writer: Writer, model: ModelGroup, words: zarr.Group, block: Block) -> None:
+def _keep_block(
+    writer: Writer, model: ModelGroup, words: zarr.Group, block: Block, strongest: NDArray[np.int16]
+) -> None:
+    """Written here: the words of two blocks share chunks."""
     group = writer.group(f"{model.path}/words")
     of_block = BlockWords.of(words, block)
-    strongest = _block_words(writer.group(model.path), block, of_block)
     for name, values in zip(FIELDS, strongest, strict=True):
         array_of(group, name)[:, :, of_block.rows] = values
     array_of(group, "words_hash")[block.index] = np.uint64(_hash(model, words, block))
     writer.commit(f"{model.key}: words of block {block.index}")
 
 
-def _block_words(source: zarr.Group, block: Block, words: BlockWords) -> NDArray[np.int16]:
+def _block_words(model: ModelGroup, corpus: str, store: Writable, block: Block) -> NDArray[np.int16]:
     """`FIELDS` of the block: (field, layer, head, word)."""
+    source, words = store.group(model.path), BlockWords.of(store.group(f"corpus/{corpus}/words"), block)
     batches = word_batches(block, words)
-    with ThreadPoolExecutor(STREAMS, "words") as pool:
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(STREAMS, "words") as pool:
         layers = range(array_of(source, "query").shape[0])
         of_layers = list(pool.map(lambda layer: _layer_words(source, layer, block, words, batches), layers))
     return np.stack(of_layers, axis=1)

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from store.repository.access import check_place, create_repository, local_path, 
 from store.repository.branches import INGEST, MAIN
 from store.repository.checksums import record_checksums
 from store.repository.errors import SchemaMismatch, StoreError
+from store.repository.fork import Fork, ForkedTransaction, Writable
 from store.repository.history import PUBLISHED
 from store.schema.array import READABLE, SCHEMA_VERSION
 
@@ -37,14 +38,15 @@ class _Transaction(WrapperStore[Store]):
         self.session = session
 
 
-class Writer:
+class Writer(Writable):
     """Writes a store in transactions. Readers see nothing of them before `publish`."""
 
     def __init__(self, repository: Repository, url: str) -> None:
         self.repository = repository
         self.url = url
         self._transaction = _Transaction(repository.writable_session(INGEST))
-        self._groups: dict[str, zarr.Group] = {}
+        self._tip: str = self._transaction.session.snapshot_id
+        super().__init__(self._transaction)
         self._prepare_root()
 
     def _prepare_root(self) -> None:
@@ -61,19 +63,6 @@ class Writer:
             )
         elif version != SCHEMA_VERSION:  # committed with the first change
             root.attrs["schema_version"] = SCHEMA_VERSION
-
-    @property
-    def root(self) -> zarr.Group:
-        """Root group."""
-        if "" not in self._groups:
-            self._groups[""] = zarr.open_group(self._transaction, mode="r+")
-        return self._groups[""]
-
-    def group(self, path: str) -> zarr.Group:
-        """A group by its path, created where it is missing; opened once."""
-        if path not in self._groups:
-            self._groups[path] = self.root.require_group(path)
-        return self._groups[path]
 
     def delete(self, path: str) -> None:
         """Delete a group or an array."""
@@ -99,10 +88,36 @@ class Writer:
             Where another process has committed in the meantime.
         """
         try:
-            self._transaction.session.commit(message, metadata=dict(metadata or {}))
+            self._tip = self._transaction.session.commit(message, metadata=dict(metadata or {}))
         except icechunk.ConflictError as error:
-            raise StoreError(f"Another ingest has written {self.url} in the meantime. Run the ingest again.") from error
+            raise self._written_by_another() from error
         self._transaction.begin(self.repository.writable_session(INGEST))
+
+    def begin_forks(self) -> ForkedTransaction:
+        """Begin a transaction beside the open one, whose parts other processes write. It sees what has been committed."""
+        return ForkedTransaction(self.repository.writable_session(INGEST))
+
+    def join(self, forked: ForkedTransaction, forks: Iterable[Fork]) -> None:
+        """Go on with a transaction that other processes have written: the next commit commits it.
+
+        Raises
+        ------
+        ValueError
+            Where the open transaction has changes, which would be lost.
+        StoreError
+            Where a chunk was written twice, or another process has committed in the meantime.
+        """
+        if self.changed:
+            raise ValueError("commit before joining forks: the open transaction has changes")
+        if (
+            self.repository.lookup_branch(INGEST) != self._tip
+        ):  # a rebase would go on from the commits of another ingest
+            raise self._written_by_another()
+        forked.merge(forks, tip=self._tip)
+        self._transaction.begin(forked.session)
+
+    def _written_by_another(self) -> StoreError:
+        return StoreError(f"Another ingest has written {self.url} in the meantime. Run the ingest again.")
 
     def publish(self, message: str) -> str:
         """Publish everything committed so far to readers; returns the id of the snapshot.

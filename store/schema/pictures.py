@@ -18,6 +18,9 @@ NORMALIZATIONS: Mapping[str, str] = {
     "shared": "one translation and one scale c for all heads of all layers",
 }
 
+#: The one that needs no constants.
+RAW = "raw"
+
 _PER_HEAD = ("normalization", "layer", "head")
 
 

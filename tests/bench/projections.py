@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from ingest.projections.attention_projection import train
+from ingest.projections.attention_projection import STEPS, train
 from ingest.projections.manifolds import fit_head
 from ingest.projections.projection_settings import PROJECTIONS
 from store import open_corpus
@@ -69,7 +69,7 @@ def _attention(query: np.ndarray, key: np.ndarray, sizes: np.ndarray, dims: int)
     """All heads at once, as in an ingest, and every point placed."""
     fitted = int(sizes.sum())
     queries, keys = (torch.from_numpy(vectors[:, :fitted]) for vectors in (query, key))
-    weights = train(queries, keys, sizes, components=dims, seed=0, advance=lambda: None)
+    weights = train(queries, keys, sizes, components=dims, seed=0, steps=STEPS, advance=lambda: None)
     return [
         place_by_network(vectors, **{name: array[:, role] for name, array in weights.items()})
         for role, vectors in enumerate((query, key))

@@ -61,7 +61,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, words: bo
         split = split_sentences(corpus)
         normalize_corpus(writer, model, corpus, split)
         head_vectors = HeadVectors(writer, model, corpus, split, seed=0, device="cpu")
-        list(project_heads(head_vectors, [VIEW]))
+        list(project_heads(writer, head_vectors, [VIEW]))
         if words:
             annotate(writer, corpus, settings, data, checkpoint)
             find_strongest_words(writer, model, corpus)

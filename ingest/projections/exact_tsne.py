@@ -1,0 +1,144 @@
+"""t-SNE of the few hundred points of a head, with the gradient over all pairs of points: no tree is as fast for so few.
+
+Steps, learning rate, momentum and start are scikit-learn's. Imports numba: import it where it is used.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from store.kernels.normalization import unit
+from store.kernels.projection import fit_pca
+
+Floats = NDArray[np.floating]
+Singles = NDArray[np.float32]
+
+#: Steps in which near points attract each other more strongly, and how much more (van der Maaten and Hinton 2008).
+EARLY_STEPS, EXAGGERATION = 250, 12.0
+#: Share of the last movement that is kept, in the early steps and after them.
+EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8
+#: Smallest spread of the start and smallest learning rate, as in scikit-learn.
+START, SLOWEST = 1e-4, 50.0
+#: Added to every place in an early step: attraction can draw points together until rounding alone tells them apart.
+NOISE = 1e-5
+#: How near the entropy of a point's neighbours comes to that of the perplexity, and halvings until then.
+CLOSE, HALVINGS = 1e-5, 100
+
+
+def exact_tsne(
+    points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
+) -> Singles:
+    """Places (point, component) of points (point, feature)."""
+    mean, axes, _ = fit_pca(points.astype(np.float64), components=components)
+    start = (points - mean) @ axes.T
+    places = np.zeros((3, len(points)), np.float32)
+    places[:components] = (start / max(float(start[:, 0].std()), 1e-12) * START).T
+    rate = max(len(points) / EXAGGERATION / 4, SLOWEST)
+    joint = joint_probabilities(squared_distances(points, metric), perplexity)
+    early = min(steps, EARLY_STEPS)
+    places = _descend(places, joint, early, EXAGGERATION, EARLY_MOMENTUM, rate, NOISE, seed, components)
+    places = _descend(places, joint, steps - early, 1.0, MOMENTUM, rate, 0.0, seed, components)
+    return np.ascontiguousarray(places[:components].T)
+
+
+def squared_distances(points: Floats, metric: str) -> NDArray[np.float64]:
+    """Squared distance (point, point), infinite from a point to itself; by metric `cosine` of 1 - cosine."""
+    exact = points.astype(np.float64)
+    if metric == "cosine":
+        directions = unit(exact)
+        square = np.clip(1 - directions @ directions.T, 0, None) ** 2
+    else:
+        length = (exact * exact).sum(axis=1)
+        square = np.clip(length[:, None] + length - 2 * exact @ exact.T, 0, None)
+    np.fill_diagonal(square, np.inf)
+    return square
+
+
+def joint_probabilities(square: NDArray[np.float64], perplexity: float) -> Singles:
+    """Probabilities (point, point) that sum to 1, of each point's 3 * perplexity nearest, with that perplexity."""
+    count = min(len(square) - 1, int(3 * perplexity + 1))
+    near = np.argpartition(square, count - 1, axis=1)[:, :count]
+    joint = np.zeros_like(square)
+    np.put_along_axis(joint, near, _shares(np.take_along_axis(square, near, axis=1), np.log(perplexity)), axis=1)
+    joint += joint.T
+    return (joint / joint.sum()).astype(np.float32)
+
+
+def _shares(square: NDArray[np.float64], entropy: float) -> NDArray[np.float64]:
+    """Shares (point, neighbour) by a Gaussian as wide as gives every point the entropy."""
+    square = square - square.min(axis=1, keepdims=True)
+    narrow, low, high = np.ones(len(square)), np.zeros(len(square)), np.full(len(square), np.inf)
+    for _ in range(HALVINGS):
+        weights = np.exp(-square * narrow[:, None])
+        total = weights.sum(axis=1)
+        excess = np.log(total) + narrow * (square * weights).sum(axis=1) / total - entropy
+        if np.abs(excess).max() < CLOSE:
+            break
+        low, high = np.where(excess > 0, narrow, low), np.where(excess > 0, high, narrow)
+        narrow = np.where(np.isinf(high), 2 * narrow, (low + np.where(np.isinf(high), 0, high)) / 2)
+    return weights / total[:, None]
+
+
+@njit(cache=True, fastmath=True, error_model="numpy", nogil=True)
+def _descend(
+    places: Singles,
+    joint: Singles,
+    steps: int,
+    exaggeration: float,
+    momentum: float,
+    rate: float,
+    noise: float,
+    seed: int,
+    components: int,
+) -> Singles:
+    """Places (3, point) after so many steps from others; on a plane the third is 0."""
+    np.random.seed(seed)  # of numba's own generator
+    gains, moved = np.ones_like(places), np.zeros_like(places)
+    for _ in range(steps):
+        force = _forces(places, joint, np.float32(exaggeration), components < 3)
+        for axis in range(3):
+            for point in range(places.shape[1]):
+                against = moved[axis, point] * force[axis, point] < 0
+                gain = gains[axis, point] + 0.2 if against else gains[axis, point] * 0.8
+                gains[axis, point] = max(gain, 0.01)
+                moved[axis, point] = momentum * moved[axis, point] - rate * gains[axis, point] * force[axis, point]
+        places = places + moved
+        for axis in range(components if noise > 0 else 0):
+            for point in range(places.shape[1]):
+                places[axis, point] += noise * np.random.standard_normal()
+    return places
+
+
+@njit(cache=True, fastmath=True, error_model="numpy", nogil=True)
+def _forces(places: Singles, joint: Singles, exaggeration: np.float32, flat: bool) -> Singles:
+    """The gradient (3, point): by Student's t with one degree of freedom on a plane, with two in space."""
+    points = places.shape[1]
+    near, far = np.zeros_like(places), np.zeros_like(places)
+    total = np.float32(0)
+    one, half = np.float32(1), np.float32(0.5)
+    along, above, behind = places[0], places[1], places[2]
+    for i in range(points):
+        x, y, z = along[i], above[i], behind[i]
+        pulls = joint[i]
+        near_x = near_y = near_z = far_x = far_y = far_z = sum_ = np.float32(0)
+        for j in range(points):
+            across, up, back = x - along[j], y - above[j], z - behind[j]
+            square = across * across + up * up + back * back
+            if flat:
+                close = one / (one + square)
+            else:
+                wide = one + half * square
+                close = one / (wide * np.sqrt(wide))
+            sum_ += close
+            pull, push = pulls[j] * close, close * close
+            near_x += pull * across
+            near_y += pull * up
+            near_z += pull * back
+            far_x += push * across
+            far_y += push * up
+            far_z += push * back
+        near[0, i], near[1, i], near[2, i] = near_x, near_y, near_z
+        far[0, i], far[1, i], far[2, i] = far_x, far_y, far_z
+        total += sum_ - one
+    strength = np.float32(4 if flat else 3)
+    return strength * (exaggeration * near - far / total)

@@ -1,0 +1,207 @@
+"""Workers of an ingest: processes of this machine (--workers), or those of a dask scheduler (--scheduler).
+
+One driver runs the stages, commits and publishes. A task gets a fork of the store, writes whole chunks to it and sends it
+back; results are joined in the order of the tasks, so that the store is the same bit for bit as one process makes it.
+"""
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from logging import CRITICAL
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ingest.run.errors import IngestError
+from ingest.run.parallel import core_count, fits_on
+from ingest.run.progress import say
+from ingest.run.settings import Settings
+from ingest.run.worker import check_worker, run_fit, run_task, versions
+from store.extras import check_extra
+from store.repository.fork import Fork, ForkedTransaction, Writable
+from store.repository.writer import Writer
+from store.wording import many
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+#: Seconds in which a scheduler must answer, and in which one worker at least must have come.
+ANSWER, FIRST_WORKER = 10, 30
+#: Workers that may die of one task before it is given up: with more, the task itself kills them.
+DEATHS = 5
+#: Tasks for each worker that are computed or wait for it: it has the next when it is done with one.
+AHEAD = 2
+
+
+class Cluster:
+    """The workers of an ingest, through their scheduler."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+
+    def joined(
+        self, writer: Writer, task: Callable[[Fork, Item], Result], transactions: Iterable[Sequence[Item]]
+    ) -> Iterator[tuple[Sequence[Item], list[Result]]]:
+        """Run `task` on every item; yield the items of each transaction in order, once what was written is joined.
+
+        The caller commits before it asks for the next. Tasks of later transactions run meanwhile, so none may read what
+        another writes.
+        """
+        waiting: deque[tuple[Sequence[Item], ForkedTransaction, list[Any]]] = deque()
+        for items in transactions:
+            forked = writer.begin_forks()
+            waiting.append((items, forked, [self._submit(task, forked.fork(), item) for item in items]))
+            while sum(len(futures) for _, _, futures in waiting) > AHEAD * self._workers():
+                yield _join(writer, *waiting.popleft())
+        while waiting:
+            yield _join(writer, *waiting.popleft())
+
+    def _submit(self, task: Callable[[Fork, Item], Result], fork: Fork, item: Item) -> Any:
+        return self._client.submit(run_task, pickle.dumps((task, fork, item)), versions(), pure=False)
+
+    def _workers(self) -> int:
+        """How many workers there are now: some may have been added."""
+        return max(1, len(self._client.nthreads()))
+
+
+def in_turn(
+    cluster: Cluster | None, writer: Writer, task: Callable[[Writable, Item], Result], items: Iterable[Item]
+) -> Iterator[tuple[Item, Result]]:
+    """Run `task` on every item, on the workers where there are some; yield each item with its result.
+
+    What the task wrote is then in the open transaction, which the caller commits before it asks for the next.
+    """
+    if cluster is None:
+        yield from ((item, task(writer, item)) for item in items)
+        return
+    for (item,), (result,) in cluster.joined(writer, task, ([item] for item in items)):
+        yield item, result
+
+
+def _join(
+    writer: Writer, items: Sequence[Item], forked: ForkedTransaction, futures: list[Any]
+) -> tuple[Sequence[Item], list[Any]]:
+    returned = [pickle.loads(future.result()) for future in futures]
+    writer.join(forked, [fork for fork, _ in returned])
+    return items, [result for _, result in returned]
+
+
+class _Fits(Executor):
+    """Fits on the workers, in place of the pool of processes."""
+
+    def __init__(self, client: "Client") -> None:
+        self._executor = client.get_executor(pure=False)
+
+    def submit(self, fit: Callable[..., Result], /, *arguments: Any, **options: Any) -> Future[Result]:
+        """Queue a fit."""
+        result: Future[Result] = Future()
+        work = pickle.dumps((partial(fit, **options), arguments))
+        self._executor.submit(run_fit, work, versions()).add_done_callback(partial(_pass_on, result))
+        return result
+
+
+def _pass_on(result: Future[Any], done: Future[bytes]) -> None:
+    """Pass on what a worker returned or raised."""
+    if done.cancelled():
+        result.set_exception(CancelledError())
+    elif error := done.exception():
+        result.set_exception(error)
+    else:
+        result.set_result(pickle.loads(done.result()))
+
+
+@contextmanager
+def open_cluster(settings: Settings) -> Iterator[Cluster | None]:
+    """The workers of the settings, which also run all fits; None where this process does everything.
+
+    Raises
+    ------
+    IngestError
+        Where there is no scheduler or no worker, one would compute other numbers, or they are lost on the way.
+    """
+    if settings.workers is None and settings.scheduler is None:
+        yield None
+        return
+    check_extra("cluster")
+    with ExitStack() as stack:
+        client = stack.enter_context(
+            _started(settings.workers) if settings.workers else _connected(settings.scheduler or "")
+        )
+        stack.enter_context(_losses_explained(client))
+        workers = _checked_workers(client)
+        say(f"{many(workers, 'worker')}; what they do is shown at {client.dashboard_link} by dask.")
+        stack.enter_context(fits_on(_Fits(client), workers=workers))
+        yield Cluster(client)
+
+
+@contextmanager
+def _started(workers: int) -> Iterator["Client"]:
+    """Processes of this machine, started again where one dies. Certificates of their own keep other users out."""
+    from distributed import Client, LocalCluster
+    from distributed.security import Security
+
+    cores = max(1, core_count() // workers)
+    with (
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            memory_limit=0,
+            security=Security.temporary(),
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"allowed_failures": DEATHS},
+            env={"OMP_NUM_THREADS": str(cores)},
+            silence_logs=CRITICAL,
+            preload="ingest.run.worker",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _connected(address: str) -> Iterator["Client"]:
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=ANSWER)
+    except (OSError, ValueError) as error:
+        raise IngestError(
+            f"No scheduler of dask answers at {address}. Start one with `dask scheduler`, or give its address, such as --scheduler=tcp://host:8786."
+        ) from error
+    with client:
+        yield client
+
+
+def _checked_workers(client: "Client") -> int:
+    """How many workers there are: one at least, and each computes the same numbers as this process."""
+    address = client.scheduler.address if client.scheduler else ""
+    try:
+        client.wait_for_workers(1, timeout=FIRST_WORKER)
+    except TimeoutError as error:
+        raise IngestError(
+            f"The scheduler at {address} has no workers. Start some with `dask worker {address} --nthreads=1` and run the ingest again."
+        ) from error
+    return len(client.run(check_worker, versions()))
+
+
+@contextmanager
+def _losses_explained(client: "Client") -> Iterator[None]:
+    """Say in a sentence that the scheduler or too many workers were lost."""
+    from distributed import KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    address = client.scheduler.address if client.scheduler else ""
+    try:
+        yield
+    except KilledWorker as error:
+        raise IngestError(
+            f"{many(DEATHS, 'worker')} died of one task, perhaps for want of memory. Give fewer --workers or a smaller --batch and run the ingest again."
+        ) from error
+    except (CancelledError, CommClosedError) as error:
+        raise IngestError(
+            f"The scheduler at {address} was lost. Run the ingest again; it goes on from the last commit."
+        ) from error
