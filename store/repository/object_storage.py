@@ -142,7 +142,7 @@ def create_remote(place: icechunk.Storage) -> Repository:
 #: What to do by a word of the error of the storage.
 REMEDIES = {
     "NoSuchBucket": "Its bucket does not exist. Create the bucket, or choose another place with --store=...",
-    "redential": "There are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
+    "credential": "There are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
     "AccessDenied": "Access is denied. Check the credentials and what they may do in the bucket.",
     "InvalidAccessKeyId": "The access key is unknown. Check AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL.",
     "SignatureDoesNotMatch": "The secret key is wrong. Check AWS_SECRET_ACCESS_KEY.",

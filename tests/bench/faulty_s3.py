@@ -5,11 +5,12 @@ import random
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from logging import ERROR, getLogger
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Literal
 
@@ -66,10 +67,20 @@ class FaultyS3(ThreadingHTTPServer):
 
     def empty(self) -> None:
         """Empty the server, which holds its buckets in memory of this process, and make the bucket."""
+        self._send([("POST", "/moto-api/reset", b""), ("PUT", f"/{BUCKET}", b"")])
+
+    def upload(self, folder: Path, prefix: str) -> None:
+        """Copy a local store into the bucket: its files are its objects."""
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        self._send(("PUT", f"/{BUCKET}/{prefix}/{path.relative_to(folder)}", path.read_bytes()) for path in files)
+
+    def _send(self, requests: Iterable[tuple[str, str, bytes]]) -> None:
         connection = HTTPConnection(*self.server, timeout=60)
-        for method, path in (("POST", "/moto-api/reset"), ("PUT", f"/{BUCKET}")):
-            connection.request(method, path)
-            connection.getresponse().read()
+        for method, path, body in requests:
+            connection.request(method, path, body)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200, (method, path, answer.status)
         connection.close()
 
     @property
@@ -182,4 +193,4 @@ def _environment(changed: dict[str, str]) -> Iterator[None]:
         yield
     finally:
         for name, value in former.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
