@@ -10,7 +10,7 @@ from icechunk import IcechunkError, Repository
 from zarr.abc.store import Store
 
 from store.corpus import Corpus
-from store.repository.access import first_line, local_path, open_repository
+from store.repository.access import chunks_of, first_line, local_path, open_repository
 from store.repository.checksums import CheckedStore, Checksums
 from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
 from store.repository.history import PUBLISHED, bytes_on_disk, check_snapshot, published_snapshot
@@ -42,8 +42,10 @@ class Snapshot:
         checksums = Checksums(local_path(url))
         checksums.check(f"snapshots/{self.id}")
         check_snapshot(repository, url, self.id)
-        chunks = repository.readonly_session(snapshot_id=self.id).store
-        self.chunks: Store = CheckedStore(chunks, repository, self.id, checksums) if checksums.listed else chunks
+        session = repository.readonly_session(snapshot_id=self.id)
+        self.chunks: Store = chunks_of(session, url)
+        if checksums.listed:
+            self.chunks = CheckedStore(session.store, repository, self.id, checksums)
         try:
             self.root = self._checked_root()
             self.models = self._finished_models()

@@ -4,7 +4,6 @@ Readers follow branch `main`. The ingest commits to branch `ingest`; publishing 
 local disk a branch is a plain file: a process that moves it holds a lock, since two committers silently lose data.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,17 +19,22 @@ from icechunk import (
     ManifestPreloadConfig,
     Repository,
     RepositoryConfig,
+    Session,
 )
+from zarr.abc.store import Store
 
 from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
 from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable
 from store.repository.lock import remove_lock, take_lock
+from store.repository.object_storage import RemoteStore, create_remote, open_remote, remedy, s3_storage
+from store.repository.retries import NoAnswer
 
 INVALID_URL = "is not a valid store URL. Use a folder, s3://bucket/prefix or gs://bucket/prefix."
 
 Result = TypeVar("Result")
 
-icechunk.set_logs_filter("error")
+#: A manifest that could not be read ahead is read when it is needed, which says what is wrong.
+icechunk.set_logs_filter("error,icechunk::repository=off")
 
 #: No manifest is read before an array is. To find those of coordinates, icechunk compiles regular expressions anew for
 #: every session: 20 ms of processor time, against 1 ms without. Held in memory: a store has no configuration of its own.
@@ -69,24 +73,10 @@ def storage(url: str) -> icechunk.Storage:
     parts = _parts(url)
     prefix = parts.path.strip("/")
     if parts.scheme == "s3" and parts.netloc and prefix:
-        return _s3_storage(parts.netloc, prefix)
+        return s3_storage(parts.netloc, prefix)
     if parts.scheme == "gs" and parts.netloc and prefix:
         return icechunk.gcs_storage(bucket=parts.netloc, prefix=prefix, from_env=True)
     raise StoreError(f"{url} {INVALID_URL}")
-
-
-def _s3_storage(bucket: str, prefix: str) -> icechunk.Storage:
-    """S3 storage at Amazon or at AWS_ENDPOINT_URL, with the credentials of the environment."""
-    endpoint = os.environ.get("AWS_ENDPOINT_URL")
-    return icechunk.s3_storage(
-        bucket=bucket,
-        prefix=prefix,
-        from_env=True,
-        region=os.environ.get("AWS_REGION", "us-east-1"),
-        endpoint_url=endpoint,
-        allow_http=bool(endpoint and endpoint.startswith("http:")),
-        force_path_style=endpoint is not None,
-    )
 
 
 def open_repository(url: str) -> Repository:
@@ -101,11 +91,23 @@ def open_repository(url: str) -> Repository:
     _check_branch(url, MAIN)
     try:
         # icechunk makes a folder where there is none, and panics where there is a file.
-        if (path is not None and not path.is_dir()) or not Repository.exists(place):
-            raise no_store(url)
-        return Repository.open(place, config=CONFIG)
+        there = path.is_dir() and Repository.exists(place) if path else True
+        repository = _open(place, path) if there else None
     except IcechunkError as error:
         raise _unopened(url, error) from error
+    if repository is None:
+        raise no_store(url)
+    return repository
+
+
+def _open(place: icechunk.Storage, path: Path | None) -> Repository | None:
+    """The repository; None where there is none in object storage, where to ask first would be one more request."""
+    return open_remote(place) if path is None else Repository.open(place, config=CONFIG)
+
+
+def chunks_of(session: Session, url: str) -> Store:
+    """The chunks of a session of a store, as zarr reads and writes them."""
+    return session.store if local_path(url) else RemoteStore(session.store)
 
 
 def create_repository(url: str) -> Repository:
@@ -119,15 +121,30 @@ def create_repository(url: str) -> Repository:
     check_place(url)
     _check_branch(url, MAIN)
     try:
-        if not Repository.exists(place := storage(url)):
-            Repository.create(place)  # without CONFIG, which it would write to the store
-        repository = Repository.open(place, config=CONFIG)
+        repository = _created(storage(url), local_path(url))
         if _is_new(repository):
-            repository.create_branch(INGEST, repository.lookup_branch(MAIN))
+            _branch_off(repository)
     except IcechunkError as error:
         raise _unopened(url, error) from error
     _check_branch(url, INGEST)
     return repository
+
+
+def _created(place: icechunk.Storage, path: Path | None) -> Repository:
+    if path is None:
+        return open_remote(place) or create_remote(place)
+    if not Repository.exists(place):
+        Repository.create(place)  # without CONFIG, which it would write to the store
+    return Repository.open(place, config=CONFIG)
+
+
+def _branch_off(repository: Repository) -> None:
+    """Create branch `ingest`. One whose creation was answered with an error may be there nevertheless."""
+    try:
+        repository.create_branch(INGEST, repository.lookup_branch(MAIN))
+    except IcechunkError:
+        if INGEST not in repository.list_branches():
+            raise
 
 
 def no_store(url: str) -> StoreError:
@@ -168,6 +185,8 @@ def mend_advice(url: str) -> str:
 
 
 def _unopened(url: str, error: IcechunkError) -> StoreUnreachable:
+    if local_path(url) is None and (sentences := remedy(error)):
+        return StoreUnreachable(f"The store at {url} cannot be opened. {sentences}")
     problem = f"The store at {url} cannot be opened ({first_line(error)})."
     return StoreUnreachable(f"{problem} Check the address and your access to it.")
 
@@ -227,6 +246,8 @@ def read_with_retry(repository: Repository, url: str, read: Callable[[], Result]
     """
     try:
         return read()
+    except NoAnswer as error:
+        raise _unopened(url, error) from error
     except IcechunkError:
         _check_branch(url, MAIN)
         try:
@@ -238,6 +259,8 @@ def read_with_retry(repository: Repository, url: str, read: Callable[[], Result]
 
 def interruption(error: IcechunkError) -> str:
     """Message for a command whose storage failed while it read or wrote an open store."""
+    if sentences := remedy(error):
+        return f"The store cannot be read or written; what was committed before is kept. {sentences}"
     problem = f"The store cannot be read or written ({first_line(error)}); what was committed before is kept."
     return f"{problem} Check your access to it and run the same command again."
 

@@ -7,6 +7,7 @@ import zarr
 from icechunk import ConflictDetector, ForkSession, RebaseFailedError, Session
 from zarr.abc.store import Store
 
+from store.repository.access import chunks_of
 from store.repository.errors import StoreError
 
 
@@ -38,15 +39,15 @@ class Fork(Writable):
     last one that is joined would win. Forks of two transactions may not either, and there joining the second raises.
     """
 
-    def __init__(self, session: ForkSession) -> None:
-        super().__init__(session.store)
-        self.session = session
+    def __init__(self, session: ForkSession, url: str) -> None:
+        super().__init__(chunks_of(session, url))
+        self.session, self._url = session, url
 
-    def __getstate__(self) -> ForkSession:
-        return self.session
+    def __getstate__(self) -> tuple[ForkSession, str]:
+        return self.session, self._url
 
-    def __setstate__(self, session: ForkSession) -> None:
-        Fork.__init__(self, session)
+    def __setstate__(self, state: tuple[ForkSession, str]) -> None:
+        Fork.__init__(self, *state)
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,11 @@ class ForkedTransaction:
     """A transaction with forks, made by `Writer.begin_forks` and continued by `Writer.join`."""
 
     session: Session
+    url: str
 
     def fork(self) -> Fork:
         """A part for another process."""
-        return Fork(self.session.fork())
+        return Fork(self.session.fork(), self.url)
 
     def merge(self, forks: Iterable[Fork], *, tip: str) -> None:
         """Add what the forks wrote, and move the transaction onto the newest commit `tip`.

@@ -22,10 +22,13 @@ from zarr.abc.store import ByteRequest, RangeByteRequest, SuffixByteRequest
 from zarr.buffer import default_buffer_prototype
 from zarr.codecs import BytesCodec, Crc32cCodec, ShardingCodec, ShardingCodecIndexLocation
 
+from store.repository.object_storage import RemoteStore
 from store.repository.zarr_internals import run_in_zarr
 
 #: Bytes of a range, unless a tile is larger, and ranges that are read at once: together what a read needs beside its result.
 RANGE, AT_ONCE = 1280 << 10, 4
+#: The same for object storage, where a request takes much longer than its bytes; gaps between tiles that are read over.
+REMOTE_AT_ONCE, REMOTE_GAP = 32, 64 << 10
 #: Bytes of a checksum, and of the offset and length of a tile in an index.
 CHECKSUM, ENTRY = 4, 16
 #: Offset of a tile that was never written.
@@ -33,6 +36,8 @@ EMPTY = np.iinfo(np.uint64).max
 #: Rows that are read for each row that is asked for, at most: reading neighbours and dropping them is faster.
 MOST_READ = 4
 Numbers = tuple[int, ...]
+#: Offset of a tile in the bytes of its shard, and its origin in the array.
+Tile = tuple[int, Numbers]
 #: Places along a dim: a slice of step 1 with both ends, or ascending numbers.
 Places = slice | NDArray[np.int64]
 
@@ -112,6 +117,8 @@ class TileReader:
         self._tile: Numbers = array.chunks
         self._counts = tuple(shard // tile for shard, tile in zip(self._shard, self._tile, strict=True))
         self._stored = int(np.prod(self._tile)) * self._dtype.itemsize + CHECKSUM
+        remote = isinstance(self._path.store, RemoteStore)
+        self._at_once, self._gap = (REMOTE_AT_ONCE, REMOTE_GAP) if remote else (AT_ONCE, 0)
         self._indexes: dict[Numbers, NDArray[np.uint64] | None] = {}
 
     def read(self, selection: tuple[Places, ...]) -> NDArray[Any]:
@@ -124,7 +131,7 @@ class TileReader:
         return into
 
     async def _fill_shards(self, into: NDArray[Any], selection: tuple[Places, ...]) -> None:
-        slots = Semaphore(AT_ONCE)
+        slots = Semaphore(self._at_once)
         places = product(*_covering(selection, self._shard))
         await gather(*(self._fill_shard(into, selection, place, slots) for place in places))
 
@@ -135,11 +142,19 @@ class TileReader:
             index = await self._index(place)
         if index is None:  # never written
             return
-        for tiles in self._runs(index, self._tiles(selection, place)):
-            offset = int(index[tiles[0][0], 0])
-            async with slots:
-                content = await self._bytes(place, RangeByteRequest(offset, offset + len(tiles) * self._stored))
-                self._copy(content, [origin for _, origin in tiles], into, selection)
+        runs = self._runs(index, self._tiles(selection, place))
+        await gather(*(self._fill_run(into, selection, place, run, slots) for run in runs))
+
+    async def _fill_run(
+        self, into: NDArray[Any], selection: tuple[Places, ...], place: Numbers, run: list[Tile], slots: Semaphore
+    ) -> None:
+        start, stop = run[0][0], run[-1][0] + self._stored
+        async with slots:
+            content = await self._bytes(place, RangeByteRequest(start, stop))
+            if content is None or len(content) != stop - start:
+                raise ValueError(f"A shard of {self._path} is shorter than its index says.")
+            for offset, origin in run:
+                self._copy(content[offset - start :][: self._stored], origin, into, selection)
 
     async def _index(self, place: Numbers) -> NDArray[np.uint64] | None:
         """Offset and length of every tile of a shard (tile, 2); None where the shard was never written."""
@@ -168,36 +183,25 @@ class TileReader:
                 number = number * count + own - start
             yield number, tuple(own * tile for own, tile in zip(at, self._tile, strict=True))
 
-    def _runs(
-        self, index: NDArray[np.uint64], tiles: Iterator[tuple[int, Numbers]]
-    ) -> Iterator[list[tuple[int, Numbers]]]:
+    def _runs(self, index: NDArray[np.uint64], tiles: Iterable[tuple[int, Numbers]]) -> Iterator[list[Tile]]:
         """The tiles that were written, grouped into runs of neighbours in the bytes of the shard."""
-        run: list[tuple[int, Numbers]] = []
-        longest = max(1, RANGE // self._stored)
-        written = (tile for tile in tiles if index[tile[0], 0] != EMPTY)
-        for tile in sorted(written, key=lambda tile: int(index[tile[0], 0])):
-            if int(index[tile[0], 1]) != self._stored:
+        run: list[Tile] = []
+        longest = max(self._stored, RANGE)
+        written = [(int(index[number, 0]), number, origin) for number, origin in tiles if index[number, 0] != EMPTY]
+        for offset, number, origin in sorted(written):
+            if int(index[number, 1]) != self._stored:
                 raise ValueError(f"The index of a shard of {self._path} gives a tile the wrong length.")
-            if run and (len(run) == longest or index[tile[0], 0] != index[run[-1][0], 0] + np.uint64(self._stored)):
+            if run and (offset + self._stored - run[0][0] > longest or offset > run[-1][0] + self._stored + self._gap):
                 yield run
                 run = []
-            run.append(tile)
+            run.append((offset, origin))
         if run:
             yield run
 
-    def _copy(
-        self,
-        content: NDArray[np.uint8] | None,
-        origins: list[Numbers],
-        into: NDArray[Any],
-        selection: tuple[Places, ...],
-    ) -> None:
-        if content is None or len(content) != len(origins) * self._stored:
-            raise ValueError(f"A shard of {self._path} is shorter than its index says.")
-        for row, origin in zip(content.reshape(len(origins), self._stored), origins, strict=True):
-            values = checked(row, str(self._path)).view(self._dtype).reshape(self._tile)
-            source, target = _overlap(selection, origin, self._tile)
-            into[target] = values[source]
+    def _copy(self, row: NDArray[np.uint8], origin: Numbers, into: NDArray[Any], selection: tuple[Places, ...]) -> None:
+        values = checked(row, str(self._path)).view(self._dtype).reshape(self._tile)
+        source, target = _overlap(selection, origin, self._tile)
+        into[target] = values[source]
 
 
 def _covering(selection: tuple[Places, ...], steps: Numbers) -> list[Sequence[int]]:

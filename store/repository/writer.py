@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,12 +14,13 @@ from icechunk import Repository, Session
 from zarr.abc.store import Store
 from zarr.storage import WrapperStore
 
-from store.repository.access import check_place, create_repository, local_path, writing
+from store.repository.access import check_place, chunks_of, create_repository, local_path, writing
 from store.repository.branches import INGEST, MAIN
 from store.repository.checksums import record_checksums
 from store.repository.errors import SchemaMismatch, StoreError
 from store.repository.fork import Fork, ForkedTransaction, Writable
 from store.repository.history import PUBLISHED
+from store.repository.retries import PAUSES, commit, move_branch
 from store.schema.array import READABLE, SCHEMA_VERSION
 
 #: Commits that create a store: the first of icechunk, and the empty groups.
@@ -29,12 +30,13 @@ CREATING = 2
 class _Transaction(WrapperStore[Store]):
     """The transaction that is open now. A group or array opened in one need not be opened again in the next."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, chunks: Callable[[Session], Store]) -> None:
+        self._chunks = chunks
         self.begin(session)
 
     def begin(self, session: Session) -> None:
         """Write to this session from now on."""
-        super().__init__(session.store)
+        super().__init__(self._chunks(session))
         self.session = session
 
 
@@ -44,7 +46,10 @@ class Writer(Writable):
     def __init__(self, repository: Repository, url: str) -> None:
         self.repository = repository
         self.url = url
-        self._transaction = _Transaction(repository.writable_session(INGEST))
+        self._pauses = () if local_path(url) else PAUSES
+        #: Looked up before the transaction, which therefore follows it, and moved only from there.
+        self._published = repository.lookup_branch(MAIN)
+        self._transaction = _Transaction(repository.writable_session(INGEST), lambda session: chunks_of(session, url))
         self._tip: str = self._transaction.session.snapshot_id
         super().__init__(self._transaction)
         self._prepare_root()
@@ -72,15 +77,15 @@ class Writer(Writable):
     @property
     def committed(self) -> Store:
         """What has been committed so far, to be read."""
-        return self.repository.readonly_session(INGEST).store
+        return chunks_of(self.repository.readonly_session(INGEST), self.url)
 
     @property
     def changed(self) -> bool:
         """Whether the transaction has changed anything."""
         return bool(self._transaction.session.has_uncommitted_changes)
 
-    def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> None:
-        """Commit the transaction and begin the next.
+    def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> str:
+        """Commit the transaction and begin the next; returns the id of the snapshot.
 
         Raises
         ------
@@ -88,14 +93,22 @@ class Writer(Writable):
             Where another process has committed in the meantime.
         """
         try:
-            self._tip = self._transaction.session.commit(message, metadata=dict(metadata or {}))
+            session, pauses = self._transaction.session, self._pauses
+            self._tip = commit(self.repository, session, message, metadata or {}, pauses)
+            following = self.repository.writable_session(INGEST)
         except icechunk.ConflictError as error:
-            raise self._written_by_another() from error
-        self._transaction.begin(self.repository.writable_session(INGEST))
+            raise self._overtaken("written") from error
+        if following.snapshot_id != self._tip:  # the next transaction would mix both ingests
+            raise self._overtaken("written")
+        self._transaction.begin(following)
+        return self._tip
+
+    def _overtaken(self, done: str) -> StoreError:
+        return StoreError(f"Another ingest has {done} {self.url} in the meantime. Run the ingest again.")
 
     def begin_forks(self) -> ForkedTransaction:
         """Begin a transaction beside the open one, whose parts other processes write. It sees what has been committed."""
-        return ForkedTransaction(self.repository.writable_session(INGEST))
+        return ForkedTransaction(self.repository.writable_session(INGEST), self.url)
 
     def join(self, forked: ForkedTransaction, forks: Iterable[Fork]) -> None:
         """Go on with a transaction that other processes have written: the next commit commits it.
@@ -109,15 +122,11 @@ class Writer(Writable):
         """
         if self.changed:
             raise ValueError("commit before joining forks: the open transaction has changes")
-        if (
-            self.repository.lookup_branch(INGEST) != self._tip
-        ):  # a rebase would go on from the commits of another ingest
-            raise self._written_by_another()
+        # A rebase would go on from the commits of another ingest.
+        if self.repository.lookup_branch(INGEST) != self._tip:
+            raise self._overtaken("written")
         forked.merge(forks, tip=self._tip)
         self._transaction.begin(forked.session)
-
-    def _written_by_another(self) -> StoreError:
-        return StoreError(f"Another ingest has written {self.url} in the meantime. Run the ingest again.")
 
     def publish(self, message: str) -> str:
         """Publish everything committed so far to readers; returns the id of the snapshot.
@@ -132,24 +141,21 @@ class Writer(Writable):
         """
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         self.root.attrs["published"] = now
-        self.commit(message, {PUBLISHED: now})
+        own = self.commit(message, {PUBLISHED: now})
         if path := local_path(self.url):
             record_checksums(path)
         os.sync()
-        tip = self.repository.lookup_branch(INGEST)
-        seen = self.repository.lookup_branch(MAIN)
         try:
-            self.repository.reset_branch(MAIN, tip, from_snapshot_id=seen)
-        except icechunk.IcechunkError as error:
-            raise StoreError(
-                f"Another ingest has published {self.url} in the meantime. Run the ingest again."
-            ) from error
-        return tip
+            move_branch(self.repository, MAIN, own, seen=self._published, pauses=self._pauses)
+        except icechunk.ConflictError as error:
+            raise self._overtaken("published") from error
+        self._published = own
+        return own
 
     @property
     def unpublished(self) -> bool:
         """Whether committed work is not published: an ingest was killed between the two."""
-        return bool(self.repository.lookup_branch(INGEST) != self.repository.lookup_branch(MAIN))
+        return self._transaction.session.snapshot_id != self._published
 
 
 @contextmanager

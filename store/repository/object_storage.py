@@ -1,0 +1,156 @@
+"""Stores in object storage: where one is, how its repository is set, and its errors in sentences."""
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+
+import icechunk
+from icechunk import (
+    CachingConfig,
+    IcechunkError,
+    ManifestConfig,
+    ManifestPreloadCondition,
+    ManifestPreloadConfig,
+    Repository,
+    RepositoryConfig,
+    Session,
+    SnapshotInfo,
+    StorageRetriesSettings,
+    StorageSettings,
+)
+from zarr.abc.buffer import Buffer, BufferPrototype
+from zarr.abc.store import ByteRequest, Store
+from zarr.storage import WrapperStore
+
+from store.repository.retries import LONGEST_WRITE, tried
+from store.repository.zarr_internals import run_in_zarr
+
+#: Bytes of chunks in memory: the next head and the next sentence are often in a chunk that has been read before.
+CHUNKS = 128 << 20
+#: Manifests of at most so many chunks are read at once with the snapshot: else each array's first read waits for its own.
+REFERENCES = 200_000
+#: icechunk tries a request so many times, with pauses in milliseconds that grow up to the last.
+TRIES, FIRST_PAUSE, LAST_PAUSE = 4, 50, 1_000
+
+#: Held in memory: a store has no configuration of its own.
+CONFIG = RepositoryConfig(
+    caching=CachingConfig(num_bytes_chunks=CHUNKS),
+    manifest=ManifestConfig(
+        preload=ManifestPreloadConfig(max_total_refs=REFERENCES, preload_if=ManifestPreloadCondition.true())
+    ),
+    storage=StorageSettings(
+        retries=StorageRetriesSettings(max_tries=TRIES, initial_backoff_ms=FIRST_PAUSE, max_backoff_ms=LAST_PAUSE)
+    ),
+)
+
+
+def s3_storage(bucket: str, prefix: str) -> icechunk.Storage:
+    """S3 storage at Amazon or at AWS_ENDPOINT_URL, with the credentials of the environment."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL")
+    return icechunk.s3_storage(
+        bucket=bucket,
+        prefix=prefix,
+        from_env=True,
+        region=os.environ.get("AWS_REGION", "us-east-1"),
+        endpoint_url=endpoint,
+        allow_http=bool(endpoint and endpoint.startswith("http:")),
+        force_path_style=endpoint is not None,
+    )
+
+
+class RemoteStore(WrapperStore[Store]):
+    """The chunks of a session: what fails is tried again, a cut answer too, which icechunk reports at once."""
+
+    async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
+        """Read a key, as zarr defines it."""
+        return await tried(lambda: self._store.get(key, prototype, byte_range))
+
+    async def set(self, key: str, value: Buffer) -> None:
+        """Write a key, as zarr defines it."""
+        await tried(lambda: self._store.set(key, value), LONGEST_WRITE)
+
+
+class RemoteRepository(Repository):
+    """A repository whose lookups are tried again. Commits and moves of a branch are those of `store.repository.retries`."""
+
+    def lookup_branch(self, branch: str) -> str:
+        """As icechunk defines it, and so are all methods."""
+        return run_in_zarr(tried(lambda: self.lookup_branch_async(branch)))
+
+    def list_branches(self) -> set[str]:
+        """As above."""
+        return run_in_zarr(tried(self.list_branches_async))
+
+    def lookup_snapshot(self, snapshot_id: str) -> SnapshotInfo:
+        """As above."""
+        return run_in_zarr(tried(lambda: self.lookup_snapshot_async(snapshot_id)))
+
+    def readonly_session(
+        self,
+        branch: str | None = None,
+        *,
+        tag: str | None = None,
+        snapshot_id: str | None = None,
+        as_of: datetime | None = None,
+    ) -> Session:
+        """As above."""
+        return run_in_zarr(
+            tried(lambda: self.readonly_session_async(branch, tag=tag, snapshot_id=snapshot_id, as_of=as_of))
+        )
+
+    def writable_session(self, branch: str) -> Session:
+        """As above."""
+        return run_in_zarr(tried(lambda: self.writable_session_async(branch)))
+
+    def ancestry(
+        self, *, branch: str | None = None, tag: str | None = None, snapshot_id: str | None = None
+    ) -> Iterator[SnapshotInfo]:
+        """As above, each snapshot when it is asked for."""
+        at = self.lookup_branch(branch) if branch else self.lookup_tag(tag) if tag else snapshot_id
+        while at:
+            info = run_in_zarr(tried(lambda named=at: self._first(named)))
+            yield info
+            at = info.parent_id
+
+    async def _first(self, snapshot: str) -> SnapshotInfo:
+        return await anext(aiter(self.async_ancestry(snapshot_id=snapshot)))
+
+
+def open_remote(place: icechunk.Storage) -> Repository | None:
+    """Open a repository; None where there is none."""
+    try:
+        return run_in_zarr(tried(lambda: RemoteRepository.open_async(place, config=CONFIG)))
+    except IcechunkError as error:
+        if "the repository doesn't exist" in str(error):
+            return None
+        raise
+
+
+def create_remote(place: icechunk.Storage) -> Repository:
+    """Create a repository. One whose creation was answered with an error may be there nevertheless."""
+    try:
+        run_in_zarr(tried(lambda: Repository.create_async(place)))
+    except IcechunkError:
+        if repository := open_remote(place):
+            return repository
+        raise
+    repository = open_remote(place)
+    assert repository is not None
+    return repository
+
+
+#: What to do by a word of the error of the storage.
+REMEDIES = {
+    "NoSuchBucket": "Its bucket does not exist. Create the bucket, or choose another place with --store=...",
+    "credential": "There are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
+    "AccessDenied": "Access is denied. Check the credentials and what they may do in the bucket.",
+    "InvalidAccessKeyId": "The access key is unknown. Check AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL.",
+    "SignatureDoesNotMatch": "The secret key is wrong. Check AWS_SECRET_ACCESS_KEY.",
+    "dispatch failure": "The storage cannot be reached. Check your connection and AWS_ENDPOINT_URL, then run the same command again.",
+    "no answer within": "The storage does not answer. Check your connection and AWS_ENDPOINT_URL, then run the same command again.",
+}
+
+
+def remedy(error: BaseException) -> str | None:
+    """What is wrong with the storage and what to do, in sentences; None for other errors."""
+    return next((sentence for word, sentence in REMEDIES.items() if word in str(error)), None)

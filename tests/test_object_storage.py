@@ -1,0 +1,200 @@
+"""A store in object storage, on a local S3 server: written, read, grown and checked as on a disk, whatever its answers do."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import store
+from store.__main__ import main
+from store.repository.access import open_repository
+from store.repository.errors import StoreError, StoreNotFound, StoreUnreachable
+from store.repository.history import expire, history
+from store.repository.retries import LONGEST_READ
+from store.repository.writer import Writer, open_writer
+from store.verify import verify
+from tests.bench.faulty_s3 import FAULTS, Fault, FaultyS3, faulty_s3
+
+pytestmark = pytest.mark.slow
+
+Ingest = Callable[..., str]
+URL = "s3://bucket/store"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FaultyS3]:
+    with faulty_s3() as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def s3(server: FaultyS3) -> Iterator[FaultyS3]:
+    """The server without faults, its bucket empty."""
+    server.empty()
+    yield server
+    server.calm()
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person waits 20 seconds for storage that is silent; a test does not."""
+    monkeypatch.setattr("store.repository.retries.LONGEST_READ", 2.0)
+
+
+def written(number: int) -> str:
+    """Publish a number in the store; returns the snapshot."""
+    with open_writer(URL) as writer:
+        writer.root.attrs["number"] = number
+        values = writer.root.require_array("values", shape=(4_096,), dtype="i4", chunks=(512,))
+        values[:] = number
+        return writer.publish(f"number {number}")
+
+
+def numbers() -> list[str]:
+    """Messages of all publications, oldest first."""
+    return [publication.message for publication in history(open_repository(URL), URL)][::-1]
+
+
+def commits() -> list[str]:
+    return [info.message for info in open_repository(URL).ancestry(branch="ingest")][::-1][2:]
+
+
+@pytest.mark.usefixtures("s3")
+def test_an_ingest_to_object_storage_grows_and_is_sound(ingest: Ingest, tmp_path: Path) -> None:
+    ingest(URL, sentences=10)
+    grown = store.open_snapshot(ingest(URL, sentences=20))
+    assert list(verify(grown)) == []
+    expected = store.open_corpus(ingest(tmp_path / "local", sentences=20))
+    assert grown.corpus().query.identical(expected.query)
+    assert len(history(grown.repository, URL)) == 2
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_publication_is_lost_or_made_twice(s3: FaultyS3, fault: Fault) -> None:
+    s3.fail(fault, share=0.2, seconds=0.1)
+    for number in range(4):
+        written(number)
+    s3.calm()
+    assert numbers() == commits() == [f"number {number}" for number in range(4)]
+    assert s3.injected[fault] > 0
+
+
+@pytest.mark.parametrize("branch", ["ingest", "main"])
+def test_a_move_of_a_branch_whose_answer_is_lost_has_happened(s3: FaultyS3, branch: str) -> None:
+    written(0)
+    s3.fail("lost answer", path=f"branch.{branch}", most=1)
+    written(1)
+    assert s3.injected["lost answer"] == 1
+    assert numbers() == commits() == ["number 0", "number 1"]
+
+
+def test_a_store_whose_creation_was_answered_with_an_error_is_there(s3: FaultyS3) -> None:
+    s3.fail("lost answer", path="refs/", most=2)
+    with open_writer(URL) as writer:
+        assert not writer.changed
+
+
+@pytest.mark.parametrize("fault", ["cut answer", "500", "cut connection"])
+def test_a_reader_gets_whole_arrays(s3: FaultyS3, few_store: str, fault: Fault) -> None:
+    s3.upload(Path(few_store), "store")
+    s3.fail(fault, share=0.2)
+    assert store.open_corpus(URL).query.identical(store.open_corpus(few_store).query)
+    assert s3.injected[fault] > 0
+
+
+@pytest.mark.usefixtures("s3")
+def test_of_two_writers_one_commits() -> None:
+    written(0)
+    with open_writer(URL) as first, open_writer(URL) as second:
+        for writer in (first, second):
+            writer.root.attrs["writer"] = repr(writer)
+        first.commit("first")
+        with pytest.raises(StoreError, match=r"^Another ingest has written .* Run the ingest again\.$"):
+            second.commit("second")
+    assert commits() == ["number 0", "first"]
+
+
+@pytest.mark.usefixtures("s3")
+def test_a_writer_does_not_go_on_with_the_work_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another ingest begins and commits between our commit and our next transaction."""
+    written(0)
+    with open_writer(URL) as first:
+        begin = first.repository.writable_session
+
+        def late(branch: str) -> object:
+            other = Writer(open_repository(URL), URL)
+            other.root.attrs["writer"] = "other"
+            other.commit("of another")
+            return begin(branch)
+
+        monkeypatch.setattr(first.repository, "writable_session", late)
+        first.root.attrs["writer"] = "first"
+        with pytest.raises(StoreError, match="Another ingest has written"):
+            first.publish("first")
+    assert numbers() == ["number 0"]
+
+
+@pytest.mark.usefixtures("s3")
+def test_a_late_writer_does_not_take_back_the_publication_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    written(0)
+    with open_writer(URL) as first:
+        first.root.attrs["writer"] = "first"
+
+        def publish_other() -> None:
+            monkeypatch.undo()
+            written(1)
+
+        monkeypatch.setattr("os.sync", publish_other)
+        with pytest.raises(StoreError, match="Another ingest has published"):
+            first.publish("first")
+    assert numbers()[-1] == "number 1"
+
+
+@pytest.mark.usefixtures("s3")
+def test_expiring_deletes_old_snapshots() -> None:
+    for number in range(3):
+        written(number)
+    assert expire(URL, timedelta(0))[0] > 0
+    assert numbers() == ["number 2"]
+
+
+@pytest.mark.usefixtures("s3")
+def test_where_no_store_is_the_command_that_makes_one_is_said() -> None:
+    with pytest.raises(StoreNotFound, match=r"Run `headscape ingest --store=s3://bucket/store`\.$"):
+        open_repository(URL)
+
+
+@pytest.mark.usefixtures("s3")
+@pytest.mark.parametrize("open_store", [open_repository, lambda url: open_writer(url).__enter__()])
+def test_a_missing_bucket_is_said(open_store: Callable[[str], object]) -> None:
+    with pytest.raises(StoreUnreachable, match=r"Its bucket does not exist\. Create the bucket"):
+        open_store("s3://nowhere/store")
+
+
+@pytest.mark.usefixtures("short", "s3")
+def test_missing_credentials_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(StoreUnreachable, match=r"There are no credentials\. Set AWS_ACCESS_KEY_ID"):
+        open_repository(URL)
+
+
+@pytest.mark.usefixtures("short", "s3")
+def test_storage_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    with pytest.raises(StoreUnreachable, match=r"Check your connection and AWS_ENDPOINT_URL"):
+        open_repository(URL)
+
+
+@pytest.mark.usefixtures("short")
+def test_a_silent_storage_is_not_waited_for_without_end(s3: FaultyS3) -> None:
+    s3.fail("slow", seconds=60)
+    with pytest.raises(StoreUnreachable, match="The storage does not answer"):
+        open_repository(URL)
+    assert LONGEST_READ <= 20
+
+
+def test_mend_says_that_it_is_for_folders(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mend", f"--store={URL}"]) == 1
+    assert "is not a local folder. Restore its refs/" in capsys.readouterr().err
