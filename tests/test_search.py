@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.points import search as module
 from dashboard.points.search import folded, hits, matching_tokens, texts
+from dashboard.web.cache import BUDGET, Cache
 from dashboard.web.state import Within
 from store import Corpus
 from tests.client import above
@@ -143,3 +145,11 @@ def test_a_phrase_is_marked_letter_by_letter(tiny_corpus: Corpus) -> None:
 @pytest.mark.parametrize("text", ["Straße İstanbul", "ΑΣ", "ﬁn"])
 def test_lower_case_keeps_the_length(text: str) -> None:
     assert len(folded(text)) == len(text)
+
+
+def test_sentences_with_a_wordpiece_are_shown_without_the_text_of_all_others(
+    tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "texts", lambda _: pytest.fail("the text of the whole corpus was read"))
+    found = Cache(BUDGET).run(hits, tiny_corpus, "film", "token")
+    assert any(marked for row in found.rows for _, marked in row.parts)

@@ -1,0 +1,127 @@
+"""What a reader waits for at several sizes of a corpus: opening, pages, the next head, search, nearest keys, a filter."""
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+from flask.testing import FlaskClient
+
+from dashboard.app import create_app
+from dashboard.canvas.encoding import GRID_TOKENS
+from dashboard.points.scan import Point, cosines, logits
+from dashboard.statistics.parts import count, part_of
+from dashboard.web.http import data_link
+from dashboard.web.library import Library
+from store import Corpus, open_corpus
+from store.repository.writer import open_writer
+from tests.bench.load_requests import WORDS
+from tests.bench.synthetic import temporary_store
+from tests.bench.table import show
+
+#: Rounds, of which the fastest counts: other work on a machine only adds. Parts are counted in fewer.
+ROUNDS, COUNTS = 7, 2
+#: Publications of the longer history.
+HISTORY = 200
+#: Parts as a link gives them.
+PARTS = {
+    "reviews with one label": "label:negative",
+    "words in short sentences of one label": "label:negative;sentence_length:..20;kind:word",
+}
+Row = tuple[str, str]
+
+
+def sizes(tokens: tuple[int, ...]) -> None:
+    """Stores of 6x12 heads x 32 with so many tokens, each made anew; a table is printed."""
+    measured = {}
+    for number in tokens:
+        place = temporary_store(layers=6, heads=12, channels=32, tokens=number)
+        measured[f"{open_corpus(place).n_tokens:,} tokens"] = dict(measure(place))
+        shutil.rmtree(Path(place).parent)
+    rows = [(name, *(times[name] for times in measured.values())) for name in next(iter(measured.values()))]
+    show(f"Sizes, 6x12 heads x 32, the fastest of {ROUNDS}", ("", *measured), rows)
+
+
+def measure(place: str) -> list[Row]:
+    """What is waited for in a store, and how long; publishes `HISTORY` times."""
+    corpus = open_corpus(place)
+    client = create_app(Library(place)).server.test_client()
+    rows = [("open the store", _fastest(lambda _: open_corpus(place)))]
+    rows += [(name, _fastest(request)) for name, request in _requests(client, corpus).items()]
+    rows += [(name, _fastest(search)) for name, search in _searches(corpus).items()]
+    rows += [_part(place, name, where) for name, where in PARTS.items()]
+    _publish(place)
+    again = create_app(Library(place)).server.test_client()
+    return [
+        *rows,
+        (f"open the store after {HISTORY} publications", _fastest(lambda _: open_corpus(place))),
+        (f"page Store after {HISTORY} publications", _fastest(lambda _: _page(again, "", "/store", ""))),
+    ]
+
+
+def _requests(client: FlaskClient, corpus: Corpus) -> dict[str, Callable[[int], object]]:
+    """Each asks for something else in every round: nothing is cached."""
+    base, view = data_link(corpus), corpus.views[0]
+
+    def get(path: str) -> object:
+        answer = client.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.data
+
+    def head(number: int) -> str:
+        return f"{number % corpus.layers}/{number % corpus.heads}"
+
+    return {
+        "page Heads": lambda n: _page(client, corpus.snapshot, "/heads", f"?q={WORDS[n]}"),
+        "points of all heads": lambda n: get(f"{base}/points/{view}/grid.bin?tokens={GRID_TOKENS - n}"),
+        "next head: page, points of 20,000 tokens": lambda n: (
+            _page(client, corpus.snapshot, "/head", "?layer={}&head={}".format(*head(n).split("/"))),
+            get(f"{base}/points/{view}/{head(n)}.bin?tokens=20000"),
+        ),
+        "next sentence, one layer": lambda n: get(f"{base}/sentence/{corpus.n_sentences - 1 - n}/layer/3.bin"),
+        "search in all heads": lambda n: get(f"{base}/mask/grid.bin?q={WORDS[-1 - n]}&within=token"),
+        "filter in all heads": lambda n: get(f"{base}/mask/grid.bin?where={quote(f'kind:word;position:{n}..20')}"),
+        "clicked point: lines, highest-scoring keys": lambda n: get(
+            f"{base}/focus/{view}/{head(n)}/query/{1000 + n}.json"
+        ),
+    }
+
+
+def _page(client: FlaskClient, snapshot: str, pathname: str, search: str) -> object:
+    answer = client.post("/data/page", data={"pathname": pathname, "search": search, "snapshot": snapshot})
+    assert answer.status_code == 200, answer.text
+    return answer.data
+
+
+def _searches(corpus: Corpus) -> dict[str, Callable[[int], object]]:
+    tokens = corpus.n_tokens
+    return {
+        "highest-scoring keys, exact": lambda n: logits(corpus, Point(n % corpus.layers, 2, "query", n), tokens),
+        "most similar keys, exact": lambda n: cosines(corpus, Point(n % corpus.layers, 3, "key", n), tokens),
+    }
+
+
+def _part(place: str, name: str, where: str) -> Row:
+    def counted(_: int) -> None:
+        corpus = open_corpus(place)
+        count(corpus, part_of(corpus, where), lambda _: None)
+
+    return f"17 statistics of {name}, with intervals", _fastest(counted, COUNTS)
+
+
+def _publish(place: str) -> None:
+    with open_writer(place) as writer:
+        for number in range(HISTORY):
+            writer.publish(f"publication {number}")
+
+
+def _fastest(work: Callable[[int], object], rounds: int = ROUNDS) -> str:
+    """Of some rounds: wall time and, in brackets, processor time of this process."""
+    walls, processor = [], []
+    for number in range(rounds):
+        wall, own = time.perf_counter(), time.process_time()
+        work(number)
+        walls.append(time.perf_counter() - wall)
+        processor.append(time.process_time() - own)
+    return f"{1000 * min(walls):,.0f} ({1000 * min(processor):,.0f}) ms"
