@@ -10,6 +10,7 @@ import pytest
 import zarr
 
 import store
+from ingest import pipeline
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from store.repository.arrays import array_of
@@ -123,6 +124,39 @@ def test_fewer_vectors_delete_nothing(
     capsys.readouterr()
     ingest(copy, vectors="1")
     assert capsys.readouterr().out.startswith("Nothing to do: ")
+
+
+@pytest.fixture
+def interrupted(copy: Path, ingest: Ingest) -> Path:
+    """The vectors of all tokens are written, and nothing yet says so."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "write_intervals", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(copy, vectors="all")
+    return copy
+
+
+def _interrupt(*_arguments: object, **_settings: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_growth_is_not_seen(interrupted: Path, part: store.Corpus) -> None:
+    seen = store.open_corpus(str(interrupted))
+    assert (seen.n_tokens, seen.counted_tokens) == (part.n_tokens, part.counted_tokens)
+    assert seen.head_interval.equals(part.head_interval)
+
+
+def test_an_interrupted_growth_goes_on(interrupted: Path, ingest: Ingest, tiny_corpus: store.Corpus) -> None:
+    grown = store.open_corpus(ingest(interrupted, vectors="all"))
+    assert grown.n_tokens == tiny_corpus.n_tokens
+    assert grown.head_interval.equals(tiny_corpus.head_interval)
+
+
+def test_an_interrupted_growth_may_be_given_up(interrupted: Path, ingest: Ingest, part: store.Corpus) -> None:
+    left = store.open_corpus(ingest(interrupted, vectors="1"))
+    assert left.n_tokens == part.n_tokens
+    assert left.head_interval.equals(part.head_interval)
+    assert list(verify(store.open_snapshot(str(interrupted)))) == []
 
 
 def test_more_sentences_are_only_counted(ingest: Ingest, tmp_path: Path, read_arrays: ReadArrays) -> None:
