@@ -29,6 +29,7 @@ Act = Callable[[], object]
 #: Every kind of work that workers do: blocks, fits that train and that look for neighbours, places, pairs, words, points.
 CHOSEN = {
     "views": "pca-exact-2d,attention-raw-2d,attentionviz-centroid-2d",
+    "annotate": "auto",
     "features": "pca-joint",
     "reviews": "none",
 }
@@ -46,14 +47,8 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def bank(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Settings of `bank_store`."""
-    return {"annotate": "auto", "data": made_once(tmp_path_factory, "bank.conllu", write_treebank)}
-
-
-@pytest.fixture(scope="module")
-def settings(bank: dict[str, Any]) -> dict[str, Any]:
-    return bank | CHOSEN
+def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return CHOSEN | {"data": made_once(tmp_path_factory, "bank.conllu", write_treebank)}
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +134,6 @@ def test_two_workers_two_of_which_are_killed_make_the_same_store(
 
 
 def test_after_the_scheduler_was_lost_the_next_ingest_goes_on(
-    bank_store: str,
-    bank: dict[str, Any],
     ingest: Ingest,
     read_arrays: ReadArrays,
     commits: Callable[[str], list[str]],
@@ -153,8 +146,8 @@ def test_after_the_scheduler_was_lost_the_next_ingest_goes_on(
         IngestError,
         match=rf"scheduler at {address} was lost\. Run the ingest again; it goes on from the last commit\.$",
     ):
-        ingest(tmp_path / "store", scheduler=address, **bank)
-    assert_same(read_arrays(ingest(tmp_path / "store", **bank)), read_arrays(bank_store))
+        ingest(tmp_path / "store", scheduler=address)
+    assert_same(read_arrays(ingest(tmp_path / "store")), read_arrays(ingest(tmp_path / "alone")))
     assert len([message for message in commits(str(tmp_path / "store")) if message.endswith(": block 0")]) == 1
 
 
