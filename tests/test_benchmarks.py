@@ -17,7 +17,7 @@ from ingest.encode import encoder
 from ingest.run.settings import Settings
 from store import STATISTICS, open_corpus, open_snapshot
 from tests.bench import ingest as bench
-from tests.bench.kills import _differences
+from tests.bench.kills import differences
 from tests.bench.load_requests import Mix
 from tests.bench.screenshots import SCHEMES, WINDOWS, Shot, sheet
 from tests.bench.statistics import computed
@@ -113,7 +113,7 @@ def test_every_request_of_the_crowd_is_answered(space_store: str) -> None:
 
 
 def test_a_store_that_was_never_killed_is_like_itself(tiny_store: str) -> None:
-    assert _differences(open_snapshot(tiny_store), open_snapshot(tiny_store)) == []
+    assert differences(open_snapshot(tiny_store), open_snapshot(tiny_store)) == []
 
 
 def test_a_sheet_has_a_row_of_pictures_for_each_scheme(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from tests.bench.typing import typing
 from tests.bench.vectors import vectors
 from tests.bench.vitals import vitals
 from tests.bench.words import words
+from tests.bench.workers import workers
 
 #: The store whose pages are served: another one with `STORE=...`. A server that runs already, with `ADDRESS=http://...`.
 SERVED = os.environ.get("STORE") or "data/headscape"
@@ -80,6 +81,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "faults": lambda: faults(SERVED),
     "fuzz": lambda: fuzz(SERVED),
     "monitoring": monitoring,
+    "workers": lambda: workers(10, rate=2_000),
     "reloads": lambda: reloads("data/headscape"),
 }
 

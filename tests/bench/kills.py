@@ -28,7 +28,7 @@ def kills(count: int) -> None:
             place = f"{folder}/killed-{len(finished)}"
             subprocess.run(_command(place, FIRST), check=True, capture_output=True)
             seen += _kill_until_finished(place, chance, count - len(seen))
-            finished.append(_differences(open_snapshot(place), open_snapshot(calm)))
+            finished.append(differences(open_snapshot(place), open_snapshot(calm)))
     rows = [
         ("kills while it ran", len(seen)),
         ("readers then saw what had been published before, and it was sound", seen.count(f"{FIRST} sound")),
@@ -73,7 +73,7 @@ def _kill_after(seconds: float, place: str) -> tuple[bool, str]:
         return alive, str(error)
 
 
-def _differences(first: Snapshot, other: Snapshot) -> list[str]:
+def differences(first: Snapshot, other: Snapshot) -> list[str]:
     """Paths of arrays that are not the same bit for bit."""
     mine, theirs = (dict(_arrays(snapshot.root, "")) for snapshot in (first, other))
     paths = sorted(mine.keys() | theirs.keys())

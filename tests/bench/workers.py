@@ -1,0 +1,215 @@
+"""Ingests on workers: real ones on this machine, up to eight whose model only sleeps, and workers killed on the way.
+
+Workers of the simulation load this module: it replaces their model.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+
+import icechunk
+import numpy as np
+import psutil
+
+from ingest.encode.bert import find_device, find_dtype
+from ingest.encode.buffers import BlockBuffers
+from ingest.encode.encoder import Encoder, open_encoder
+from ingest.encode.tensors import ModelGroup, encode_corpus
+from ingest.encode.worker_blocks import Loading, encode_on_workers
+from ingest.run.checkpoint import Checkpoint, find_checkpoint
+from ingest.run.cluster import Cluster, open_cluster
+from ingest.run.settings import Settings
+from ingest.text.blocks import Block, plan
+from ingest.text.corpus import PlannedCorpus
+from store import open_snapshot
+from store.repository.writer import Writer, open_writer
+from store.schema.array import BLOCK
+from tests.bench.ingest import timed
+from tests.bench.kills import differences
+from tests.bench.table import show
+
+#: Of the real ingests: one picture of each way of fitting.
+SENTENCES, VIEWS = 2000, "pca-raw-2d,attention-raw-2d,tsne-raw-2d"
+#: Of the ingests whose workers are killed, and the seconds between two kills.
+KILLED_SENTENCES, PAUSE = 1500, (3.0, 9.0)
+#: Environment of a worker of the simulation: the tokens that its model computes in a second.
+RATE = "HEADSCAPE_BENCH_RATE"
+#: Blocks that each of these workers gets.
+BLOCKS_EACH = 6
+
+
+def workers(kills: int, *, rate: float) -> None:
+    """Whole ingests on workers, the tensor stage with `rate` tokens a second on each worker, and so many kills."""
+    real()
+    simulated((1, 2, 4, 8), rate)
+    killed(kills)
+
+
+def real() -> None:
+    """The same ingest in one process, and with one and two workers."""
+    rows: list[tuple[object, ...]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in (None, 1, 2):
+            place = f"{folder}/{number}"
+            seconds = timed(
+                partial(subprocess.run, _command(place, number, SENTENCES), check=True, capture_output=True)
+            )
+            alone = open_snapshot(f"{folder}/None")
+            different = differences(open_snapshot(place), alone)
+            rows.append((number or "one process", f"{seconds:.0f}", f"{_tensors(place):,.0f}", len(different)))
+    columns = ("workers", "whole ingest, s", "tensors, tokens/s", "arrays that differ from one process, bit for bit")
+    show(f"Workers of this machine: default model, {SENTENCES:,} sentences, {VIEWS}", columns, rows)
+
+
+def _command(place: str, number: int | None, sentences: int, views: str = VIEWS) -> list[str]:
+    options = {"store": place, "sentences": sentences, "views": views, "features": "none", "annotate": "none"}
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    return [sys.executable, "-m", "ingest", *flags, *([] if number is None else [f"--workers={number}"])]
+
+
+def _tensors(place: str) -> float:
+    """Tokens a second of the tensor stage, by its commits: models are loaded by workers within it."""
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(place))
+    commits = list(repository.ancestry(branch="ingest"))[::-1]
+    blocks = [number for number, commit in enumerate(commits) if ": block " in commit.message]
+    ends = [commits[number].written_at.timestamp() for number in (blocks[0] - 1, blocks[-1])]
+    return len(open_snapshot(place).corpus().rows) / (ends[1] - ends[0])
+
+
+def simulated(numbers: tuple[int, ...], rate: float) -> None:
+    """The tensor stage on workers whose model sleeps, and on one whose model takes no time."""
+    speeds = {number: _simulated(number, rate) for number in numbers}
+    rows: list[tuple[object, ...]] = [
+        (number, f"{speed:,.0f}", f"{speed / number / speeds[numbers[0]] * numbers[0]:.2f}")
+        for number, speed in speeds.items()
+    ]
+    rows.append(("2, without a model", f"{_simulated(2, float('inf')):,.0f}", ""))
+    columns = ("workers", "tensors written and committed, tokens/s", "of linear")
+    title = (
+        f"Workers whose model sleeps: {rate:,.0f} tokens/s each, the default model's sizes, {BLOCKS_EACH} blocks each"
+    )
+    show(title, columns, rows)
+
+
+def _simulated(number: int, rate: float) -> float:
+    """Tokens a second on so many workers, after each has loaded the model."""
+    with tempfile.TemporaryDirectory() as folder, _sleeping(number, rate) as address:
+        settings = Settings(store=f"{folder}/store", scheduler=address)
+        checkpoint, device = find_checkpoint(settings.model), find_device("cpu")
+        encoder = open_encoder(checkpoint, settings, device, find_dtype("auto", device))
+        with open_writer(settings.store) as writer, open_cluster(settings) as cluster:
+            assert cluster is not None
+            encode = partial(_encode, writer, cluster, settings, checkpoint, encoder)
+            encode("warm", 2 * number)
+            tokens = BLOCKS_EACH * number * BLOCK
+            return tokens / timed(partial(encode, "measured", BLOCKS_EACH * number))
+
+
+def _encode(
+    writer: Writer,
+    cluster: Cluster,
+    settings: Settings,
+    checkpoint: Checkpoint,
+    encoder: Encoder,
+    key: str,
+    blocks: int,
+) -> None:
+    writer.group(f"corpus/{key}").attrs["max_length"] = settings.max_length
+    writer.commit(key)
+    model, corpus = ModelGroup(key, {"name": key}), PlannedCorpus(key, _blocks(blocks))
+    loading = Loading(settings, "cpu", encoder.bert.dtype, checkpoint.weights_sha256)
+    on_workers = partial(encode_on_workers, cluster, writer, model, loading)
+    encode_corpus(writer, model, corpus, corpus.blocks, encoder, on_workers)
+
+
+def _blocks(number: int) -> list[Block]:
+    """Full blocks of sentences of 32 tokens."""
+    lengths = np.full(number * BLOCK // 32, 32, np.int32)
+    ids = np.random.default_rng(0).integers(1000, 20_000, lengths.sum()).astype(np.int32)
+    return plan(lengths, ids, np.zeros(len(ids), np.uint8), length=BLOCK)
+
+
+@contextmanager
+def _sleeping(number: int, rate: float) -> Iterator[str]:
+    """The address of a scheduler with workers whose model sleeps."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=number,
+        threads_per_worker=1,
+        memory_limit=0,
+        dashboard_address=None,
+        silence_logs=50,
+        env={RATE: str(rate)},
+        preload=__name__,
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+def dask_setup(_worker: object) -> None:
+    """Let the model of this worker sleep. dask calls this where a worker starts."""
+    rate = float(os.environ[RATE])
+
+    def encode(_encoder: Encoder, block: Block, buffers: BlockBuffers) -> None:
+        began = time.monotonic()
+        buffers.clear(0)
+        for tensor in buffers.per_token.values():
+            tensor.fill_(1)
+        time.sleep(max(0.0, block.tokens / rate - (time.monotonic() - began)))
+
+    vars(sys.modules[Encoder.__module__])["Encoder"].encode = encode
+
+
+def killed(kills: int) -> None:
+    """Ingests whose workers are killed at random moments, each compared with one that was left alone."""
+    chance = random.Random(0)
+    done, different = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        alone = f"{folder}/alone"
+        subprocess.run(
+            _command(alone, None, KILLED_SENTENCES, "pca-raw-2d,attention-raw-2d"), check=True, capture_output=True
+        )
+        for number in count():
+            if done >= kills:
+                break
+            place = f"{folder}/killed-{number}"
+            done += _kill_workers(place, chance, kills - done)
+            different.append(len(differences(open_snapshot(place), open_snapshot(alone))))
+    rows = [
+        ("workers killed", done),
+        ("ingests that came to their end", len(different)),
+        ("arrays of them that differ from one process, bit for bit", sum(different)),
+    ]
+    show(f"Workers killed at random moments: 2 workers, default model, {KILLED_SENTENCES:,} sentences", ("", ""), rows)
+
+
+def _kill_workers(place: str, chance: random.Random, most: int) -> int:
+    """Run an ingest on two workers and kill so many at most; how many were killed."""
+    command = _command(place, 2, KILLED_SENTENCES, "pca-raw-2d,attention-raw-2d")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = 0
+    while process.poll() is None:
+        time.sleep(chance.uniform(*PAUSE))
+        if done < most:
+            done += _kill_one(process.pid, chance)
+    assert process.returncode == 0
+    return done
+
+
+def _kill_one(driver: int, chance: random.Random) -> bool:
+    """Kill a worker of a driver, if one runs."""
+    try:
+        children = psutil.Process(driver).children(recursive=True)
+        found = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        if found:
+            chance.choice(found).kill()
+    except psutil.Error:
+        return False
+    return bool(found)

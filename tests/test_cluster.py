@@ -1,0 +1,200 @@
+"""Workers of an ingest: the store is the same bit for bit, workers may die, and what is missing is said in one sentence."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from multiprocessing import active_children
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ingest.encode.worker_blocks import Loading
+from ingest.run import cluster, worker
+from ingest.run.errors import IngestError
+from ingest.run.settings import Settings
+from store.repository.writer import Writer
+from tests.made_once import made_once
+from tests.treebanks import write_treebank
+
+pytestmark = pytest.mark.slow
+
+Ingest = Callable[..., str]
+ReadArrays = Callable[[str], dict[str, np.ndarray]]
+Act = Callable[[], object]
+#: Every kind of work that workers do: blocks, fits that train and that look for neighbours, places, pairs, words, points.
+CHOSEN = {
+    "views": "pca-exact-2d,attention-raw-2d,attentionviz-centroid-2d",
+    "annotate": "auto",
+    "features": "pca-joint",
+    "reviews": "none",
+}
+#: A scheduler with its workers, which end with its process: its arguments are their number and the threads of each.
+SCHEDULER = """
+import sys
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    workers, threads = map(int, sys.argv[1:])
+    with LocalCluster(n_workers=workers, threads_per_worker=threads, memory_limit=0, dashboard_address=None) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return CHOSEN | {"data": made_once(tmp_path_factory, "bank.conllu", write_treebank)}
+
+
+@pytest.fixture(scope="module")
+def expected(
+    settings: dict[str, Any], ingest: Ingest, read_arrays: ReadArrays, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, np.ndarray]:
+    """What one process makes."""
+    return read_arrays(ingest(tmp_path_factory.mktemp("alone") / "store", **settings))
+
+
+def start_scheduler(folder: Path, *, workers: int = 1, threads: int = 1) -> tuple[subprocess.Popen[str], str]:
+    """A process and the address of its scheduler."""
+    script = folder / "scheduler.py"
+    script.write_text(SCHEDULER)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(workers), str(threads)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a scheduler; its workers as the test's parameters say."""
+    process, address = start_scheduler(tmp_path, **getattr(request, "param", {}))
+    yield address
+    end(process)
+
+
+@pytest.fixture
+def at_commits(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Act]], None]:
+    """Does something right after commits whose messages end so, each once."""
+
+    def at_commits(acts: dict[str, Act]) -> None:
+        commit, left = Writer.commit, dict(acts)
+
+        def listen(writer: Writer, message: str, *rest: Any) -> None:
+            commit(writer, message, *rest)
+            for moment in [ending for ending in left if message.endswith(ending)]:
+                left.pop(moment)()
+
+        monkeypatch.setattr(Writer, "commit", listen)
+
+    return at_commits
+
+
+def kill_a_worker() -> None:
+    process = next(child for child in active_children() if "Dask" in child.name)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+
+
+def assert_same(arrays: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    assert arrays.keys() == expected.keys()
+    for path, array in expected.items():
+        np.testing.assert_array_equal(arrays[path], array, err_msg=path)
+
+
+def test_two_workers_two_of_which_are_killed_make_the_same_store(
+    settings: dict[str, Any],
+    expected: dict[str, np.ndarray],
+    ingest: Ingest,
+    read_arrays: ReadArrays,
+    at_commits: Callable[[dict[str, Act]], None],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    killed = []
+    at_commits({ending: lambda: killed.append(kill_a_worker()) for ending in (": block 0", ": pairs block 1")})
+    assert_same(read_arrays(ingest(tmp_path / "store", workers=2, **settings)), expected)
+    assert len(killed) == 2
+    assert "2 workers; what they do is shown at http://127.0.0.1:" in capsys.readouterr().out
+
+
+def test_after_the_scheduler_was_lost_the_next_ingest_goes_on(
+    ingest: Ingest,
+    read_arrays: ReadArrays,
+    commits: Callable[[str], list[str]],
+    at_commits: Callable[[dict[str, Act]], None],
+    tmp_path: Path,
+) -> None:
+    process, address = start_scheduler(tmp_path)
+    at_commits({": block 0": lambda: end(process)})
+    with pytest.raises(
+        IngestError,
+        match=rf"scheduler at {address} was lost\. Run the ingest again; it goes on from the last commit\.$",
+    ):
+        ingest(tmp_path / "store", scheduler=address)
+    assert_same(read_arrays(ingest(tmp_path / "store")), read_arrays(ingest(tmp_path / "alone")))
+    assert len([message for message in commits(str(tmp_path / "store")) if message.endswith(": block 0")]) == 1
+
+
+def test_another_version_on_a_worker_is_named(
+    scheduler: str, ingest: Ingest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cluster, "versions", lambda: worker.versions() | {"zarr": "0.1"})
+    with pytest.raises(IngestError, match=r"^The worker at tcp://.* has zarr 3.*, this ingest 0\.1\. Install the same"):
+        ingest(tmp_path / "store", scheduler=scheduler)
+
+
+@pytest.mark.parametrize("scheduler", [{"threads": 2}], indirect=True)
+def test_a_worker_with_several_threads_is_refused(scheduler: str, ingest: Ingest, tmp_path: Path) -> None:
+    with pytest.raises(IngestError, match=r"has 2 threads\. Start it with --nthreads=1, several on a machine\.$"):
+        ingest(tmp_path / "store", scheduler=scheduler)
+
+
+@pytest.mark.parametrize("scheduler", [{"workers": 0}], indirect=True)
+def test_a_scheduler_without_workers_is_told_how_to_get_some(
+    scheduler: str, ingest: Ingest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cluster, "FIRST_WORKER", 0.2)
+    with pytest.raises(IngestError, match=rf"has no workers\. Start some with `dask worker {scheduler} --nthreads=1`"):
+        ingest(tmp_path / "store", scheduler=scheduler)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "http://127.0.0.1:9"])
+def test_where_no_scheduler_answers_its_address_is_named(
+    address: str, ingest: Ingest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cluster, "ANSWER", 0.5)
+    with pytest.raises(IngestError, match=rf"^No scheduler of dask answers at {address}\. Start one with"):
+        ingest(tmp_path / "store", scheduler=address)
+    assert not (tmp_path / "store").exists()
+
+
+def test_workers_and_a_scheduler_are_not_both_taken() -> None:
+    with pytest.raises(IngestError, match=r"--workers and --scheduler .* Give one of them\.$"):
+        Settings(workers=2, scheduler="tcp://127.0.0.1:8786")
+
+
+def test_no_workers_at_all_are_too_few() -> None:
+    with pytest.raises(IngestError, match=r"^--workers=0 is too few\. Give at least 1\.$"):
+        Settings(workers=0)
+
+
+def test_a_worker_that_finds_another_model_under_the_name_says_so(tiny_model: Path) -> None:
+    loading = Loading(Settings(model=str(tiny_model)), "cpu", torch.float32, weights_sha256="another")
+    with pytest.raises(IngestError, match=r"other weights under the name .* the same on all machines\.$"):
+        loading.load()
