@@ -174,7 +174,8 @@ def test_a_missing_bucket_is_said(open_store: Callable[[str], object]) -> None:
 
 @pytest.mark.usefixtures("short", "s3")
 def test_missing_credentials_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(StoreUnreachable, match=r"There are no credentials\. Set AWS_ACCESS_KEY_ID"):
         open_repository(URL)

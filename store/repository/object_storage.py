@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 
 import icechunk
 from icechunk import (
@@ -108,7 +109,7 @@ class RemoteRepository(Repository):
         """As above, each snapshot when it is asked for."""
         at = self.lookup_branch(branch) if branch else self.lookup_tag(tag) if tag else snapshot_id
         while at:
-            info = run_in_zarr(tried(lambda named=at: self._first(named)))
+            info = run_in_zarr(tried(partial(self._first, at)))
             yield info
             at = info.parent_id
 
