@@ -21,7 +21,7 @@ from dashboard.app import create_app
 from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from store import StoreError, open_corpus, open_snapshot
+from store import StoreError, open_corpus, open_snapshot, snapshot
 from store.repository import access, object_storage, tiles
 from store.repository.access import open_repository
 from store.repository.history import history
@@ -38,7 +38,7 @@ NUMBERS, CHUNK = 65_536, 8_192
 #: Pairs of writers that begin at once.
 PAIRS = 25
 #: Seconds before each request of the table of pages; sentences of its store; times that a page is opened.
-DELAY, SENTENCES, TIMES = 0.02, 1_000, 5
+DELAY, SENTENCES, TIMES = 0.02, 300, 3
 
 
 @dataclass
@@ -180,6 +180,7 @@ def _as_a_disk() -> Iterator[None]:
     plain = RepositoryConfig(storage=object_storage.CONFIG.storage, manifest=access.CONFIG.manifest)
     with (
         patch.object(object_storage, "CONFIG", plain),
+        patch.object(snapshot, "read_ahead", lambda _: None),
         patch.object(tiles, "REMOTE_AT_ONCE", tiles.AT_ONCE),
         patch.object(tiles, "REMOTE_GAP", 0),
     ):
@@ -199,17 +200,17 @@ def _run(server: FaultyS3) -> dict[str, tuple[float, int]]:
     corpus = open_corpus(URL)
     base, view = data_link(corpus), next(iter(corpus.views))
     client = create_app(Library(URL)).server.test_client()
-    snapshot = open_snapshot(URL).id
+    published = open_snapshot(URL).id
     steps: dict[str, Callable[[], object]] = {
-        "page Heads": lambda: _page(client, "/heads", "", snapshot),
+        "page Heads": lambda: _page(client, "/heads", "", published),
         "its points": lambda: _get(client, f"{base}/points/{view}/grid.bin?tokens={GRID_TOKENS}"),
-        "page Head": lambda: _page(client, "/head", "?layer=2&head=3", snapshot),
+        "page Head": lambda: _page(client, "/head", "?layer=2&head=3", published),
         "its points, all tokens": lambda: _get(client, f"{base}/points/{view}/2/3.bin?tokens=100000"),
         "next head": lambda: _get(client, f"{base}/points/{view}/2/4.bin?tokens=100000"),
-        "page Sentence": lambda: _page(client, "/sentence", "?sentence=5", snapshot),
+        "page Sentence": lambda: _page(client, "/sentence", "?sentence=5", published),
         "all heads of a sentence": lambda: _get(client, f"{base}/sentence/5/model.bin"),
         "next sentence": lambda: _get(client, f"{base}/sentence/6/model.bin"),
-        "page Statistics": lambda: _page(client, "/statistics", "", snapshot),
+        "page Statistics": lambda: _page(client, "/statistics", "", published),
     }
     return {name: _measured(server, step) for name, step in steps.items()}
 
@@ -220,8 +221,8 @@ def _measured(server: FaultyS3, step: Callable[[], object]) -> tuple[float, int]
     return 1000 * (time.perf_counter() - began), server.seen.total() - before
 
 
-def _page(client: FlaskClient, pathname: str, search: str, snapshot: str) -> None:
-    form = urlencode({"pathname": pathname, "search": search, "snapshot": snapshot})
+def _page(client: FlaskClient, pathname: str, search: str, published: str) -> None:
+    form = urlencode({"pathname": pathname, "search": search, "snapshot": published})
     answer = client.post("/data/page", data=form, content_type="application/x-www-form-urlencoded")
     assert answer.status_code == 200, answer.data
 
