@@ -14,6 +14,7 @@ from store.repository.access import chunks_of, first_line, local_path, open_repo
 from store.repository.checksums import CheckedStore, Checksums
 from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
 from store.repository.history import PUBLISHED, bytes_on_disk, check_snapshot, published_snapshot
+from store.repository.object_storage import RemoteStore, read_ahead
 from store.schema.array import READABLE, SCHEMA_VERSION
 
 
@@ -95,6 +96,9 @@ class Snapshot:
             raise StoreError(f"There is no model {name!r} in this store. Choose one of: {', '.join(self.models)}.")
         if name in self._corpora:
             return self._corpora[name]
+        if isinstance(self.chunks, RemoteStore):
+            for path in (f"corpus/{self.models[name]['corpus']}", f"models/{name}"):
+                read_ahead(self.group(path))
         # Two threads may both open it: both get the same object.
         return self._corpora.setdefault(name, Corpus(self.chunks, self.id, name))
 

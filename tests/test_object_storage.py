@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import store
+from dashboard.web.library import Library
 from store.__main__ import main
 from store.repository.access import open_repository
 from store.repository.errors import StoreError, StoreNotFound, StoreUnreachable
@@ -39,6 +40,7 @@ def s3(server: FaultyS3) -> Iterator[FaultyS3]:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person waits 20 seconds for storage that is silent; a test does not."""
+    assert LONGEST_READ <= 20
     monkeypatch.setattr("store.repository.retries.LONGEST_READ", 2.0)
 
 
@@ -159,6 +161,28 @@ def test_expiring_deletes_old_snapshots() -> None:
     assert numbers() == ["number 2"]
 
 
+def test_a_server_asks_object_storage_for_the_newest_publication_now_and_then(
+    s3: FaultyS3, few_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.web.library.ASK_AGAIN", 1_000)
+    s3.upload(Path(few_store), "store")
+    library = Library(URL)
+    newest, asked = library.newest, s3.seen.total()
+    assert library.newest == newest
+    assert s3.seen.total() == asked
+
+
+def test_a_server_sees_a_publication_in_object_storage(
+    s3: FaultyS3, few_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.web.library.ASK_AGAIN", 0)
+    s3.upload(Path(few_store), "store")
+    library = Library(URL)
+    assert library.snapshot().corpus().n_sentences == 10
+    snapshot = written(1)
+    assert library.snapshot().id == library.newest == snapshot
+
+
 @pytest.mark.usefixtures("s3")
 def test_where_no_store_is_the_command_that_makes_one_is_said() -> None:
     with pytest.raises(StoreNotFound, match=r"Run `headscape ingest --store=s3://bucket/store`\.$"):
@@ -174,7 +198,8 @@ def test_a_missing_bucket_is_said(open_store: Callable[[str], object]) -> None:
 
 @pytest.mark.usefixtures("short", "s3")
 def test_missing_credentials_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(StoreUnreachable, match=r"There are no credentials\. Set AWS_ACCESS_KEY_ID"):
         open_repository(URL)
@@ -192,7 +217,6 @@ def test_a_silent_storage_is_not_waited_for_without_end(s3: FaultyS3) -> None:
     s3.fail("slow", seconds=60)
     with pytest.raises(StoreUnreachable, match="The storage does not answer"):
         open_repository(URL)
-    assert LONGEST_READ <= 20
 
 
 def test_mend_says_that_it_is_for_folders(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,15 @@
 """Stores in object storage: where one is, how its repository is set, and its errors in sentences."""
 
+import asyncio
 import os
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
+from itertools import product
+from typing import Any
 
 import icechunk
+import zarr
 from icechunk import (
     CachingConfig,
     IcechunkError,
@@ -20,6 +25,7 @@ from icechunk import (
 )
 from zarr.abc.buffer import Buffer, BufferPrototype
 from zarr.abc.store import ByteRequest, Store
+from zarr.buffer import default_buffer_prototype
 from zarr.storage import WrapperStore
 
 from store.repository.retries import LONGEST_WRITE, tried
@@ -29,6 +35,8 @@ from store.repository.zarr_internals import run_in_zarr
 CHUNKS = 128 << 20
 #: Manifests of at most so many chunks are read at once with the snapshot: else each array's first read waits for its own.
 REFERENCES = 200_000
+#: Bytes of an array that is read ahead.
+SMALL = 1 << 20
 #: icechunk tries a request so many times, with pauses in milliseconds that grow up to the last.
 TRIES, FIRST_PAUSE, LAST_PAUSE = 4, 50, 1_000
 
@@ -70,6 +78,22 @@ class RemoteStore(WrapperStore[Store]):
         await tried(lambda: self._store.set(key, value), LONGEST_WRITE)
 
 
+def read_ahead(group: zarr.Group) -> None:
+    """Read the small arrays of a group at once into the cache of chunks; else each is waited for when it is first used."""
+    arrays = [array for _, array in group.members() if isinstance(array, zarr.Array)]
+    keys = [key for array in arrays if array.shards is None and array.nbytes <= SMALL for key in _chunk_keys(array)]
+    run_in_zarr(_get_all(group.store, keys))
+
+
+def _chunk_keys(array: zarr.Array[Any]) -> Iterator[str]:
+    counts = (range(-(-length // step)) for length, step in zip(array.shape, array.chunks, strict=True))
+    return ("/".join((array.path, "c", *map(str, place))) for place in product(*counts))
+
+
+async def _get_all(store: Store, keys: list[str]) -> None:
+    await asyncio.gather(*(store.get(key, default_buffer_prototype()) for key in keys))
+
+
 class RemoteRepository(Repository):
     """A repository whose lookups are tried again. Commits and moves of a branch are those of `store.repository.retries`."""
 
@@ -108,7 +132,7 @@ class RemoteRepository(Repository):
         """As above, each snapshot when it is asked for."""
         at = self.lookup_branch(branch) if branch else self.lookup_tag(tag) if tag else snapshot_id
         while at:
-            info = run_in_zarr(tried(lambda named=at: self._first(named)))
+            info = run_in_zarr(tried(partial(self._first, at)))
             yield info
             at = info.parent_id
 

@@ -20,6 +20,7 @@ from tests.bench.interactions import interactions
 from tests.bench.kills import kills
 from tests.bench.load import crowd, flood, team
 from tests.bench.monitoring import monitoring
+from tests.bench.object_storage import in_object_storage
 from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
@@ -79,6 +80,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "flood": lambda: flood(SERVED),
     "refresh": lambda: refresh(SERVED),
     "faults": lambda: faults(SERVED),
+    "object-storage": in_object_storage,
     "fuzz": lambda: fuzz(SERVED),
     "monitoring": monitoring,
     "workers": lambda: workers(10, rate=2_000),
