@@ -27,6 +27,7 @@ LASTING = (
     "AccessDenied",
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
+    "credential",
 )
 #: Metadata key of a commit: what tells it from all others.
 MARK = "mark"
