@@ -7,7 +7,7 @@ queries and keys are read once for all of them, normalised once for those of a n
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import groupby
 
 import numpy as np
@@ -81,8 +81,7 @@ class HeadVectors:
         """Queries and keys of a layer that were read already, normalised, in float32."""
         if name == RAW:  # also before the stage of the normalisations
             return query, key
-        query, key = self.constants[name].of_layer(layer).apply(query, key)
-        return query.astype(np.float32), key.astype(np.float32)
+        return self.constants[name].of_layer(layer).apply_in_float32(query, key)
 
 
 def project_heads(
@@ -253,7 +252,9 @@ class HeadPictures:
 
     def _fit(self, picture: HeadPicture) -> Iterator[str]:
         view, projection = picture.view, picture.projection
-        key, layers, read = self.head_vectors.model.key, view.unfitted(), partial(self._fitted_vectors, view.name)
+        # The last layer is kept: its fitted tokens are placed, too.
+        read = lru_cache(maxsize=1)(partial(self._fitted_vectors, view.name))
+        key, layers = self.head_vectors.model.key, view.unfitted()
         channels = array_of(self.head_vectors.writer.group(self.head_vectors.model.path), "query").shape[-1]
         exact = view.name.normalization == "exact"
         view.prepare(features=channels + exact, length=self.head_vectors.corpus.blocks[0].length)

@@ -36,7 +36,7 @@ COMPONENTS = 2
 #: Tokens placed at a time.
 PLACED_TOKENS = 4_096
 #: Points whose nearest fitted points are searched at a time: their cosines stay in the cache of a core.
-SEARCHED = 2_048
+SEARCHED = 512
 
 
 class HeadProjection(Protocol):
@@ -68,8 +68,9 @@ class Pca:
     def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
         """The parameters of every layer."""
         for layer in layers:
-            points = np.concatenate([unit(vectors.astype(np.float64)) for vectors in read(layer)], axis=1)
-            mean, axes, explained = zip(*(fit_pca(head, components=self.components) for head in points), strict=True)
+            heads = (np.concatenate([unit(query), unit(key)]) for query, key in zip(*read(layer), strict=True))
+            fits = [fit_pca(head.astype(np.float64), components=self.components) for head in heads]
+            mean, axes, explained = zip(*fits, strict=True)
             advance(1)
             yield layer, {"mean": np.stack(mean), "components": np.stack(axes), "explained": np.stack(explained)}
 
@@ -137,8 +138,8 @@ class Nearest:
     def _search(self, fitted: Tensor, query: Floats, key: Floats) -> tuple[NDArray[np.int64], Floats]:
         points = torch.from_numpy(np.concatenate([query, key]).astype(np.float32)).to(self._device)
         near = [_largest(some @ fitted.T, min(NEIGHBOURS, len(fitted))) for some in points.split(SEARCHED)]
-        cosine, index = (torch.cat(each).unflatten(0, (2, len(query))) for each in zip(*near, strict=True))
-        return index.cpu().numpy(), (2 - 2 * cosine).clamp(min=0).cpu().numpy()
+        cosine, index = (np.concatenate(each).reshape(2, len(query), -1) for each in zip(*near, strict=True))
+        return index, np.clip(2 - 2 * cosine, 0, None)
 
     def _points(self, layer: int) -> Tensor:
         """Unit vectors of the fitted points: (head, point, feature)."""
@@ -149,9 +150,14 @@ class Nearest:
             return self._fitted[1]
 
 
-def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The largest values of each row and their index, in any order: sorting them takes a third of the time."""
-    return torch.topk(values, count, dim=-1, sorted=False)
+def _largest(values: Tensor, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The largest values of each row and their index, in any order."""
+    if values.device.type == "cpu":
+        from ingest.projections.largest import largest_of_rows
+
+        return largest_of_rows(values.numpy(), count)
+    largest, index = torch.topk(values, count, dim=-1, sorted=False)
+    return largest.cpu().numpy(), index.cpu().numpy()
 
 
 @dataclass(frozen=True)

@@ -38,14 +38,24 @@ class Constants:
     shift: Floats
     radius: Floats | None = None
 
-    def of_layer(self, layer: int) -> "Constants":
-        """The constants of a layer, where the first dim is the layer."""
+    def of_layer(self, layer: int | slice) -> "Constants":
+        """The constants of a layer, or of some heads: of an index or a slice of the first dim."""
         return Constants(self.scale[layer], self.shift[layer], None if self.radius is None else self.radius[layer])
 
     def apply(self, query: Floats, key: Floats) -> tuple[Floats, Floats]:
         """Normalised queries and keys (head, token, channel [+ 1])."""
         moved: tuple[Floats, Floats] = normalized(query, key, scale=self.scale, shift=self.shift, radius=self.radius)
         return moved
+
+    def apply_in_float32(self, query: Floats, key: Floats) -> tuple[Floats, Floats]:
+        """The same in float32, from float32; but exact mode, whose longest keys would lose the difference of two squares."""
+        if self.radius is None:
+            return Constants(self.scale.astype(np.float32), self.shift.astype(np.float32)).apply(query, key)
+        heads = [self.of_layer(slice(head, head + 1)).apply(query[[head]], key[[head]]) for head in range(len(key))]
+        exact_query, exact_key = (
+            np.concatenate(each, dtype=np.float32, casting="same_kind") for each in zip(*heads, strict=True)
+        )
+        return exact_query, exact_key
 
 
 def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, split: Split) -> bool:
