@@ -100,6 +100,20 @@ def test_growing_computes_only_the_last_block_and_those_after_it(
     assert blocks_computed(new, stage) == list(range(first_new, last + 1))
 
 
+#: Arrays over tokens, of the model and of its picture, with the place of the tokens among their dims.
+OF_TOKENS = {"query": 2, "key": 2, "token_statistic": 3, "value_norm": 2, "coordinates": 3}
+
+
+@pytest.mark.parametrize("name", OF_TOKENS)
+def test_growing_writes_no_chunk_of_an_earlier_block_again(name: str, small: str, grown: str) -> None:
+    before, after = store.open_snapshot(small), store.open_snapshot(grown)
+    written = after.repository.diff(from_snapshot_id=before.id, to_snapshot_id=after.id).updated_chunks
+    (chunks,) = (chunks for path, chunks in written.items() if path.endswith(f"/{name}") and "/features/" not in path)
+    last_before = int(before.corpus().sentences.row_start[-1]) // BLOCK
+    assert last_before > 0
+    assert min(chunk[OF_TOKENS[name]] for chunk in chunks) == last_before
+
+
 def test_growing_places_only_the_last_block_and_those_after_it(
     copy: Path, ingest: Ingest, placed: list[tuple[str, int, int]]
 ) -> None:

@@ -12,6 +12,7 @@ import store
 from ingest.projections import methods
 from ingest.projections.manifolds import fit_head
 from ingest.projections.methods import Nearest, Neighbours
+from ingest.projections.nearest_points import largest_of_rows
 from store.kernels.projection import place_by_neighbours
 from store.schema.pictures import ViewName
 from tests.tiny_models import save_model
@@ -167,3 +168,10 @@ def test_queries_and_keys_of_a_head_are_fitted_together(
     expected = fit_head(np.concatenate(list(unit[:, 1])), projection="tsne", components=2, seed=0)
     assert layer == 4
     np.testing.assert_array_equal(parameters["fitted"][1].reshape(-1, 2), expected)
+
+
+def test_the_largest_of_rows_are_those_of_a_sort() -> None:
+    values = np.random.default_rng(2).standard_normal((30, 50)).astype(np.float32)
+    kept, columns = largest_of_rows(values, 5)
+    np.testing.assert_array_equal(np.sort(kept), np.sort(values)[:, -5:])
+    np.testing.assert_array_equal(np.take_along_axis(values, columns, axis=1), kept)

@@ -35,8 +35,6 @@ Advance = Callable[[float], object]
 COMPONENTS = 2
 #: Tokens placed at a time.
 PLACED_TOKENS = 4_096
-#: Points whose nearest fitted points are searched at a time: their cosines stay in the cache of a core.
-SEARCHED = 512
 
 
 class HeadProjection(Protocol):
@@ -136,10 +134,11 @@ class Nearest:
         return self._cached.index, self._cached.square
 
     def _search(self, fitted: Tensor, query: Floats, key: Floats) -> tuple[NDArray[np.int64], Floats]:
+        from ingest.projections.nearest_points import nearest_points
+
         points = torch.from_numpy(np.concatenate([query, key]).astype(np.float32)).to(self._device)
-        near = [_largest(some @ fitted.T, min(NEIGHBOURS, len(fitted))) for some in points.split(SEARCHED)]
-        cosine, index = (np.concatenate(each).reshape(2, len(query), -1) for each in zip(*near, strict=True))
-        return index, np.clip(2 - 2 * cosine, 0, None)
+        index, square = nearest_points(points, fitted, NEIGHBOURS)
+        return index.reshape(2, len(query), -1), square.reshape(2, len(query), -1)
 
     def _points(self, layer: int) -> Tensor:
         """Unit vectors of the fitted points: (head, point, feature)."""
@@ -148,16 +147,6 @@ class Nearest:
                 points = np.concatenate([unit(vectors) for vectors in self._read(layer)], axis=1)
                 self._fitted = layer, torch.from_numpy(points.astype(np.float32)).to(self._device)
             return self._fitted[1]
-
-
-def _largest(values: Tensor, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The largest values of each row and their index, in any order."""
-    if values.device.type == "cpu":
-        from ingest.projections.largest import largest_of_rows
-
-        return largest_of_rows(values.numpy(), count)
-    largest, index = torch.topk(values, count, dim=-1, sorted=False)
-    return largest.cpu().numpy(), index.cpu().numpy()
 
 
 @dataclass(frozen=True)
