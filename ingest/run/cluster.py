@@ -66,7 +66,10 @@ class Cluster:
 
     def _workers(self) -> int:
         """How many workers there are now: some may have been added."""
-        return max(1, len(self._client.nthreads()))
+        try:
+            return max(1, len(self._client.nthreads()))
+        except OSError as error:  # the scheduler does not answer: its tasks are lost
+            raise CancelledError from error
 
 
 def in_turn(
