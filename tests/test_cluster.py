@@ -59,9 +59,13 @@ def expected(
     return read_arrays(ingest(tmp_path_factory.mktemp("alone") / "store", **settings))
 
 
-def start_scheduler(folder: Path, *, workers: int = 1, threads: int = 1) -> tuple[subprocess.Popen[str], str]:
-    """A process and the address of its scheduler."""
-    script = folder / "scheduler.py"
+def start_scheduler(
+    folder: Path, *, workers: int = 1, threads: int = 1, headscape: bool = True
+) -> tuple[subprocess.Popen[str], str]:
+    """A process and the address of its scheduler. Its workers have another package of the name, or Headscape."""
+    other, script = folder / "other", folder / "scheduler.py"
+    (other / "ingest").mkdir(parents=True)
+    (other / "ingest" / "__init__.py").touch()
     script.write_text(SCHEDULER)
     process = subprocess.Popen(
         [sys.executable, str(script), str(workers), str(threads)],
@@ -69,7 +73,7 @@ def start_scheduler(folder: Path, *, workers: int = 1, threads: int = 1) -> tupl
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] if headscape else other)},
     )
     assert process.stdout is not None
     return process, process.stdout.readline().strip()
@@ -156,6 +160,12 @@ def test_another_version_on_a_worker_is_named(
 ) -> None:
     monkeypatch.setattr(cluster, "versions", lambda: worker.versions() | {"zarr": "0.1"})
     with pytest.raises(IngestError, match=r"^The worker at tcp://.* has zarr 3.*, this ingest 0\.1\. Install the same"):
+        ingest(tmp_path / "store", scheduler=scheduler)
+
+
+@pytest.mark.parametrize("scheduler", [{"headscape": False}], indirect=True)
+def test_a_worker_without_headscape_is_named(scheduler: str, ingest: Ingest, tmp_path: Path) -> None:
+    with pytest.raises(IngestError, match=r"^A worker has no Headscape, .* start the workers again\.$"):
         ingest(tmp_path / "store", scheduler=scheduler)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from importlib.util import find_spec
 from logging import CRITICAL
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -65,7 +66,10 @@ class Cluster:
 
     def _workers(self) -> int:
         """How many workers there are now: some may have been added."""
-        return max(1, len(self._client.nthreads()))
+        try:
+            return max(1, len(self._client.nthreads()))
+        except OSError as error:  # the scheduler does not answer: its tasks are lost
+            raise CancelledError from error
 
 
 def in_turn(
@@ -185,7 +189,20 @@ def _checked_workers(client: "Client") -> int:
         raise IngestError(
             f"The scheduler at {address} has no workers. Start some with `dask worker {address} --nthreads=1` and run the ingest again."
         ) from error
+    _check_installed(client)
     return len(client.run(check_worker, versions()))
+
+
+def _check_installed(client: "Client") -> None:
+    """By a function of Python, as a worker can run none of Headscape where it is not installed."""
+    try:
+        found: dict[str, object] = client.run(find_spec, check_worker.__module__)
+    except ModuleNotFoundError:
+        found = {"": None}
+    if not all(found.values()):
+        raise IngestError(
+            "A worker has no Headscape, or an older one. Install the same on all machines and start the workers again."
+        )
 
 
 @contextmanager
