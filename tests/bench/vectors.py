@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store import Corpus, open_corpus
+from store.schema.array import BLOCK
 from tests.bench.ingest import WholeIngest, whole_ingest
 from tests.bench.table import show
 
@@ -18,7 +19,7 @@ SOURCES = ["all", "word", "other"]
 def vectors(sentences: int, more: int, tokens: int) -> None:
     """Three whole ingests: all vectors of few sentences, one block of the same, and `tokens` of `more` sentences.
 
-    A store has bytes of its own, bytes for each token, and more for each with vectors: three equations.
+    A store has bytes of its own, bytes for each token, and more for each row of a block with vectors: three equations.
     """
     folder = Path(tempfile.mkdtemp())
     flags = [(sentences, "all"), (sentences, "1"), (more, str(tokens))]
@@ -45,12 +46,13 @@ def _row(run: WholeIngest, corpus: Corpus, kept: str) -> tuple[str, ...]:
         f"{run.seconds:.0f} s",
         f"{run.cpu_seconds:.0f} s",
         f"{run.peak_mb:,.0f} MB",
-        f"{run.bytes / 1e6:,.0f} MB",
+        f"{run.bytes / 1e6:,.1f} MB",
     )
 
 
 def _of_a_token(runs: list[WholeIngest], opened: list[Corpus]) -> None:
-    sizes = np.array([(1, corpus.counted_tokens, corpus.n_tokens) for corpus in opened], np.float64)
+    rows_stored = [-(-int(corpus.rows[-1] + 1) // BLOCK) * BLOCK for corpus in opened]
+    sizes = np.array([(1, corpus.counted_tokens, rows) for corpus, rows in zip(opened, rows_stored, strict=True)])
     costs = np.array([(run.bytes, run.cpu_seconds) for run in runs])
     (own, counted, stored) = np.linalg.solve(sizes, costs)
     rows = [
