@@ -99,10 +99,11 @@ def at_commits(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Act]], No
     def at_commits(acts: dict[str, Act]) -> None:
         commit, left = Writer.commit, dict(acts)
 
-        def listen(writer: Writer, message: str, *rest: Any) -> None:
-            commit(writer, message, *rest)
+        def listen(writer: Writer, message: str, *rest: Any) -> str:
+            committed = commit(writer, message, *rest)
             for moment in [ending for ending in left if message.endswith(ending)]:
                 left.pop(moment)()
+            return committed
 
         monkeypatch.setattr(Writer, "commit", listen)
 

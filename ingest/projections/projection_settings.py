@@ -65,7 +65,7 @@ PROJECTIONS: dict[str, Projection] = {
         "tsne",
         "neighbours/3",
         {"perplexity": 30, "steps": 500},
-        {"steps": 350},
+        {"steps": 420},
         _HEAD_TOKENS,
         joint_vectors=5_000,
         point_vectors=1_000,
