@@ -17,7 +17,7 @@ from ingest import pipeline
 from ingest.encode import sample
 from ingest.projections import attention_projection
 from ingest.projections.projection_settings import PROJECTIONS
-from ingest.run.settings import DEFAULT_VIEWS, Settings
+from ingest.run.settings import Settings
 from ingest.text import corpus, reviews
 from ingest.text.reviews import Data
 from ingest.text.table import Table
@@ -90,7 +90,7 @@ def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
 @pytest.fixture(scope="session")
 def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The embedded model on a few of the embedded reviews, with the picture that is made first."""
-    chosen = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": DEFAULT_VIEWS[0], **FEATURES}
+    chosen = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": VIEW, **FEATURES}
 
     def make(place: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:

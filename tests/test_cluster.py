@@ -46,6 +46,13 @@ if __name__ == "__main__":
 """
 
 
+#: An editable installation would add its modules to another package of the name.
+NOT_EDITABLE = """
+import sys
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in getattr(finder, "__module__", "")]
+"""
+
+
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return CHOSEN | {"data": made_once(tmp_path_factory, "bank.conllu", write_treebank)}
@@ -66,6 +73,7 @@ def start_scheduler(
     other, script = folder / "other", folder / "scheduler.py"
     (other / "ingest").mkdir(parents=True)
     (other / "ingest" / "__init__.py").touch()
+    (other / "sitecustomize.py").write_text(NOT_EDITABLE)
     script.write_text(SCHEDULER)
     process = subprocess.Popen(
         [sys.executable, str(script), str(workers), str(threads)],

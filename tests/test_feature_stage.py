@@ -10,7 +10,7 @@ import pytest
 
 import store
 from ingest.run.errors import IngestError
-from ingest.run.parallel import processes
+from ingest.run.parallel import process_pool
 from ingest.run.settings import DEFAULT_FEATURES, Settings
 from store.describe import as_text, describe
 from store.schema.pictures import ViewName
@@ -284,9 +284,9 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
         return pools[-1]
 
     monkeypatch.setattr("ingest.run.parallel.ProcessPoolExecutor", make)
-    processes.cache_clear()
+    process_pool.cache_clear()
     yield pools
-    processes.cache_clear()
+    process_pool.cache_clear()
     for pool in pools:
         pool.shutdown()
 

@@ -12,17 +12,17 @@ import pytest
 from ingest.projections import methods
 from ingest.projections.methods import Method
 from ingest.run import parallel
-from ingest.run.parallel import fits_killed_on_error, processes
+from ingest.run.parallel import fits_killed_on_error, process_pool, processes
 
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Instead of processes."""
     monkeypatch.setattr(parallel, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
-    processes.cache_clear()
+    process_pool.cache_clear()
     yield
     processes().shutdown()
-    processes.cache_clear()
+    process_pool.cache_clear()
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, OSError, GeneratorExit])

@@ -33,15 +33,16 @@ def fit_points(
     """Places (point, component) of points (point, feature) by one of `FITS`, on one core; UMAP tells its progress."""
     from threadpoolctl import threadpool_limits
 
-    import_module(LIBRARIES[kind])  # a limit holds for the libraries that are loaded: the first fit would use all cores
     if len(points) < FEWEST_POINTS:
         return np.eye(len(points), components, dtype=np.float32)
     if np.allclose(points, points[0], rtol=0, atol=SAME):
         return np.zeros((len(points), components), np.float32)
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the libraries remark on settings that are meant
-        used = used_settings(settings, len(points)) | ({"tell": tell} if tell else {})
-        return np.asarray(FITS[kind](points, components, seed=seed, **used), np.float32)
+    used = used_settings(settings, len(points)) | ({"tell": tell} if tell else {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the libraries remark on what is not installed, and on settings that are meant
+        import_module(LIBRARIES[kind])  # a limit holds for libraries that are loaded: the first fit would use all cores
+        with threadpool_limits(1):
+            return np.asarray(FITS[kind](points, components, seed=seed, **used), np.float32)
 
 
 def seed32(seed: int) -> int:

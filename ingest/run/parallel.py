@@ -78,11 +78,11 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
 def processes() -> Executor:
     """What fits run on, each on one core: the workers where there are some, else the pool of processes."""
     workers = _workers.get()
-    return workers[0] if workers else _pool()
+    return workers[0] if workers else process_pool()
 
 
 @cache
-def _pool() -> ProcessPoolExecutor:
+def process_pool() -> ProcessPoolExecutor:
     """The pool of processes, one per core: each takes seconds to import the libraries.
 
     Started anew, not forked: icechunk's and torch's threads do not survive that.
@@ -102,7 +102,7 @@ def _feeders_of(workers: int) -> ThreadPoolExecutor:
 
 def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Future[Result]:
     """Queue a fit on a worker or in a process, in the order of the calls; its input is read only when its turn is near."""
-    pool, feeders = _workers.get() or (_pool(), _feeders())
+    pool, feeders = _workers.get() or (process_pool(), _feeders())
     return feeders.submit(lambda: pool.submit(fit, read()).result())
 
 
@@ -118,7 +118,7 @@ def fits_killed_on_error() -> Iterator[None]:
 
 def _end_fits() -> None:
     """No fit begins any more, then those that run are killed: they hold nothing but their result."""
-    for pool in (_feeders, _pool):
+    for pool in (_feeders, process_pool):
         if pool.cache_info().currsize:
             pool().shutdown(wait=False, cancel_futures=True)
             pool.cache_clear()

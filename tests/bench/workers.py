@@ -41,6 +41,8 @@ SENTENCES, VIEWS = 2000, "pca-raw-2d,attention-raw-2d,tsne-raw-2d"
 KILLED_SENTENCES, PAUSE = 1500, (3.0, 9.0)
 #: Environment of a worker of the simulation: the tokens that its model computes in a second.
 RATE = "HEADSCAPE_BENCH_RATE"
+#: Tokens a second of the forward pass of a small BERT on a GPU.
+GPU = 1_000_000
 #: Blocks that each of these workers gets.
 BLOCKS_EACH = 6
 
@@ -84,18 +86,14 @@ def _tensors(place: str) -> float:
 
 
 def simulated(numbers: tuple[int, ...], rate: float) -> None:
-    """The tensor stage on workers whose model sleeps, and on one whose model takes no time."""
-    speeds = {number: _simulated(number, rate) for number in numbers}
-    rows: list[tuple[object, ...]] = [
-        (number, f"{speed:,.0f}", f"{speed / number / speeds[numbers[0]] * numbers[0]:.2f}")
-        for number, speed in speeds.items()
-    ]
-    rows.append(("2, without a model", f"{_simulated(2, float('inf')):,.0f}", ""))
-    columns = ("workers", "tensors written and committed, tokens/s", "of linear")
-    title = (
-        f"Workers whose model sleeps: {rate:,.0f} tokens/s each, the default model's sizes, {BLOCKS_EACH} blocks each"
-    )
-    show(title, columns, rows)
+    """The tensor stage on workers whose model sleeps as long as `rate` says, and as a GPU would take: then writing is the limit."""
+    for speed, counts in ((rate, numbers), (GPU, numbers[:3])):
+        measured = {number: _simulated(number, speed) for number in counts}
+        rows: list[tuple[object, ...]] = [
+            (number, f"{tokens:,.0f}", f"{tokens / number / measured[1]:.2f}") for number, tokens in measured.items()
+        ]
+        title = f"Workers whose model sleeps: {speed:,.0f} tokens/s each, the default model's sizes, {BLOCKS_EACH} blocks each"
+        show(title, ("workers", "tensors written and committed, tokens/s", "of linear"), rows)
 
 
 def _simulated(number: int, rate: float) -> float:
