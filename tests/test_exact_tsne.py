@@ -11,15 +11,14 @@ from ingest.projections.exact_tsne import joint_probabilities, squared_distances
 POINTS = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_distances_are_those_of_scikit_learn(metric: str) -> None:
-    square = squared_distances(POINTS, metric)
+def test_distances_are_those_of_scikit_learn() -> None:
+    square = squared_distances(POINTS)
     np.fill_diagonal(square, 0)
-    np.testing.assert_allclose(square, pairwise_distances(POINTS.astype(np.float64), metric=metric) ** 2, atol=1e-12)
+    np.testing.assert_allclose(square, pairwise_distances(POINTS.astype(np.float64)) ** 2, atol=1e-12)
 
 
 def test_probabilities_with_all_neighbours_are_those_of_scikit_learn() -> None:
-    square = squared_distances(POINTS, "euclidean")
+    square = squared_distances(POINTS)
     joint = joint_probabilities(square, 13)  # of 3 * 13 + 1 neighbours, which are all
     np.fill_diagonal(square, 0)
     expected = _t_sne._joint_probabilities(square, 13, 0)
@@ -28,7 +27,7 @@ def test_probabilities_with_all_neighbours_are_those_of_scikit_learn() -> None:
 
 @pytest.mark.parametrize("components", [2, 3])
 def test_the_gradient_is_that_of_scikit_learn(components: int) -> None:
-    joint = joint_probabilities(squared_distances(POINTS, "euclidean"), 5)
+    joint = joint_probabilities(squared_distances(POINTS), 5)
     places = np.zeros((3, 40), np.float32)
     places[:components] = np.random.default_rng(1).standard_normal((components, 40))
     forces = exact_tsne._forces(places, joint, np.float32(1), components < 3)

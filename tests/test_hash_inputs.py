@@ -32,7 +32,7 @@ FITS = {
     "pca-scaled-2d": 16458792403291409826,
     "pca-sphere-2d": 3533369864324310179,
     "pca-shared-2d": 1291457394470189796,
-    "attentionviz-centroid-2d": 96445369063372205,
+    "attentionviz-centroid-2d": 2445334194046294824,
     "tsne-raw-2d": 58177755017851448,
     "umap-raw-2d": 11691976798516286054,
     "tsne-raw-3d": 8354295436624258830,

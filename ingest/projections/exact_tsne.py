@@ -7,7 +7,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from store.kernels.normalization import unit
 from store.kernels.projection import fit_pca
 
 Floats = NDArray[np.floating]
@@ -25,31 +24,25 @@ NOISE = 1e-5
 CLOSE, HALVINGS = 1e-5, 100
 
 
-def exact_tsne(
-    points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
-) -> Singles:
+def exact_tsne(points: Floats, components: int, *, seed: int, perplexity: float, steps: int) -> Singles:
     """Places (point, component) of points (point, feature)."""
     mean, axes, _ = fit_pca(points.astype(np.float64), components=components)
     start = (points - mean) @ axes.T
     places = np.zeros((3, len(points)), np.float32)
     places[:components] = (start / max(float(start[:, 0].std()), 1e-12) * START).T
     rate = max(len(points) / EXAGGERATION / 4, SLOWEST)
-    joint = joint_probabilities(squared_distances(points, metric), perplexity)
+    joint = joint_probabilities(squared_distances(points), perplexity)
     early = min(steps, EARLY_STEPS)
     places = _descend(places, joint, early, EXAGGERATION, EARLY_MOMENTUM, rate, NOISE, seed, components)
     places = _descend(places, joint, steps - early, 1.0, MOMENTUM, rate, 0.0, seed, components)
     return np.ascontiguousarray(places[:components].T)
 
 
-def squared_distances(points: Floats, metric: str) -> NDArray[np.float64]:
-    """Squared distance (point, point), infinite from a point to itself; by metric `cosine` of 1 - cosine."""
+def squared_distances(points: Floats) -> NDArray[np.float64]:
+    """Squared distance (point, point), infinite from a point to itself."""
     exact = points.astype(np.float64)
-    if metric == "cosine":
-        directions = unit(exact)
-        square = np.clip(1 - directions @ directions.T, 0, None) ** 2
-    else:
-        length = (exact * exact).sum(axis=1)
-        square = np.clip(length[:, None] + length - 2 * exact @ exact.T, 0, None)
+    length = (exact * exact).sum(axis=1)
+    square = np.clip(length[:, None] + length - 2 * exact @ exact.T, 0, None)
     np.fill_diagonal(square, np.inf)
     return square
 

@@ -23,8 +23,7 @@ FEWEST_POINTS = 3
 def fit_head(points: Floats, *, projection: str, components: int, seed: int) -> Floats:
     """Places (point, component) of one head's points (point, feature): unit vectors, whose distances tell their cosines."""
     row = PROJECTIONS[projection]
-    kind = "exact_tsne" if row.fit == "tsne" else row.fit
-    return fit_points(points, kind, components, seed, {**row.settings, **row.head_settings})
+    return fit_points(points, row.head_fit or row.fit, components, seed, {**row.settings, **row.head_settings})
 
 
 def fit_points(
@@ -73,13 +72,11 @@ def tsne(
     return places
 
 
-def exact_tsne(
-    points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
-) -> Floats:
+def exact_tsne(points: Floats, components: int, *, seed: int, perplexity: float, steps: int) -> Floats:
     """Headscape's t-SNE, for few points."""
     from ingest.projections.exact_tsne import exact_tsne as fit
 
-    return fit(points, components, seed=seed, perplexity=perplexity, steps=steps, metric=metric)
+    return fit(points, components, seed=seed, perplexity=perplexity, steps=steps)
 
 
 def umap(

@@ -21,8 +21,8 @@ class Projection:
         Of pictures of heads: changes whenever the code changes their places.
     settings
         Of the method. Those of feature points take METRIC, NEIGHBORS and MIN_DIST in their stead.
-    head_settings
-        Those of pictures of heads that differ: fits of fewer steps, as faithful on held-out sentences.
+    head_fit, head_settings
+        The method and the settings of pictures of heads that differ: fits of fewer steps, as faithful on held-out sentences.
     head_tokens
         Tokens that a picture of heads is fitted on; None is the whole sample.
     joint_vectors, point_vectors, value_tokens
@@ -34,6 +34,7 @@ class Projection:
     settings: Mapping[str, Any] = field(default_factory=dict)
     head_settings: Mapping[str, Any] = field(default_factory=dict)
     head_tokens: int | None = None
+    head_fit: str | None = None
     joint_vectors: int = 0
     point_vectors: int = 0
     value_tokens: int = 0
@@ -67,11 +68,12 @@ PROJECTIONS: dict[str, Projection] = {
         {"perplexity": 30, "steps": 500},
         {"steps": 420},
         _HEAD_TOKENS,
+        head_fit="exact_tsne",
         joint_vectors=5_000,
         point_vectors=1_000,
     ),
     "attentionviz": Projection(
-        "tsne", "neighbours/2", {"perplexity": 50, "steps": 300, "metric": "cosine"}, head_tokens=500
+        "tsne", "neighbours/1", {"perplexity": 50, "steps": 300, "metric": "cosine"}, head_tokens=500
     ),
 }
 #: So few tokens are all fitted, in pictures of feature points and of values.
