@@ -7,7 +7,7 @@ from ingest.run.errors import IngestError
 from ingest.run.flags import parse_flags, setting
 from store.schema.pictures import METRICS, ViewName
 
-#: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
+#: About 105,000 tokens: with installation the first page is there in under two minutes on two cores.
 DEFAULT_SENTENCES = 4000
 #: More than those: vectors are 1,000 times as large as the sums of the statistics.
 DEFAULT_VECTORS = "200000"

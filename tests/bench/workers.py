@@ -37,8 +37,8 @@ from tests.bench.table import show
 
 #: Of the real ingests: one picture of each way of fitting.
 SENTENCES, VIEWS = 2000, "pca-raw-2d,attention-raw-2d,tsne-raw-2d"
-#: Of the ingests whose workers are killed, and the seconds between two kills.
-KILLED_SENTENCES, PAUSE = 1500, (3.0, 9.0)
+#: Of the ingests whose workers are killed, and the seconds between two kills: a task that five workers die of is given up.
+KILLED_SENTENCES, PAUSE = 1500, (6.0, 18.0)
 #: Environment of a worker of the simulation: the tokens that its model computes in a second.
 RATE = "HEADSCAPE_BENCH_RATE"
 #: Tokens a second of the forward pass of a small BERT on a GPU.
