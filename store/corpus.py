@@ -19,7 +19,7 @@ from store.means import Watch, contrast_statistics, part_means, part_statistics
 from store.relations import with_accuracies
 from store.repository.errors import NotIngested, StoreError
 from store.repository.tiles import read_rows
-from store.schema.model import PAIR_NUMBERS, ROLES
+from store.schema.model import PAIR_NUMBERS, ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
 from store.stored_keys import stored_vectors, with_keys
 from store.text import WORDS_REMEDY, CorpusText
@@ -48,7 +48,7 @@ class Corpus(CorpusText):
         self._model = with_keys(groups.open(f"models/{name}"))
         self.attributes: Mapping[str, Any] = self._model.attrs
         sizes = {size: int(self.attributes[size]) for size in ("sentences", "tokens")}
-        sizes |= {f"counted_{size}": int(self.attributes.get(f"counted_{size}", sizes[size])) for size in sizes}
+        sizes |= {f"counted_{size}": counted_size(self.attributes, size) for size in sizes}
         super().__init__(groups, str(self.attributes["corpus"]), **sizes)
         self.layers: int = self._model.sizes["layer"]
         self.heads: int = self._model.sizes["head"]

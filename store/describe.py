@@ -9,6 +9,7 @@ import zarr
 
 from store.repository.arrays import array_of
 from store.repository.history import history
+from store.schema.model import counted_size
 from store.snapshot import Snapshot
 from store.wording import many, utc
 
@@ -137,8 +138,8 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
         heads=heads,
         channels=channels,
         stages=_finished_stages(snapshot.group(f"models/{key}")),
-        counted_sentences=attributes.get("counted_sentences", attributes["sentences"]),
-        counted_tokens=attributes.get("counted_tokens", attributes["tokens"]),
+        counted_sentences=counted_size(attributes, "sentences"),
+        counted_tokens=counted_size(attributes, "tokens"),
         token_sets=[describe_token_set(snapshot, key, name) for name in snapshot.corpus(key).token_sets],
         **{name: attributes[name] for name in names},
     )

@@ -24,7 +24,7 @@ from store.repository.checksums import Checksums
 from store.repository.errors import StoreCorrupt
 from store.schema.corpus import PAD
 from store.schema.features import SAMPLE
-from store.schema.model import BOUNDS
+from store.schema.model import BOUNDS, counted_size
 from store.snapshot import Snapshot
 from store.verify_words import wrong_words
 
@@ -203,7 +203,7 @@ def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
     """Means must follow from the sums of the blocks, unless a larger ingest has begun to add blocks."""
-    blocks = int(corpus.attributes.get("counted_blocks", corpus.attributes["blocks"]))
+    blocks = counted_size(corpus.attributes, "blocks")
     if int(sum_of_blocks(group, "block_count", blocks)[0]) != corpus.counted_sentences:
         return
     for name, expected in means_of_blocks(group, blocks).items():

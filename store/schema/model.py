@@ -7,6 +7,7 @@ Layers and heads count from 0 and are shown as `L7 H9` (Clark's "8-10").
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from store.schema.array import Array, numbered, whole
 
@@ -154,6 +155,13 @@ FARTHEST = 10
 OFFSETS = tuple(range(-FARTHEST - 1, FARTHEST + 2))
 #: Attributes of a model that counts more sentences than it stores vectors of: all that its exact numbers are of.
 COUNTED = ("counted_sentences", "counted_tokens", "counted_blocks")
+
+
+def counted_size(attributes: Mapping[str, Any], size: str) -> int:
+    """How many `sentences`, `tokens` or `blocks` a model's exact numbers are of, by its attributes."""
+    return int(attributes.get(f"counted_{size}", attributes[size]))
+
+
 #: Ends of the 95 % interval of a mean.
 BOUNDS = ("low", "high")
 

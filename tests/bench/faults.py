@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from threading import Event
+from unittest.mock import patch
 from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
 
@@ -166,14 +167,8 @@ def _shifted_clock(offset: str) -> Iterator[None]:
     library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
     if library is None:
         raise FileNotFoundError("Install Debian's package faketime.")
-    changed = {"LD_PRELOAD": str(library), "FAKETIME": offset}
-    former = {name: os.environ.get(name) for name in changed}
-    os.environ |= changed
-    try:
+    with patch.dict(os.environ, {"LD_PRELOAD": str(library), "FAKETIME": offset}):
         yield
-    finally:
-        for name, value in former.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def _half_open(store: str) -> tuple[Seen, int]:

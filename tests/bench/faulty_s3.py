@@ -13,6 +13,7 @@ from logging import ERROR, getLogger
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Literal
+from unittest.mock import patch
 
 from moto.server import ThreadedMotoServer
 
@@ -177,20 +178,9 @@ def faulty_s3(*, seed: int = 0) -> Iterator[FaultyS3]:
         host, port = moto.get_host_and_port()
         with FaultyS3((host, port), seed=seed) as proxy:
             Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.05}, name="faulty S3", daemon=True).start()
-            with _environment({**ACCESS, "AWS_ENDPOINT_URL": proxy.address}):
+            with patch.dict(os.environ, {**ACCESS, "AWS_ENDPOINT_URL": proxy.address}):
                 proxy.empty()
                 yield proxy
             proxy.shutdown()
     finally:
         moto.stop()
-
-
-@contextmanager
-def _environment(changed: dict[str, str]) -> Iterator[None]:
-    former = {name: os.environ.get(name) for name in changed}
-    os.environ |= changed
-    try:
-        yield
-    finally:
-        for name, value in former.items():
-            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
