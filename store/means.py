@@ -242,7 +242,9 @@ class _Sums:
         self.stored, self.replicates, self.seed = stored.variable, replicates, seed
         self.sums = np.zeros((len(SOURCES), *stored.shape[:-1]))
         self.counts = np.zeros(len(SOURCES), np.int64)
-        self._add_all(list(_runs(blocks, max(1, READ_BYTES // self._block_bytes))), tokens, watch)
+        # All numbers at once where they are few: a shard then is one read.
+        self._at_once = len(stored) if len(stored) * self._block_bytes <= READ_BYTES else 1
+        self._add_all(list(_runs(blocks, max(1, READ_BYTES // (self._at_once * self._block_bytes)))), tokens, watch)
 
     def means(self) -> NDArray[np.float64]:
         """(source, number, ...), NaN where no sentence has rows of a source."""
@@ -254,26 +256,28 @@ class _Sums:
         return int(np.prod(self.stored.shape[1:-1])) * BLOCK * self.stored.dtype.itemsize
 
     def _add_all(self, runs: Sequence[Sequence[PartBlock]], tokens: xr.Dataset, watch: Watch) -> None:
-        numbers = len(self.stored)
+        pieces = [slice(start, start + self._at_once) for start in range(0, len(self.stored), self._at_once)]
         # Threads of BLAS beside those of the pool took three times the time of the cores.
         with ThreadPoolExecutor(os.cpu_count(), "part") as pool, threadpool_limits(1, "blas"):
             prepared = _one_ahead(pool, lambda blocks: self._prepared(blocks, tokens), runs)
             for index, (run, draws) in enumerate(prepared):
-                pieces = pool.map(lambda number, run=run, draws=draws: self._add(number, run, draws), range(numbers))
-                for finished, _ in enumerate(pieces, index * numbers + 1):
-                    watch(finished / (len(runs) * numbers))
+                added = pool.map(lambda piece, run=run, draws=draws: self._add(piece, run, draws), pieces)
+                for finished, _ in enumerate(added, index * len(pieces) + 1):
+                    watch(finished / (len(runs) * len(pieces)))
                 self._count(run, draws)
 
     def _prepared(self, blocks: Sequence[PartBlock], tokens: xr.Dataset) -> tuple[PartRun, NDArray[np.float32] | None]:
         run = PartRun.of(blocks, tokens)
         return run, None if self.replicates is None else run.draws(self.seed)
 
-    def _add(self, number: int, run: PartRun, draws: NDArray[np.float32] | None) -> None:
-        values: Floats = self.stored[number, ..., run.start : run.stop].values
+    def _add(self, piece: slice, run: PartRun, draws: NDArray[np.float32] | None) -> None:
+        """Add some of the numbers of a run."""
+        values: Floats = self.stored[piece, ..., run.start : run.stop].values
         means = run.rows.means(values)
-        self.sums[:, number] += means.sum(axis=-1, dtype=np.float64)[run.rows.of_source]
+        self.sums[:, piece] += means.sum(axis=-1, dtype=np.float64)[run.rows.of_source]
         if self.replicates is not None and draws is not None:
-            self.replicates.add_statistic(number, means, draws, run.rows.of_source)
+            for place, number in enumerate(range(len(self.stored))[piece]):
+                self.replicates.add_statistic(number, means[:, place], draws, run.rows.of_source)
 
     def _count(self, run: PartRun, draws: NDArray[np.float32] | None) -> None:
         present = (run.rows.sizes > 0)[run.rows.of_source]

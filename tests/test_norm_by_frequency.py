@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from dashboard.statistics import norm_by_frequency as module
 from dashboard.statistics.norm_by_frequency import (
     GROUPS,
     NormByFrequency,
@@ -58,6 +59,27 @@ def test_the_tokens_are_those_of_the_corpus(tiny_corpus: Corpus) -> None:
     norm = tiny_corpus.value_norm.values[1, 0, tiny_corpus.rows].astype(np.float64)
     assert sum(grouped.tokens) == tiny_corpus.n_tokens
     assert grouped.spearman == pytest.approx(spearmanr(norm, count).statistic)
+
+
+def test_of_a_large_corpus_the_first_tokens_are_a_sample(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SAMPLED", 50)
+    corpus = open_corpus(tiny_store)
+    first = corpus.rows[:50]
+    norm = corpus.value_norm.values[1, 0, first].astype(np.float64)
+    pieces = corpus.wordpieces(corpus.rows)
+    grouped = norm_by_frequency(corpus, 1, 0)
+    assert sum(grouped.tokens) == 50
+    count = [pieces.count(piece) for piece in corpus.wordpieces(first)]
+    assert grouped.spearman == pytest.approx(spearmanr(norm, count).statistic)
+
+
+def test_the_caption_says_of_how_many_tokens(
+    library: Library, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SAMPLED", 50)
+    page = resolve(library, "/head", "?layer=1&head=0")
+    of = page.corpus.n_tokens
+    assert f"The first 50 of {of:,} tokens; Spearman" in written(head_statistics(page))
 
 
 def test_a_head_is_read_once(tiny_corpus: Corpus) -> None:

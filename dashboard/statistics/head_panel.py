@@ -12,12 +12,12 @@ from dashboard.statistics.data import Values, interval_of, ranks, values_of
 from dashboard.statistics.divergence import nearest
 from dashboard.statistics.figures import received_by_position
 from dashboard.statistics.head_label import head_label
-from dashboard.statistics.norm_by_frequency import frequency_figure, norm_by_frequency
+from dashboard.statistics.norm_by_frequency import frequency_figure, norm_by_frequency, sampled_tokens
 from dashboard.statistics.sections import definitions, head_importance, head_profile, relative_position_heading
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
-from dashboard.ui.text import all_of, brief, capital, every_of, kind_of_interval, spell
+from dashboard.ui.text import all_of, brief, capital, kind_of_interval, searched_tokens, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import STATISTICS, Corpus
@@ -174,7 +174,7 @@ def _frequency(context: Context) -> list[object]:
     return chart(
         frequency_figure(by_frequency),
         name="frequency-norm",
-        caption=f"{capital(every_of(corpus, 'token'))}; Spearman correlation of norm and frequency: {correlation}. ",
+        caption=f"{capital(searched_tokens(corpus, sampled_tokens(corpus)))}; Spearman correlation of norm and frequency: {correlation}. ",
         label=f"Value norm by token frequency in {head_name(state.layer, state.head)}",
         height=230,
     )

@@ -101,7 +101,7 @@ def every_of(corpus: Corpus, noun: str) -> str:
 
 
 def searched_tokens(corpus: Corpus, searched: int) -> str:
-    """The tokens that a search for neighbours takes: `the first 200,000 of 1,000,000 tokens`, `all 2,000 tokens`."""
+    """The first tokens that something is computed from: `the first 200,000 of 1,000,000 tokens`, `all 2,000 tokens`."""
     every = searched == corpus.counted_tokens
     return f"all {all_of(corpus, 'token')}" if every else f"the first {searched:,} of {all_of(corpus, 'token')}"
 

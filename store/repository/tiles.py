@@ -32,7 +32,7 @@ REMOTE_AT_ONCE, REMOTE_GAP = 32, 64 << 10
 #: Bytes of a checksum, and of the offset and length of a tile in an index.
 CHECKSUM, ENTRY = 4, 16
 #: Offset of a tile that was never written.
-EMPTY = np.iinfo(np.uint64).max
+EMPTY = int(np.iinfo(np.uint64).max)
 #: Rows that are read for each row that is asked for, at most: reading neighbours and dropping them is faster.
 MOST_READ = 4
 Numbers = tuple[int, ...]
@@ -124,9 +124,7 @@ class TileReader:
     def read(self, selection: tuple[Places, ...]) -> NDArray[Any]:
         """A part of the array. ValueError where bytes do not match their checksum."""
         shape = tuple(part.stop - part.start if isinstance(part, slice) else len(part) for part in selection)
-        into: NDArray[Any] = np.zeros(shape, self._dtype)
-        if self._fill:
-            into[...] = self._fill
+        into: NDArray[Any] = np.empty(shape, self._dtype)
         run_in_zarr(self._fill_shards(into, selection))
         return into
 
@@ -138,12 +136,18 @@ class TileReader:
     async def _fill_shard(
         self, into: NDArray[Any], selection: tuple[Places, ...], place: Numbers, slots: Semaphore
     ) -> None:
+        tiles = list(self._tiles(selection, place))
         async with slots:
-            index = await self._index(place)
-        if index is None:  # never written
-            return
-        runs = self._runs(index, self._tiles(selection, place))
-        await gather(*(self._fill_run(into, selection, place, run, slots) for run in runs))
+            whole = await self._bytes(place) if self._is_whole_shard(tiles) else None
+            index = await self._index(place) if whole is None else self._parsed(whole[-self._index_bytes :])
+        located = self._located(index, tiles)
+        for _, origin in (tile for tile in located if tile[0] == EMPTY):
+            into[_overlap(selection, origin, self._tile)[1]] = self._fill
+        written = [tile for tile in located if tile[0] != EMPTY]
+        if whole is not None:
+            self._copy(whole, written, into, selection)
+        else:
+            await gather(*(self._fill_run(into, selection, place, run, slots) for run in self._runs(written)))
 
     async def _fill_run(
         self, into: NDArray[Any], selection: tuple[Places, ...], place: Numbers, run: list[Tile], slots: Semaphore
@@ -151,23 +155,41 @@ class TileReader:
         start, stop = run[0][0], run[-1][0] + self._stored
         async with slots:
             content = await self._bytes(place, RangeByteRequest(start, stop))
-            if content is None or len(content) != stop - start:
-                raise ValueError(f"A shard of {self._path} is shorter than its index says.")
-            for offset, origin in run:
-                self._copy(content[offset - start :][: self._stored], origin, into, selection)
+            self._copy(content, [(offset - start, origin) for offset, origin in run], into, selection)
+
+    def _is_whole_shard(self, tiles: Sequence[object]) -> bool:
+        """Whether these are all tiles of a shard and few bytes: its index is then read with them."""
+        return len(tiles) == int(np.prod(self._counts)) and len(tiles) * self._stored <= RANGE
 
     async def _index(self, place: Numbers) -> NDArray[np.uint64] | None:
         """Offset and length of every tile of a shard (tile, 2); None where the shard was never written."""
         if place not in self._indexes:
-            size = int(np.prod(self._counts)) * ENTRY + CHECKSUM
-            content = await self._bytes(place, SuffixByteRequest(size))
-            self._indexes[place] = None if content is None else _index(content.tobytes(), size)
+            content = await self._bytes(place, SuffixByteRequest(self._index_bytes))
+            self._indexes[place] = None if content is None else self._parsed(content)
         return self._indexes[place]
 
-    async def _bytes(self, place: Numbers, request: ByteRequest) -> NDArray[np.uint8] | None:
+    @property
+    def _index_bytes(self) -> int:
+        return int(np.prod(self._counts)) * ENTRY + CHECKSUM
+
+    def _parsed(self, content: NDArray[np.uint8]) -> NDArray[np.uint64]:
+        return _index(content.tobytes(), self._index_bytes)
+
+    async def _bytes(self, place: Numbers, request: ByteRequest | None = None) -> NDArray[np.uint8] | None:
+        """Bytes of a shard, all without a `request`; None where it was never written."""
         path = self._path / f"c/{'/'.join(map(str, place))}"
         content = await path.get(default_buffer_prototype(), request)
         return None if content is None else np.frombuffer(content.as_numpy_array(), np.uint8)
+
+    def _located(self, index: NDArray[np.uint64] | None, tiles: Iterable[tuple[int, Numbers]]) -> list[Tile]:
+        """The tiles with their offsets, ascending; those that were never written last."""
+        if index is None:
+            return [(EMPTY, origin) for _, origin in tiles]
+        located = [(int(index[number, 0]), origin) for number, origin in tiles]
+        lengths = {int(index[number, 1]) for number, _ in tiles if index[number, 0] != EMPTY}
+        if lengths - {self._stored}:
+            raise ValueError(f"The index of a shard of {self._path} gives a tile the wrong length.")
+        return sorted(located)
 
     def _tiles(self, selection: tuple[Places, ...], place: Numbers) -> Iterator[tuple[int, Numbers]]:
         """The number in the shard, and the origin in the array, of every tile of a shard that a selection needs."""
@@ -183,14 +205,11 @@ class TileReader:
                 number = number * count + own - start
             yield number, tuple(own * tile for own, tile in zip(at, self._tile, strict=True))
 
-    def _runs(self, index: NDArray[np.uint64], tiles: Iterable[tuple[int, Numbers]]) -> Iterator[list[Tile]]:
-        """The tiles that were written, grouped into runs of neighbours in the bytes of the shard."""
+    def _runs(self, tiles: Iterable[Tile]) -> Iterator[list[Tile]]:
+        """Tiles by their offsets, grouped into runs of neighbours in the bytes of the shard."""
         run: list[Tile] = []
         longest = max(self._stored, RANGE)
-        written = [(int(index[number, 0]), number, origin) for number, origin in tiles if index[number, 0] != EMPTY]
-        for offset, number, origin in sorted(written):
-            if int(index[number, 1]) != self._stored:
-                raise ValueError(f"The index of a shard of {self._path} gives a tile the wrong length.")
+        for offset, origin in tiles:
             if run and (offset + self._stored - run[0][0] > longest or offset > run[-1][0] + self._stored + self._gap):
                 yield run
                 run = []
@@ -198,10 +217,20 @@ class TileReader:
         if run:
             yield run
 
-    def _copy(self, row: NDArray[np.uint8], origin: Numbers, into: NDArray[Any], selection: tuple[Places, ...]) -> None:
-        values = checked(row, str(self._path)).view(self._dtype).reshape(self._tile)
-        source, target = _overlap(selection, origin, self._tile)
-        into[target] = values[source]
+    def _copy(
+        self,
+        content: NDArray[np.uint8] | None,
+        tiles: Iterable[Tile],
+        into: NDArray[Any],
+        selection: tuple[Places, ...],
+    ) -> None:
+        """Check tiles and copy them; their offsets are those in `content`."""
+        for offset, origin in tiles:
+            if content is None or offset + self._stored > len(content):
+                raise ValueError(f"A shard of {self._path} is shorter than its index says.")
+            row = checked(content[offset : offset + self._stored], str(self._path))
+            source, target = _overlap(selection, origin, self._tile)
+            into[target] = row.view(self._dtype).reshape(self._tile)[source]
 
 
 def _covering(selection: tuple[Places, ...], steps: Numbers) -> list[Sequence[int]]:
