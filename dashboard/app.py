@@ -16,6 +16,7 @@ from dashboard.notes.database import Database
 from dashboard.notes.marks import notes_version
 from dashboard.pages import DEFERRED, after_picture_of
 from dashboard.serving import Serving
+from dashboard.statistics import first_count
 from dashboard.statistics import page as statistics
 from dashboard.ui import job
 from dashboard.ui.markup import condensed
@@ -66,7 +67,8 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     app.layout = partial(shell.layout, signs_in=serving.access.signs_in, named=serving.access.kind != "none")
     _follow_address(app)
     waiting.register(app, library, DEFERRED)
-    job.register(app, library, {statistics.COUNT: statistics.numbers, trial_section.TRYING: trial_section.tried})
+    counts = {statistics.COUNT: first_count.first_numbers, first_count.COUNT_ALL: first_count.all_numbers}
+    job.register(app, library, counts | {trial_section.TRYING: trial_section.tried})
     trial_section.register(app)
     _follow_painting(app, library)
     _follow_choices(app)

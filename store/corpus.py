@@ -157,13 +157,16 @@ class Corpus(CorpusText):
             self.token_statistic, self.tokens, self.rows, chosen, seed=self._bootstrap_seed, watch=watch
         )
 
-    def contrast_statistics(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.Dataset:
-        """`part_statistics` of the chosen tokens, and `difference`: minus the same of all other tokens.
+    def contrast_statistics(
+        self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None, others: NDArray[np.bool_] | None = None
+    ) -> xr.Dataset:
+        """`part_statistics` of the chosen tokens, and `difference`: minus the same of `others`, by default of all others.
 
         `difference_interval` and `difference_layer_interval` are its 95 % intervals, paired by sentence.
         """
+        rest = ~chosen if others is None else others
         return contrast_statistics(
-            self.token_statistic, self.tokens, self.rows, chosen, seed=self._bootstrap_seed, watch=watch
+            self.token_statistic, self.tokens, self.rows, chosen, rest, seed=self._bootstrap_seed, watch=watch
         )
 
     @property

@@ -206,11 +206,12 @@ def contrast_statistics(
     tokens: xr.Dataset,
     real: NDArray[np.int64],
     chosen: NDArray[np.bool_],
+    others: NDArray[np.bool_],
     *,
     seed: int,
     watch: Watch = lambda _: None,
 ) -> xr.Dataset:
-    """Head statistics of the chosen tokens, as `part_statistics`, and how they differ from those of all other tokens.
+    """Head statistics of the chosen tokens, as `part_statistics`, and how they differ from those of others.
 
     Both means are counted alike: a sentence that has chosen and other tokens counts in each with its own of them.
 
@@ -220,7 +221,7 @@ def contrast_statistics(
     chosen tokens minus the others. The draws of a sentence are the same in both, so that the intervals are paired.
     """
     part = _counted(stored, _part_blocks(tokens, real, chosen), tokens, seed, lambda share: watch(share / 2))
-    rest = _counted(stored, _part_blocks(tokens, real, ~chosen), tokens, seed, lambda share: watch((1 + share) / 2))
+    rest = _counted(stored, _part_blocks(tokens, real, others), tokens, seed, lambda share: watch((1 + share) / 2))
     between = part.replicates.difference_interval(rest.replicates)
     of_layers = part.replicates.layer_difference_interval(rest.replicates)
     minus = _with_intervals(part.mean - rest.mean, between, of_layers)
@@ -242,8 +243,9 @@ class _Sums:
         self.stored, self.replicates, self.seed = stored.variable, replicates, seed
         self.sums = np.zeros((len(SOURCES), *stored.shape[:-1]))
         self.counts = np.zeros(len(SOURCES), np.int64)
-        # All numbers at once where they are few: a shard then is one read.
-        self._at_once = len(stored) if len(stored) * self._block_bytes <= READ_BYTES else 1
+        # Small numbers without intervals at once: their shards have those of all, so that each is one read.
+        is_small = replicates is None and len(stored) * self._block_bytes <= READ_BYTES
+        self._at_once = len(stored) if is_small else 1
         self._add_all(list(_runs(blocks, max(1, READ_BYTES // (self._at_once * self._block_bytes)))), tokens, watch)
 
     def means(self) -> NDArray[np.float64]:

@@ -24,15 +24,15 @@ def sides(corpus: Corpus, part: Part) -> tuple[str, str]:
     if part.chosen.q or len(conditions) != 1 or len(conditions[0].categories) != 1:
         return PART, REST
     column = column_of(corpus, conditions[0].column)
-    codes = np.unique(values(column, Drawn(corpus, corpus.n_tokens))[0, ~part.rows, 0])
+    codes = np.unique(values(column, Drawn(corpus, corpus.n_tokens))[0, part.others, 0])
     alone = len(codes) == 1 and codes[0] >= 0
     return conditions[0].categories[0], column.category(int(codes[0])) if alone else REST
 
 
 def size_of_rest(corpus: Corpus, part: Part) -> str:
     """How many tokens and sentences the part is compared with."""
-    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[~part.rows]])
-    tokens = many(corpus.n_tokens - part.tokens, "token")
+    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.others]])
+    tokens = many(int(part.others.sum()), "token")
     return f"Subtracted: means over the other {tokens}, in {many(len(sentences), 'sentence')}.{of_first(corpus)}"
 
 

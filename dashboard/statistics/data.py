@@ -9,9 +9,20 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dashboard.statistics.contrast import sides, size_of_rest
-from dashboard.statistics.parts import Part, PartCounts, PartNumbers, part_of
+from dashboard.statistics.parts import Part, PartCounts, PartNumbers, first_part, part_of
 from dashboard.ui.job import Job
-from dashboard.ui.text import all_of, brief, difference_unit, first_of, has_part, model_names, signed, spell, unit_title
+from dashboard.ui.text import (
+    all_of,
+    brief,
+    difference_unit,
+    first_of,
+    has_part,
+    model_names,
+    searched_tokens,
+    signed,
+    spell,
+    unit_title,
+)
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, comparable
 from store import STATISTICS, Corpus, StoreError
@@ -69,9 +80,16 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     return {"statistic": shown_statistic(context)}, {"statistic": standard_statistic(context.corpus)}
 
 
+def shown_part(context: Context, corpus: Corpus | None = None) -> Part:
+    """The part of the link in its corpus, or in another; among the first tokens where the context is of these alone."""
+    own = corpus or context.corpus
+    part = part_of(own, context.state.where)
+    return (first_part(own, part) or part) if context.first else part
+
+
 def part_numbers(context: Context, counting: Job | None = None) -> PartNumbers:
     """Numbers of the link's part. A difference from the rest is counted first: that count has those of the part, too."""
-    counts, part = context.library.get(PartCounts), part_of(context.corpus, context.state.where)
+    counts, part = context.library.get(PartCounts), shown_part(context)
     if _is_minus_rest(context):
         counts.numbers(context.corpus, replace(part, minus_rest=True), counting)
     return counts.numbers(context.corpus, part, counting)
@@ -260,7 +278,7 @@ def _written(values: Values, unit: str) -> Texts:
 def _minus_rest(context: Context, values: Values, counting: Job | None) -> HeadGrid:
     """Minus the same statistic of all other tokens of the corpus, with intervals."""
     corpus, state, statistic = context.corpus, context.state, shown_statistic(context)
-    part, unit = part_of(corpus, state.where), STATISTICS[statistic].unit
+    part, unit = shown_part(context), STATISTICS[statistic].unit
     counted = context.library.get(PartCounts).numbers(corpus, replace(part, minus_rest=True), counting)
     interval = interval_of(counted.interval, statistic, state.source).values
     own, rest = sides(corpus, part)
@@ -280,10 +298,11 @@ def _with_interval(text: str, between: str) -> str:
 def _minus_model(context: Context, values: Values, other: str, counting: Job | None) -> HeadGrid:
     """Minus the same statistic of another model over the same part of its corpus."""
     corpus, state = context.snapshot.corpus(other), context.state
-    name, part = model_names(context.snapshot)[other], part_of(corpus, state.where)
+    name, part = model_names(context.snapshot)[other], shown_part(context, corpus)
     statistic, counted = shown_statistic(context), context.library.get(PartCounts).numbers(corpus, part, counting)
     grid = difference_grid(values, values_of(counted.means, statistic, state.source), statistic, f"that of {name}")
-    some = f"{part.tokens:,} of {first_of(corpus, 'token')} ({100 * part.tokens / corpus.n_tokens:.1f} %)"
+    of = first_of(corpus, "token") if part.first is None else searched_tokens(corpus, part.first)
+    some = f"{part.tokens:,} of {of} ({100 * part.tokens / (part.first or corpus.n_tokens):.1f} %)"
     share = f"all {all_of(corpus, 'token')}" if part.whole and has_part(corpus) else some
     return replace(grid, note=f"Subtracted: means over {share} of {name}.")
 

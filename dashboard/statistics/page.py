@@ -26,6 +26,7 @@ from dashboard.statistics.data import (
     is_counted,
     part_numbers,
     shown_grid,
+    shown_part,
     shown_statistic,
 )
 from dashboard.statistics.differences import most_different, most_varying
@@ -119,7 +120,7 @@ def layout(context: Context) -> Page:
 
 def numbers(context: Context, counting: Job | None = None) -> list[object]:
     """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
-    part = part_of(context.corpus, context.state.where)
+    part = shown_part(context)
     counted = part_numbers(context, counting)
     labels = part_labels(context.corpus, part, counted.means)
     return [

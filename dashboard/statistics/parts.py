@@ -27,9 +27,12 @@ from store import Corpus
 from store.heap import reused_memory
 from store.kernels.labels import head_labels
 from store.means import Watch
+from store.schema.array import BLOCK
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
 WAITING = 3
+#: The same of counts of the first tokens.
+FIRST_WAITING = 1
 #: Readers of files who wait for the numbers of a part, which another thread counts.
 FILE_READERS = 2
 BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
@@ -40,6 +43,10 @@ LATER = "The part is not counted yet. Ask for the file again in a few seconds."
 FILES = 256
 #: Bytes of the largest arrays that a count reads into memory used before: new pages took a third of its processor time.
 REUSED = 32 << 20
+#: Rows whose tokens are counted first: 24 blocks, a uniform sample, where a corpus has more than twice as many.
+FIRST = 24 * BLOCK
+#: Sentences that a first count is of at least.
+FEWEST = 100
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
 MOSTLY = 0.9
 
@@ -61,7 +68,9 @@ class Part:
     notices
         A sentence on every filter of the link that was ignored.
     minus_rest
-        Whether its numbers are differences: of its tokens, minus the same of all other tokens of the corpus.
+        Whether its numbers are differences: of its tokens, minus the same of all others.
+    first
+        Where only the first tokens of the corpus are counted, how many these are; it has none of the others.
     """
 
     chosen: Selection
@@ -71,11 +80,21 @@ class Part:
     whole: bool
     notices: tuple[str, ...] = ()
     minus_rest: bool = False
+    first: int | None = None
+
+    @property
+    def others(self) -> NDArray[np.bool_]:
+        """The tokens that it is compared with: (token,)."""
+        others = ~self.rows
+        if self.first is not None:
+            others[self.first :] = False
+        return others
 
     @cached_property
     def digest(self) -> str:
         """A hash of the tokens: equal for all filters that select the same ones."""
         rows = sha256(np.packbits(self.rows).tobytes()).hexdigest()
+        rows += "" if self.first is None else f" of the first {self.first}"
         return f"{rows} minus rest" if self.minus_rest else f"{rows}{' whole' * self.whole}"
 
 
@@ -88,6 +107,18 @@ def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: 
     chosen = replace(selection, where=selecting)
     part = _part(corpus, chosen)
     return replace(part, notices=(*notices, *ignored))
+
+
+def first_part(corpus: Corpus, part: Part) -> Part | None:
+    """The part among the first tokens of a large corpus; None where all are counted as soon, or the first have too few."""
+    first = int(np.searchsorted(corpus.rows, FIRST))
+    if part.whole or corpus.n_tokens <= 2 * first:
+        return None
+    rows = part.rows.copy()
+    rows[first:] = False
+    sentences = len(np.unique(corpus.tokens.sentence_index.values[corpus.rows[rows]]))
+    few = sentences < FEWEST
+    return None if few else replace(part, rows=rows, tokens=int(rows.sum()), sentences=sentences, first=first)
 
 
 def part_labels(corpus: Corpus, part: Part, means: xr.DataArray) -> xr.DataArray:
@@ -166,6 +197,7 @@ class PartCounts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._turns = Turns(WAITING, BUSY, name="statistics")
+        self._first_turns = Turns(FIRST_WAITING, BUSY, name="statistics")  # of short counts, which wait for no long one
         self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
         self._under_way: dict[str, Future[PartNumbers]] = {}
         self._readers = BoundedSemaphore(FILE_READERS)  # each holds a thread of the server
@@ -213,7 +245,8 @@ class PartCounts:
             return count
 
     def _in_turn(self, corpus: Corpus, part: Part, counting: Job) -> PartNumbers:
-        with self._turns.turn(lambda: counting.reader_left_or_cancelled):
+        turns = self._turns if part.first is None else self._first_turns
+        with turns.turn(lambda: counting.reader_left_or_cancelled):
             return self.find(corpus, part) or self._counted(corpus, part, counting)  # somebody may have asked before us
 
     def _counted(self, corpus: Corpus, part: Part, counting: Job) -> PartNumbers:
@@ -259,9 +292,9 @@ def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
 
 def count_contrast(corpus: Corpus, part: Part, watch: Watch) -> tuple[PartNumbers, PartNumbers]:
     """The numbers of the part as `count` has them, and the same minus those of all other tokens."""
-    counted = corpus.contrast_statistics(part.rows, lambda share: watch(MOSTLY * share))
+    counted = corpus.contrast_statistics(part.rows, lambda share: watch(MOSTLY * share), part.others)
     mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share / 2))
-    rest = corpus.mixing_means(~part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * (1 + share) / 2))
+    rest = corpus.mixing_means(part.others, lambda share: watch(MOSTLY + (1 - MOSTLY) * (1 + share) / 2))
     own = PartNumbers(counted["mean"], counted["interval"], counted["layer_interval"], mixing)
     return own, PartNumbers(
         counted["difference"], counted["difference_interval"], counted["difference_layer_interval"], mixing - rest

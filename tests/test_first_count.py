@@ -1,0 +1,126 @@
+"""Of a large corpus the first tokens are counted first: their numbers, what the page says of them, and what replaces them."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dashboard.app import create_app
+from dashboard.statistics import parts as part_counts
+from dashboard.statistics.parts import Part, PartCounts, first_part, part_of
+from dashboard.ui.job import Job, JobNotes, new_name
+from dashboard.web.library import Library
+from store import Corpus
+from store.means import Watch
+from tests.counts import counted
+
+WHERE = "kind:word"
+#: Rows that stand for the first blocks of a large corpus.
+ROWS = 150
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small corpora count as large ones."""
+    monkeypatch.setattr(part_counts, "FIRST", ROWS)
+    monkeypatch.setattr(part_counts, "FEWEST", 2)
+
+
+@pytest.fixture
+def library(tiny_store: str) -> Library:
+    return Library(tiny_store)
+
+
+@pytest.fixture
+def first(tiny_corpus: Corpus) -> Part:
+    part = first_part(tiny_corpus, part_of(tiny_corpus, WHERE))
+    assert part is not None
+    return part
+
+
+def by_hand(corpus: Corpus, rows: np.ndarray) -> np.ndarray:
+    """Mean over sentences of the mean over their rows: (statistic, layer, head)."""
+    stored = corpus.token_statistic.values.astype(np.float64)
+    sentence = corpus.tokens.sentence_index.values
+    each = [stored[..., rows[sentence[rows] == number]].mean(axis=-1) for number in np.unique(sentence[rows])]
+    means: np.ndarray = np.mean(each, axis=0)
+    return means
+
+
+def test_only_the_first_tokens_are_counted(tiny_corpus: Corpus, first: Part) -> None:
+    rows = tiny_corpus.rows[part_of(tiny_corpus, WHERE).rows]
+    rows = rows[rows < ROWS]
+    means = counted(tiny_corpus, first).means.sel(source="all")
+    np.testing.assert_allclose(means, by_hand(tiny_corpus, rows), rtol=1e-5)
+    assert first.tokens == len(rows)
+
+
+def test_the_first_tokens_are_compared_with_others_of_the_first(tiny_corpus: Corpus, first: Part) -> None:
+    is_word = part_of(tiny_corpus, WHERE).rows
+    others = tiny_corpus.rows[~is_word & (tiny_corpus.rows < ROWS)]
+    minus = counted(tiny_corpus, replace(first, minus_rest=True)).means.sel(source="all")
+    own = counted(tiny_corpus, first).means.sel(source="all")
+    np.testing.assert_allclose(own - minus, by_hand(tiny_corpus, others), rtol=1e-5, atol=1e-6)
+
+
+def test_a_count_of_the_first_tokens_is_not_taken_for_one_of_all(tiny_corpus: Corpus, first: Part) -> None:
+    assert replace(first, first=None).digest != first.digest != part_of(tiny_corpus, WHERE).digest
+
+
+@pytest.mark.parametrize(("name", "value"), [("FIRST", 10**6), ("FEWEST", 10**6)])
+def test_all_tokens_are_counted_at_once_where_the_first_are_half_or_too_few(
+    tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch, name: str, value: int
+) -> None:
+    monkeypatch.setattr(part_counts, name, value)
+    assert first_part(tiny_corpus, part_of(tiny_corpus, WHERE)) is None
+
+
+def test_the_whole_corpus_is_never_cut(tiny_corpus: Corpus) -> None:
+    assert first_part(tiny_corpus, part_of(tiny_corpus, None)) is None
+
+
+def filled(library: Library, place: str, name: str | None = None) -> str:
+    """What fills the place of a job."""
+    registered = create_app(library).callback_map
+    (entry,) = (entry for key, entry in registered.items() if f'"job":"{place}"' in key)
+    callback: Any = entry["callback"]
+    return str(callback.__wrapped__({"name": name or new_name()}, "/statistics", f"?where={WHERE}", None))
+
+
+def test_the_first_tokens_are_shown_until_all_are_counted(library: Library, first: Part) -> None:
+    shown = filled(library, "numbers")
+    of = library.snapshot().corpus().n_tokens
+    assert f"The first {first.first} of {of:,} tokens, a uniform sample: {first.tokens:,} tokens match" in shown
+    assert f"All {of:,} tokens are being counted." in shown.replace("', '", "")
+    assert "'job': 'all-numbers'" in shown
+    assert "heat-map" in shown
+
+
+def test_the_numbers_of_all_tokens_replace_them(library: Library) -> None:
+    assert "heat-map" in (all_tokens := filled(library, "all-numbers"))
+    assert "uniform sample" not in all_tokens
+    assert "all-numbers" not in filled(library, "numbers")
+
+
+def test_a_count_of_the_first_tokens_waits_for_no_long_one(library: Library, first: Part) -> None:
+    counts = library.get(PartCounts)
+    with counts._turns.turn(lambda: False):
+        assert counts.numbers(library.snapshot().corpus(), first, Job()).means.notnull().any()
+
+
+def test_the_first_tokens_stay_where_the_count_of_all_is_cancelled(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(library, "numbers")
+    name = new_name()
+
+    def cancel(_corpus: Corpus, _part: Part, watch: Watch) -> None:
+        library.get(JobNotes).cancel(name)
+        watch(0.5)
+
+    monkeypatch.setattr(part_counts, "count", cancel)
+    shown = filled(library, "all-numbers", name)
+    assert "are not counted." in shown
+    assert "Count them" in shown
+    assert "heat-map" in shown
