@@ -263,7 +263,14 @@ def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> No
 
 
 def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
-    waiting = part_counts.WAITING + 1, part_counts.FIRST_WAITING + 1, part_counts.FILE_READERS, WAITING + 1, remote_encoder.READERS, trials.READERS
+    waiting = (
+        part_counts.WAITING + 1,
+        part_counts.FIRST_WAITING + 1,
+        part_counts.FILE_READERS,
+        WAITING + 1,
+        remote_encoder.READERS,
+        trials.READERS,
+    )
     assert sum(waiting) < THREADS
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from dashboard.statistics import norm_by_frequency as module
+from dashboard.statistics.head_panel import head_statistics
 from dashboard.statistics.norm_by_frequency import (
     GROUPS,
     NormByFrequency,
@@ -17,6 +18,8 @@ from dashboard.statistics.norm_by_frequency import (
     group_tokens,
     norm_by_frequency,
 )
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
 from store import Corpus, open_corpus
 
 
@@ -73,13 +76,11 @@ def test_of_a_large_corpus_the_first_tokens_are_a_sample(tiny_store: str, monkey
     assert grouped.spearman == pytest.approx(spearmanr(norm, count).statistic)
 
 
-def test_the_caption_says_of_how_many_tokens(
-    library: Library, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_caption_says_of_how_many_tokens(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SAMPLED", 50)
-    page = resolve(library, "/head", "?layer=1&head=0")
-    of = page.corpus.n_tokens
-    assert f"The first 50 of {of:,} tokens; Spearman" in written(head_statistics(page))
+    context = resolve(Library(tiny_store), "/head", "?layer=1&head=0")
+    of = context.corpus.n_tokens
+    assert f"The first 50 of {of:,} tokens; Spearman" in str(head_statistics(context))
 
 
 def test_a_head_is_read_once(tiny_corpus: Corpus) -> None:

@@ -41,8 +41,10 @@ def all_numbers(context: Context, counting: Job) -> list[object]:
         return [caption, *numbers(replace(context, first=True))]
 
 
-def _caption(corpus: Corpus, first: Part, *of_all: object) -> html.P:
+def _caption(corpus: Corpus, first: Part, *of_all: str | html.A) -> html.P:
     """What the numbers are of, and what becomes of all tokens."""
     of = capital(searched_tokens(corpus, first.first or corpus.n_tokens))
     match = f"{many(first.tokens, 'token')} match, in {many(first.sentences, 'sentence')}"
-    return html.P([f"{of}, a uniform sample: {match}. {capital(every_of(corpus, 'token'))}", *of_all], className="count")
+    return html.P(
+        [f"{of}, a uniform sample: {match}. {capital(every_of(corpus, 'token'))}", *of_all], className="count"
+    )
