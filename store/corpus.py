@@ -164,9 +164,8 @@ class Corpus(CorpusText):
 
         `difference_interval` and `difference_layer_interval` are its 95 % intervals, paired by sentence.
         """
-        rest = ~chosen if others is None else others
         return contrast_statistics(
-            self.token_statistic, self.tokens, self.rows, chosen, rest, seed=self._bootstrap_seed, watch=watch
+            self.token_statistic, self.tokens, self.rows, chosen, others, seed=self._bootstrap_seed, watch=watch
         )
 
     @property

@@ -206,12 +206,12 @@ def contrast_statistics(
     tokens: xr.Dataset,
     real: NDArray[np.int64],
     chosen: NDArray[np.bool_],
-    others: NDArray[np.bool_],
+    others: NDArray[np.bool_] | None,
     *,
     seed: int,
     watch: Watch = lambda _: None,
 ) -> xr.Dataset:
-    """Head statistics of the chosen tokens, as `part_statistics`, and how they differ from those of others.
+    """Head statistics of the chosen tokens, as `part_statistics`, and how they differ from those of `others`, None for all others.
 
     Both means are counted alike: a sentence that has chosen and other tokens counts in each with its own of them.
 
@@ -221,7 +221,13 @@ def contrast_statistics(
     chosen tokens minus the others. The draws of a sentence are the same in both, so that the intervals are paired.
     """
     part = _counted(stored, _part_blocks(tokens, real, chosen), tokens, seed, lambda share: watch(share / 2))
-    rest = _counted(stored, _part_blocks(tokens, real, others), tokens, seed, lambda share: watch((1 + share) / 2))
+    rest = _counted(
+        stored,
+        _part_blocks(tokens, real, ~chosen if others is None else others),
+        tokens,
+        seed,
+        lambda share: watch((1 + share) / 2),
+    )
     between = part.replicates.difference_interval(rest.replicates)
     of_layers = part.replicates.layer_difference_interval(rest.replicates)
     minus = _with_intervals(part.mean - rest.mean, between, of_layers)

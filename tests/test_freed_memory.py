@@ -39,6 +39,34 @@ def test_memory_freed_by_threads_returns_to_the_system() -> None:
     assert megabytes("returned") < 30
 
 
+REUSED = """
+import resource
+import numpy as np
+from dashboard.web.processes import resident_memory, return_freed_memory
+from store.heap import reused_memory
+
+def faults(arrays):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(arrays):
+        np.ones(2 << 20, np.uint8)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+return_freed_memory()
+before = resident_memory()
+with reused_memory(32 << 20):
+    within = faults(100)
+print(within, faults(100), (resident_memory() - before) // 10**6)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
+def test_freed_memory_is_used_again_within_the_context_alone() -> None:
+    done = subprocess.run([sys.executable, "-c", REUSED], check=True, capture_output=True, text=True)
+    within, afterwards, kept = map(int, done.stdout.split())
+    assert within < 100 * 512 / 10 < 100 * 512 / 2 < afterwards  # pages of 4 KB, of 2 MB in each array
+    assert kept < 2
+
+
 def test_arrow_takes_memory_where_a_worker_gives_it_back() -> None:
     """What it takes with its own allocator stays with the process."""
     code = "import dashboard.__main__, pyarrow; print(pyarrow.default_memory_pool().backend_name)"

@@ -30,7 +30,7 @@ from store.means import Watch
 from store.schema.array import BLOCK
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
-WAITING = 3
+WAITING = 2
 #: The same of counts of the first tokens.
 FIRST_WAITING = 1
 #: Readers of files who wait for the numbers of a part, which another thread counts.
@@ -43,8 +43,8 @@ LATER = "The part is not counted yet. Ask for the file again in a few seconds."
 FILES = 256
 #: Bytes of the largest arrays that a count reads into memory used before: new pages took a third of its processor time.
 REUSED = 32 << 20
-#: Rows whose tokens are counted first: 24 blocks, a uniform sample, where a corpus has more than twice as many.
-FIRST = 24 * BLOCK
+#: Rows whose tokens are counted first: 16 blocks, a uniform sample, where a corpus has more than twice as many.
+FIRST = 16 * BLOCK
 #: Sentences that a first count is of at least.
 FEWEST = 100
 #: Share of the work that statistics of heads are; the rest are mixing ratios.

@@ -11,10 +11,12 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.points.scan import Point, cosines, logits
-from dashboard.statistics.parts import count, part_of
+from dashboard.statistics.parts import REUSED, count, first_part, part_of
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
+from dashboard.web.processes import one_thread_per_product, return_freed_memory
 from store import Corpus, open_corpus
+from store.heap import reused_memory
 from store.repository.writer import open_writer
 from tests.bench.load_requests import WORDS
 from tests.bench.synthetic import temporary_store
@@ -35,6 +37,8 @@ Row = tuple[str, str]
 def sizes(tokens: tuple[int, ...]) -> None:
     """Stores of 6x12 heads x 32 with so many tokens, each made anew; a table is printed."""
     measured = {}
+    return_freed_memory()  # as a worker of the server
+    one_thread_per_product()
     for number in tokens:
         place = temporary_store(layers=6, heads=12, channels=32, tokens=number)
         measured[f"{open_corpus(place).n_tokens:,} tokens"] = dict(measure(place))
@@ -50,7 +54,7 @@ def measure(place: str) -> list[Row]:
     rows = [("open the store", _fastest(lambda _: open_corpus(place)))]
     rows += [(name, _fastest(request)) for name, request in _requests(client, corpus).items()]
     rows += [(name, _fastest(search)) for name, search in _searches(corpus).items()]
-    rows += [_part(place, name, where) for name, where in PARTS.items()]
+    rows += [_part(place, name, where, first) for first in (True, False) for name, where in PARTS.items()]
     _publish(place)
     again = create_app(Library(place)).server.test_client()
     return [
@@ -102,12 +106,16 @@ def _searches(corpus: Corpus) -> dict[str, Callable[[int], object]]:
     }
 
 
-def _part(place: str, name: str, where: str) -> Row:
+def _part(place: str, name: str, where: str, first: bool) -> Row:
+    """What a reader waits for first, which is of the first tokens of a large corpus, or for all tokens."""
+
     def counted(_: int) -> None:
         corpus = open_corpus(place)
-        count(corpus, part_of(corpus, where), lambda _: None)
+        part = part_of(corpus, where)
+        with reused_memory(REUSED):
+            count(corpus, (first_part(corpus, part) if first else None) or part, lambda _: None)
 
-    return f"17 statistics of {name}, with intervals", _fastest(counted, COUNTS)
+    return f"{'first numbers' if first else '17 statistics'} of {name}, with intervals", _fastest(counted, COUNTS)
 
 
 def _publish(place: str) -> None:
