@@ -91,7 +91,8 @@ def filled(library: Library, place: str, name: str | None = None) -> str:
 def test_the_first_tokens_are_shown_until_all_are_counted(library: Library, first: Part) -> None:
     shown = filled(library, "numbers")
     of = library.snapshot().corpus().n_tokens
-    assert f"The first {first.first} of {of:,} tokens, a uniform sample: {first.tokens:,} tokens match" in shown
+    assert f"So far: means over {first.tokens:,} tokens in {first.sentences} sentences, those of " in shown
+    assert f"the first {first.first} of {of:,} tokens, a uniform sample." in shown
     assert f"All {of:,} tokens are being counted." in shown.replace("', '", "")
     assert "'job': 'all-numbers'" in shown
     assert "heat-map" in shown

@@ -25,7 +25,7 @@ def first_numbers(context: Context, counting: Job) -> list[object]:
     if first is None or is_counted(context, part):
         return numbers(context, counting)
     shown = numbers(replace(context, first=True), counting)
-    return [job_place(COUNT_ALL, 0, [_caption(context.corpus, first, " are being counted."), *shown])]
+    return [job_place(COUNT_ALL, 0, [_caption(context.corpus, first, "So far", " are being counted."), *shown])]
 
 
 def all_numbers(context: Context, counting: Job) -> list[object]:
@@ -37,14 +37,13 @@ def all_numbers(context: Context, counting: Job) -> list[object]:
         if first is None:
             raise
         again = html.A("Count them", href=context.state.href)
-        caption = _caption(context.corpus, first, " are not counted. ", again, ".")
+        caption = _caption(context.corpus, first, "Shown", " are not counted. ", again, ".")
         return [caption, *numbers(replace(context, first=True))]
 
 
-def _caption(corpus: Corpus, first: Part, *of_all: str | html.A) -> html.P:
+def _caption(corpus: Corpus, first: Part, shown: str, *of_all: str | html.A) -> html.P:
     """What the numbers are of, and what becomes of all tokens."""
-    of = capital(searched_tokens(corpus, first.first or corpus.n_tokens))
-    match = f"{many(first.tokens, 'token')} match, in {many(first.sentences, 'sentence')}"
-    return html.P(
-        [f"{of}, a uniform sample: {match}. {capital(every_of(corpus, 'token'))}", *of_all], className="count"
-    )
+    of = searched_tokens(corpus, first.first or corpus.n_tokens)
+    match = f"{many(first.tokens, 'token')} in {many(first.sentences, 'sentence')}"
+    means = f"{shown}: means over {match}, those of {of}, a uniform sample. {capital(every_of(corpus, 'token'))}"
+    return html.P([means, *of_all], className="count")
