@@ -10,7 +10,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -37,6 +37,8 @@ Result = TypeVar("Result")
 
 #: Seconds in which a scheduler must answer, and in which one worker at least must have come.
 ANSWER, FIRST_WORKER = 10, 30
+#: Seconds in which the scheduler of an ingest that failed may close.
+CLOSING = 2
 #: Workers that may die of one task while no task ends at all: with more, the task itself kills them. With workers that
 #: are killed every few seconds, whatever they do, a long task may need nearly as many until one lives long enough.
 DEATHS = 20
@@ -222,8 +224,8 @@ def _started(workers: int) -> Iterator["Client"]:
             env={"OMP_NUM_THREADS": str(cores)},
             silence_logs=CRITICAL,
         ) as cluster,
-        Client(cluster) as client,
         _killed_on_error(cluster),
+        Client(cluster) as client,
     ):
         yield client
 
@@ -248,7 +250,9 @@ def _deaf_loop() -> Iterator["IOLoop"]:
 
 @contextmanager
 def _killed_on_error(cluster: "LocalCluster") -> Iterator[None]:
-    """Kill the workers where the context ends early: dask waits for seconds until a task ends by itself."""
+    """Kill the workers where the context ends early: dask would wait until tasks end, or forever for one that is starting."""
+    from distributed import Status
+
     try:
         yield
     except BaseException:
@@ -256,6 +260,9 @@ def _killed_on_error(cluster: "LocalCluster") -> Iterator[None]:
             nanny.auto_restart = False
         for process in active_children():
             process.kill()
+        with suppress(TimeoutError):
+            cluster.close(timeout=CLOSING)
+        cluster.status = Status.closed
         raise
 
 
