@@ -73,8 +73,8 @@ def run(settings: Settings) -> None:
     with (
         open_writer(settings.store) as writer,
         noting(settings.store, of),
-        open_cluster(settings) as cluster,
         fits_killed_on_error(),
+        open_cluster(settings) as cluster,
     ):
         planned = _planned(writer, settings, checkpoint, data)
         ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype, cluster)

@@ -1,5 +1,6 @@
 """Stopped by any signal, a command has ended within seconds, with all its processes."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -87,6 +88,17 @@ def test_of_an_ingest_nothing_is_left_and_its_store_is_free(
     lock = take_lock(tmp_path / "store")
     assert lock is not None
     lock.close()
+
+
+def test_ctrl_c_ends_an_ingest_and_its_workers_without_another_word(
+    start_code: Start, tiny_model: Path, tiny_data: Path, tmp_path: Path
+) -> None:
+    options = {"store": tmp_path / "store", "model": tiny_model, "data": tiny_data, "sentences": 5, "workers": 2}
+    process = start_code(INGEST, *(part for name, value in options.items() for part in (f"--{name}", str(value))))
+    everyone = family(process, members=4)  # with multiprocessing's tracker of resources
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    assert ended(everyone)
+    assert (process.wait(), process.communicate()[1]) == (130, SENTENCE)
 
 
 def test_an_interrupted_command_ends_within_five_seconds() -> None:

@@ -4,7 +4,7 @@ By bootstrap, from the statistics per token that the store holds already. Of a m
 sentences only, from sums over all sentences.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 
 import numpy as np
 import zarr
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ingest.encode.batches import Batch, make_batches
 from ingest.encode.buffers import SQUARES
 from ingest.encode.tensors import ModelGroup
+from ingest.run.parallel import cores, side_by_side
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.bootstrap import Replicates, draw_counts, find_segments
@@ -24,8 +25,6 @@ from store.repository.writer import Writer
 from store.schema.model import SOURCES
 
 VERSION, SUMS_VERSION = "intervals/3", "intervals of sums/1"
-#: Layers read and added at the same time.
-STREAMS = 2
 #: Padded tokens whose statistics are in memory at once.
 BATCH_TOKENS = 2048
 
@@ -55,14 +54,14 @@ def _of_draws(group: zarr.Group, corpus: PlannedCorpus, seed: int) -> tuple[NDAr
     """Intervals of heads and of layers, by bootstrap."""
     statistics, layers, heads, _ = array_of(group, "token_statistic").shape
     replicates = Replicates(sources=len(SOURCES), statistics=statistics, layers=layers, heads=heads)
-    with ThreadPoolExecutor(STREAMS, "intervals") as pool:
+    with cores() as pool:
         for block in corpus.blocks:
             _add_block(group, block, draw_counts(seed, block.index, block.sentences), replicates, pool)
     return replicates.interval(), replicates.layer_interval()
 
 
 def _add_block(
-    group: zarr.Group, block: Block, counts: NDArray[np.float64], replicates: Replicates, pool: ThreadPoolExecutor
+    group: zarr.Group, block: Block, counts: NDArray[np.float64], replicates: Replicates, pool: Executor
 ) -> None:
     real = np.ones(block.tokens, bool)
     segments = [find_segments(rows, block.lengths) for rows in source_rows(block.token_flags, real)]
@@ -96,8 +95,7 @@ def _write_squares(group: zarr.Group, block: Block) -> None:
     """Write the sums of squares of a block from its stored statistics."""
     batches = make_batches(block, tokens=BATCH_TOKENS)
     layers = range(array_of(group, "token_statistic").shape[1])
-    with ThreadPoolExecutor(STREAMS, "intervals") as pool:
-        parts = list(pool.map(lambda layer: _squares(_stored(group, block, layer), batches), layers))
+    parts = side_by_side(lambda layer: _squares(_stored(group, block, layer), batches), layers)
     for name, of_layers in zip(SQUARES, zip(*parts, strict=True), strict=True):
         array_of(group, name)[block.index] = np.stack(of_layers, axis=2)
 

@@ -4,14 +4,18 @@ One driver runs the stages, commits and publishes. A task gets a fork of the sto
 back; results are joined in the order of the tasks, so that the store is the same bit for bit as one process makes it.
 """
 
+import atexit
 import pickle
+import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from logging import CRITICAL
+from logging import CRITICAL, getLogger
+from multiprocessing import active_children, resource_tracker
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ingest.run.errors import IngestError
@@ -25,15 +29,19 @@ from store.repository.writer import Writer
 from store.wording import many
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, KilledWorker, LocalCluster
+    from tornado.ioloop import IOLoop
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 #: Seconds in which a scheduler must answer, and in which one worker at least must have come.
 ANSWER, FIRST_WORKER = 10, 30
-#: Workers that may die of one task before it is given up: with more, the task itself kills them.
-DEATHS = 5
+#: Seconds in which the scheduler of an ingest that failed may close.
+CLOSING = 2
+#: Workers that may die of one task while no task ends at all: with more, the task itself kills them. With workers that
+#: are killed every few seconds, whatever they do, a long task may need nearly as many until one lives long enough.
+DEATHS = 20
 #: Tasks for each worker that are computed or wait for it: it has the next when it is done with one.
 AHEAD = 2
 
@@ -41,8 +49,8 @@ AHEAD = 2
 class Cluster:
     """The workers of an ingest, through their scheduler."""
 
-    def __init__(self, client: "Client") -> None:
-        self._client = client
+    def __init__(self, client: "Client", tasks: "_Tasks") -> None:
+        self._client, self._tasks = client, tasks
 
     def joined(
         self, writer: Writer, task: Callable[[Fork, Item], Result], transactions: Iterable[Sequence[Item]]
@@ -52,7 +60,7 @@ class Cluster:
         The caller commits before it asks for the next. Tasks of later transactions run meanwhile, so none may read what
         another writes.
         """
-        waiting: deque[tuple[Sequence[Item], ForkedTransaction, list[Any]]] = deque()
+        waiting: deque[tuple[Sequence[Item], ForkedTransaction, list[Future[bytes]]]] = deque()
         for items in transactions:
             forked = writer.begin_forks()
             waiting.append((items, forked, [self._submit(task, forked.fork(), item) for item in items]))
@@ -61,8 +69,8 @@ class Cluster:
         while waiting:
             yield _join(writer, *waiting.popleft())
 
-    def _submit(self, task: Callable[[Fork, Item], Result], fork: Fork, item: Item) -> Any:
-        return self._client.submit(run_task, pickle.dumps((task, fork, item)), versions(), pure=False)
+    def _submit(self, task: Callable[[Fork, Item], Result], fork: Fork, item: Item) -> Future[bytes]:
+        return self._tasks.submit(run_task, pickle.dumps((task, fork, item)))
 
     def _workers(self) -> int:
         """How many workers there are now: some may have been added."""
@@ -87,32 +95,82 @@ def in_turn(
 
 
 def _join(
-    writer: Writer, items: Sequence[Item], forked: ForkedTransaction, futures: list[Any]
+    writer: Writer, items: Sequence[Item], forked: ForkedTransaction, futures: list[Future[bytes]]
 ) -> tuple[Sequence[Item], list[Any]]:
     returned = [pickle.loads(future.result()) for future in futures]
     writer.join(forked, [fork for fork, _ in returned])
     return items, [result for _, result in returned]
 
 
-class _Fits(Executor):
-    """Fits on the workers, in place of the pool of processes."""
+#: What a worker runs: pickled work and the versions that it must have give a pickled result.
+Run = Callable[[bytes, Mapping[str, str]], bytes]
+
+
+@dataclass
+class _Task:
+    """A task until it ends: workers that died of it since as many tasks of the ingest had ended."""
+
+    run: Run
+    work: bytes
+    ended: int
+    deaths: int = 0
+    result: Future[bytes] = field(default_factory=Future)
+
+
+class _Tasks:
+    """Tasks on the workers. One whose worker dies runs on another, unless it alone keeps the ingest from going on."""
 
     def __init__(self, client: "Client") -> None:
         self._executor = client.get_executor(pure=False)
+        self._ended = 0
+
+    def submit(self, run: Run, work: bytes) -> Future[bytes]:
+        """Queue a task."""
+        task = _Task(run, work, self._ended)
+        self._start(task)
+        return task.result
+
+    def _start(self, task: _Task) -> None:
+        self._executor.submit(task.run, task.work, versions()).add_done_callback(partial(self._end, task))
+
+    def _end(self, task: _Task, done: Future[bytes]) -> None:
+        """Pass on what a worker returned or raised."""
+        from distributed import KilledWorker
+
+        if done.cancelled():
+            task.result.set_exception(CancelledError())
+        elif not (error := done.exception()):
+            self._ended += 1
+            task.result.set_result(done.result())
+        elif isinstance(error, KilledWorker) and self._may_live(task, error):
+            self._start(task)
+        else:
+            task.result.set_exception(error)
+
+    def _may_live(self, task: _Task, error: "KilledWorker") -> bool:
+        """Whether the next worker may live, after a scheduler has given the task up. Some do at the first death, some later."""
+        if task.ended < self._ended:
+            task.ended, task.deaths = self._ended, 0
+        task.deaths += error.allowed_failures + 1
+        return task.deaths < DEATHS
+
+
+class _Fits(Executor):
+    """Fits on the workers, in place of the pool of processes."""
+
+    def __init__(self, tasks: _Tasks) -> None:
+        self._tasks = tasks
 
     def submit(self, fit: Callable[..., Result], /, *arguments: Any, **options: Any) -> Future[Result]:
         """Queue a fit."""
         result: Future[Result] = Future()
         work = pickle.dumps((partial(fit, **options), arguments))
-        self._executor.submit(run_fit, work, versions()).add_done_callback(partial(_pass_on, result))
+        self._tasks.submit(run_fit, work).add_done_callback(partial(_pass_on, result))
         return result
 
 
 def _pass_on(result: Future[Any], done: Future[bytes]) -> None:
-    """Pass on what a worker returned or raised."""
-    if done.cancelled():
-        result.set_exception(CancelledError())
-    elif error := done.exception():
+    if error := done.exception():
         result.set_exception(error)
     else:
         result.set_result(pickle.loads(done.result()))
@@ -138,32 +196,74 @@ def open_cluster(settings: Settings) -> Iterator[Cluster | None]:
         stack.enter_context(_losses_explained(client))
         workers = _checked_workers(client)
         say(f"{many(workers, 'worker')}; what they do is shown at {client.dashboard_link} by dask.")
-        stack.enter_context(fits_on(_Fits(client), workers=workers))
-        yield Cluster(client)
+        tasks = _Tasks(client)
+        stack.enter_context(fits_on(_Fits(tasks), workers=workers))
+        yield Cluster(client, tasks)
 
 
 @contextmanager
 def _started(workers: int) -> Iterator["Client"]:
     """Processes of this machine, started again where one dies. Certificates of their own keep other users out."""
     from distributed import Client, LocalCluster
+    from distributed.deploy.spec import close_clusters
     from distributed.security import Security
 
+    atexit.unregister(close_clusters)  # it would wait for workers that have been killed
+    getLogger("asyncio").setLevel(CRITICAL)  # what workers that have been killed leave behind
     cores = max(1, core_count() // workers)
     with (
+        _deaf_loop() as loop,
         LocalCluster(
+            loop=loop,
             n_workers=workers,
             threads_per_worker=1,
             memory_limit=0,
             security=Security.temporary(),
             dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"allowed_failures": DEATHS},
+            scheduler_kwargs={"allowed_failures": 0},  # `_Tasks` counts
             env={"OMP_NUM_THREADS": str(cores)},
             silence_logs=CRITICAL,
-            preload="ingest.run.worker",
         ) as cluster,
+        _killed_on_error(cluster),
         Client(cluster) as client,
     ):
         yield client
+
+
+@contextmanager
+def _deaf_loop() -> Iterator["IOLoop"]:
+    """A loop in a thread from whose start on it and its processes hear no Ctrl-C, which reaches all of a terminal: the driver does."""
+    from distributed.utils import LoopRunner
+
+    resource_tracker.ensure_running()  # which would let signals through in the thread that first needs it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        runner = LoopRunner()
+        runner.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield runner.loop
+    finally:
+        runner.stop()
+
+
+@contextmanager
+def _killed_on_error(cluster: "LocalCluster") -> Iterator[None]:
+    """Kill the workers where the context ends early: dask would wait until tasks end, or forever for one that is starting."""
+    from distributed import Status
+
+    try:
+        yield
+    except BaseException:
+        for nanny in cluster.workers.values():
+            nanny.auto_restart = False
+        for process in active_children():
+            process.kill()
+        with suppress(TimeoutError):
+            cluster.close(timeout=CLOSING)
+        cluster.status = Status.closed
+        raise
 
 
 @contextmanager
@@ -216,7 +316,7 @@ def _losses_explained(client: "Client") -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise IngestError(
-            f"{many(DEATHS, 'worker')} died of one task, perhaps for want of memory. Give fewer --workers or a smaller --batch and run the ingest again."
+            f"{many(DEATHS, 'worker')} died of one task while no other ended, perhaps for want of memory. Give fewer --workers or a smaller --batch and run the ingest again; it goes on from the last commit."
         ) from error
     except (CancelledError, CommClosedError) as error:
         raise IngestError(

@@ -3,6 +3,7 @@
 Imports nothing slow: an interruption is heard from the first moment, and a process that fits pictures ends with its pool.
 """
 
+import atexit
 import ctypes
 import errno
 import os
@@ -11,10 +12,11 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager, suppress
-from multiprocessing import parent_process
+from multiprocessing import active_children, parent_process
 from threading import Lock, Thread
 from time import sleep
 from types import FrameType
+from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Seconds that the main thread and its helpers have to stop by themselves.
@@ -33,14 +35,13 @@ PR_SET_PDEATHSIG = 1
 
 
 def exit_status(work: Callable[[], None], *, name: str) -> int:
-    """Run a command; 0 done, 1 failed with one sentence on what to do next, 130 interrupted, 141 pipe closed."""
+    """Run a command; 0 done, 1 failed with one sentence on what to do next, 141 pipe closed. Ends the process with 130 where interrupted."""
     interruption = Interruption(name)
     try:
         with interruption.raised_by_signals():
             return _done(work)
     except KeyboardInterrupt:
-        interruption.say()
-        return STATUS
+        interruption.end()
     except Exception as error:
         sentence = _sentence(error)
         if sentence is None:
@@ -129,6 +130,14 @@ class Interruption:
         if self._unsaid.acquire(blocking=False):
             print(f"{self._name}: {INTERRUPTED}", file=sys.stderr, flush=True)
 
+    def end(self) -> NoReturn:
+        """End the process. An interpreter that ends takes seconds more for it, in which no thread is left that could end it."""
+        self.say()
+        with suppress(OSError):  # whoever read it may have ended
+            sys.stdout.flush()
+        atexit._run_exitfuncs()
+        os._exit(STATUS)
+
     @contextmanager
     def raised_by_signals(self) -> Iterator[None]:
         """Raise KeyboardInterrupt at a signal, and end the process soon after. Ignored signals stay ignored.
@@ -162,6 +171,8 @@ class Interruption:
         if os.read(signals, 1):
             select.select([signals], [], [], GRACE)
             self.say()
+            for process in active_children():  # they would end later, by themselves
+                process.kill()
             os._exit(STATUS)
         os.close(signals)
 

@@ -3,7 +3,7 @@
 import hashlib
 import pickle
 import platform
-import signal
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 
 import torch
 import zarr
+from icechunk import IcechunkError
 
 from ingest.run.errors import IngestError
 from ingest.run.parallel import allotted_cores
+from store.repository.fork import Fork
+from store.repository.object_storage import remedy
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -74,9 +77,27 @@ def run_task(work: bytes, expected: Mapping[str, str]) -> bytes:
     """
     check_worker(expected)
     task, fork, item = pickle.loads(work)
-    with _on_own_cores(), zarr.config.set({"array.write_empty_chunks": True}):
+    with _store_reached(fork), _on_own_cores(), zarr.config.set({"array.write_empty_chunks": True}):
         result = task(fork, item)
     return pickle.dumps((fork, result))
+
+
+@contextmanager
+def _store_reached(fork: Fork) -> Iterator[None]:
+    """Say in a sentence which worker does not reach the store, and why: the driver does."""
+    from distributed import get_worker
+
+    here = f"The worker at {get_worker().address} on {socket.gethostname()}"
+    if not fork.is_there:
+        raise IngestError(
+            f"{here} cannot read the store in {fork.url}. Give a --store that all machines reach, s3://bucket/prefix or a folder that they share, and run the ingest again."
+        )
+    try:
+        yield
+    except IcechunkError as error:
+        if sentences := remedy(error):
+            raise IngestError(f"{here} cannot use {fork.url}. {sentences}") from error
+        raise
 
 
 def run_fit(work: bytes, expected: Mapping[str, str]) -> bytes:
@@ -85,11 +106,6 @@ def run_fit(work: bytes, expected: Mapping[str, str]) -> bytes:
     fit, arguments = pickle.loads(work)
     with _on_own_cores():
         return pickle.dumps(fit(*arguments))
-
-
-def dask_setup(_worker: "Worker") -> None:
-    """Ignore Ctrl-C, which reaches all processes of a terminal: the driver handles it. dask calls this where a worker of it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

@@ -58,6 +58,12 @@ def local_path(url: str) -> Path | None:
     return path
 
 
+def absolute(url: str) -> str:
+    """The URL of a store for processes in other folders."""
+    path = local_path(url)
+    return str(path.absolute()) if path else url
+
+
 def _parts(url: str) -> SplitResult:
     try:
         return urlsplit(url)
@@ -69,7 +75,7 @@ def storage(url: str) -> icechunk.Storage:
     """Storage of a store's URL: a folder, `s3://bucket/prefix` or `gs://bucket/prefix`."""
     path = local_path(url)
     if path is not None:
-        return icechunk.local_filesystem_storage(str(path))
+        return icechunk.local_filesystem_storage(absolute(url))
     parts = _parts(url)
     prefix = parts.path.strip("/")
     if parts.scheme == "s3" and parts.netloc and prefix:

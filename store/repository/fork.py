@@ -1,5 +1,6 @@
 """A transaction that other processes write parts of: each writes whole chunks to its fork, one process commits them."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -7,7 +8,7 @@ import zarr
 from icechunk import ConflictDetector, ForkSession, RebaseFailedError, Session
 from zarr.abc.store import Store
 
-from store.repository.access import chunks_of
+from store.repository.access import chunks_of, local_path
 from store.repository.errors import StoreError
 
 
@@ -41,10 +42,16 @@ class Fork(Writable):
 
     def __init__(self, session: ForkSession, url: str) -> None:
         super().__init__(chunks_of(session, url))
-        self.session, self._url = session, url
+        self.session, self.url = session, url
 
     def __getstate__(self) -> tuple[ForkSession, str]:
-        return self.session, self._url
+        return self.session, self.url
+
+    @property
+    def is_there(self) -> bool:
+        """Whether this process can read the store, as far as that is known without a request: icechunk would make a folder."""
+        path = local_path(self.url)
+        return path is None or os.access(path / "snapshots" / self.session.snapshot_id, os.R_OK)
 
     def __setstate__(self, state: tuple[ForkSession, str]) -> None:
         Fork.__init__(self, *state)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
@@ -37,6 +38,8 @@ CHUNKS = 128 << 20
 REFERENCES = 200_000
 #: Bytes of an array that is read ahead.
 SMALL = 1 << 20
+#: Seconds in which a snapshot that was there is not asked for again: opening a store asks several times.
+SEEN = 1.0
 #: icechunk tries a request so many times, with pauses in milliseconds that grow up to the last.
 TRIES, FIRST_PAUSE, LAST_PAUSE = 4, 50, 1_000
 
@@ -81,12 +84,13 @@ class RemoteStore(WrapperStore[Store]):
 def read_ahead(group: zarr.Group) -> None:
     """Read the small arrays of a group at once into the cache of chunks; else each is waited for when it is first used."""
     arrays = [array for _, array in group.members() if isinstance(array, zarr.Array)]
-    keys = [key for array in arrays if array.shards is None and array.nbytes <= SMALL for key in _chunk_keys(array)]
+    keys = [key for array in arrays if array.nbytes <= SMALL for key in _chunk_keys(array)]
     run_in_zarr(_get_all(group.store, keys))
 
 
 def _chunk_keys(array: zarr.Array[Any]) -> Iterator[str]:
-    counts = (range(-(-length // step)) for length, step in zip(array.shape, array.chunks, strict=True))
+    steps = array.shards or array.chunks
+    counts = (range(-(-length // step)) for length, step in zip(array.shape, steps, strict=True))
     return ("/".join((array.path, "c", *map(str, place))) for place in product(*counts))
 
 
@@ -137,7 +141,14 @@ class RemoteRepository(Repository):
             at = info.parent_id
 
     async def _first(self, snapshot: str) -> SnapshotInfo:
-        return await anext(aiter(self.async_ancestry(snapshot_id=snapshot)))
+        """The snapshot, which the storage had `SEEN` seconds ago at most."""
+        seen: dict[str, tuple[float, SnapshotInfo]] = vars(self).setdefault("seen", {})
+        now = time.monotonic()
+        for name in [name for name, (asked, _) in seen.items() if now - asked > SEEN]:
+            seen.pop(name, None)
+        if snapshot not in seen:
+            seen[snapshot] = now, await anext(aiter(self.async_ancestry(snapshot_id=snapshot)))
+        return seen[snapshot][1]
 
 
 def open_remote(place: icechunk.Storage) -> Repository | None:

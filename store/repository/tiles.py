@@ -29,6 +29,8 @@ from store.repository.zarr_internals import run_in_zarr
 RANGE, AT_ONCE = 1280 << 10, 4
 #: The same for object storage, where a request takes much longer than its bytes; gaps between tiles that are read over.
 REMOTE_AT_ONCE, REMOTE_GAP = 32, 64 << 10
+#: Bytes of a shard in object storage that is read as a whole, in one request instead of one for its index and some for tiles.
+WHOLE = 256 << 10
 #: Bytes of a checksum, and of the offset and length of a tile in an index.
 CHECKSUM, ENTRY = 4, 16
 #: Offset of a tile that was never written.
@@ -119,6 +121,7 @@ class TileReader:
         self._stored = int(np.prod(self._tile)) * self._dtype.itemsize + CHECKSUM
         remote = isinstance(self._path.store, RemoteStore)
         self._at_once, self._gap = (REMOTE_AT_ONCE, REMOTE_GAP) if remote else (AT_ONCE, 0)
+        self._whole = remote and int(np.prod(self._counts)) * self._stored <= WHOLE
         self._indexes: dict[Numbers, NDArray[np.uint64] | None] = {}
 
     def read(self, selection: tuple[Places, ...]) -> NDArray[Any]:
@@ -178,8 +181,11 @@ class TileReader:
     async def _bytes(self, place: Numbers, request: ByteRequest | None = None) -> NDArray[np.uint8] | None:
         """Bytes of a shard, all without a `request`; None where it was never written."""
         path = self._path / f"c/{'/'.join(map(str, place))}"
-        content = await path.get(default_buffer_prototype(), request)
-        return None if content is None else np.frombuffer(content.as_numpy_array(), np.uint8)
+        content = await path.get(default_buffer_prototype(), None if self._whole else request)
+        if content is None:
+            return None
+        read = np.frombuffer(content.as_numpy_array(), np.uint8)
+        return _part(read, request) if self._whole else read
 
     def _located(self, index: NDArray[np.uint64] | None, tiles: Iterable[tuple[int, Numbers]]) -> list[Tile]:
         """The tiles with their offsets, ascending; those that were never written last."""
@@ -231,6 +237,14 @@ class TileReader:
             row = checked(content[offset : offset + self._stored], str(self._path))
             source, target = _overlap(selection, origin, self._tile)
             into[target] = row.view(self._dtype).reshape(self._tile)[source]
+
+
+def _part(content: NDArray[np.uint8], request: ByteRequest) -> NDArray[np.uint8]:
+    """What a request asks for of all bytes, which are in the cache of chunks from the first request on."""
+    if isinstance(request, RangeByteRequest):
+        return content[request.start : request.end]
+    assert isinstance(request, SuffixByteRequest)
+    return content[-request.suffix :]
 
 
 def _covering(selection: tuple[Places, ...], steps: Numbers) -> list[Sequence[int]]:

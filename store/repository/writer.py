@@ -14,7 +14,14 @@ from icechunk import Repository, Session
 from zarr.abc.store import Store
 from zarr.storage import WrapperStore
 
-from store.repository.access import check_place, chunks_of, create_repository, local_path, writing
+from store.repository.access import (
+    absolute,
+    check_place,
+    chunks_of,
+    create_repository,
+    local_path,
+    writing,
+)
 from store.repository.branches import INGEST, MAIN
 from store.repository.checksums import record_checksums
 from store.repository.errors import SchemaMismatch, StoreError
@@ -108,7 +115,7 @@ class Writer(Writable):
 
     def begin_forks(self) -> ForkedTransaction:
         """Begin a transaction beside the open one, whose parts other processes write. It sees what has been committed."""
-        return ForkedTransaction(self.repository.writable_session(INGEST), self.url)
+        return ForkedTransaction(self.repository.writable_session(INGEST), absolute(self.url))
 
     def join(self, forked: ForkedTransaction, forks: Iterable[Fork]) -> None:
         """Go on with a transaction that other processes have written: the next commit commits it.

@@ -1,0 +1,111 @@
+"""Workers that die of a task or do not reach the store: what an ingest does, and the sentence in which it ends."""
+
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from distributed import Client, KilledWorker
+
+from ingest.encode import worker_blocks
+from ingest.encode.worker_blocks import BlockTask
+from ingest.run import cluster
+from ingest.run.cluster import DEATHS, _Tasks
+from ingest.run.errors import IngestError
+from ingest.run.worker import run_task
+from ingest.text.blocks import Block
+from store.repository.fork import Writable
+from tests.test_cluster import assert_same, end, start_scheduler
+
+pytestmark = pytest.mark.slow
+
+Ingest = Callable[..., str]
+ReadArrays = Callable[[str], dict[str, np.ndarray]]
+
+
+class DeadlyTask(BlockTask):
+    """Kills its worker, but for the first block."""
+
+    def __call__(self, fork: Writable, block: Block) -> None:
+        if block.index:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().__call__(fork, block)
+
+
+def test_a_task_that_kills_its_workers_ends_the_ingest_and_the_next_goes_on(
+    ingest: Ingest,
+    read_arrays: ReadArrays,
+    commits: Callable[[str], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(worker_blocks, "BlockTask", DeadlyTask)
+        patch.setattr(cluster, "DEATHS", 2)
+        with pytest.raises(IngestError, match=r"^2 workers died of one task .* it goes on from the last commit\.$"):
+            ingest(tmp_path / "store", workers=1)
+    assert_same(read_arrays(ingest(tmp_path / "store")), read_arrays(ingest(tmp_path / "alone")))
+    assert len([message for message in commits(str(tmp_path / "store")) if message.endswith(": block 0")]) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="the system has no /proc")
+def test_a_worker_that_cannot_read_the_folder_of_the_store_is_named(
+    ingest: Ingest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    process, address = start_scheduler(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    sentence = r"^The worker at tcp://\S+ on \S+ cannot read the store in /proc/self/cwd/store\. Give a --store .* again\.$"
+    with pytest.raises(IngestError, match=sentence):
+        ingest(Path("/proc/self/cwd/store"), scheduler=address)  # another folder for each process
+    end(process)
+
+
+def test_a_worker_in_another_folder_finds_a_store_by_a_relative_path(
+    ingest: Ingest, read_arrays: ReadArrays, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    process, address = start_scheduler(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert_same(read_arrays(ingest(Path("here"), scheduler=address)), read_arrays(ingest(Path("alone"))))
+    end(process)
+
+
+class Submitted:
+    """Stands for dask: its tasks end as a test says."""
+
+    def __init__(self) -> None:
+        self.running: list[Future[bytes]] = []
+        self.tasks = _Tasks(cast(Client, SimpleNamespace(get_executor=lambda **_: self)))
+
+    def submit(self, *_: Any) -> Future[bytes]:
+        self.running.append(Future())
+        return self.running[-1]
+
+    def kill(self, *, allowed_failures: int = 0) -> None:
+        """Kill the worker of the task that was started last."""
+        self.running[-1].set_exception(KilledWorker("task", cast(Any, None), allowed_failures))
+
+
+@pytest.mark.parametrize("allowed_failures", [0, 3])
+def test_a_task_is_given_up_when_many_workers_died_of_it_and_no_task_ended(allowed_failures: int) -> None:
+    dask = Submitted()
+    result = dask.tasks.submit(run_task, b"")
+    for _ in range(DEATHS // (allowed_failures + 1)):
+        assert not result.done()
+        dask.kill(allowed_failures=allowed_failures)
+    assert isinstance(result.exception(), KilledWorker)
+
+
+def test_a_task_is_not_given_up_while_others_end() -> None:
+    dask = Submitted()
+    result = dask.tasks.submit(run_task, b"")
+    for _ in range(3 * DEATHS):
+        dask.kill()
+        dask.tasks.submit(run_task, b"")
+        dask.running.pop().set_result(b"")
+    dask.running[-1].set_result(b"at last")
+    assert result.result() == b"at last"

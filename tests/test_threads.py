@@ -1,0 +1,66 @@
+"""Numbers that the driver of an ingest computes are the same bit for bit, however many threads it has."""
+
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import zarr
+from threadpoolctl import threadpool_limits
+
+from ingest.encode.bert import Bert
+from ingest.heads.intervals import _of_draws
+from ingest.text.blocks import plan
+from ingest.text.corpus import PlannedCorpus
+
+#: Features of a layer: with so many, two threads add the squares in another order than one.
+FEATURES = 384
+#: Statistics, layers, heads and tokens whose products are as large.
+STORED = (10, 2, 12, 8192)
+
+
+@pytest.fixture
+def with_threads() -> Iterator[Callable[[int, Callable[[], Any]], Any]]:
+    """Compute with so many threads of torch and of BLAS."""
+    before = torch.get_num_threads()
+
+    def with_threads(count: int, compute: Callable[[], Any]) -> Any:
+        torch.set_num_threads(count)
+        with threadpool_limits(count):
+            return compute()
+
+    yield with_threads
+    torch.set_num_threads(before)
+
+
+def random_layer(generator: torch.Generator) -> SimpleNamespace:
+    value, output = (
+        SimpleNamespace(
+            weight=torch.randn(FEATURES, FEATURES, generator=generator), bias=torch.randn(FEATURES, generator=generator)
+        )
+        for _ in range(2)
+    )
+    attention = SimpleNamespace(self=SimpleNamespace(value=value), output=SimpleNamespace(dense=output))
+    return SimpleNamespace(attention=attention)
+
+
+def test_expansion_rates_do_not_depend_on_the_number_of_threads(with_threads: Callable[..., Any]) -> None:
+    generator = torch.Generator().manual_seed(0)
+    layers = [random_layer(generator) for _ in range(8)]
+    bert: Any = SimpleNamespace(model=SimpleNamespace(encoder=SimpleNamespace(layer=layers)))
+    rates = [with_threads(count, lambda: Bert.expansion_rates(bert)) for count in (1, 2)]
+    assert rates[0] == rates[1]
+
+
+def test_intervals_do_not_depend_on_the_number_of_threads(with_threads: Callable[..., Any]) -> None:
+    lengths = np.full(400, 20, np.int32)
+    ids = np.arange(lengths.sum(), dtype=np.int32) % 30
+    corpus = PlannedCorpus("", plan(lengths, ids, np.zeros(len(ids), np.uint8), length=STORED[-1]))
+    group = zarr.create_group({})
+    values = np.random.default_rng(0).random(STORED, np.float32)
+    group.create_array("token_statistic", data=values)
+    alone, together = (with_threads(count, lambda: _of_draws(group, corpus, 0)) for count in (1, 2))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
