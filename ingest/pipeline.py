@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from threadpoolctl import threadpool_limits
 
-from ingest.encode.bert import find_device, find_dtype
+from ingest.encode.bert import find_device, find_dtype, import_libraries
 from ingest.encode.feature_points import FeaturePoints, check_features
 from ingest.encode.sample import Sample, split_sentences, take_sample
 from ingest.encode.tensors import (
@@ -89,7 +89,7 @@ def run(settings: Settings) -> None:
 def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data) -> PlannedCorpus:
     """The sentences of the budget; for the projections alone those that the store holds."""
     if settings.stage == "all":
-        return prepare_corpus(writer, settings, data, checkpoint)
+        return prepare_corpus(writer, settings, data, checkpoint, meanwhile=import_libraries)
     held = find_corpus(writer, settings, data, checkpoint)
     if held is None:
         raise IngestError(f"{settings.store} holds nothing of {data.name} yet. Run `headscape ingest` first.")

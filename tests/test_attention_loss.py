@@ -1,4 +1,6 @@
-"""What pictures are trained for, against scipy, query by query."""
+"""What pictures are trained for: the loss against scipy, query by query, and its gradient against torch's own."""
+
+import math
 
 import numpy as np
 import pytest
@@ -6,11 +8,15 @@ import torch
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
 from scipy.stats import pearsonr, rankdata
+from torch import Tensor
 
 from ingest.projections import attention_loss
-from ingest.projections.attention_loss import loss_across_sentences, loss_in_sentence
+from ingest.projections.attention_loss import Target, across_sentences, gradient, in_sentence, squared_distance
 
 TOKENS, CHANNELS = 7, 5
+#: Two heads, three sentences, and which of their tokens are no padding.
+HEADS, SENTENCES = 2, 3
+REAL = np.arange(TOKENS) < np.array([[7], [4], [2]])
 
 
 @pytest.fixture
@@ -23,6 +29,21 @@ def vectors() -> np.ndarray:
 def places() -> np.ndarray:
     """(role, token, component)."""
     return np.random.default_rng(1).standard_normal((2, TOKENS, 2)).astype(np.float32)
+
+
+def loss(target: Target, query: Tensor, key: Tensor) -> Tensor:
+    """The loss of places (..., token, component), whose gradient the module computes."""
+    square = squared_distance(query, key)
+    hidden = torch.zeros_like(square, dtype=torch.bool) if target.hidden is None else target.hidden
+    shown = torch.log_softmax((-square).masked_fill(hidden, -1e9), -1)
+    losses = -(target.shares * shown.clamp(min=math.log(attention_loss.FAINTEST))).sum(-1)
+    if target.order is not None:
+        distance = (square.clamp(min=0) + attention_loss.SMALLEST_SQUARE).sqrt()
+        real = (~hidden).to(distance.dtype)
+        centred = (distance - (distance * real).sum(-1, keepdim=True) / real.sum(-1, keepdim=True)) * real
+        length = ((centred * centred).sum(-1, keepdim=True) + attention_loss.SMALLEST_SPREAD).sqrt()
+        losses = losses + attention_loss.ORDER * (1 - (target.order * centred / length).sum(-1))
+    return (losses * target.weight[..., 0]).sum()
 
 
 def weights_by_hand(logits: np.ndarray) -> np.ndarray:
@@ -42,51 +63,81 @@ def loss_by_hand(query: np.ndarray, key: np.ndarray, query_place: np.ndarray, ke
     return -(target * shown).sum(axis=-1) + attention_loss.ORDER * (1 - np.array(order))
 
 
-def tensors_of(*arrays: np.ndarray) -> list[torch.Tensor]:
-    return [torch.from_numpy(array) for array in arrays]
+def tensors_of(arrays: np.ndarray) -> list[Tensor]:
+    """With leading dims head and sentence, 1 each."""
+    return [torch.from_numpy(array)[None, None] for array in arrays]
+
+
+def random_places(*shape: int, seed: int, spread: float = 1) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, generator=generator, dtype=torch.float64) * spread for _ in range(2)]
 
 
 def test_the_loss_in_a_sentence_is_order_nearest_keys_and_weights(vectors: np.ndarray, places: np.ndarray) -> None:
-    hidden = torch.zeros((1, TOKENS), dtype=torch.bool)
-    losses = loss_in_sentence(*tensors_of(*vectors, *places), hidden)
-    np.testing.assert_allclose(losses, loss_by_hand(*vectors, *places), rtol=1e-4)
+    target = in_sentence(*tensors_of(vectors), torch.ones((1, TOKENS), dtype=torch.bool))
+    expected = loss_by_hand(*vectors, *places).mean()
+    assert float(loss(target, *tensors_of(places))) == pytest.approx(expected, rel=1e-4)
 
 
 def test_padding_changes_no_query(vectors: np.ndarray, places: np.ndarray) -> None:
-    """The last two keys are padding: the loss is that of the others alone."""
-    hidden = torch.arange(TOKENS)[None] >= TOKENS - 2
-    losses = loss_in_sentence(*tensors_of(*vectors, *places), hidden)[: TOKENS - 2]
-    expected = loss_by_hand(*vectors[:, : TOKENS - 2], *places[:, : TOKENS - 2])
-    np.testing.assert_allclose(losses, expected, rtol=1e-4)
-
-
-@pytest.mark.parametrize("real", [1, 2])
-def test_a_sentence_with_fewer_keys_than_recall_looks_for_has_a_finite_loss_and_gradient(
-    real: int, vectors: np.ndarray, places: np.ndarray
-) -> None:
-    tensors = tensors_of(*vectors, *places)
-    for place in tensors[2:]:
-        place.requires_grad_()
-    loss = loss_in_sentence(*tensors, torch.arange(TOKENS)[None] >= real)[:real].sum()
-    loss.backward()
-    assert torch.isfinite(loss)
-    assert all(torch.isfinite(place.grad).all() for place in tensors[2:])
+    """The last two tokens are padding: the loss is that of the others alone."""
+    target = in_sentence(*tensors_of(vectors), torch.arange(TOKENS)[None] < TOKENS - 2)
+    expected = loss_by_hand(*vectors[:, : TOKENS - 2], *places[:, : TOKENS - 2]).mean()
+    assert float(loss(target, *tensors_of(places))) == pytest.approx(expected, rel=1e-4)
 
 
 def test_keys_in_the_order_of_attention_have_less_loss_than_in_the_reverse(vectors: np.ndarray) -> None:
     """Keys on a line, the most attended nearest to a query at 0; then the farthest."""
     query, key = vectors
     order = rankdata(-(query[0] @ key.T)).astype(np.float32) / 3
-    at_zero, line = np.zeros((1, 2), np.float32), np.stack([order, 0 * order], axis=-1)
-    hidden = torch.zeros((1, TOKENS), dtype=torch.bool)
-    ordered, reverse = (
-        float(loss_in_sentence(*tensors_of(query[:1], key, at_zero, place), hidden))
-        for place in (line, line.max() - line)
+    line = np.stack([order, 0 * order], axis=-1)
+    logits = query[:1] @ key.T
+    target = Target(
+        shares=torch.zeros(1, TOKENS),
+        order=torch.from_numpy(rankdata(-logits) - 4)[None] / np.sqrt(28),
+        hidden=None,
+        weight=torch.ones(1, 1),
     )
+    at_zero = torch.zeros(1, 2)
+    ordered, reverse = (float(loss(target, at_zero, torch.from_numpy(place))) for place in (line, line.max() - line))
     assert ordered < reverse - attention_loss.ORDER
 
 
 def test_the_loss_across_sentences_is_of_the_weights_alone(vectors: np.ndarray, places: np.ndarray) -> None:
     logits = vectors[0].astype(np.float64) @ vectors[1].T / np.sqrt(CHANNELS)
-    expected = -(weights_by_hand(logits) * log_softmax(-(cdist(*places) ** 2), axis=-1)).sum(axis=-1)
-    np.testing.assert_allclose(loss_across_sentences(*tensors_of(*vectors, *places)), expected, rtol=1e-4)
+    expected = -(weights_by_hand(logits) * log_softmax(-(cdist(*places) ** 2), axis=-1)).sum(axis=-1).mean()
+    target = across_sentences(*tensors_of(vectors), weight=0.3)
+    assert float(loss(target, *tensors_of(places))) == pytest.approx(0.3 * expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("spread", [1, 30])
+@pytest.mark.parametrize("real", [REAL, np.ones_like(REAL)])
+def test_the_gradient_in_sentences_is_that_of_autograd(real: np.ndarray, spread: float) -> None:
+    """Places 30 times as far: some keys are too far to pull."""
+    query, key = random_places(HEADS, SENTENCES, TOKENS, CHANNELS, seed=0)
+    target = in_sentence(query, key, torch.from_numpy(real))
+    places = random_places(HEADS, SENTENCES, TOKENS, 3, seed=1, spread=spread)
+    expected = torch.autograd.grad(loss(target, *(place.requires_grad_() for place in places)), places)
+    for computed, own in zip(gradient(target, *(place.detach() for place in places)), expected, strict=True):
+        torch.testing.assert_close(computed, own)
+
+
+def test_the_gradient_across_sentences_is_that_of_autograd() -> None:
+    target = across_sentences(*random_places(HEADS, TOKENS, CHANNELS, seed=0), weight=0.3)
+    places = random_places(HEADS, TOKENS, 2, seed=1)
+    expected = torch.autograd.grad(loss(target, *(place.requires_grad_() for place in places)), places)
+    for computed, own in zip(gradient(target, *(place.detach() for place in places)), expected, strict=True):
+        torch.testing.assert_close(computed, own)
+
+
+@pytest.mark.parametrize("real", [1, 2])
+def test_a_sentence_with_fewer_keys_than_recall_looks_for_has_a_finite_gradient(
+    real: int, vectors: np.ndarray, places: np.ndarray
+) -> None:
+    target = in_sentence(*tensors_of(vectors), torch.arange(TOKENS)[None] < real)
+    assert all(torch.isfinite(slope).all() for slope in gradient(target, *tensors_of(places)))
+
+
+def test_padding_has_no_gradient(vectors: np.ndarray, places: np.ndarray) -> None:
+    target = in_sentence(*tensors_of(vectors), torch.arange(TOKENS)[None] < 4)
+    assert not any(slope[..., 4:, :].any() for slope in gradient(target, *tensors_of(places)))

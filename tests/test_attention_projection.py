@@ -10,8 +10,10 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from scipy.stats import spearmanr
 
-from ingest.projections import attention_projection
-from ingest.projections.attention_projection import AttentionProjection, Sentences, train
+from ingest.projections import attention_lessons, attention_projection
+from ingest.projections.attention_lessons import Batches, Lessons
+from ingest.projections.attention_network import Networks
+from ingest.projections.attention_projection import AttentionProjection, train
 from store.kernels.projection import fit_pca, place, place_by_network
 from store.schema.pictures import ViewName
 
@@ -41,6 +43,14 @@ def vectors() -> np.ndarray:
 @pytest.fixture(scope="module")
 def network(vectors: np.ndarray) -> Trained:
     return trained(vectors, steps=300)
+
+
+def random_networks(components: int) -> Networks:
+    networks = Networks(
+        HEADS, CHANNELS, components, generator=torch.Generator().manual_seed(0), device=torch.device("cpu")
+    )
+    networks.parameters += 0.1  # no bias is 0
+    return networks
 
 
 def places_of(network: Trained, vectors: np.ndarray) -> np.ndarray:
@@ -94,8 +104,8 @@ def test_the_first_layer_takes_over_the_standardisation(components: int, vectors
     """The network of raw vectors against that of standardised ones."""
     tensors = torch.from_numpy(vectors).transpose(0, 1)
     mean, spread = tensors.mean(dim=2, keepdim=True), tensors.std(dim=2, keepdim=True)
-    weights = attention_projection._start(HEADS, CHANNELS, components, torch.Generator().manual_seed(0), mean.device)
-    expected = place_by_network((tensors - mean) / spread, **weights).detach().numpy()
+    weights = random_networks(components).weights
+    expected = place_by_network((tensors - mean) / spread, **weights).numpy()
     folded = attention_projection._for_raw_vectors(weights, mean, spread)
     placed = place_by_network(np.swapaxes(vectors, 0, 1), **folded)
     np.testing.assert_allclose(placed, expected, atol=1e-4)
@@ -126,20 +136,57 @@ def test_a_network_of_an_earlier_version_by_hand() -> None:
     assert placed == pytest.approx(2 * swish(3 * 0.5 + 1) - 5)
 
 
+def test_the_networks_place_as_the_kernel(vectors: np.ndarray) -> None:
+    networks, both = random_networks(2), torch.from_numpy(vectors).transpose(0, 1)
+    torch.testing.assert_close(networks.place(both), place_by_network(both, **networks.weights))
+
+
+def test_the_gradient_of_the_networks_is_that_of_autograd(vectors: np.ndarray) -> None:
+    networks, both = random_networks(2), torch.from_numpy(vectors).transpose(0, 1)
+    slopes = torch.randn(networks.place(both).shape, generator=torch.Generator().manual_seed(1)) / 100
+    networks.set_gradient(slopes)
+    weights = {name: weight.clone().requires_grad_() for name, weight in networks.weights.items()}
+    place_by_network(both, **weights).backward(slopes)
+    for name, weight in weights.items():
+        torch.testing.assert_close(networks.gradients[name], weight.grad, rtol=1e-4, atol=1e-4)
+
+
 def test_a_batch_is_whole_sentences_of_the_sample_and_says_what_is_padding() -> None:
-    places, real = Sentences.of(SIZES).draw(torch.Generator().manual_seed(1))
-    stops = np.cumsum(SIZES)
+    batches, stops = Batches.of(SIZES), np.cumsum(SIZES)
     spans = {(stop - size, stop) for stop, size in zip(stops, SIZES, strict=True)}
-    drawn_spans = {(int(row[0]), int(row[0]) + int(own.sum())) for row, own in zip(places, real, strict=True)}
-    assert drawn_spans <= spans
-    for row, own in zip(places, real, strict=True):
-        np.testing.assert_array_equal(row[own], np.arange(int(row[0]), int(row[0]) + int(own.sum())))
+    for places, real in zip(batches.rows, batches.real, strict=True):
+        assert {(int(row[0]), int(row[0]) + int(own.sum())) for row, own in zip(places, real, strict=True)} <= spans
+        for row, own in zip(places, real, strict=True):
+            np.testing.assert_array_equal(row[own], np.arange(int(row[0]), int(row[0]) + int(own.sum())))
 
 
-def test_every_sentence_can_be_drawn() -> None:
-    sentences, generator = Sentences.of(SIZES), torch.Generator().manual_seed(0)
-    drawn = {int(start) for _ in range(200) for start in sentences.draw(generator)[0][:, 0]}
-    assert len(drawn) == len(SIZES)
+def test_every_token_is_in_one_batch() -> None:
+    batches = Batches.of(SIZES)
+    rows = np.concatenate([rows[real] for rows, real in zip(batches.rows, batches.real, strict=True)])
+    assert sorted(rows.tolist()) == list(range(SIZES.sum()))
+
+
+def test_a_batch_is_as_likely_as_it_has_sentences() -> None:
+    batches = Batches.of(SIZES)
+    assert torch.bincount(batches.of_sentence).tolist() == [len(rows) for rows in batches.rows]
+
+
+def test_lessons_that_are_not_kept_are_the_same_when_they_are_drawn_again(
+    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = trained(vectors, steps=40)
+    monkeypatch.setattr(attention_lessons, "KEPT", 0)
+    np.testing.assert_array_equal(kept["weight_in"], trained(vectors, steps=40)["weight_in"])
+
+
+def test_no_more_numbers_are_kept_than_allowed(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention_lessons, "KEPT", 50_000)
+    lessons = Lessons(torch.from_numpy(vectors).transpose(0, 1).contiguous(), SIZES, torch.Generator().manual_seed(0))
+    drawn = [lessons.draw() for _ in range(50)]
+    targets = {id(lesson.target): lesson.target for lesson in lessons._kept.values()}
+    assert len(drawn) > len(targets) > 0
+    numbers = [target.shares.numel() * (1 if target.order is None else 2) for target in targets.values()]
+    assert sum(numbers) <= 50_000
 
 
 def test_layers_are_fitted_one_by_one_in_order_with_a_seed_each(

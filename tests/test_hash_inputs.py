@@ -24,9 +24,9 @@ from store.schema.pictures import ViewName
 #: Computed by Headscape 0.2.
 FITS = {
     "pca-exact-2d": 10349612490422728587,
-    "attention-raw-2d": 17487435089201134916,
+    "attention-raw-2d": 5023225689552044960,
     "pca-exact-3d": 6158411019392344422,
-    "attention-raw-3d": 4789318361469941441,
+    "attention-raw-3d": 10782721570868157014,
     "pca-raw-2d": 12819003292426988405,
     "pca-centroid-2d": 3280607317186440418,
     "pca-scaled-2d": 16458792403291409826,

@@ -33,6 +33,8 @@ class Capture:
     key: list[Tensor] = field(default_factory=list)
     value: list[Tensor] = field(default_factory=list)
     layer_input: list[Tensor] = field(default_factory=list)
+    #: Output of the output projection, bias included.
+    projected: list[Tensor] = field(default_factory=list)
     #: By the name of the feature point; empty unless `Bert.listen_at_points`.
     points: dict[str, Tensor] = field(default_factory=dict)
 
@@ -62,6 +64,7 @@ class Bert:
         layer.register_forward_pre_hook(self._keep_input)
         for name in ("query", "key", "value"):
             getattr(attention.self, name).register_forward_hook(self._keep_output(name))
+        attention.output.dense.register_forward_hook(self._keep_output("projected"))
 
     def listen_at_points(self, points: Sequence[str]) -> None:
         """From now on also capture the vectors at these feature points (`store.schema.features`)."""
@@ -137,29 +140,36 @@ class Bert:
 
 @dataclass(frozen=True)
 class OutputProjection:
-    """The output projection of a layer, in float32: `weight` (head and channel, feature), `gain` (feature).
+    """The output projection of a layer, in float32: `weight` (head and channel, feature), `bias` and `gain` (feature).
 
     The gain is gamma of the layer norm after it.
     """
 
     weight: Tensor
+    bias: Tensor
     gain: Tensor
 
     @classmethod
     def of(cls, output: Any) -> "OutputProjection":
         """The output projection of a layer, from its `attention.output`."""
-        weight, gain = (part.detach().float() for part in (output.dense.weight, output.LayerNorm.weight))
-        return cls(weight.T, gain)
+        weight, bias, gain = (
+            part.detach().float() for part in (output.dense.weight, output.dense.bias, output.LayerNorm.weight)
+        )
+        return cls(weight.T, bias, gain)
 
-    def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor) -> Tensor:
+    def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
         """Mixing ratios (ratio, ..., token); see `store.kernels.mixing`.
 
         From p(i,j) (..., head, query_token, key_token), values (..., token, head, channel), and the captured `layer_input`
-        of the layer (..., token, feature).
+        of the layer (..., token, feature). What the model `projected` itself saves two products; in 16 bits it is not
+        exact enough, and computed here.
         """
         to_self = pattern.diagonal(0, -2, -1).transpose(-2, -1)
-        attended, own = attended_part(pattern, value, self.weight), own_part(to_self, value, self.weight)
-        return mixing_ratios(to_self, attended, own, layer_input.float(), self.gain)
+        if projected is not None and projected.dtype == torch.float32:
+            attended = projected - self.bias
+        else:
+            attended = attended_part(pattern, value, self.weight)
+        return mixing_ratios(to_self, attended, own_part(to_self, value, self.weight), layer_input.float(), self.gain)
 
 
 def find_device(name: str) -> torch.device:
@@ -221,6 +231,11 @@ def load_model(
         raise refused(checkpoint, f"no weights that fit {min(missing)}")
     check_values(checkpoint, model.state_dict())
     return model
+
+
+def import_libraries() -> None:
+    """Import what `load_model` needs, which takes seconds."""
+    from transformers import BertModel  # noqa: F401
 
 
 def _check_encoder(checkpoint: Checkpoint, unexpected: Iterable[str]) -> None:

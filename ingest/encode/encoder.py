@@ -93,12 +93,14 @@ class Encoder:
         pattern = attention_pattern(
             query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
         )
-        norms = value_norm(value.transpose(1, 2), self._grams[layer])
+        # All sentences of a head in one product: one a sentence would take four times as long.
+        norms = value_norm(value.flatten(0, 1).transpose(0, 1), self._grams[layer])
+        norms = norms.unflatten(1, batch.real.shape).transpose(0, 1)
         statistics = token_statistics(pattern, batch.flags, batch.real, norms)
         # Rounded before they are summed: a mean is that of the stored rows, as its interval is and that of any part.
         padded = statistics.permute(1, 3, 0, 2).half()
         statistics = batch.without_padding(padded)
-        ratios = self._projections[layer].mixing(pattern, value, capture.layer_input[layer])
+        ratios = self._projections[layer].mixing(pattern, value, capture.layer_input[layer], capture.projected[layer])
         mixing = batch.without_padding(ratios.permute(1, 2, 0)).half()
         stored_key = (key - buffers.key_constant[layer]).half()
         buffers.put("query", layer, batch.rows, batch.without_padding(query.half()).transpose(0, 1))

@@ -50,7 +50,7 @@ class Projection:
 _HEAD_TOKENS = 300
 #: `attentionviz` has the settings of AttentionViz's published data: 300 steps, of which 250 exaggerate.
 PROJECTIONS: dict[str, Projection] = {
-    "attention": Projection("attention", "attention/4"),
+    "attention": Projection("attention", "attention/5"),
     "pca": Projection("pca", "pca/2", joint_vectors=40_000, point_vectors=20_000, value_tokens=20_000),
     "umap": Projection(
         "umap",

@@ -1,5 +1,6 @@
 """Stage `sentences`: reviews become the sentences and tokens of a corpus group. A larger budget only appends."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,8 @@ from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
 from ingest.text.reviews import Data, Reviews, read_reviews
-from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence, split_reviews, take_smallest
+from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence
+from ingest.text.splitting import smallest_sentences
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
@@ -85,15 +87,25 @@ class PlannedCorpus:
         return replace(self, blocks=[block for block in self.blocks if block.vectors])
 
 
-def prepare_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus:
-    """Write the sentences of the budget unless the store holds them; returns their plan."""
+def prepare_corpus(
+    writer: Writer,
+    settings: Settings,
+    data: Data,
+    checkpoint: Checkpoint,
+    *,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> PlannedCorpus:
+    """Write the sentences of the budget unless the store holds them; returns their plan.
+
+    `meanwhile` is called in a thread while other processes split reviews.
+    """
     budget = Budget.of(settings)
     identity = _identity(settings, data, checkpoint)
     key = short_key(data.name, identity)
     group = writer.group(f"corpus/{key}")
     if not _holds(group, budget):
         reviews = read_reviews(data, text=settings.text, label=settings.label).numbered_as(label_names(group))
-        sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews)
+        sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews, meanwhile)
         tokens = _tokenize(tokenizer, [sentence.text for sentence in sentences], budget)
         exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
         _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer.vocab)
@@ -155,14 +167,23 @@ def _holds(group: zarr.Group, budget: Budget) -> bool:
 
 
 def _read_sentences(
-    settings: Settings, data: Data, checkpoint: Checkpoint, budget: Budget, reviews: Reviews
+    settings: Settings,
+    data: Data,
+    checkpoint: Checkpoint,
+    budget: Budget,
+    reviews: Reviews,
+    meanwhile: Callable[[], object],
 ) -> tuple[list[Sentence], Tokenizer]:
     tokenizer = Tokenizer(checkpoint.folder, max_length=settings.max_length)
     with bar("sentences", total=len(reviews), unit="reviews") as progress:
-        every = split_reviews(
-            reviews, seed=settings.seed, whole=data.is_treebank or data.has_mentions, passed=progress.update
+        sentences = smallest_sentences(
+            reviews,
+            budget.most_sentences,
+            seed=settings.seed,
+            whole=data.is_treebank or data.has_mentions,
+            passed=progress.update,
+            meanwhile=meanwhile,
         )
-        sentences = take_smallest(every, budget.most_sentences)
     if not sentences:
         raise IngestError(
             f"{data.name} has no text in its column {settings.text!r}. Name the text column with --text=..."

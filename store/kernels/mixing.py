@@ -74,24 +74,24 @@ def mixing_ratios(to_self: AnyArray, attended: AnyArray, own: AnyArray, residual
     (ratio, ..., token), each 0 to 1.
     """
     xp = namespace(attended)
-    mixed, preserved = attended - own, own + residual
+    mixed, preserved = (_lengths(part, gain) for part in (attended - own, own + residual))
     by_weight = 1 - to_self.mean(axis=-1)
     by_name = {
         "attn_w": by_weight,
         "attnres_w": by_weight / 2,
-        "attn_n": _share(_length(mixed), _length(own)),
-        "attnres_n": _share(_length(mixed), _length(preserved)),
-        "attnresln_n": _share(_length(_scaled(mixed, gain)), _length(_scaled(preserved, gain))),
+        "attn_n": _share(mixed[0], xp.linalg.vector_norm(own, axis=-1)),
+        "attnres_n": _share(mixed[0], preserved[0]),
+        "attnresln_n": _share(mixed[1], preserved[1]),
     }
     return xp.stack([by_name[name] for name in RATIOS])
 
 
-def _scaled(part: AnyArray, gain: AnyArray) -> AnyArray:
-    return (part - part.mean(axis=-1)[..., None]) * gain
-
-
-def _length(vectors: AnyArray) -> AnyArray:
-    return namespace(vectors).sqrt((vectors * vectors).sum(axis=-1))
+def _lengths(part: AnyArray, gain: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """|part| and |(part - its mean over features) gain|, each (..., token)."""
+    xp = namespace(part)
+    centred = part - part.mean(axis=-1)[..., None]
+    centred *= centred
+    return xp.linalg.vector_norm(part, axis=-1), xp.sqrt(xp.matmul(centred, gain * gain))
 
 
 def _share(mixed: AnyArray, preserved: AnyArray) -> AnyArray:
