@@ -252,8 +252,8 @@ class HeadPictures:
 
     def _fit(self, picture: HeadPicture) -> Iterator[str]:
         view, projection = picture.view, picture.projection
-        # The last layer is kept: its fitted tokens are placed, too.
-        read = lru_cache(maxsize=1)(partial(self._fitted_vectors, view.name))
+        # Two layers are kept: the fitted tokens of one are placed while the next is fitted.
+        read = lru_cache(maxsize=2)(partial(self._fitted_vectors, view.name))
         key, layers = self.head_vectors.model.key, view.unfitted()
         channels = array_of(self.head_vectors.writer.group(self.head_vectors.model.path), "query").shape[-1]
         exact = view.name.normalization == "exact"

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -93,6 +94,9 @@ def umap(
     """umap-learn's UMAP; few points start at random places. `tell` gets the share of its epochs that are done."""
     from umap import UMAP
 
+    from ingest.projections.nearest_points import nearest_of_each
+
+    _keep_compiled()
     start = "spectral" if len(points) > 50 else "random"
     fit = UMAP(
         n_components=components,
@@ -103,10 +107,23 @@ def umap(
         init=start,
         random_state=seed,
         n_jobs=1,
+        # umap-learn finds them in a loop of Python, or of many points not all.
+        precomputed_knn=nearest_of_each(points, neighbors, metric),
         tqdm_kwds={"disable": tell is None, "file": Epochs(tell), "bar_format": "{percentage:.0f}"},
     )
     places: Floats = fit.fit_transform(points)
     return places
+
+
+@cache
+def _keep_compiled() -> None:
+    """Let numba keep what umap-learn compiles: every process would take ten seconds to compile it again."""
+    from numba.core.dispatcher import Dispatcher
+
+    for module in map(import_module, ("umap.umap_", "umap.layouts", "umap.utils")):
+        for function in vars(module).values():
+            if isinstance(function, Dispatcher) and function.__module__ == module.__name__:
+                function.enable_caching()
 
 
 class Epochs:

@@ -89,17 +89,26 @@ class Neighbours:
 
     def __init__(self, name: ViewName, nearest: "Nearest", *, seed: int) -> None:
         self.name, self.nearest, self.seed = name, nearest, seed32(seed)
+        self._heads = 1
 
     def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
         """The places of the fitted tokens of every layer."""
-        fit = partial(fit_head, projection=self.name.projection, components=self.name.components, seed=self.seed)
+        begun = (self._begin(*read(layer)) for layer in layers)
+        following = next(begun, iter(()))
         for layer in layers:
-            points = np.concatenate([unit(vectors) for vectors in read(layer)], axis=1)
+            heads, following = following, next(begun, iter(()))  # no process waits while a layer is written
             places = []
-            for head in processes().map(fit, points.astype(np.float32)):
+            for head in heads:
                 places.append(head.reshape(2, -1, self.name.components))
-                advance(1 / len(points))
+                advance(1 / self._heads)
             yield layer, {"fitted": np.stack(places)}
+
+    def _begin(self, query: Floats, key: Floats) -> Iterator[Floats]:
+        """Start a fit of each head of a layer."""
+        fit = partial(fit_head, projection=self.name.projection, components=self.name.components, seed=self.seed)
+        points = np.concatenate([unit(query), unit(key)], axis=1)
+        self._heads = len(points)
+        return processes().map(fit, points.astype(np.float32))
 
     def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
         """Places (head, role, token, component); a fitted token keeps its own."""

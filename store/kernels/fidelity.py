@@ -1,10 +1,4 @@
-"""Fidelity of a picture: whether distance on screen agrees with attention. numpy, scipy and scikit-learn.
-
-What does not depend on the picture is ranked once for all pictures: the keys of each query by attention (`RankedKeys`),
-and the neighbours of each vector (`RankedNeighbours`).
-"""
-
-from typing import NamedTuple
+"""Fidelity of a picture: whether distance on screen agrees with attention. numpy, scipy and scikit-learn."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,42 +29,9 @@ def cosine_distance(query: Floats, key: Floats) -> Floats:
     return 1 - query @ np.swapaxes(key, -1, -2) / np.where(lengths > 0, lengths, 1)
 
 
-class RankedKeys(NamedTuple):
-    """The keys of each query ranked by attention.
-
-    Attributes
-    ----------
-    centred
-        Ranks minus their mean, divided by their length; 0 for a query whose weights are all equal: (..., query_token, key_token).
-    attended
-        The k keys with the largest weights, the largest first: (..., query_token, k).
-    """
-
-    centred: Floats
-    attended: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, pattern: Floats, *, k: int = 0) -> "RankedKeys":
-        """From weights or logits (..., query_token, key_token)."""
-        order = np.argsort(-pattern, axis=-1, kind="stable")
-        return cls(-_centred_ranks(-pattern, order), order[..., :k])
-
-    def agreement(self, distance: Floats) -> tuple[Floats, Floats]:
-        """Spearman correlation with distances (..., query_token, key_token), and recall of the attended keys: (...,) each.
-
-        See `spearman` and `recall`.
-        """
-        order = np.argsort(distance, axis=-1)  # not stable, which takes several times as long
-        correlation = (self.centred * _centred_ranks(distance, order)).sum(axis=-1).mean(axis=-1)
-        k = self.attended.shape[-1]
-        if not k:
-            return correlation, np.full_like(correlation, np.nan)
-        both = (self.attended[..., :, None] == order[..., None, :k]).any(axis=-1)
-        return correlation, both.mean(axis=(-2, -1))
-
-
-def _centred_ranks(values: Floats, order: NDArray[np.int64]) -> Floats:
+def _centred_ranks(values: Floats) -> Floats:
     """Ranks along the last axis, equal values with their mean rank, minus their mean and divided by their length, else 0."""
+    order = np.argsort(values, axis=-1)  # not stable, which takes several times as long
     ranks = np.empty(values.shape)
     np.put_along_axis(ranks, order, np.arange(values.shape[-1], dtype=float), axis=-1)
     ascending = np.take_along_axis(values, order, axis=-1)
@@ -99,7 +60,8 @@ def spearman(pattern: Floats, distance: Floats) -> Floats:
     -------
     (...,), -1 to 1.
     """
-    return RankedKeys.of(pattern).agreement(distance)[0]
+    correlation: Floats = (_centred_ranks(pattern) * _centred_ranks(distance)).sum(axis=-1).mean(axis=-1)
+    return correlation
 
 
 def recall(pattern: Floats, distance: Floats, *, k: int) -> Floats:
@@ -116,42 +78,10 @@ def recall(pattern: Floats, distance: Floats, *, k: int) -> Floats:
     -------
     (...,), 0 to 1.
     """
-    return RankedKeys.of(pattern, k=k).agreement(distance)[1]
-
-
-class RankedNeighbours(NamedTuple):
-    """The rank of every vector among the neighbours of every other: (point, point), 1 is the nearest, 0 the point itself."""
-
-    ranks: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, points: Floats, *, metric: str = "cosine") -> "RankedNeighbours":
-        """Of vectors (point, feature), by a distance as scikit-learn names it."""
-        from sklearn.metrics import pairwise_distances
-
-        distance = pairwise_distances(points, metric=metric)
-        np.fill_diagonal(distance, -np.inf)
-        ranks = np.empty(distance.shape, np.int32)
-        np.put_along_axis(
-            ranks,
-            np.argsort(distance, axis=1),
-            np.arange(len(points), dtype=np.int32)[None].repeat(len(points), 0),
-            axis=1,
-        )
-        return cls(ranks)
-
-    def trustworthiness(self, places: Floats) -> float:
-        """Trustworthiness of their places on screen (point, component), as `trustworthy`."""
-        points = len(places)
-        neighbours = min(NEIGHBOURS, (points - 1) // 2)
-        if neighbours < 1:
-            return float("nan")
-        square = _squared_distance(places, places)
-        np.fill_diagonal(square, np.inf)
-        near = np.argpartition(square, neighbours - 1, axis=1)[:, :neighbours]
-        beyond = np.take_along_axis(self.ranks, near, axis=1) - neighbours
-        worst = points * neighbours * (2 * points - 3 * neighbours - 1) / 2
-        return float(1 - beyond[beyond > 0].sum() / worst)
+    attended = np.argsort(-pattern, axis=-1, kind="stable")[..., :k]
+    near = np.argsort(distance, axis=-1)[..., :k]
+    found: Floats = (attended[..., :, None] == near[..., None, :]).any(axis=-1).mean(axis=(-2, -1))
+    return found
 
 
 def trustworthy(points: Floats, places: Floats, *, metric: str = "cosine") -> float:
@@ -170,4 +100,26 @@ def trustworthy(points: Floats, places: Floats, *, metric: str = "cosine") -> fl
     -------
     At most 1, which is best; NaN for fewer than three points.
     """
-    return RankedNeighbours.of(points, metric=metric).trustworthiness(places)
+    from sklearn.metrics import pairwise_distances
+
+    count = compared_neighbours(len(places))
+    if not count:
+        return float("nan")
+    distance, square = pairwise_distances(points, metric=metric), _squared_distance(places, places)
+    np.fill_diagonal(distance, -np.inf)
+    np.fill_diagonal(square, np.inf)
+    near = np.argpartition(square, count - 1, axis=1)[:, :count]
+    # How many are nearer, itself among them: no order of all neighbours is needed.
+    ranks = np.stack([(distance < np.take_along_axis(distance, own[:, None], 1)).sum(axis=1) for own in near.T])
+    return trust_of_excess(np.clip(ranks - count, 0, None).sum(), points=len(places))
+
+
+def compared_neighbours(points: int) -> int:
+    """Neighbours of each of so many points that trustworthiness compares; 0 where there are too few points."""
+    return max(0, min(NEIGHBOURS, (points - 1) // 2))
+
+
+def trust_of_excess(excess: float, *, points: int) -> float:
+    """Trustworthiness of so many points from the sum by which the ranks of their neighbours on screen are too high."""
+    count = compared_neighbours(points)
+    return float(1 - excess / (points * count * (2 * points - 3 * count - 1) / 2))
