@@ -33,7 +33,7 @@ TRAINING_STEPS = 200
 MAX_LENGTH = 24
 SENTENCES = 40
 #: Of the store of the embedded model, from so many reviews: to split all of them takes 10 seconds.
-DEFAULT_SENTENCES = 100
+DEFAULT_SENTENCES = 40
 DEFAULT_REVIEWS = 500
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,9 @@ import pytest
 from icechunk import IcechunkError
 
 import store
+from ingest.__main__ import main
+from ingest.encode import sample
+from ingest.text import corpus
 from store.repository.errors import StoreIncomplete
 from store.verify import verify
 from tests.stores import BLOCK, FIT_TOKENS
@@ -23,6 +27,7 @@ pytestmark = pytest.mark.slow
 Ingest = Callable[..., str]
 Commits = Callable[[str], list[str]]
 Start = Callable[[str], subprocess.Popen[str]]
+Fork = Callable[[str], "Forked"]
 WaitFor = Callable[..., None]
 SENTENCES = 75
 #: `python -m ingest`, in small blocks. It hears SIGINT also where the tests do not, as with `make test &`.
@@ -45,22 +50,67 @@ MOMENTS = [
 ]
 
 
+#: Its processes are forks of one that has imported this file: to import takes longer than an ingest does.
+FORKS = get_context("forkserver")
+
+
+class Forked:
+    """The same command in a fork. SIGKILL, which nothing hears, ends it as it ends any process."""
+
+    def __init__(self, flags: list[str], folder: Path) -> None:
+        FORKS.set_forkserver_preload([__name__])
+        self._said = tuple(folder / name for name in ("out", "err"))
+        self._process = FORKS.Process(target=_ingest, args=(flags, self._said))
+        self._process.start()
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def communicate(self) -> list[str]:
+        self._process.join()
+        return [path.read_text() for path in self._said]
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def _ingest(flags: list[str], said: tuple[Path, Path]) -> None:
+    for stream, path in enumerate(said, 1):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+    sys.argv[1:] = flags
+    corpus.BLOCK, sample.FIT_TOKENS = BLOCK, FIT_TOKENS
+    sys.exit(main())
+
+
 @pytest.fixture(scope="module")
-def start(tiny_model: Path, tiny_data: Path) -> Start:
-    def start(place: str) -> subprocess.Popen[str]:
+def flags(tiny_model: Path, tiny_data: Path) -> Callable[[str], list[str]]:
+    def flags(place: str) -> list[str]:
         options = {"store": place, "model": str(tiny_model), "data": str(tiny_data), "max-length": "24"}
         options |= {"views": "pca-exact-2d", "features": "none", "annotate": "none"}
         options["sentences"] = str(SENTENCES)
-        flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-        command = [sys.executable, "-c", DRIVER, *flags]
+        return [part for name, value in options.items() for part in (f"--{name}", value)]
+
+    return flags
+
+
+@pytest.fixture(scope="module")
+def start(flags: Callable[[str], list[str]]) -> Start:
+    def start(place: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", DRIVER, *flags(place)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
 
     return start
 
 
 @pytest.fixture(scope="module")
+def fork(flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Fork:
+    return lambda place: Forked(flags(place), tmp_path_factory.mktemp("said"))
+
+
+@pytest.fixture(scope="module")
 def wait_for(commits: Commits) -> WaitFor:
-    def wait_for(process: subprocess.Popen[str], place: str, message: str, after: int = 0) -> None:
+    def wait_for(process: subprocess.Popen[str] | Forked, place: str, message: str, after: int = 0) -> None:
         """Until there is a commit with this message after the first so many; a minute at most."""
         for _ in range(600):
             assert process.poll() is None, f"the ingest ended before {message!r}: {process.communicate()}"
@@ -78,7 +128,7 @@ def wait_for(commits: Commits) -> WaitFor:
 @pytest.fixture(scope="module")
 def killed(
     few_store: str,
-    start: Start,
+    fork: Fork,
     wait_for: WaitFor,
     commits: Commits,
     tmp_path_factory: pytest.TempPathFactory,
@@ -88,15 +138,14 @@ def killed(
     seen: list[tuple[int, list[str]]] = []
     after = len(commits(place))
     for moment in MOMENTS:
-        process = start(place)
+        process = fork(place)
         wait_for(process, place, moment, after)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.kill()
         snapshot = store.open_snapshot(place)
         seen.append((snapshot.corpus().n_sentences, list(verify(snapshot))))
-    process = start(place)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
+    process = fork(place)
+    out, err = process.communicate()
+    assert process.poll() == 0, err
     return place, seen, out.splitlines()
 
 
@@ -139,11 +188,10 @@ def test_every_piece_was_committed_once_in_spite_of_the_kills(
     assert len(numbers) == len(set(numbers)) >= pieces
 
 
-def test_a_first_ingest_that_is_killed_has_published_nothing(start: Start, wait_for: WaitFor, tmp_path: Path) -> None:
-    process = start(str(tmp_path / "store"))
+def test_a_first_ingest_that_is_killed_has_published_nothing(fork: Fork, wait_for: WaitFor, tmp_path: Path) -> None:
+    process = fork(str(tmp_path / "store"))
     wait_for(process, str(tmp_path / "store"), "room for")
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.kill()
     with pytest.raises(StoreIncomplete, match=r"Run `headscape ingest --store=.*` to its end\.$"):
         store.open_corpus(str(tmp_path / "store"))
 
