@@ -106,7 +106,7 @@ def test_a_word_twice_is_one(tiny_corpus: Corpus) -> None:
 
 
 def test_a_search_and_a_ranking_are_computed_once(tiny_corpus: Corpus) -> None:
-    assert sentences_with(tiny_corpus, "The  film") is sentences_with(tiny_corpus, "the film")
+    assert sentences_with(tiny_corpus, "The  film", 40) is sentences_with(tiny_corpus, "the film", 40)
     assert sentence_means(tiny_corpus, "to_sep", 1, 0) is sentence_means(tiny_corpus, "to_sep", 1, 0)
 
 

@@ -91,7 +91,8 @@ def test_the_sizes_that_these_tests_name(part: store.Corpus) -> None:
         ("map", "", "Mean over the first 121 of 452 tokens (10 sentences)."),
         ("features", "", "the first 10 sentences of the corpus"),
         ("sentence", "?sentence=3", f"Sentence 3 of {FIRST}"),
-        ("sentence", "?sentence=3&find=the", f"f {FIRST}"),
+        ("sentence", "?sentence=3&find=the", f" of {ALL}"),
+        ("sentence", "?sentence=3&by=entropy", f"10 of {FIRST}"),
         ("compare", "", f"the first 10 of {ALL} (121 of {TOKENS}) of both models"),
         ("compare", "", f"Means over {ALL} ({TOKENS}) of both models."),
         ("store", "", f"of all {ALL} ({TOKENS})"),
@@ -117,14 +118,14 @@ def test_page_relations_says_in_which_sentences_it_counts(
     assert f"in {first}; numbers are of the" in shown_page
 
 
-def test_a_sentence_without_vectors_is_named_with_what_to_do(part_client: FlaskClient) -> None:
-    page = whole_page(part_client, "sentence", "?sentence=30")
+def test_a_page_of_stored_sentences_names_one_without_vectors_with_what_to_do(part_client: FlaskClient) -> None:
+    page = whole_page(part_client, "compare", "?sentence=30")
     assert "sentence=30 has no stored vectors (0-9 have): run " in page
     assert "headscape ingest --vectors=all" in page
 
 
 def test_a_sentence_that_the_corpus_lacks_is_out_of_range(part_client: FlaskClient) -> None:
-    assert "sentence=40 is out of range (0-9); showing 9" in whole_page(part_client, "sentence", "?sentence=40")
+    assert "sentence=40 is out of range (0-39); showing 39" in whole_page(part_client, "sentence", "?sentence=40")
 
 
 def test_a_filter_of_every_stored_token_is_a_part(part: store.Corpus) -> None:

@@ -227,16 +227,16 @@ def tokens_of_phrase(
     return np.where(aligned, covered[word], partly[sentence])
 
 
-def sentences_with(corpus: Corpus, sought: str) -> Tokens:
-    """Which sentences contain the text, in any case: (sentence,), none where it is empty."""
-    return _sentences_with(corpus, folded(spaced(sought)))
+def sentences_with(corpus: Corpus, sought: str, among: int) -> Tokens:
+    """Which of the first sentences contain the text, in any case: (sentence,), none where it is empty."""
+    return _sentences_with(corpus, folded(spaced(sought)), among)
 
 
 @cached
-def _sentences_with(corpus: Corpus, wanted: str) -> Tokens:
+def _sentences_with(corpus: Corpus, wanted: str, among: int) -> Tokens:
+    parts = (folded(BETWEEN.join(map(spaced, part))).split(BETWEEN) for part in corpus.counted_texts(among))
     # Sentence by sentence: a letter occurs far more often than there are sentences.
-    each = texts(corpus).folded.split(BETWEEN)[: corpus.n_sentences]
-    return np.fromiter((wanted in sentence for sentence in each), bool) & bool(wanted)
+    return np.fromiter((wanted in sentence for part in parts for sentence in part), bool, among) & bool(wanted)
 
 
 def _sentences_at(text: Texts, at: NDArray[np.int64]) -> Tokens:
