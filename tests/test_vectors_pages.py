@@ -16,6 +16,7 @@ from dashboard.features.figures import feature_charts
 from dashboard.features.shown import ShownFeatures
 from dashboard.statistics.data import shown_grid
 from dashboard.statistics.parts import PartNumbers, count, part_of
+from dashboard.statistics.sections import size_of_part
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
@@ -146,9 +147,33 @@ def count_now(part: store.Corpus) -> PartNumbers:
     return count(part, part_of(part, "position:0.."), lambda _share: None)
 
 
+@pytest.mark.parametrize(
+    ("page", "search", "of"),
+    [
+        ("statistics", "", f"Means over all {TOKENS} in {ALL}; every sentence has the same weight."),
+        ("statistics", "", f"Means over {ALL}; every sentence has the same weight."),
+        ("head", "", f"Means over {ALL}, those that have the position"),
+        ("head", "", "The first 121 of 452 tokens"),
+        ("head", "?tab=positions", f"Mean weight over the first 10 of {ALL}"),
+        ("map", "", "Mean over the first 121 of 452 tokens (10 sentences)."),
+        ("compare", "", f"Means over {ALL} ({TOKENS}) of both models."),
+    ],
+)
+def test_a_saved_chart_says_which_sentences_its_numbers_are_of(
+    page: str, search: str, of: str, part_client: FlaskClient
+) -> None:
+    every = "".join(shown(part_client, place, f"/{page}", search) for place in ("above", "beside", "below"))
+    assert f"'data-of': {of!r}"[:-1] in every
+
+
+def test_a_saved_chart_of_a_part_says_of_how_many_tokens_it_is(part: store.Corpus) -> None:
+    named = size_of_part(part, part_of(part, "position:0.."))
+    assert named.startswith(f"Means over 121 of {FIRST_TOKENS} (100.0 %) in 10 of {FIRST}")
+
+
 def test_token_mixing_beside_feature_points_is_that_of_all_tokens(part_store: str) -> None:
     charts = feature_charts(ShownFeatures.of(resolve(Library(part_store), "features", "")))
-    assert f"Mean over {TOKENS} of the corpus" in str(charts)
+    assert f"data-of='Mean over {TOKENS} of the corpus'" in str(charts)
 
 
 def test_a_file_of_all_heads_has_the_numbers_of_all_sentences(part: store.Corpus, part_client: FlaskClient) -> None:
