@@ -27,6 +27,7 @@ from dashboard.ui.page import Page
 from dashboard.ui.text import all_of, first_of, has_part, with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
+from dashboard.web.responses import for_one_reader
 from dashboard.web.state import ORDER
 from store.schema.model import head_name
 from store.wording import many
@@ -60,6 +61,7 @@ def layout(context: Context) -> Page:
     try:
         shown_sentence(context)
     except Refusal as refusal:
+        for_one_reader()  # the next one may get it
         alert = dmc.Alert(with_commands(str(refusal)), color="red", className="problem")
         above = [html.H1(_title(context)), *_plain_text(context), _groups(input_group(context)), alert]
         return Page(above=above, beside=_finder(context))
