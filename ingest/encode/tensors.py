@@ -167,22 +167,27 @@ def _write_behind(
     two = {kept: cycle([new(kept=kept) for _ in range(min(2, count))]) for kept, count in number.items()}
     with ThreadPoolExecutor(1, "write") as pool:
         writing: tuple[Block, Future[None]] | None = None
+        last = {part[-1].index for part in transactions(blocks)}
         for block in blocks:
             buffers = next(two[block.vectors])
             encoder.encode(block, buffers)
             if writing:
                 writing[1].result()
                 yield writing[0]
-            commits = block is blocks[-1] or is_committed(block)
-            writing = block, pool.submit(_write, writer, model, block, buffers, commits=commits)
+            writing = block, pool.submit(_write, writer, model, block, buffers, commits=block.index in last)
         if writing:
             writing[1].result()
             yield writing[0]
 
 
-def is_committed(block: Block) -> bool:
-    """Whether a block ends a commit, where it is not the last: each of the first 128, then every second, third ..."""
-    return (block.index + 1) % max(1, block.index // SHARE) == 0
+def transactions(blocks: list[Block]) -> list[list[Block]]:
+    """Blocks that share a commit: each of the first 128 is alone, then come every two, three ..."""
+    parts: list[list[Block]] = [[]]
+    for block in blocks:
+        parts[-1].append(block)
+        if len(parts[-1]) >= block.index // SHARE:
+            parts.append([])
+    return [part for part in parts if part]
 
 
 def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffers, *, commits: bool) -> None:
