@@ -1,6 +1,6 @@
 """Sentences, tokens and words of a corpus, whatever model reads them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,15 @@ from store.words import Words
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
 SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
+#: Sentences whose text is read at a time, as many as a chunk has.
+TEXTS_AT_ONCE = 4096
 WORDS_REMEDY = "Run `headscape ingest`; where the text is not English, with --annotate=<spaCy pipeline>."
 
 
 class CorpusText:
     """The first sentences of a corpus, as many as a model has vectors of. Every array is read when it is first used.
+
+    Of the sentences after them, which are counted without vectors, there are texts, labels and wordpieces.
 
     Attributes
     ----------
@@ -67,6 +71,28 @@ class CorpusText:
         return lengths
 
     @cached_property
+    def counted_labels(self) -> NDArray[np.int16]:
+        """Label of the review of each sentence that the model was run on, -1 for none: (counted_sentences,)."""
+        labels: NDArray[np.int16] = self._text.label.isel(sentence=slice(0, self.counted_sentences)).values
+        return labels
+
+    def counted_text(self, sentence: int) -> str:
+        """The text of any sentence that the model was run on."""
+        return str(self._text.text.variable[sentence].values)
+
+    def counted_texts(self, count: int) -> Iterator[list[str]]:
+        """The texts of the first sentences that the model was run on, in parts: those of a large corpus fill the memory."""
+        for start in range(0, count, TEXTS_AT_ONCE):
+            part = slice(start, min(start + TEXTS_AT_ONCE, count))
+            stored = part.stop <= self.n_sentences
+            yield list(map(str, (self.sentences.text if stored else self._text.text).variable[part].values))
+
+    def counted_wordpieces(self, sentence: int) -> list[str]:
+        """Wordpieces of any sentence that the model was run on."""
+        start, size = (int(self._text[name].variable[sentence].values) for name in ("row_start", "row_size"))
+        return [str(piece) for piece in self.vocab[self._text.token_id.variable[start : start + size].values]]
+
+    @cached_property
     def _token_stop(self) -> int:
         last = self._text[["row_start", "row_size"]].isel(sentence=self.n_sentences - 1)
         return int(last.row_start + last.row_size)
@@ -88,8 +114,8 @@ class CorpusText:
         return tuple(map(str, self.corpus_attributes.get("label_names", ())))
 
     def label_name(self, sentence: int) -> str:
-        """Label of the sentence's review, empty where it has none."""
-        label = int(self.sentences.label.values[sentence])
+        """Label of the sentence's review, empty where it has none; of any sentence that the model was run on."""
+        label = int(self.counted_labels[sentence])
         return self.label_names[label] if 0 <= label < len(self.label_names) else ""
 
     @cached_property

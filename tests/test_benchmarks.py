@@ -19,6 +19,7 @@ from store import STATISTICS, open_corpus, open_snapshot
 from tests.bench import ingest as bench
 from tests.bench.kills import differences
 from tests.bench.load_requests import Mix
+from tests.bench.random_reviews import write_random_reviews
 from tests.bench.screenshots import SCHEMES, WINDOWS, Shot, sheet
 from tests.bench.statistics import computed
 from tests.bench.synthetic import make_store
@@ -63,6 +64,14 @@ def test_a_made_up_store_can_be_counted(tiny_data: Path, tmp_path: Path) -> None
     corpus = open_corpus(place)
     counted = count(corpus, part_of(corpus, "position:1..5"), lambda _: None)
     assert counted.means.sizes == {"source": 6, "statistic": len(STATISTICS), "layer": 1, "head": 2}
+
+
+def test_a_made_up_store_may_count_more_tokens_than_have_vectors(tmp_path: Path) -> None:
+    data = write_random_reviews(tmp_path / "reviews.parquet", sentences=1_000)
+    chosen = {"data": str(data), "sentences": 900, "vectors": "1"}
+    corpus = open_corpus(make_store(tmp_path / "store", layers=1, heads=2, channels=4, **chosen))
+    assert 0 < corpus.n_sentences < corpus.counted_sentences == 900
+    assert bool(corpus.head_interval.notnull().all())
 
 
 @pytest.mark.parametrize("benchmark", [bench.rate, computed])

@@ -26,7 +26,7 @@ PATIENCE = 300.0  # loading torch takes long on a busy machine
 
 
 #: Of a store that does not say where its model is: the answer needs no torch.
-LOST = CorpusModel("lost-1", "lost", None, "0", None, 16)
+LOST = CorpusModel("lost-1", "lost", None, "0", None, 16, "float32")
 LOST_MESSAGE = "The model lost cannot be loaded. Put its checkpoint back, or run `headscape ingest` with another one."
 
 

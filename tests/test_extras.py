@@ -120,8 +120,8 @@ def test_a_command_names_the_extra_it_needs(
 
 @pytest.mark.usefixtures("bare")
 def test_a_server_without_a_model_says_that_nothing_can_be_typed() -> None:
-    model = CorpusModel("key", "model", "embedded", "", "", 128)
-    with pytest.raises(Refusal, match="Typed sentences need PyTorch"):
+    model = CorpusModel("key", "model", "embedded", "", "", 128, "float32")
+    with pytest.raises(Refusal, match="To encode a sentence this server needs PyTorch"):
         Encoder().encode(model, "The film was good.", "", lambda: False)
 
 

@@ -106,7 +106,7 @@ def test_a_word_twice_is_one(tiny_corpus: Corpus) -> None:
 
 
 def test_a_search_and_a_ranking_are_computed_once(tiny_corpus: Corpus) -> None:
-    assert sentences_with(tiny_corpus, "The  film") is sentences_with(tiny_corpus, "the film")
+    assert sentences_with(tiny_corpus, "The  film", 40) is sentences_with(tiny_corpus, "the film", 40)
     assert sentence_means(tiny_corpus, "to_sep", 1, 0) is sentence_means(tiny_corpus, "to_sep", 1, 0)
 
 
@@ -132,3 +132,10 @@ def test_a_line_says_what_the_sentence_is(tiny_corpus: Corpus) -> None:
         int(tiny_corpus.sentences.row_size[0]),
         str(tiny_corpus.sentences.text.values[0]),
     )
+
+
+@pytest.mark.parametrize("text", ["a  film", "a\tfilm", "a\nfilm", "a \u3000 film", "A\u00a0Film"])
+def test_white_space_of_any_kind_is_one_space(text: str, tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = open_corpus(tiny_store)
+    monkeypatch.setattr(corpus, "counted_texts", lambda _count: iter([["the plot", text], ["a film", "of a"]]))
+    assert sentences_with(corpus, "a film", 4).tolist() == [False, True, True, False]

@@ -3,6 +3,7 @@
 import random
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,16 @@ from hypothesis import strategies as st
 
 from ingest.text import sentences
 from ingest.text.reviews import Review
-from ingest.text.sentences import Sentence, sentence_hash, split_review, split_reviews, take_smallest
+from ingest.text.sentences import (
+    Sentence,
+    fewest_tokens,
+    sentence_hash,
+    split_review,
+    split_reviews,
+    take_smallest,
+)
+from ingest.text.tokenizer import Tokenizer
+from tests.stores import MAX_LENGTH
 
 HASHES = st.lists(st.integers(0, 300), max_size=200)
 
@@ -132,3 +142,32 @@ def test_memory_grows_with_the_count_and_not_with_the_data() -> None:
 
     take_smallest(stream(), 10)
     assert max(counts) < 2000
+
+
+def test_as_many_sentences_are_taken_as_have_the_size_together() -> None:
+    sentences = with_hashes([3, 1, 2, 5, 4])
+    assert [s.hash for s in take_smallest(sentences, 25, lambda _: 10)] == [1, 2, 3]
+    assert [s.hash for s in take_smallest(sentences, 99, lambda _: 10)] == [1, 2, 3, 4, 5]
+
+
+@given(hashes=HASHES, count=st.integers(1, 40))
+def test_a_size_of_one_counts_sentences(hashes: list[int], count: int) -> None:
+    assert take_smallest(with_hashes(hashes), 7 * count, lambda _: 7) == take_smallest(with_hashes(hashes), count)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The film was good.",
+        "caf\u00e9 na\u0131ve x",
+        "... !? -",
+        "a\u0301b c",
+        "[MASK] [SEP]x",
+        "\u7535\u5f71 film",
+        "word " * 40,
+    ],
+)
+def test_a_sentence_has_at_least_as_many_tokens_as_are_expected(text: str, tiny_model: Path) -> None:
+    tokens = Tokenizer(tiny_model, max_length=MAX_LENGTH).tokenize([text])
+    fewest = fewest_tokens(Sentence(0, text, 0, 0), max_length=MAX_LENGTH)
+    assert 2 <= fewest <= int(tokens.lengths[0])

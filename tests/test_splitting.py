@@ -7,7 +7,7 @@ import pytest
 from ingest.run.parallel import fits_killed_on_error
 from ingest.text import splitting
 from ingest.text.reviews import Review
-from ingest.text.sentences import Sentence, split_reviews, take_smallest
+from ingest.text.sentences import Sentence, one_each, split_reviews, take_smallest
 from ingest.text.splitting import smallest_sentences
 
 #: Of two to four sentences each; every seventh text comes again.
@@ -26,7 +26,7 @@ def smallest(
     meanwhile: Callable[[], object] = lambda: None,
 ) -> list[Sentence]:
     with fits_killed_on_error():
-        return smallest_sentences(reviews, COUNT, seed=3, whole=whole, passed=passed, meanwhile=meanwhile)
+        return smallest_sentences(reviews, COUNT, one_each, seed=3, whole=whole, passed=passed, meanwhile=meanwhile)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from dashboard.features.figures import feature_charts
 from dashboard.features.shown import ShownFeatures
 from dashboard.statistics.data import shown_grid
 from dashboard.statistics.parts import PartNumbers, count, part_of
+from dashboard.statistics.sections import size_of_part
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
@@ -91,7 +92,8 @@ def test_the_sizes_that_these_tests_name(part: store.Corpus) -> None:
         ("map", "", "Mean over the first 121 of 452 tokens (10 sentences)."),
         ("features", "", "the first 10 sentences of the corpus"),
         ("sentence", "?sentence=3", f"Sentence 3 of {FIRST}"),
-        ("sentence", "?sentence=3&find=the", f"f {FIRST}"),
+        ("sentence", "?sentence=3&find=the", f" of {ALL}"),
+        ("sentence", "?sentence=3&by=entropy", f"10 of {FIRST}"),
         ("compare", "", f"the first 10 of {ALL} (121 of {TOKENS}) of both models"),
         ("compare", "", f"Means over {ALL} ({TOKENS}) of both models."),
         ("store", "", f"of all {ALL} ({TOKENS})"),
@@ -117,14 +119,14 @@ def test_page_relations_says_in_which_sentences_it_counts(
     assert f"in {first}; numbers are of the" in shown_page
 
 
-def test_a_sentence_without_vectors_is_named_with_what_to_do(part_client: FlaskClient) -> None:
-    page = whole_page(part_client, "sentence", "?sentence=30")
+def test_a_page_of_stored_sentences_names_one_without_vectors_with_what_to_do(part_client: FlaskClient) -> None:
+    page = whole_page(part_client, "compare", "?sentence=30")
     assert "sentence=30 has no stored vectors (0-9 have): run " in page
     assert "headscape ingest --vectors=all" in page
 
 
 def test_a_sentence_that_the_corpus_lacks_is_out_of_range(part_client: FlaskClient) -> None:
-    assert "sentence=40 is out of range (0-9); showing 9" in whole_page(part_client, "sentence", "?sentence=40")
+    assert "sentence=40 is out of range (0-39); showing 39" in whole_page(part_client, "sentence", "?sentence=40")
 
 
 def test_a_filter_of_every_stored_token_is_a_part(part: store.Corpus) -> None:
@@ -145,9 +147,33 @@ def count_now(part: store.Corpus) -> PartNumbers:
     return count(part, part_of(part, "position:0.."), lambda _share: None)
 
 
+@pytest.mark.parametrize(
+    ("page", "search", "of"),
+    [
+        ("statistics", "", f"Means over all {TOKENS} in {ALL}; every sentence has the same weight."),
+        ("statistics", "", f"Means over {ALL}; every sentence has the same weight."),
+        ("head", "", f"Means over {ALL}, those that have the position"),
+        ("head", "", "The first 121 of 452 tokens"),
+        ("head", "?tab=positions", f"Mean weight over the first 10 of {ALL}"),
+        ("map", "", "Mean over the first 121 of 452 tokens (10 sentences)."),
+        ("compare", "", f"Means over {ALL} ({TOKENS}) of both models."),
+    ],
+)
+def test_a_saved_chart_says_which_sentences_its_numbers_are_of(
+    page: str, search: str, of: str, part_client: FlaskClient
+) -> None:
+    every = "".join(shown(part_client, place, f"/{page}", search) for place in ("above", "beside", "below"))
+    assert f"'data-of': {of!r}"[:-1] in every
+
+
+def test_a_saved_chart_of_a_part_says_of_how_many_tokens_it_is(part: store.Corpus) -> None:
+    named = size_of_part(part, part_of(part, "position:0.."))
+    assert named.startswith(f"Means over 121 of {FIRST_TOKENS} (100.0 %) in 10 of {FIRST}")
+
+
 def test_token_mixing_beside_feature_points_is_that_of_all_tokens(part_store: str) -> None:
     charts = feature_charts(ShownFeatures.of(resolve(Library(part_store), "features", "")))
-    assert f"Mean over {TOKENS} of the corpus" in str(charts)
+    assert f"data-of='Mean over {TOKENS} of the corpus'" in str(charts)
 
 
 def test_a_file_of_all_heads_has_the_numbers_of_all_sentences(part: store.Corpus, part_client: FlaskClient) -> None:

@@ -243,6 +243,7 @@ def similarity_panel(context: Context, two: ModelPair) -> list[object]:
         name="likeness",
         caption=_similarity_caption(two, similarity, both.tokens),
         label="CKA and cosine of every feature point between the models",
+        of=_similarity_caption(two, similarity, both.tokens).strip(),
         data=file_href(context, f"compare/{two.other.name}/features/likeness.csv"),
         height=320,
     )

@@ -18,6 +18,7 @@ from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import all_of
 from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_layer, point_title
+from store.wording import many
 
 HEIGHT = 300
 _SIMILARITY = (
@@ -42,11 +43,13 @@ def _figure(title: str, about: html.Button, drawn: list[object]) -> html.Div:
 
 def _mixing(shown: ShownFeatures) -> html.Div:
     context = shown.context
+    over = f"Mean over {all_of(context.corpus, 'token')} of the corpus"
     drawn = chart(
         mixing_lines(ratio_lines(context.corpus.layer_mixing, "all")),
         name="feature-mixing",
-        caption=f"Mean over {all_of(context.corpus, 'token')} of the corpus; every sentence has the same weight. ",
+        caption=f"{over}; every sentence has the same weight. ",
         label="Mixing ratios by layer",
+        of=over,
         data=file_href(context, "mixing.csv"),
         height=HEIGHT,
     )
@@ -72,11 +75,13 @@ def _previous(between: NDArray[np.floating]) -> NDArray[np.float64]:
 
 def _similarity(shown: ShownFeatures, name: str, title: str, lines: dict[str, NDArray[np.float64]]) -> html.Div:
     features = shown.series.features
+    over = f"Cosine over {features.n_tokens:,} tokens, CKA over {_cka_tokens(shown):,}"
     drawn = chart(
         point_curves(lines, features.points),
         name=f"alike-{name}",
-        caption=f"Cosine over {features.n_tokens:,} tokens, CKA over {_cka_tokens(shown):,}. ",
+        caption=f"{over}. ",
         label=f"{title}: cosine and CKA of every feature point",
+        of=over,
         data=file_href(shown.context, f"features/{features.name}/similarity.csv"),
         height=HEIGHT,
     )
@@ -99,6 +104,7 @@ def _explained(shown: ShownFeatures) -> html.Div:
         name="explained",
         caption=f"By {_or([FACTORS[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
         label="Share of the variance explained by feature point",
+        of=f"Over {many(features.n_tokens, 'token')}",
         data=file_href(shown.context, f"features/{features.name}/explained.csv"),
         height=HEIGHT,
     )
@@ -116,6 +122,7 @@ def _matrix(shown: ShownFeatures) -> html.Div:
         name="cka",
         caption=f"Linear CKA over {_cka_tokens(shown):,} tokens. ",
         label="CKA of every two feature points",
+        of=f"Linear CKA over {_cka_tokens(shown):,} tokens",
         data=file_href(shown.context, f"features/{features.name}/cka.csv"),
         height=400,
         turns=True,

@@ -45,9 +45,9 @@ def _of_heads(context: Context, counts: Counts) -> dict[str, Any]:
 
 
 def _of_sentence(context: Context, counts: Counts) -> dict[str, Any]:
-    """Tokens of the sentence by their positions; a typed sentence has none."""
+    """Tokens of the sentence by their positions; a typed sentence has none, nor has one without vectors."""
     state, corpus = context.state, context.corpus
-    if state.text:
+    if state.text or context.has_no_vectors:
         return {}
     own = sentence_name(corpus, state.sentence)
     tokens = (

@@ -159,10 +159,13 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
 def _chart(context: Context, name: str, title: str, pairs: Density) -> list[object]:
     state = context.state
     data = file_href(context, f"density/{name}/{state.layer}/{state.head}.csv")
-    caption = f"{many(pairs.pairs, 'pair')} of the first {many(pairs.sentences, 'sentence')}. {_correlations(pairs.agreement)} "
+    over = f"{many(pairs.pairs, 'pair')} of the first {many(pairs.sentences, 'sentence')}"
+    caption = f"{over}. {_correlations(pairs.agreement)} "
     return [
         html.H3([title, normalization_info(name)]),
-        *chart(density_figure(pairs), name=f"density-{name}", caption=caption, label=title, data=data, height=230),
+        *chart(
+            density_figure(pairs), name=f"density-{name}", caption=caption, label=title, of=over, data=data, height=230
+        ),
     ]
 
 

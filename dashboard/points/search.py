@@ -25,6 +25,8 @@ from store.wording import many
 BETWEEN = "\n"
 #: What BERT's tokenizer makes a word of its own besides punctuation: Chinese characters.
 _IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
+#: White space that `spaced` changes, besides `BETWEEN`.
+_WHITE = ("  ", *(letter for letter in map(chr, range(0x3001)) if letter.isspace() and letter not in (" ", BETWEEN)))
 Tokens = NDArray[np.bool_]
 #: Suggested wordpieces, and the largest difference of their length.
 OFFERED, LONGER = 4, 2
@@ -227,16 +229,27 @@ def tokens_of_phrase(
     return np.where(aligned, covered[word], partly[sentence])
 
 
-def sentences_with(corpus: Corpus, sought: str) -> Tokens:
-    """Which sentences contain the text, in any case: (sentence,), none where it is empty."""
-    return _sentences_with(corpus, folded(spaced(sought)))
+def sentences_with(corpus: Corpus, sought: str, among: int) -> Tokens:
+    """Which of the first sentences contain the text, in any case: (sentence,), none where it is empty."""
+    return _sentences_with(corpus, folded(spaced(sought)), among)
 
 
 @cached
-def _sentences_with(corpus: Corpus, wanted: str) -> Tokens:
+def _sentences_with(corpus: Corpus, wanted: str, among: int) -> Tokens:
+    parts = map(_folded_texts, corpus.counted_texts(among))
     # Sentence by sentence: a letter occurs far more often than there are sentences.
-    each = texts(corpus).folded.split(BETWEEN)[: corpus.n_sentences]
-    return np.fromiter((wanted in sentence for sentence in each), bool) & bool(wanted)
+    return np.fromiter((wanted in sentence for part in parts for sentence in part), bool, among) & bool(wanted)
+
+
+def _folded_texts(texts: list[str]) -> list[str]:
+    """The texts in lower case, with every run of white space as one space.
+
+    Nearly all stored texts have no other white space, which is seen of thousands at once in half the time.
+    """
+    joined = BETWEEN.join(texts)
+    if joined.count(BETWEEN) >= len(texts) or any(white in joined for white in _WHITE):
+        joined = BETWEEN.join(map(spaced, texts))
+    return folded(joined).split(BETWEEN)
 
 
 def _sentences_at(text: Texts, at: NDArray[np.int64]) -> Tokens:

@@ -97,6 +97,11 @@ def _counted(corpus: Corpus) -> str:
     return f" Counted in {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
 
 
+def _over(corpus: Corpus) -> str:
+    """The sentences that accuracies are of."""
+    return f"Pairs in every second one of {first_of(corpus, 'sentence')}"
+
+
 def _accuracy_info(corpus: Corpus) -> html.Button:
     """The (i) of the accuracy: how it is counted, from which annotation and of how many pairs."""
     pairs, reported = (int(count) for count in corpus.relations.pairs.sel(relation=ALL).values)
@@ -157,6 +162,7 @@ def _heads(context: Context, relation: str) -> list[object]:
             name="heat-map",
             caption=f"Accuracy in %, n = {many(int(cell.pairs[1]), 'pair')}; {beside}. Click a cell to open the head. ",
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: accuracy at {relation}",
+            of=_over(corpus),
             data=file_href(context, "relation.csv", {"relation": relation, "direction": state.direction}),
             height=heat_map_height(corpus.layers),
             opens=True,
@@ -308,6 +314,7 @@ def _all_relations(context: Context) -> list[object]:
             name="relations",
             caption="Accuracy above the best offset, in points; pale cells are not above it. Click a cell to open the head. ",
             label=f"Accuracy of {accuracy.shape[1]} heads at {len(names)} relations above the best offset",
+            of=_over(corpus),
             data=file_href(context, "relations.csv"),
             height=70 + 18 * len(names),
             opens=True,
@@ -336,6 +343,7 @@ def _profile(context: Context, relation: str) -> list[object]:
             name="profile",
             caption=f"{direction_titles()[context.state.direction].capitalize()}; a bar has its 95 % interval. ",
             label=f"Accuracy of {name} at every relation",
+            of=_over(context.corpus),
             height=320,
         ),
     ]

@@ -5,7 +5,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.sentence.encoder import shown_sentence
+from dashboard.sentence.encoder import encodable_sentences, shown_sentence
 from dashboard.sentence.picture import is_mean, options_of, selected_indices
 from dashboard.ui.controls import (
     choice,
@@ -62,7 +62,9 @@ def input_group(context: Context) -> html.Fieldset:
     second.disabled = not context.state.text
     typed = text_input("text", "Your own sentence", "type, then Enter", context.state.text, 300)
     others = other_sentences(
-        context.state.sentence, context.corpus.n_sentences, lambda sentence: context.state.of_sentence(sentence).href
+        context.state.sentence,
+        encodable_sentences(context.corpus),
+        lambda sentence: context.state.of_sentence(sentence).href,
     )
     return control_group("Input", [typed, second, others])
 

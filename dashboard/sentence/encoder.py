@@ -1,21 +1,22 @@
-"""Forward passes of typed sentences, one at a time, by the checkpoint that a corpus was made with."""
+"""Forward passes of typed sentences, and of sentences without stored vectors, by the checkpoint that a corpus was made with."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
-from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
 from dashboard.web.admission import Turns, reader_left
 from dashboard.web.cache import current_cache
 from dashboard.web.context import Context
-from dashboard.web.errors import Refusal
+from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
+from dashboard.web.link_reader import no_vectors
 from store import Corpus
 from store.extras import missing_packages
 
@@ -26,6 +27,9 @@ WEIGHTS = 1 << 30
 #: Most readers who wait for a forward pass.
 WAITING = 8
 BUSY = "The server is busy with other sentences. Try again in a few seconds."
+UNLIKE = (
+    "The tokenizer splits this sentence into other wordpieces than the store has. Run `headscape ingest --vectors=all`."
+)
 log = logging.getLogger("headscape")
 
 
@@ -47,6 +51,8 @@ class CorpusModel:
         MODEL of the ingest.
     max_length
         Wordpieces of the longest sentence of the corpus.
+    dtype
+        The dtype of the matrix products.
     """
 
     key: str
@@ -55,6 +61,7 @@ class CorpusModel:
     weights_sha256: str
     tokenizer_sha256: str | None
     max_length: int
+    dtype: str
 
     @classmethod
     def of(cls, corpus: Corpus) -> "CorpusModel":
@@ -67,6 +74,7 @@ class CorpusModel:
             weights_sha256=str(corpus.attributes["weights_sha256"]),
             tokenizer_sha256=provenance.get("tokenizer_sha256"),
             max_length=int(corpus.corpus_attributes["max_length"]),
+            dtype=str(corpus.attributes["dtype"]),
         )
 
 
@@ -150,7 +158,7 @@ def _load(model: CorpusModel) -> "SentenceModel":
         checkpoint = _find(model)
         from ingest.encode.sentence_model import SentenceModel  # torch: only where there is something to load
 
-        return SentenceModel(checkpoint, max_length=model.max_length)
+        return SentenceModel(checkpoint, max_length=model.max_length, dtype=model.dtype)
     except IngestError as error:
         log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
         raise Refusal(
@@ -165,8 +173,8 @@ def _check_installed() -> None:
     """Refuse where the server was installed without what runs a model."""
     if missing_packages("ingest"):
         raise Refusal(
-            "Typed sentences need PyTorch, which this server lacks. "
-            "Choose a sentence of the corpus, or install the extra `ingest` on the server.",
+            "To encode a sentence this server needs PyTorch, which it lacks. "
+            "Choose a sentence of the corpus with stored vectors, or install the extra `ingest` on the server.",
             503,
         )
 
@@ -218,6 +226,24 @@ class TypedSentences:
         check_words(bool(request[1]), "")
         return current_cache().get(self, request, lambda: self._encoded(*request, has_left))
 
+    def encode_counted(self, corpus: Corpus, sentence: int, has_left: Callable[[], bool] = lambda: False) -> Sentence:
+        """A sentence of the corpus whose vectors are not stored; as `encode` otherwise."""
+        return current_cache().get(corpus, _key(sentence), lambda: self._counted(corpus, sentence, has_left))
+
+    def _counted(self, corpus: Corpus, sentence: int, has_left: Callable[[], bool]) -> Sentence:
+        text = corpus.counted_text(sentence)
+        try:
+            encoded = self._encoded(CorpusModel.of(corpus), _readable(text), "", has_left)
+        except ReaderLeft:
+            raise
+        except Refusal as refusal:
+            problem = f"sentence={sentence} {no_vectors(corpus.n_sentences)}. It cannot be encoded now: {refusal}"
+            raise Refusal(problem, refusal.status) from refusal
+        if list(encoded.wordpieces) != corpus.counted_wordpieces(sentence):
+            raise Refusal(UNLIKE)
+        cut = is_cut(corpus, len(encoded.wordpieces))
+        return replace(encoded, text=text, label=corpus.label_name(sentence), cut=cut)
+
     def _encoded(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         encoded = self._encoder.encode(model, text, second, has_left)
         self._loaded.add(model)
@@ -227,9 +253,25 @@ class TypedSentences:
         """Whether the model has encoded a sentence: the first waits until it is loaded."""
         return CorpusModel.of(corpus) in self._loaded
 
+    def has_counted(self, corpus: Corpus, sentence: int) -> bool:
+        """Whether `encode_counted` would answer at once."""
+        return current_cache().find(corpus, _key(sentence)) is not None
+
     def is_encoded(self, corpus: Corpus, text: str, second: str = "") -> bool:
         """Whether `encode` would answer at once: the sentence is cached."""
         return current_cache().find(self, (CorpusModel.of(corpus), _readable(text), _readable(second))) is not None
+
+
+def encodable_sentences(corpus: Corpus) -> int:
+    """The first sentences that can be shown: those with vectors, or all where the server has what runs a model."""
+    return corpus.n_sentences if missing_packages("ingest") else corpus.counted_sentences
+
+
+def corpus_sentence(library: Library, corpus: Corpus, sentence: int) -> Sentence:
+    """Any sentence that the model was run on: from its stored vectors, or encoded now where there are none."""
+    if sentence < corpus.n_sentences or sentence >= corpus.counted_sentences:
+        return stored_sentence(corpus, sentence)
+    return library.get(TypedSentences).encode_counted(corpus, sentence, reader_left)
 
 
 def shown_sentence(context: Context) -> Sentence:
@@ -238,19 +280,26 @@ def shown_sentence(context: Context) -> Sentence:
 
 
 def waits_for_model(context: Context) -> bool:
-    """Whether the sentence of a page is a typed one, and the first of its model."""
-    text, typed = context.state.text, context.library.get(TypedSentences)
-    if not text or typed.has_loaded(context.corpus):
+    """Whether the sentence of a page is to be encoded, and the first of its model."""
+    state, corpus, typed = context.state, context.corpus, context.library.get(TypedSentences)
+    if not (state.text or context.has_no_vectors) or typed.has_loaded(corpus):
         return False
-    return not typed.is_encoded(context.corpus, text, context.state.second or "")
+    if context.has_no_vectors:
+        return not typed.has_counted(corpus, state.sentence)
+    return not typed.is_encoded(corpus, state.text or "", state.second or "")
 
 
 def _sentence(context: Context) -> Sentence:
     state = context.state
     if state.text is None:
-        return stored_sentence(context.corpus, state.sentence)
+        return corpus_sentence(context.library, context.corpus, state.sentence)
     typed = context.library.get(TypedSentences)
     return typed.encode(context.corpus, state.text, state.second or "", reader_left)
+
+
+def _key(sentence: int) -> Hashable:
+    """The key of an encoded sentence of a corpus in the cache."""
+    return "encoded sentence", sentence
 
 
 def _readable(text: str) -> str:

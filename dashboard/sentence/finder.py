@@ -93,7 +93,7 @@ def find_sentences(
     corpus: Corpus, conditions: SentenceFilter, *, among: int, ranking: Ranking | None = None, limit: int = LISTED
 ) -> MatchingSentences:
     """The matching ones of the first `among` sentences, ranked or in corpus order."""
-    matching = np.flatnonzero(_matching(corpus, conditions)[:among])
+    matching = np.flatnonzero(_matching(corpus, conditions, among))
     values = np.full(among, np.nan) if ranking is None else ranking.values
     indices = matching if ranking is None else ranking.order(matching)
     return MatchingSentences(
@@ -126,14 +126,14 @@ def sentence_means(corpus: Corpus, statistic: str, layer: int, head: int) -> NDA
     return means
 
 
-def _matching(corpus: Corpus, conditions: SentenceFilter) -> NDArray[np.bool_]:
-    sizes = corpus.sentences.row_size.values
-    matching = np.ones(corpus.n_sentences, bool)
+def _matching(corpus: Corpus, conditions: SentenceFilter, among: int) -> NDArray[np.bool_]:
+    sizes = corpus.counted_lengths[:among]
+    matching = np.ones(among, bool)
     for term in terms(conditions.words)[:MOST_TERMS]:
-        matching &= sentences_with(corpus, term)
+        matching &= sentences_with(corpus, term, among)
     if conditions.label:
         names = corpus.label_names
-        matching &= corpus.sentences.label.values == (
+        matching &= corpus.counted_labels[:among] == (
             names.index(conditions.label) if conditions.label in names else -2
         )
     if conditions.fewest is not None:
@@ -147,8 +147,8 @@ def _line(corpus: Corpus, sentence: int, value: float) -> Line:
     return Line(
         sentence=sentence,
         label=corpus.label_name(sentence),
-        tokens=int(corpus.sentences.row_size.values[sentence]),
-        text=str(corpus.sentences.text.values[sentence]),
+        tokens=int(corpus.counted_lengths[sentence]),
+        text=corpus.counted_text(sentence),
         value=value,
     )
 
@@ -188,14 +188,14 @@ def sentence_filter_of(state: LinkState) -> SentenceFilter:
 
 
 def search_of(context: Context) -> Search:
-    """On page Sentence: all sentences of the corpus, ranked in the head that is shown alone."""
-    state = context.state.with_(head=isolated_head(context))
+    """On page Sentence: all sentences of the corpus; those with vectors, ranked in the head that is shown alone."""
+    state, corpus = context.state.with_(head=isolated_head(context)), context.corpus
     ranking = ranking_by(context, state.by, state.head)
     return Search(
         RANKINGS,
         state.by or ORDER,
         ranking,
-        context.corpus.n_sentences,
+        corpus.n_sentences if ranking else corpus.counted_sentences,
         lambda sentence: context.state.of_sentence(sentence).href,
         head=state.head,
     )

@@ -24,9 +24,10 @@ from dashboard.sentence.tree import dependency_tree
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
-from dashboard.ui.text import first_of, has_part
+from dashboard.ui.text import all_of, first_of, has_part, with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
+from dashboard.web.responses import for_one_reader
 from dashboard.web.state import ORDER
 from store.schema.model import head_name
 from store.wording import many
@@ -60,22 +61,29 @@ def layout(context: Context) -> Page:
     try:
         shown_sentence(context)
     except Refusal as refusal:
-        alert = dmc.Alert(str(refusal), color="red", className="problem")
-        above = [html.H1("Your own sentence"), _groups(input_group(context)), alert]
+        for_one_reader()  # the next one may get it
+        alert = dmc.Alert(with_commands(str(refusal)), color="red", className="problem")
+        above = [html.H1(_title(context)), *_plain_text(context), _groups(input_group(context)), alert]
         return Page(above=above, beside=_finder(context))
     return _of_sentence(context)
 
 
 def _before_model(context: Context) -> Page:
-    """The page of the first typed sentence of a model, where everything has its place."""
-    state = context.state
+    """The page of the first encoded sentence of a model, where everything has its place."""
     above = [
         html.H1(_title(context)),
-        html.P([state.text, *([" | ", state.second] if state.second else [])], className="sentence-text", dir="auto"),
+        *_plain_text(context),
         _groups(input_group(context), view_group(context)),
-        html.P(_how_to_read(state.show), className="how-to-read"),
+        html.P(_how_to_read(context.state.show), className="how-to-read"),
     ]
     return Page(above=above, beside=_finder(context))
+
+
+def _plain_text(context: Context) -> list[html.P]:
+    """The text of a sentence that is not encoded."""
+    state = context.state
+    text = state.text or (context.corpus.counted_text(state.sentence) if context.has_no_vectors else "")
+    return [html.P([text, *([" | ", state.second] if state.second else [])], className="sentence-text", dir="auto")]
 
 
 def before_views(context: Context) -> list[object]:
@@ -87,6 +95,7 @@ def _of_sentence(context: Context) -> Page:
     above = [
         html.H1(_title(context)),
         html.P(_text(context), className="sentence-text", dir="auto"),
+        *_encoded_now(context),
         _groups(input_group(context), view_group(context), *filter_group(context)),
         *about_head(context),
         html.P(_how_to_read(context.state.show), className="how-to-read"),
@@ -97,6 +106,18 @@ def _of_sentence(context: Context) -> Page:
     beside = positions(context) if context.state.show == "positions" else ranking_panel(context)
     below = [_caption(context), *_notes(context), *dependency_tree(context)]
     return Page(above=above, beside=[*beside, *_finder(context)], below=below, notices=_notices(context))
+
+
+def _encoded_now(context: Context) -> list[html.P]:
+    """Of a sentence without stored vectors: where its numbers are from, and what needs stored ones."""
+    if not context.has_no_vectors:
+        return []
+    corpus = context.corpus
+    remark = (
+        f"Encoded now by the store's model in {corpus.attributes['dtype']}, as the store is: vectors are stored of "
+        f"{first_of(corpus, 'sentence')}. Notes and the dependency tree are of sentences with vectors."
+    )
+    return [html.P(remark, className="caption")]
 
 
 def _groups(*groups: html.Fieldset) -> html.Div:
@@ -114,7 +135,7 @@ def _finder(context: Context) -> list[object]:
 
 
 def _run(context: Context) -> list[object]:
-    """Encode the typed sentence; the page is fetched again when it is there."""
+    """Encode the sentence; the page is fetched again when it is there."""
     shown_sentence(context)
     return []
 
@@ -123,7 +144,7 @@ TYPED = DeferredPart(
     "own-text",
     "this sentence, once the model is loaded",
     _run,
-    ("text", "second"),
+    ("text", "second", "sentence"),
     560,
     shape="box",
     reloads=True,
@@ -140,9 +161,11 @@ FOUND = DeferredPart(
 def _title(context: Context) -> str:
     if context.state.text:
         return "Your own pair of sentences" if context.state.second else "Your own sentence"
-    label = shown_sentence(context).label
     corpus = context.corpus
+    label = corpus.label_name(context.state.sentence)
     among = first_of(corpus, "sentence") if has_part(corpus) else f"{corpus.n_sentences:,}"
+    if context.has_no_vectors:
+        among = all_of(corpus, "sentence")
     return f"Sentence {context.state.sentence:,} of {among}" + (f", {label}" if label else "")
 
 
@@ -165,9 +188,8 @@ def _notices(context: Context) -> tuple[str, ...]:
 
 def _caption(context: Context) -> html.P:
     tokens = many(len(shown_sentence(context).wordpieces), "token")
-    origin = (
-        "encoded by the corpus' model" if context.state.text else "weights computed from the stored queries and keys"
-    )
+    encoded = context.state.text or context.has_no_vectors
+    origin = "encoded by the corpus' model" if encoded else "weights computed from the stored queries and keys"
     return html.P([*_averaged(context), f"{tokens}; {origin}. ", *_among_points(context)], className="caption")
 
 
@@ -181,9 +203,12 @@ def _among_points(context: Context) -> list[object]:
 
 
 def _notes(context: Context) -> list[object]:
-    """Notes on the sentence, and on the token that is selected alone; a typed sentence is in no corpus."""
+    """Notes on the sentence, and on the token that is selected alone; a typed sentence is in no corpus.
+
+    A note finds its sentence again among those with vectors.
+    """
     corpus, sentence = context.corpus, context.state.sentence
-    if context.state.text:
+    if context.state.text or context.has_no_vectors:
         return []
     panels = [note_panel("sentence", SentenceTarget.of(corpus, sentence), "Notes on this sentence")]
     match [unit.positions for unit in selected_units(context)]:

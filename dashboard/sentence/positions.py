@@ -118,10 +118,8 @@ def positions(context: Context) -> list[object]:
     name = head_name(state.layer, state.head)
     data = file_href(context, f"positions/{state.layer}/{state.head}.csv")
     scale = "; on the colour scale of the sentence's matrix" if state.page == "sentence" else ""
-    caption = (
-        f"Mean weight over the first {means.sentences:,} of {all_of(context.corpus, 'sentence')}, for each cell those with both "
-        f"positions{_cut(means)}{scale}. "
-    )
+    over = f"Mean weight over the first {means.sentences:,} of {all_of(context.corpus, 'sentence')}"
+    caption = f"{over}, for each cell those with both positions{_cut(means)}{scale}. "
     return [
         html.H2(f"Attention of {name} by position"),
         *chart(
@@ -129,6 +127,7 @@ def positions(context: Context) -> list[object]:
             name="positions",
             caption=caption,
             label=f"Mean attention of {name} by position",
+            of=over,
             data=data,
             turns=True,
         ),

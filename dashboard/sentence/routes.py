@@ -1,4 +1,4 @@
-"""Routes of one sentence, stored or typed: its weights as bytes, the steps of a query, and files."""
+"""Routes of one sentence, of the corpus or typed: its weights as bytes, the steps of a query, and files."""
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
@@ -9,7 +9,7 @@ from flask import Flask, Response, abort, jsonify, request
 
 from dashboard.points.clicked_point import sentence_overlay, strongest_lines
 from dashboard.points.placement import place_vectors
-from dashboard.sentence.encoder import TypedSentences
+from dashboard.sentence.encoder import TypedSentences, corpus_sentence
 from dashboard.sentence.pattern import (
     PatternOptions,
     encode_layer,
@@ -24,7 +24,7 @@ from dashboard.sentence.pattern import (
     weight_tables,
 )
 from dashboard.sentence.positions import position_table
-from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.sentence.sentence import Sentence
 from dashboard.sentence.tree import tree_arcs, tree_svg
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.text import significant
@@ -44,12 +44,12 @@ Find = Callable[..., Sentence]
 
 
 def register(server: Flask, library: Library) -> None:
-    """Add the routes of stored sentences and of typed ones."""
+    """Add the routes of sentences of the corpus and of typed ones."""
 
-    def stored(snapshot: str, model: str, index: int) -> Sentence:
-        return stored_sentence(corpus_of(library, snapshot, model), index)
+    def of_corpus(snapshot: str, model: str, index: int) -> Sentence:
+        return corpus_sentence(library, corpus_of(library, snapshot, model), index)
 
-    _add(server, "sentence/<int:index>", stored)
+    _add(server, "sentence/<int:index>", of_corpus)
 
     @server.get(f"{BASE}/tree/<int:index>/<int:layer>/<int:head>.svg")
     def tree(snapshot: str, model: str, index: int, layer: int, head: int) -> Response:

@@ -143,11 +143,14 @@ def stored_sentence(corpus: Corpus, index: int) -> Sentence:
         key=StoredLayers(corpus, "key", index),
         value_norm=StoredLayers(corpus, "value_norm", index),
         mixing=corpus.token_mixing.variable[:, :, rows].values.astype(np.float32),
-        cut=_cut(corpus, tokens.sizes["token"]),
+        cut=is_cut(corpus, tokens.sizes["token"]),
     )
 
 
-def _cut(corpus: Corpus, tokens: int) -> bool:
-    """Estimated from the store, which only counts truncated sentences: hardly one has exactly the maximum length."""
+def is_cut(corpus: Corpus, tokens: int) -> bool:
+    """Whether a sentence of the corpus with so many tokens was longer.
+
+    Estimated from the store, which only counts truncated sentences: hardly one has exactly the maximum length.
+    """
     known = corpus.corpus_attributes
     return bool(known.get("truncated", 0)) and tokens >= int(known["max_length"])

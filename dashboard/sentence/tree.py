@@ -39,9 +39,9 @@ class Arc:
 
 
 def dependency_tree(context: Context) -> list[object]:
-    """The tree of the shown sentence; nothing where it is typed or its corpus has no words."""
+    """The tree of the shown sentence; nothing where it is typed, has no vectors, or its corpus has no words."""
     corpus, state = context.corpus, context.state
-    if state.text or not corpus.has_words:
+    if state.text or context.has_no_vectors or not corpus.has_words:
         return []
     title = html.H2(f"Dependency tree ({corpus.words.kind})")
     rows = corpus.words.rows(state.sentence)

@@ -161,6 +161,7 @@ def _received(context: Context) -> list[object]:
         name="received-at",
         caption=f"{many(int(count[0]), 'sentence')} with position 0, {int(count[real][-1]):,} with the last. ",
         label=f"Attention received by position in {head_name(state.layer, state.head)}",
+        of=f"Means over {all_of(corpus, 'sentence')}, those that have the position",
         data=file_href(context, f"received/{state.layer}/{state.head}.csv"),
         height=230,
     )
@@ -171,10 +172,12 @@ def _frequency(context: Context) -> list[object]:
     by_frequency = norm_by_frequency(corpus, state.layer, state.head)
     spearman = by_frequency.spearman
     correlation = "none, as all are equal" if spearman != spearman else f"{spearman:.2f}"
+    over = capital(searched_tokens(corpus, sampled_tokens(corpus)))
     return chart(
         frequency_figure(by_frequency),
         name="frequency-norm",
-        caption=f"{capital(searched_tokens(corpus, sampled_tokens(corpus)))}; Spearman correlation of norm and frequency: {correlation}. ",
+        caption=f"{over}; Spearman correlation of norm and frequency: {correlation}. ",
         label=f"Value norm by token frequency in {head_name(state.layer, state.head)}",
+        of=over,
         height=230,
     )

@@ -38,6 +38,7 @@ from dashboard.statistics.sections import (
     mixing,
     relative_position,
     relative_position_heading,
+    size_of_part,
 )
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import action, choice, head_choices, info, statistic_choice, statistic_info
@@ -48,7 +49,6 @@ from dashboard.ui.text import (
     QUERIES,
     all_of,
     brief,
-    first_of,
     has_part,
     kind_of_interval,
     model_names,
@@ -124,7 +124,7 @@ def numbers(context: Context, counting: Job | None = None) -> list[object]:
     counted = part_numbers(context, counting)
     labels = part_labels(context.corpus, part, counted.means)
     return [
-        *_heat_map(context, shown_grid(context, counted, counting)),
+        *_heat_map(context, part, shown_grid(context, counted, counting)),
         html.H2(
             ["By layer", info("the curves by layer", _CURVES.format(kind_of_interval(context.corpus, part.whole)))]
         ),
@@ -213,24 +213,11 @@ def _label_links(context: Context) -> html.P | None:
 def _part_size(context: Context, part: Part) -> html.P:
     """How much of the corpus the numbers are means over."""
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    size = [_spelled_size(context, part), *([" ", clear] if context.state.where else [])]
+    size = [size_of_part(context.corpus, part), *([" ", clear] if context.state.where else [])]
     return html.P(size, className="count", role="status")
 
 
-def _spelled_size(context: Context, part: Part) -> str:
-    corpus = context.corpus
-    if part.whole:
-        return f"Means over all {all_of(corpus, 'token')} in {all_of(corpus, 'sentence')}; every sentence has the same weight."
-    if not part.tokens:
-        return "No tokens match. Remove a filter."
-    share = 100 * part.tokens / corpus.n_tokens
-    return (
-        f"Means over {part.tokens:,} of {first_of(corpus, 'token')} ({share:.1f} %) in {part.sentences:,} of "
-        f"{first_of(corpus, 'sentence')}; every one of these has the same weight."
-    )
-
-
-def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
+def _heat_map(context: Context, part: Part, grid: HeadGrid) -> list[object]:
     corpus, state = context.corpus, context.state
     queries = f", {QUERIES[state.source]}" if state.source != "all" else ""
     table = "; the table below has every number" if grid.kind == "value" else ""
@@ -251,6 +238,7 @@ def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
             name="heat-map",
             caption=["Click a cell to open the head.", *about, " "],
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{table}",
+            of=f"{size_of_part(corpus, part)} {grid.note}".strip(),
             data=file_href(context, "heat-map.csv", _of_grid(context)),
             height=heat_map_height(corpus.layers),
             opens=True,

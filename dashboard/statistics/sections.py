@@ -22,12 +22,13 @@ from dashboard.ui.charts import Layout, chart, heat_map
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_href, heading
-from dashboard.ui.text import QUERIES, all_of, signed
+from dashboard.ui.text import QUERIES, all_of, first_of, signed
 from dashboard.web.cache import cached, current_cache
 from dashboard.web.context import Context
 from store import STATISTICS, Corpus
 from store.repository.errors import NotIngested
 from store.schema.model import RATIOS, head_name
+from store.wording import many
 
 _NEIGHBOURS = {"to_previous": "previous token", "to_next": "next token", "to_self": "itself"}
 _SPECIAL = {"to_cls": "[CLS]", "to_sep": "[SEP]", "to_punctuation": ". or ,"}
@@ -69,13 +70,27 @@ _POSITION = (
 )
 
 
+def size_of_part(corpus: Corpus, part: Part) -> str:
+    """How much of the corpus the numbers of a part are means over."""
+    if part.whole:
+        return f"Means over all {all_of(corpus, 'token')} in {all_of(corpus, 'sentence')}; every sentence has the same weight."
+    if not part.tokens:
+        return "No tokens match. Remove a filter."
+    share = 100 * part.tokens / corpus.n_tokens
+    return (
+        f"Means over {part.tokens:,} of {first_of(corpus, 'token')} ({share:.1f} %) in {part.sentences:,} of "
+        f"{first_of(corpus, 'sentence')}; every one of these has the same weight."
+    )
+
+
 def curves(context: Context, part: Part, numbers: PartNumbers) -> list[html.Div]:
     """Six figures by layer: attention to neighbours, to special tokens, to [SEP] by query, by norm, and two entropies."""
     uniform = uniform_entropy(context.corpus, part)
     figures = current_cache().get(
         context.corpus, ("curves by layer", part.digest), lambda: _curve_figures(numbers, uniform)
     )
-    return [_curve(*of_curve, *figure) for of_curve, figure in zip(_BY_LAYER, figures, strict=True)]
+    of = size_of_part(context.corpus, part)
+    return [_curve(*of_curve, *figure, of) for of_curve, figure in zip(_BY_LAYER, figures, strict=True)]
 
 
 def _curve_figures(numbers: PartNumbers, uniform: float) -> list[tuple[Layout, bool]]:
@@ -105,9 +120,9 @@ def _curve_figure(series: Sequence[Series], uniform: float | None = None) -> tup
     return layer_curves(series, unit=unit, reference=reference).to_plotly_json(), empty
 
 
-def _curve(name: str, title: str, statistic: str, figure: Layout, empty: bool) -> html.Div:
+def _curve(name: str, title: str, statistic: str, figure: Layout, empty: bool, of: str) -> html.Div:
     note = "No such tokens here. Remove a filter. " if empty else ""
-    drawn = chart(figure, name=name, caption=note, label=title, height=270, opens=True)
+    drawn = chart(figure, name=name, caption=note, label=title, of=of, height=270, opens=True)
     return _figure([title, statistic_info(statistic)], drawn)
 
 
@@ -122,14 +137,16 @@ def mixing(context: Context, part: Part, ratios: xr.DataArray) -> list[object]:
     by_ratio, by_type, expansion = current_cache().get(
         corpus, ("mixing", part.digest, source), lambda: _mixing_figures(corpus, ratios, source)
     )
+    of = size_of_part(corpus, part)
     figures = [
-        _mixing("mixing", f"Mixing ratios, {QUERIES[source]}", "Mixing ratios by layer", by_ratio, csv),
+        _mixing("mixing", f"Mixing ratios, {QUERIES[source]}", "Mixing ratios by layer", by_ratio, csv, of),
         _mixing(
             "mixing-kinds",
             ["Mixing ratio by token type", statistic_info(WHOLE)],
             "Mixing ratio by token type",
             by_type,
             csv,
+            of,
         ),
         _mixing(
             "expansion",
@@ -137,6 +154,7 @@ def mixing(context: Context, part: Part, ratios: xr.DataArray) -> list[object]:
             "Expansion rate of f by layer",
             expansion,
             file_href(context, "expansion.csv"),
+            "From the weights of the model alone",
         ),
     ]
     return [html.Div(figures, className="figures"), _ratio_definitions()]
@@ -156,8 +174,8 @@ def ratio_lines(ratios: xr.DataArray, source: str) -> dict[str, NDArray[np.float
     return {_NAMES[name]: ratios.sel(source=source, ratio=name).values for name in RATIOS}
 
 
-def _mixing(name: str, title: object, label: str, figure: Layout, csv: str) -> html.Div:
-    return _figure(title, chart(figure, name=name, caption="", label=label, data=csv))
+def _mixing(name: str, title: object, label: str, figure: Layout, csv: str, of: str) -> html.Div:
+    return _figure(title, chart(figure, name=name, caption="", label=label, of=of, data=csv))
 
 
 def _ratio_definitions() -> html.Details:
@@ -187,6 +205,7 @@ def relative_position(context: Context) -> list[html.Div]:
         name="profile-layers",
         caption="",
         label="Attention by relative position, mean of each layer",
+        of=_over_all(context.corpus),
         height=300,
         turns=True,
     )
@@ -203,9 +222,14 @@ def head_profile(context: Context, *, height: int) -> list[object]:
         name="profile",
         caption="",
         label=f"Attention of {name} by relative position",
+        of=_over_all(context.corpus),
         data=file_href(context, f"profile/{state.layer}/{state.head}.csv"),
         height=height,
     )
+
+
+def _over_all(corpus: Corpus) -> str:
+    return f"Means over {all_of(corpus, 'sentence')}; every sentence has the same weight."
 
 
 @cached
@@ -244,6 +268,7 @@ def importance(context: Context) -> list[object]:
             name="importance",
             caption="Above 0 the model gets worse without the head. Click a cell to open the head. ",
             label="Change of the loss without each head; the table above has every number",
+            of=f"Loss over {many(int(opened.attrs['sentences']), 'sentence')}",
             height=70 + 30 * context.corpus.layers,
             opens=True,
             turns=True,

@@ -47,6 +47,7 @@ def chart(
     name: str,
     caption: object,
     label: str,
+    of: str = "",
     data: str | None = None,
     height: int = 300,
     opens: bool = False,
@@ -54,6 +55,8 @@ def chart(
 ) -> list[object]:
     """The chart of a figure or of its JSON, and below it its caption; `data` is the URL of its numbers as CSV.
 
+    `of` names the sentences or tokens that its numbers are of, for a saved image, which has no page around it; empty for one
+    sentence and for what is no statistic.
     A click in a chart that `opens` goes to the head it names. One that `turns` is of colours on white: on a dark page its
     lightness is turned round.
     """
@@ -67,7 +70,7 @@ def chart(
     classes = " ".join(["chart", *(["opens"] if opens else []), *(["turns"] if turns else [])])
     return [
         # The room of the chart while the browser fetches what draws it: nothing below moves.
-        html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label)),
+        html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label, of)),
         html.P(
             [*(caption if isinstance(caption, list) else [caption]), html.Span(saves, className="saves")],
             className="caption",
@@ -75,8 +78,8 @@ def chart(
     ]
 
 
-def _named(label: str) -> dict[str, Any]:
-    return {"role": "img", "aria-label": label}
+def _named(label: str, of: str) -> dict[str, Any]:
+    return {"role": "img", "aria-label": label} | ({"data-of": of} if of else {})
 
 
 def heat_map(

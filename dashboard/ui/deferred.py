@@ -11,6 +11,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.ui.job import CANCEL, CLOCK, STATE, TICK, Kind, new_name
+from dashboard.ui.text import with_commands
 from dashboard.web.cache import current_cache
 from dashboard.web.context import Context
 
@@ -106,7 +107,7 @@ def waiting(context: Context, part: DeferredPart) -> html.Div:
 def uncomputed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     """Why the part is not there, and a button that computes it again."""
     again = dmc.Button("Try again", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
-    alert = dmc.Alert([sentence, " ", again], color="orange", variant="light")
+    alert = dmc.Alert([*with_commands(sentence), " ", again], color="orange", variant="light")
     return html.Div(alert, id=element_id(RETRIED, part.name, wait))
 
 

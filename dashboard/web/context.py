@@ -36,6 +36,8 @@ MAX_QUERY = 8_000
 _OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "ftoken", "flasso", "fit")
 #: Fields that `LinkReader.read` alone does not read.
 _READ_APART = ("model", "snapshot", "view", "pinned", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
+#: Pages that show a sentence from its stored vectors alone.
+_OF_STORED_SENTENCES = ("compare", "relations")
 _SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
 
 T = TypeVar("T")
@@ -73,6 +75,11 @@ class Context:
         """Name of the view that is shown."""
         return self.state.view or self.corpus.views[0]
 
+    @property
+    def has_no_vectors(self) -> bool:
+        """Whether the sentence of the link is one of the corpus whose vectors are not stored."""
+        return self.state.text is None and self.state.sentence >= self.corpus.n_sentences
+
 
 def resolve(library: Library, pathname: str | None, search: str | None, standing: str | None = None) -> Context:
     """What a link means in a tab that shows the snapshot `standing`. Raises StoreError only where nothing can be shown."""
@@ -105,7 +112,7 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.TOKENS: range(corpus.n_tokens),
         Of.VIEWS: tuple(corpus.views),
         Of.MATCHES: matches_of(corpus),
-        Of.SENTENCES: range(corpus.n_sentences),
+        Of.SENTENCES: range(corpus.n_sentences if page in _OF_STORED_SENTENCES else corpus.counted_sentences),
         Of.COUNTED_SENTENCES: range(corpus.counted_sentences),
         Of.POSITIONS: range(int(corpus.attributes["config"].get("max_position_embeddings", longest))),
         Of.LENGTHS: range(1, longest + 1),

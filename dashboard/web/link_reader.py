@@ -72,7 +72,7 @@ class LinkReader:
     def _beyond(self, name: str, number: int, there: range) -> str:
         """Why a number is not shown: a sentence may be counted, but without vectors."""
         if name == "sentence" and number in self.bounds[Of.COUNTED_SENTENCES]:
-            return f"has no stored vectors ({_range_text(there)} have): run `headscape ingest --vectors=all`"
+            return no_vectors(len(there))
         return f"is out of range ({_range_text(there)})"
 
     def _there(self, name: str, bounds: range) -> range:
@@ -137,6 +137,11 @@ class LinkReader:
     def _ignored(self, name: str) -> Any:
         self.notices.append(f"Ignored an invalid parameter: {name}={self.written[name][:40]}")
         return DEFAULTS[name]
+
+
+def no_vectors(sentences: int) -> str:
+    """Why a sentence is not shown where so many have vectors, and what to do."""
+    return f"has no stored vectors ({_range_text(range(sentences))} have): run `headscape ingest --vectors=all`"
 
 
 def _range_text(bounds: range) -> str:

@@ -1,4 +1,4 @@
-"""The model for a typed sentence or pair: everything that its heads compute."""
+"""The model for one sentence or pair: everything that its heads compute."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ingest.encode.bert import Bert, Capture, find_device
+from ingest.encode.bert import Bert, Capture, find_device, find_dtype
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.config import size_of
 from ingest.text.tokenizer import Tokenizer, Tokens
@@ -25,12 +25,13 @@ class Vectors:
 
 
 class SentenceModel:
-    """A checkpoint with its tokenizer, in float32 on the fastest device available. One thread at a time."""
+    """A checkpoint with its tokenizer, on the fastest device available, in the dtype of an ingest. One thread at a time."""
 
-    def __init__(self, checkpoint: Checkpoint, *, max_length: int) -> None:
+    def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str) -> None:
         longest = size_of(checkpoint.config, "max_position_embeddings")
         self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest))
-        self._bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
+        device = find_device("auto")
+        self._bert = Bert(checkpoint, device=device, dtype=find_dtype(dtype, device))
         self._grams = self._bert.output_grams()
         self._projections = self._bert.output_projections()
         self._segments = int(self._bert.model.config.type_vocab_size)

@@ -34,6 +34,8 @@ from store.stored_keys import CONSTANT
 VERSION = "tensors/4"
 #: Bits of the exponent of a float16 that is infinite or no number.
 INFINITE = np.uint16(0x7C00)
+#: A commit lists all blocks again. Of many, this part of them shares a commit, so that all lists grow with the blocks, not their square.
+SHARE = 64
 #: Random sequences of wordpieces whose mean key is taken off the keys, see `key_constant`.
 SEQUENCES, LENGTH = 32, 24
 #: That mean is rounded to multiples of this, so that another device or number of threads finds the same.
@@ -74,7 +76,7 @@ def pending_blocks(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> 
     ]
 
 
-#: Encodes and commits blocks of this shape; yields each once it is committed.
+#: Encodes and commits blocks of this shape; yields each once it is written.
 EncodeBlocks = Callable[[list[Block], Shape], Iterator[Block]]
 
 
@@ -86,7 +88,7 @@ def encode_corpus(
     encoder: Encoder,
     elsewhere: EncodeBlocks | None = None,
 ) -> None:
-    """Compute and write `blocks`, here or elsewhere, each with a commit: a kill loses those that are computed at the time."""
+    """Compute and write `blocks`, here or elsewhere. A kill loses those that are computed at the time; of many, a 64th part more."""
     shape = _prepare(writer, model, corpus, encoder)
     encode = elsewhere or partial(_write_behind, writer, model, encoder)
     done = corpus.tokens - sum(block.tokens for block in blocks)
@@ -157,7 +159,7 @@ def create_model_arrays(group: zarr.Group, shape: Shape, *, blocks: int, stored:
 def _write_behind(
     writer: Writer, model: ModelGroup, encoder: Encoder, blocks: list[Block], shape: Shape
 ) -> Iterator[Block]:
-    """Compute a block while the one before is written; yields blocks once they are committed."""
+    """Compute a block while the one before is written; yields blocks once they are written."""
     group = writer.group(model.path)
     constant = torch.from_numpy(np.asarray(array_of(group, CONSTANT)[:]))
     new = partial(BlockBuffers, shape, encoder.bert.device, constant, squares=SQUARES[0] in group)
@@ -165,21 +167,33 @@ def _write_behind(
     two = {kept: cycle([new(kept=kept) for _ in range(min(2, count))]) for kept, count in number.items()}
     with ThreadPoolExecutor(1, "write") as pool:
         writing: tuple[Block, Future[None]] | None = None
+        last = {part[-1].index for part in transactions(blocks)}
         for block in blocks:
             buffers = next(two[block.vectors])
             encoder.encode(block, buffers)
             if writing:
                 writing[1].result()
                 yield writing[0]
-            writing = block, pool.submit(_write, writer, model, block, buffers)
+            writing = block, pool.submit(_write, writer, model, block, buffers, commits=block.index in last)
         if writing:
             writing[1].result()
             yield writing[0]
 
 
-def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffers) -> None:
+def transactions(blocks: list[Block]) -> list[list[Block]]:
+    """Blocks that share a commit: each of the first 128 is alone, then come every two, three ..."""
+    parts: list[list[Block]] = [[]]
+    for block in blocks:
+        parts[-1].append(block)
+        if len(parts[-1]) >= block.index // SHARE:
+            parts.append([])
+    return [part for part in parts if part]
+
+
+def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffers, *, commits: bool) -> None:
     write_encoded(writer, model, block, buffers)
-    writer.commit(f"{model.key}: block {block.index}")
+    if commits:
+        writer.commit(f"{model.key}: block {block.index}")
 
 
 def write_encoded(writer: Writable, model: ModelGroup, block: Block, buffers: BlockBuffers) -> None:

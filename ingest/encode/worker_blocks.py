@@ -9,9 +9,9 @@ import torch
 
 from ingest.encode.buffers import SQUARES, BlockBuffers, Shape
 from ingest.encode.encoder import Encoder, open_encoder
-from ingest.encode.tensors import ModelGroup, write_encoded
+from ingest.encode.tensors import ModelGroup, transactions, write_encoded
 from ingest.run.checkpoint import find_checkpoint
-from ingest.run.cluster import Cluster, in_turn
+from ingest.run.cluster import Cluster
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from ingest.text.blocks import Block
@@ -76,6 +76,6 @@ def encode_on_workers(
 ) -> Iterator[Block]:
     """Yield blocks in order once they are committed."""
     task = BlockTask(model, shape, loading)
-    for block, _ in in_turn(cluster, writer, task, blocks):
-        writer.commit(f"{model.key}: block {block.index}")
-        yield block
+    for several, _ in cluster.joined(writer, task, transactions(blocks)):
+        writer.commit(f"{model.key}: block {several[-1].index}")
+        yield from several

@@ -47,11 +47,11 @@ def pack(lengths: NDArray[np.int32], *, length: int) -> NDArray[np.int64]:
     """First row of every sentence on the token axis: in order, and no sentence crosses a block of `length` rows."""
     starts = np.empty(len(lengths), np.int64)
     row = 0
-    for sentence, size in enumerate(lengths):
+    for sentence, size in enumerate(lengths.tolist()):  # numbers of Python: twice as fast as those of numpy
         if row % length + size > length:
             row += -row % length
         starts[sentence] = row
-        row += int(size)
+        row += size
     return starts
 
 

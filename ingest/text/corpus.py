@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
 from ingest.text.reviews import Data, Reviews, read_reviews
-from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence
+from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence, Size, fewest_tokens, one_each
 from ingest.text.splitting import smallest_sentences
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.repository.arrays import array_of, create_arrays
@@ -39,15 +40,21 @@ class Budget:
         chosen = settings.sentences is not None or settings.tokens is not None
         return cls(settings.sentences if chosen else DEFAULT_SENTENCES, settings.tokens)
 
-    def met_by(self, lengths: NDArray[np.int32]) -> bool:
-        """Whether these sentences are enough to fill it."""
-        return len(lengths) >= self.sentences if self.sentences else int(lengths.sum()) >= (self.tokens or 0)
+    def is_met(self, sentences: int, tokens: int) -> bool:
+        """Whether so many sentences with so many tokens are enough to fill it."""
+        return sentences >= self.sentences if self.sentences else tokens >= (self.tokens or 0)
 
     def take(self, lengths: NDArray[np.int32]) -> int:
         """How many of these sentences fit; at least one."""
         if self.sentences:
             return min(self.sentences, len(lengths))
         return max(1, int(np.searchsorted(np.cumsum(lengths), self.tokens or 0, side="right")))
+
+    def sample_size(self, max_length: int) -> tuple[int, Size]:
+        """The size of the sample that can fill it, and of a sentence: of a number of tokens one more than fit."""
+        if self.sentences:
+            return self.sentences, one_each
+        return (self.tokens or 0) + 1, partial(fewest_tokens, max_length=max_length)
 
     @property
     def most_sentences(self) -> int:
@@ -158,9 +165,11 @@ def _identity(settings: Settings, data: Data, checkpoint: Checkpoint) -> dict[st
 
 def _holds(group: zarr.Group, budget: Budget) -> bool:
     """Also where one more sentence would be too much for the tokens: then the sum stays below the budget."""
-    budgeted = int(str(group.attrs.get("tokens_asked", 0)))
-    return "row_size" in group and (
-        budget.met_by(_read(group, "row_size"))
+    if "row_size" not in group:
+        return False
+    budgeted, lengths = int(str(group.attrs.get("tokens_asked", 0))), _read(group, "row_size")
+    return (
+        budget.is_met(len(lengths), int(lengths.sum()))
         or bool(group.attrs.get("exhausted"))
         or 0 < (budget.tokens or 0) <= budgeted
     )
@@ -178,7 +187,7 @@ def _read_sentences(
     with bar("sentences", total=len(reviews), unit="reviews") as progress:
         sentences = smallest_sentences(
             reviews,
-            budget.most_sentences,
+            *budget.sample_size(settings.max_length),
             seed=settings.seed,
             whole=data.is_treebank or data.has_mentions,
             passed=progress.update,
@@ -194,12 +203,12 @@ def _read_sentences(
 def _tokenize(tokenizer: Tokenizer, texts: list[str], budget: Budget) -> Tokens:
     """Tokens of the texts, as many as the budget takes."""
     parts: list[Tokens] = []
+    sentences = tokens = 0
     with bar("tokens", total=len(texts), unit="sentences") as progress:
-        for start in range(0, len(texts), TEXTS_AT_ONCE):
-            parts.append(tokenizer.tokenize(texts[start : start + TEXTS_AT_ONCE]))
+        while sentences < len(texts) and not budget.is_met(sentences, tokens):
+            parts.append(tokenizer.tokenize(texts[sentences : sentences + TEXTS_AT_ONCE]))
+            sentences, tokens = sentences + len(parts[-1].lengths), tokens + len(parts[-1].token_id)
             progress.update(len(parts[-1].lengths))
-            if budget.met_by(np.concatenate([part.lengths for part in parts])):
-                break
     return _first_sentences(concatenate(parts), budget)
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ingest.text.reviews import Review
@@ -20,6 +20,7 @@ _PARAGRAPH = re.compile(r"(?<!\s)(?:\s*<br\s*/?>){2,}\s*|\n\s*\n", re.IGNORECASE
 LONGEST_PART, UNSURE, LONGEST_WORD = 1 << 18, 3, 1000
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
+_LETTER = re.compile("[0-9A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,10 @@ class Sentence:
     text: str
     label: int
     document: int
+
+
+#: What a sentence takes of a budget.
+Size = Callable[[Sentence], int]
 
 
 def split_review(text: str) -> list[str]:
@@ -103,17 +108,38 @@ def split_reviews(
         passed(left)
 
 
-def take_smallest(sentences: Iterable[Sentence], count: int) -> list[Sentence]:
+def one_each(_sentence: Sentence) -> int:
+    """The size of a sentence where sentences are counted."""
+    return 1
+
+
+def take_smallest(sentences: Iterable[Sentence], count: int, size: Size = one_each) -> list[Sentence]:
     """The `count` sentences with the smallest hash, in hash order; of equal texts the first.
 
-    A uniform sample without replacement, and a larger count only appends. Memory grows with `count`, not with the data.
+    With a `size` of sentences, as many as have the size `count` together. A uniform sample without replacement, and a larger
+    count only appends. Memory grows with `count`, not with the data.
     """
     smallest: dict[int, Sentence] = {}
-    limit = 1 << 64
+    limit, total = 1 << 64, 0
     for sentence in sentences:
         if sentence.hash < limit and sentence.hash not in smallest:
             smallest[sentence.hash] = sentence
-            if len(smallest) > 2 * count + 1024:
-                smallest = {hash_: smallest[hash_] for hash_ in sorted(smallest)[:count]}
-                limit = max(smallest)
-    return [smallest[hash_] for hash_ in sorted(smallest)[:count]]
+            total += size(sentence)
+            if total > 2 * count + 1024:
+                smallest = {kept.hash: kept for kept in _first(smallest, count, size)}
+                limit, total = max(smallest), sum(map(size, smallest.values()))
+    return list(_first(smallest, count, size))
+
+
+def _first(smallest: Mapping[int, Sentence], count: int, size: Size) -> Iterator[Sentence]:
+    """In the order of their hashes, until they have the size `count` together."""
+    for hash_ in sorted(smallest):
+        if count <= 0:
+            return
+        yield smallest[hash_]
+        count -= size(smallest[hash_])
+
+
+def fewest_tokens(sentence: Sentence, *, max_length: int) -> int:
+    """How many tokens a sentence has at least: [CLS], [SEP] and one for each word with a letter or digit, up to the longest."""
+    return min(max_length, 2 + sum(map(bool, map(_LETTER.search, sentence.text.split(" ")))))

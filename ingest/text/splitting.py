@@ -9,7 +9,7 @@ from threading import Thread
 
 from ingest.run.parallel import core_count, processes
 from ingest.text.reviews import Review
-from ingest.text.sentences import Sentence, split_reviews, take_smallest
+from ingest.text.sentences import Sentence, Size, split_reviews, take_smallest
 
 #: Characters of the reviews that a process splits at a time. Fewer than two parts are split here.
 PART = 1 << 21
@@ -20,6 +20,7 @@ AHEAD = 2
 def smallest_sentences(
     reviews: Iterable[Review],
     count: int,
+    size: Size,
     *,
     seed: int,
     whole: bool,
@@ -34,18 +35,18 @@ def smallest_sentences(
     first, second = next(parts, []), next(parts, None)
     if second is None or whole:
         every = chain(first, second or [], chain.from_iterable(parts))
-        return take_smallest(split_reviews(every, seed=seed, whole=whole, passed=passed), count)
+        return take_smallest(split_reviews(every, seed=seed, whole=whole, passed=passed), count, size)
     thread = Thread(target=meanwhile, name="meanwhile")
     thread.start()
-    split = partial(split_part, seed=seed, count=count)
-    sentences = take_smallest(_in_processes(chain([first, second], parts), split, passed), count)
+    split = partial(split_part, seed=seed, count=count, size=size)
+    sentences = take_smallest(_in_processes(chain([first, second], parts), split, passed), count, size)
     thread.join()
     return sentences
 
 
-def split_part(reviews: list[Review], *, seed: int, count: int) -> list[Sentence]:
+def split_part(reviews: list[Review], *, seed: int, count: int, size: Size) -> list[Sentence]:
     """The sentences of some reviews with the smallest hashes."""
-    return take_smallest(split_reviews(reviews, seed=seed), count)
+    return take_smallest(split_reviews(reviews, seed=seed), count, size)
 
 
 def _parts(reviews: Iterable[Review]) -> Iterator[list[Review]]:

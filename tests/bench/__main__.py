@@ -28,7 +28,7 @@ from tests.bench.refresh import refresh
 from tests.bench.relations import relations
 from tests.bench.reloads import reloads
 from tests.bench.screenshots import screenshots
-from tests.bench.sizes import sizes
+from tests.bench.sizes import Size, sizes
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
 from tests.bench.tasks import tasks
@@ -70,7 +70,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "peers": compare,
     "typing": typing,
     "slow": slow,
-    "sizes": lambda: sizes((100_000, 1_000_000)),
+    "sizes": lambda: sizes((Size(100_000), Size(1_000_000), Size(10_000_000, vectors=200_000))),
     "statistics": statistics,
     "features": lambda: features_page("data/headscape"),
     "trial": lambda: trials("data/headscape"),

@@ -1,8 +1,13 @@
-"""What a reader waits for at several sizes of a corpus: opening, pages, the next head, search, nearest keys, a filter."""
+"""What a reader waits for at several sizes of a corpus: opening, pages, the next head, search, nearest keys, a filter, memory."""
 
 import shutil
+import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,14 +16,16 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.points.scan import Point, cosines, logits
+from dashboard.sentence.finder import SentenceFilter, find_sentences
 from dashboard.statistics.parts import REUSED, count, first_part, part_of
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.processes import one_thread_per_product, return_freed_memory
+from dashboard.web.processes import one_thread_per_product, resident_memory, return_freed_memory
 from store import Corpus, open_corpus
 from store.heap import reused_memory
 from store.repository.writer import open_writer
 from tests.bench.load_requests import WORDS
+from tests.bench.random_reviews import write_random_reviews
 from tests.bench.synthetic import temporary_store
 from tests.bench.table import show
 
@@ -31,27 +38,52 @@ PARTS = {
     "reviews with one label": "label:negative",
     "words in short sentences of one label": "label:negative;sentence_length:..20;kind:word",
 }
+#: The packaged reviews have fewer tokens. Tokens of a random sentence, somewhat fewer than the mean.
+PACKAGED, PER_SENTENCE = 5_000_000, 22
+#: Pages that are measured by name, each for another head.
+PAGES = ("overview", "heads", "statistics", "relations", "sentence", "store")
 Row = tuple[str, str]
 
 
-def sizes(tokens: tuple[int, ...]) -> None:
-    """Stores of 6x12 heads x 32 with so many tokens, each made anew; a table is printed."""
+@dataclass(frozen=True)
+class Size:
+    """Tokens of a store, and those with vectors, None for all."""
+
+    tokens: int
+    vectors: int | None = None
+
+
+def sizes(several: tuple[Size, ...]) -> None:
+    """Stores of 6x12 heads x 32 of these sizes, each made anew; a table is printed."""
     measured = {}
     return_freed_memory()  # as a worker of the server
     one_thread_per_product()
-    for number in tokens:
-        place = temporary_store(layers=6, heads=12, channels=32, tokens=number)
-        measured[f"{open_corpus(place).n_tokens:,} tokens"] = dict(measure(place))
+    for size in several:
+        place = _store_of(size)
+        corpus = open_corpus(place)
+        vectors = f", {corpus.n_tokens:,} with vectors" if size.vectors else ""
+        measured[f"{corpus.counted_tokens:,} tokens{vectors}"] = dict(measure(place))
         shutil.rmtree(Path(place).parent)
     rows = [(name, *(times[name] for times in measured.values())) for name in next(iter(measured.values()))]
     show(f"Sizes, 6x12 heads x 32, the fastest of {ROUNDS}", ("", *measured), rows)
 
 
+def _store_of(size: Size) -> str:
+    chosen = {"tokens": size.tokens, "vectors": str(size.vectors or "all"), "words": size.vectors is not None}
+    with tempfile.TemporaryDirectory() as folder:
+        if size.tokens > PACKAGED:
+            data = write_random_reviews(Path(folder) / "reviews.parquet", sentences=size.tokens // PER_SENTENCE)
+            chosen |= {"data": str(data)}
+        return temporary_store(layers=6, heads=12, channels=32, **chosen)
+
+
 def measure(place: str) -> list[Row]:
     """What is waited for in a store, and how long; publishes `HISTORY` times."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        rows = [("resident memory after these pages", pool.submit(_memory, place).result())]
     corpus = open_corpus(place)
     client = create_app(Library(place)).server.test_client()
-    rows = [("open the store", _fastest(lambda _: open_corpus(place)))]
+    rows += [("open the store", _fastest(lambda _: open_corpus(place)))]
     rows += [(name, _fastest(request)) for name, request in _requests(client, corpus).items()]
     rows += [(name, _fastest(search)) for name, search in _searches(corpus).items()]
     rows += [_part(place, name, where, first) for first in (True, False) for name, where in PARTS.items()]
@@ -76,12 +108,22 @@ def _requests(client: FlaskClient, corpus: Corpus) -> dict[str, Callable[[int], 
     def head(number: int) -> str:
         return f"{number % corpus.layers}/{number % corpus.heads}"
 
+    def page(name: str, fields: str = "") -> object:
+        return _page(client, corpus.snapshot, f"/{name}", f"?{fields}")
+
     return {
-        "page Heads": lambda n: _page(client, corpus.snapshot, "/heads", f"?q={WORDS[n]}"),
+        **{f"page {name.title()}": partial(_page_of_head, page, name) for name in PAGES},
+        "page Heads with a search": lambda n: _page(client, corpus.snapshot, "/heads", f"?q={WORDS[n]}"),
         "points of all heads": lambda n: get(f"{base}/points/{view}/grid.bin?tokens={GRID_TOKENS - n}"),
         "next head: page, points of 20,000 tokens": lambda n: (
             _page(client, corpus.snapshot, "/head", "?layer={}&head={}".format(*head(n).split("/"))),
             get(f"{base}/points/{view}/{head(n)}.bin?tokens=20000"),
+        ),
+        "text in all sentences": lambda n: find_sentences(
+            corpus, SentenceFilter(WORDS[n]), among=corpus.counted_sentences
+        ),
+        "sentences of a label and length": lambda n: find_sentences(
+            corpus, SentenceFilter(label="negative", fewest=n), among=corpus.counted_sentences
         ),
         "next sentence, one layer": lambda n: get(f"{base}/sentence/{corpus.n_sentences - 1 - n}/layer/3.bin"),
         "search in all heads": lambda n: get(f"{base}/mask/grid.bin?q={WORDS[-1 - n]}&within=token"),
@@ -90,6 +132,20 @@ def _requests(client: FlaskClient, corpus: Corpus) -> dict[str, Callable[[int], 
             f"{base}/focus/{view}/{head(n)}/query/{1000 + n}.json"
         ),
     }
+
+
+def _page_of_head(page: Callable[[str, str], object], name: str, number: int) -> object:
+    """A page of another head, which no round before has asked for."""
+    return page(name, f"layer={number % 6}&head={number}")
+
+
+def _memory(place: str) -> str:
+    """Of a new process, before and after each page and a search over the text of all sentences."""
+    client, began = create_app(Library(place)).server.test_client(), resident_memory() or 0
+    corpus = open_corpus(place)
+    for request in _requests(client, corpus).values():
+        request(0)
+    return f"{began / 1e6:,.0f}, then {(resident_memory() or 0) / 1e6:,.0f} MB"
 
 
 def _page(client: FlaskClient, snapshot: str, pathname: str, search: str) -> object:

@@ -1,4 +1,4 @@
-"""A store of any shape: real sentences, random queries and keys, pictures by the real stage. For speed, not for science."""
+"""A store of any shape: any sentences, random queries and keys, pictures by the real stage. For speed, not for science."""
 
 import tempfile
 from pathlib import Path
@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ingest.encode.buffers import PER_BLOCK, PER_TOKEN, Shape
+from ingest.encode.buffers import PER_BLOCK, PER_TOKEN, SQUARES, Shape
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
+from ingest.heads.intervals import write_intervals
 from ingest.projections.head_pictures import HeadVectors, project_heads
 from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import find_checkpoint
-from ingest.run.settings import Settings
+from ingest.run.settings import EVERY, Settings
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus, prepare_corpus
 from ingest.text.reviews import find_data
@@ -31,12 +32,15 @@ VIEW = ViewName("pca", "exact", 2)
 def make_store(place: Path, *, layers: int, heads: int, channels: int, words: bool = False, **chosen: Any) -> str:
     """Write a store of this shape; returns its address. `chosen` are settings of an ingest: how many tokens, of which data.
 
-    With `words`, annotated by the real stages; no relation is counted with random weights.
+    With vectors of all tokens, unless `vectors` is chosen. With `words`, annotated by the real stages; no relation is counted
+    with random weights.
     """
-    settings = Settings(store=str(place), **chosen)
+    settings = Settings(store=str(place), **({"vectors": EVERY} | chosen))
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     with open_writer(settings.store) as writer:
-        corpus = prepare_corpus(writer, settings, data, checkpoint)
+        counted = prepare_corpus(writer, settings, data, checkpoint)
+        counted = counted.with_vectors_of(settings.vector_tokens, sentences=0)
+        corpus = counted.stored
         identity = {
             "corpus": corpus.key,
             "model_id": "synthetic",
@@ -46,7 +50,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, words: bo
             "attention": "random",
         }
         model = ModelGroup(f"synthetic-{layers}x{heads}x{channels}", identity)
-        _write_model(writer, model, corpus, Shape(layers, heads, channels, BLOCK, settings.max_length))
+        _write_model(writer, model, counted, Shape(layers, heads, channels, BLOCK, settings.max_length))
         provenance: dict[str, Any] = {
             "settings": {"seed": settings.seed},
             "revision": "none",
@@ -66,14 +70,16 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, words: bo
             annotate(writer, corpus, settings, data, checkpoint)
             find_strongest_words(writer, model, corpus)
             _write_relations(writer, model, corpus)
-        complete(writer, model, corpus, views=[str(VIEW)])
+        if corpus.sentences < counted.sentences:
+            write_intervals(writer, model, counted, seed=settings.seed)
+        complete(writer, model, counted, views=[str(VIEW)])
         writer.publish("synthetic")
     return settings.store
 
 
 def _write_model(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, shape: Shape) -> None:
     group = writer.group(model.path)
-    create_model_arrays(group, shape, blocks=len(corpus.blocks), stored=len(corpus.blocks))
+    create_model_arrays(group, shape, blocks=len(corpus.blocks), stored=len(corpus.stored.blocks))
     group.attrs.update(model.identity)
     random = np.random.default_rng(0)
     array_of(group, "expansion_rate")[:] = random.random(shape.layers)
@@ -83,7 +89,7 @@ def _write_model(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, shape
 
 def _write_block(writer: Writer, model: ModelGroup, block: Block, random: np.random.Generator) -> None:
     group = writer.group(model.path)
-    for name in PER_TOKEN:
+    for name in PER_TOKEN if block.vectors else ():
         array = array_of(group, name)
         axis = MODEL_ARRAYS[name].dims.index("token")
         shape = (*array.shape[:axis], BLOCK, *array.shape[axis + 1 :])
@@ -97,6 +103,8 @@ def _write_block(writer: Writer, model: ModelGroup, block: Block, random: np.ran
         array = array_of(group, name)
         counted = name in ("block_count", "block_tokens_at")
         array[block.index] = block.sentences * (1 if counted else random.random(array.shape[1:]))
+    for name in SQUARES if SQUARES[0] in group else ():
+        array_of(group, name)[block.index] = block.sentences
     array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
     writer.commit(f"block {block.index}")
 
@@ -110,7 +118,6 @@ def _write_relations(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -
     group.attrs.update({"relations_hash": "synthetic", "annotation": dict(source.attrs)["identity"]})
 
 
-def temporary_store(*, layers: int, heads: int, channels: int, tokens: int, words: bool = False) -> str:
-    """A synthetic store in a temporary folder."""
-    place = Path(tempfile.mkdtemp()) / "store"
-    return make_store(place, layers=layers, heads=heads, channels=channels, tokens=tokens, words=words)
+def temporary_store(*, layers: int, heads: int, channels: int, **chosen: Any) -> str:
+    """A synthetic store in a temporary folder; `chosen` as of `make_store`."""
+    return make_store(Path(tempfile.mkdtemp()) / "store", layers=layers, heads=heads, channels=channels, **chosen)

@@ -1,5 +1,5 @@
-// Draws charts once they are near the window, and saves them as files: plotly draws them again with a title, a PNG at
-// double size.
+// Draws charts once they are near the window, and saves them as files: plotly draws them again with a title, with what
+// sentences their numbers are of, and with their source; a PNG at double size.
 import { FAMILY } from "./elements.mjs";
 import { breakLines } from "./files.mjs";
 
@@ -52,8 +52,8 @@ export function saveChart() {
   if (!trigger?.value) return no_update;
   const { save: format, chart: name } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
   const { source, stem } = window.dash_component_api.getLayout("shown").props.data;
-  whenDrawn(name, (chart, title) => {
-    const figure = titled(chart, title, source);
+  whenDrawn(name, (chart, title, of) => {
+    const figure = titled(chart, title, of ? [of, source] : [source]);
     const { width, height } = figure.layout;
     window.Plotly.downloadImage(figure, {
       format,
@@ -70,14 +70,14 @@ export function saveChart() {
 function whenDrawn(name, act) {
   const place = document.getElementById(name);
   const chart = place?.querySelector(".js-plotly-plot");
-  if (chart) act(chart, place.getAttribute("aria-label") || "");
+  if (chart) act(chart, place.getAttribute("aria-label") || "", place.dataset.of);
   else if (place) setTimeout(() => whenDrawn(name, act), PAUSE);
 }
 
 /** The chart at the size of the page, with room for its title. */
-function titled(chart, title, source) {
+function titled(chart, title, notes) {
   const [width, high] = [chart.offsetWidth, chart.offsetHeight];
-  const [large, small] = [wrapped(title, TITLE, width), wrapped(source, SMALL, width)];
+  const [large, small] = [wrapped(title, TITLE, width), notes.flatMap((note) => wrapped(note, SMALL, width))];
   const room = Math.ceil(1.3 * (TITLE * large.length + SMALL * small.length)) + 2 * ROOM;
   const text = `<b>${large.join("<br>")}</b><br><span style="font-size: ${SMALL}px">${small.join("<br>")}</span>`;
   const above = {
