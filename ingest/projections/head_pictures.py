@@ -7,7 +7,7 @@ queries and keys are read once for all of them, normalised once for those of a n
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import groupby
 
 import numpy as np
@@ -79,9 +79,12 @@ class HeadVectors:
 
     def normalize(self, layer: int, name: str, query: Floats, key: Floats) -> tuple[Floats, Floats]:
         """Queries and keys of a layer that were read already, normalised, in float32."""
-        if name == RAW:  # also before the stage of the normalisations
-            return query, key
-        return self.constants[name].of_layer(layer).apply_in_float32(query, key)
+        constants = self.constants_of(layer, name)
+        return (query, key) if constants is None else constants.apply_in_float32(query, key)
+
+    def constants_of(self, layer: int, name: str) -> Constants | None:
+        """Constants of a normalisation for the heads of a layer; None for raw vectors, also before there are any."""
+        return None if name == RAW else self.constants[name].of_layer(layer)
 
 
 def project_heads(
@@ -309,12 +312,15 @@ class HeadPictures:
         """Places (head, role, token, component) of a block in every picture."""
         head_vectors, rows = self.head_vectors, block.rows.start + np.arange(block.tokens)
         read = read_rows(head_vectors.writer, head_vectors.model, layer, rows)
-        names = dict.fromkeys(picture.normalization for picture in self.pictures)
-        vectors = {name: head_vectors.normalize(layer, name, *read) for name in names}
-        return [
-            picture.projection.place(layer, own, *vectors[picture.normalization], first)
-            for picture, own in zip(self.pictures, parameters, strict=True)
-        ]
+        normalized = cache(partial(head_vectors.normalize, layer, query=read[0], key=read[1]))
+
+        def placed(picture: HeadPicture, own: Parameters) -> Floats:
+            projection, name = picture.projection, picture.normalization
+            if isinstance(projection, Pca):
+                return projection.place_stored(own, *read, head_vectors.constants_of(layer, name))
+            return projection.place(layer, own, *normalized(name), first)
+
+        return list(map(placed, self.pictures, parameters))
 
     def _judge(self, layer: int) -> None:
         """Judge all pictures on held-out sentences, and on some of those that each was fitted on."""

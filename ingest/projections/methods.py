@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.projections.manifolds import fit_head, fit_points, seed32, used_settings
+from ingest.projections.normalizations import Constants
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.run.parallel import fit_later, processes, side_by_side
 from ingest.run.settings import Settings
@@ -66,16 +67,24 @@ class Pca:
     def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
         """The parameters of every layer."""
         for layer in layers:
-            heads = (np.concatenate([unit(query), unit(key)]) for query, key in zip(*read(layer), strict=True))
-            fits = [fit_pca(head.astype(np.float64), components=self.components) for head in heads]
+            fits = side_by_side(self._fit, zip(*read(layer), strict=True))
             mean, axes, explained = zip(*fits, strict=True)
             advance(1)
             yield layer, {"mean": np.stack(mean), "components": np.stack(axes), "explained": np.stack(explained)}
 
+    def _fit(self, head: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats]:
+        points = np.concatenate([unit(vectors) for vectors in head]).astype(np.float64)
+        return fit_pca(points, components=self.components)
+
     def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:  # noqa: ARG002
         """Places (head, role, token, component)."""
-        mean, axes = (parameters[name].astype(np.float32) for name in ("mean", "components"))
-        return np.stack([place(unit(vectors), mean, axes) for vectors in (query, key)], axis=1)
+        return self.place_stored(parameters, query, key, None)
+
+    def place_stored(self, parameters: Parameters, query: Floats, key: Floats, constants: Constants | None) -> Floats:
+        """The same of queries and keys that are not normalised, with the constants of a layer's normalisation."""
+        from ingest.projections.pca_places import pca_places
+
+        return pca_places(query, key, constants, parameters["mean"], parameters["components"])
 
 
 class Neighbours:
@@ -112,11 +121,17 @@ class Neighbours:
 
     def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
         """Places (head, role, token, component); a fitted token keeps its own."""
+        from ingest.projections.nearest_points import places_among
+
         fitted = parameters["fitted"]
         index, square = self.nearest.of(layer, query, key, first)
         flat = fitted.reshape(len(fitted), -1, fitted.shape[-1])
-        near = np.stack([head[own] for head, own in zip(flat, index, strict=True)])
-        places: Floats = place_by_neighbours(square, near)
+        places = np.stack(
+            [
+                [places_among(*role, own) for role in zip(head, near, strict=True)]
+                for head, near, own in zip(square, index, flat, strict=True)
+            ]
+        )
         known = max(0, min(first + query.shape[1], fitted.shape[2]) - first)
         places[:, :, :known] = fitted[:, :, first : first + known]
         return places

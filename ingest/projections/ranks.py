@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ingest.projections.nearest_points import largest_of_row
+from ingest.projections.nearest_points import LANES, largest_of_row
 
 Floats = NDArray[np.floating]
 Doubles = NDArray[np.float64]
@@ -112,11 +112,11 @@ def excess_ranks(similarity: Singles, places: Floats, count: int) -> float:
     A rank is among the neighbours by similarity (point, point), in which a point itself comes first.
     """
     square, total = np.empty(len(places), np.float32), 0.0
-    least, near = np.empty(count, np.float32), np.empty(count, np.int64)
+    least, near, tops = np.empty(count, np.float32), np.empty(count, np.int64), np.empty(2 * LANES, np.float32)
     for point in range(len(places)):
         _squares(places[point], places, square)
         square[point] = np.inf
-        largest_of_row(-square, least, near)
+        largest_of_row(-square, least, near, tops)
         for other in near:
             less, equal = _counts(similarity[point], similarity[point, other])
             total += max(0, len(places) - less - equal - count)
