@@ -59,7 +59,9 @@ def test_a_worker_that_cannot_read_the_folder_of_the_store_is_named(
 ) -> None:
     process, address = start_scheduler(tmp_path)
     monkeypatch.chdir(tmp_path)
-    sentence = r"^The worker at tcp://\S+ on \S+ cannot read the store in /proc/self/cwd/store\. Give a --store .* again\.$"
+    sentence = (
+        r"^The worker at tcp://\S+ on \S+ cannot read the store in /proc/self/cwd/store\. Give a --store .* again\.$"
+    )
     with pytest.raises(IngestError, match=sentence):
         ingest(Path("/proc/self/cwd/store"), scheduler=address)  # another folder for each process
     end(process)
