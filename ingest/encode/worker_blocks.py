@@ -1,8 +1,9 @@
-"""Encode blocks on workers: each loads the model once, and encodes and writes a block at a time."""
+"""Encode blocks on workers: each loads the model once, and writes a block while it encodes the next."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from queue import Queue
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from ingest.run.checkpoint import find_checkpoint
 from ingest.run.cluster import Cluster
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
+from ingest.run.worker import begin_next
 from ingest.text.blocks import Block
 from store.repository.arrays import array_of
 from store.repository.fork import Writable
@@ -53,9 +55,14 @@ class BlockTask:
         group = fork.group(self.model.path)
         constant = np.asarray(array_of(group, CONSTANT)[:]).tobytes()
         encoder = _encoder(self.loading)
-        buffers = _buffers(self.shape, encoder.bert.device, constant, kept=block.vectors, squares=SQUARES[0] in group)
-        encoder.encode(block, buffers)
-        write_encoded(fork, self.model, block, buffers)
+        free = _buffers(self.shape, encoder.bert.device, constant, kept=block.vectors, squares=SQUARES[0] in group)
+        buffers = free.get()
+        try:
+            encoder.encode(block, buffers)
+            begin_next()
+            write_encoded(fork, self.model, block, buffers)
+        finally:
+            free.put(buffers)
 
 
 @lru_cache(maxsize=1)
@@ -65,10 +72,13 @@ def _encoder(loading: Loading) -> Encoder:
 
 
 @lru_cache(maxsize=2)
-def _buffers(shape: Shape, device: torch.device, constant: bytes, *, kept: bool, squares: bool) -> BlockBuffers:
-    """Room for the results of a block, used again for the next."""
+def _buffers(shape: Shape, device: torch.device, constant: bytes, *, kept: bool, squares: bool) -> Queue[BlockBuffers]:
+    """Room for the results of a block that is encoded and of one that is written, used again and again."""
     values = np.frombuffer(constant, np.float32).reshape(shape.layers, shape.heads, shape.channels)
-    return BlockBuffers(shape, device, torch.from_numpy(values.copy()), kept=kept, squares=squares)
+    free: Queue[BlockBuffers] = Queue()
+    for _ in range(2):
+        free.put(BlockBuffers(shape, device, torch.from_numpy(values.copy()), kept=kept, squares=squares))
+    return free
 
 
 def encode_on_workers(

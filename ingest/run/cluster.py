@@ -42,8 +42,8 @@ CLOSING = 2
 #: Workers that may die of one task while no task ends at all: with more, the task itself kills them. With workers that
 #: are killed every few seconds, whatever they do, a long task may need nearly as many until one lives long enough.
 DEATHS = 20
-#: Tasks for each worker that are computed or wait for it: it has the next when it is done with one.
-AHEAD = 2
+#: Tasks for each worker that are written, computed or wait for it: it has the next when it is done with one.
+AHEAD = 3
 
 
 class Cluster:

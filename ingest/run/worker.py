@@ -77,7 +77,8 @@ def run_task(work: bytes, expected: Mapping[str, str]) -> bytes:
     """
     check_worker(expected)
     task, fork, item = pickle.loads(work)
-    with _store_reached(fork), _on_own_cores(), zarr.config.set({"array.write_empty_chunks": True}):
+    zarr.config.set({"array.write_empty_chunks": True})  # for good: tasks overlap, see `begin_next`
+    with _store_reached(fork), _on_own_cores():
         result = task(fork, item)
     return pickle.dumps((fork, result))
 
@@ -98,6 +99,13 @@ def _store_reached(fork: Fork) -> Iterator[None]:
         if sentences := remedy(error):
             raise IngestError(f"{here} cannot use {fork.url}. {sentences}") from error
         raise
+
+
+def begin_next() -> None:
+    """Let this worker begin its next task, while the running one no longer computes but writes."""
+    from distributed import secede
+
+    secede()
 
 
 def run_fit(work: bytes, expected: Mapping[str, str]) -> bytes:
