@@ -51,9 +51,15 @@ class Scaling:
 
 def correlations(query: Floats, key: Floats, shift: Floats, pairs: Pairs) -> Floats:
     """Weighted correlation (candidate,) of q.k and the distance of q c and (k + shift) / c on the first grid, NaN with too few pairs."""
-    dot = np.einsum("pc,pc->p", query[pairs.query], key[pairs.key])
+    dot = dot_products(query, key, pairs)
     terms = _Terms.of(query, key + shift, pairs)
     return np.array([weighted_correlation(dot, terms.distance(STEP**step))[0] for step in range(-GRID, GRID + 1)])
+
+
+def dot_products(query: Floats, key: Floats, pairs: Pairs) -> Floats:
+    """q.k (pair,) of queries and keys (token, channel) of a head."""
+    products: Floats = np.einsum("pc,pc->p", query[pairs.query], key[pairs.key])
+    return products
 
 
 def choose_scaling(query: Floats, key: Floats, pairs: Pairs) -> Scaling:
@@ -61,7 +67,7 @@ def choose_scaling(query: Floats, key: Floats, pairs: Pairs) -> Scaling:
 
     `query`, `key` are (token, channel) of one head. With too few pairs c is 1 and the translation the paper's.
     """
-    dot = np.einsum("pc,pc->p", query[pairs.query], key[pairs.key])
+    dot = dot_products(query, key, pairs)
     centres = {"none": (np.zeros_like(query[0]), np.zeros_like(key[0])), "centroid": (query.mean(0), key.mean(0))}
     best = Scaling(1.0, centres["centroid"][0] - centres["centroid"][1], np.nan)
     for query_centre, key_centre in centres.values():
@@ -83,8 +89,7 @@ class _Terms:
     @classmethod
     def of(cls, query: Floats, key: Floats, pairs: Pairs) -> "_Terms":
         squares = [(vectors * vectors).sum(axis=-1) for vectors in (query, key)]
-        product = np.einsum("pc,pc->p", query[pairs.query], key[pairs.key])
-        return cls(squares[0][pairs.query], squares[1][pairs.key], product)
+        return cls(squares[0][pairs.query], squares[1][pairs.key], dot_products(query, key, pairs))
 
     def distance(self, scale: float) -> Floats:
         square = scale**2 * self.query_square + self.key_square / scale**2 - 2 * self.product

@@ -52,6 +52,7 @@ def statistics() -> None:
 
 BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "ingest": lambda: rate(Settings(sentences=2000)),
+    "long": lambda: rate(Settings(sentences=1000, max_length=512), recut=512),
     "memory": lambda: memory_and_bytes((2000, 8000)),
     "vectors": lambda: vectors(2000, 8000, 50_000),
     "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),

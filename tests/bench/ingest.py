@@ -1,6 +1,7 @@
 """How fast ingest is against a plain forward pass over the same batches, how much memory it takes, how large a store is."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+import numpy as np
 import torch
 
 from ingest.encode.batches import make_batches
@@ -28,10 +30,11 @@ from tests.bench.table import show
 ROUNDS = 3
 
 
-def rate(defaults: Settings) -> None:
+def rate(defaults: Settings, *, recut: int | None = None) -> None:
     """Tokens a second: plain forward pass, and everything ingest computes and writes; in turns, so that noise hits both.
 
-    Both have all threads of torch, which the ingest shares out among its streams itself.
+    Both have all threads of torch, which the ingest shares out among its streams itself. With `recut` the tokens are cut
+    anew into sentences of so many wordpieces, which no data has enough of.
     """
     with tempfile.TemporaryDirectory() as folder:
         settings = replace(defaults, store=f"{folder}/store")
@@ -40,6 +43,7 @@ def rate(defaults: Settings) -> None:
         dtype = find_dtype(settings.dtype, device)
         with open_writer(settings.store) as writer:
             corpus = prepare_corpus(writer, settings, data, checkpoint)
+            corpus = recut_corpus(corpus, recut) if recut else corpus
             encoder = open_encoder(checkpoint, settings, device, dtype)
             plain = transformers_model(checkpoint, device)
             rounds = []
@@ -47,7 +51,18 @@ def rate(defaults: Settings) -> None:
                 forward = timed(lambda: plain_pass(plain, corpus, encoder, dtype))
                 whole = timed(lambda number=number: ingest_pass(writer, checkpoint, corpus, encoder, str(number)))  # type: ignore[misc]
                 rounds.append((corpus.tokens / forward, corpus.tokens / whole))
-    report(checkpoint.name, device, dtype, rounds[1:])
+    report(f"{checkpoint.name}, {recut or 'usual'} wordpieces", device, dtype, rounds[1:])
+    print(f"Peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
+
+
+def recut_corpus(corpus: PlannedCorpus, length: int) -> PlannedCorpus:
+    """The same tokens in sentences of so many; those left over at the end of a block are its last sentence."""
+    blocks = []
+    for block in corpus.blocks:
+        rest = block.tokens % length
+        lengths = np.array([length] * (block.tokens // length) + [rest] * (rest > 0), np.int32)
+        blocks.append(replace(block, lengths=lengths))
+    return replace(corpus, blocks=blocks)
 
 
 def report(name: str, device: torch.device, dtype: torch.dtype, rounds: list[tuple[float, float]]) -> None:
