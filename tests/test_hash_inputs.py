@@ -40,11 +40,11 @@ FITS = {
 }
 VIEWS = {
     "pca-joint": "3381654849015436754",
-    "umap-joint": "7142632794860380749",
-    "tsne-each": "12705641706109611101",
-    "umap-L00.mixed": "8530240082458404373",
+    "umap-joint": "14667026475713196044",
+    "tsne-each": "4166385186699534216",
+    "umap-L00.mixed": "11329052107323111461",
 }
-VALUES = {"pca": "7105154723108617388", "umap": "9222858239035167790"}
+VALUES = {"pca": "7105154723108617388", "umap": "2751647933847490594"}
 MATERIALS = {"sample": "10483864234875691391", "review-3": "934112050733145233"}
 
 SETTINGS = Settings(seed=7, neighbors=20, min_dist=0.2, metric="cosine", points="fine")

@@ -1,4 +1,4 @@
-"""t-SNE of the few hundred points of a head, with the gradient over all pairs of points: no tree is as fast for so few.
+"""t-SNE of some hundred points, with the gradient over all pairs of points: no tree is as fast for so few.
 
 Steps, learning rate, momentum and start are scikit-learn's. Imports numba: import it where it is used.
 """
@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from store.kernels.normalization import unit
 from store.kernels.projection import fit_pca
 
 Floats = NDArray[np.floating]
@@ -24,14 +25,17 @@ NOISE = 1e-5
 CLOSE, HALVINGS = 1e-5, 100
 
 
-def exact_tsne(points: Floats, components: int, *, seed: int, perplexity: float, steps: int) -> Singles:
-    """Places (point, component) of points (point, feature)."""
+def exact_tsne(
+    points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
+) -> Singles:
+    """Places (point, component) of points (point, feature), whose distances are by `metric`, euclidean or cosine."""
     mean, axes, _ = fit_pca(points.astype(np.float64), components=components)
     start = (points - mean) @ axes.T
     places = np.zeros((3, len(points)), np.float32)
     places[:components] = (start / max(float(start[:, 0].std()), 1e-12) * START).T
     rate = max(len(points) / EXAGGERATION / 4, SLOWEST)
-    joint = joint_probabilities(squared_distances(points), perplexity)
+    square = squared_distances(points) if metric == "euclidean" else (squared_distances(unit(points)) / 2) ** 2
+    joint = joint_probabilities(square, perplexity)
     early = min(steps, EARLY_STEPS)
     places = _descend(places, joint, early, EXAGGERATION, EARLY_MOMENTUM, rate, NOISE, seed, components)
     places = _descend(places, joint, steps - early, 1.0, MOMENTUM, rate, 0.0, seed, components)

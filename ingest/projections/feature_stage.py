@@ -142,5 +142,12 @@ def _mean(trust: NDArray[np.float64]) -> float:
 def view_hash(token_set: zarr.Group, picture: Picture) -> str:
     """Hash of everything the places depend on. Its inputs never change, or every store would be fitted again."""
     method = picture.method
-    identity = {"version": VERSION, "view": picture.key, "seed": method.seed, "settings": dict(method.settings)}
+    identity: dict[str, Any] = {
+        "version": VERSION,
+        "view": picture.key,
+        "seed": method.seed,
+        "settings": dict(method.settings),
+    }
+    if version := PROJECTIONS[method.kind].point_version:
+        identity["fit"] = version
     return str(content_hash(identity | {"features": str(token_set.attrs["features_hash"])}))

@@ -73,11 +73,13 @@ def tsne(
     return places
 
 
-def exact_tsne(points: Floats, components: int, *, seed: int, perplexity: float, steps: int) -> Floats:
+def exact_tsne(
+    points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
+) -> Floats:
     """Headscape's t-SNE, for few points."""
     from ingest.projections.exact_tsne import exact_tsne as fit
 
-    return fit(points, components, seed=seed, perplexity=perplexity, steps=steps)
+    return fit(points, components, seed=seed, perplexity=perplexity, steps=steps, metric=metric)
 
 
 def umap(

@@ -25,6 +25,8 @@ class Projection:
         The method and the settings of pictures of heads that differ: fits of fewer steps, as faithful on held-out sentences.
     head_tokens
         Tokens that a picture of heads is fitted on; None is the whole sample.
+    point_version
+        Of pictures of feature points and of values; empty as long as they are those of the first version.
     joint_vectors, point_vectors, value_tokens
         Vectors that a fit of all feature points together takes, that of one point, and that of the values of a head.
     """
@@ -35,6 +37,7 @@ class Projection:
     head_settings: Mapping[str, Any] = field(default_factory=dict)
     head_tokens: int | None = None
     head_fit: str | None = None
+    point_version: str = ""
     joint_vectors: int = 0
     point_vectors: int = 0
     value_tokens: int = 0
@@ -58,6 +61,7 @@ PROJECTIONS: dict[str, Projection] = {
         {"neighbors": 15, "min_dist": 0.1},
         {"epochs": 100},
         _HEAD_TOKENS,
+        point_version="umap/2",
         joint_vectors=14_000,
         point_vectors=2_000,
         value_tokens=1_000,
@@ -69,6 +73,7 @@ PROJECTIONS: dict[str, Projection] = {
         {"steps": 420},
         _HEAD_TOKENS,
         head_fit="exact_tsne",
+        point_version="tsne/2",
         joint_vectors=5_000,
         point_vectors=1_000,
     ),

@@ -119,5 +119,5 @@ def excess_ranks(similarity: Singles, places: Floats, count: int) -> float:
         largest_of_row(-square, least, near, tops)
         for other in near:
             less, equal = _counts(similarity[point], similarity[point, other])
-            total += max(0, len(places) - less - equal - count)
+            total += max(0.0, float(len(places) - less - equal - count))
     return total
