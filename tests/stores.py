@@ -15,8 +15,9 @@ import zarr
 import store
 from ingest import pipeline
 from ingest.encode import sample
-from ingest.projections import attention_projection
+from ingest.projections import attention_projection, scaling
 from ingest.projections.projection_settings import PROJECTIONS
+from ingest.run import parallel
 from ingest.run.settings import Settings
 from ingest.text import corpus, reviews
 from ingest.text.reviews import Data
@@ -33,7 +34,7 @@ TRAINING_STEPS = 200
 MAX_LENGTH = 24
 SENTENCES = 40
 #: Of the store of the embedded model, from so many reviews: to split all of them takes 10 seconds.
-DEFAULT_SENTENCES = 40
+DEFAULT_SENTENCES = 100
 DEFAULT_REVIEWS = 500
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"
@@ -64,6 +65,7 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(corpus, "BLOCK", BLOCK)
             patch.setattr(sample, "FIT_TOKENS", fit_tokens)
+            patch.setattr(parallel, "cpu_count", lambda: 1)  # to import what fits takes each process seconds
             for name, row in PROJECTIONS.items():
                 if row.head_tokens:
                     patch.setitem(PROJECTIONS, name, replace(row, head_tokens=NEIGHBOUR_TOKENS))
@@ -83,7 +85,7 @@ def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
 
 @pytest.fixture(scope="session")
 def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """A store with several pictures. It takes processes that import UMAP: tests of neighbours look here."""
+    """A store with several pictures. It takes a process that imports and compiles UMAP: tests of neighbours look here."""
     return str(made_once(tmp_path_factory, "rich", partial(ingest, views=",".join(RICH_VIEWS), **FEATURES)))
 
 
@@ -95,6 +97,7 @@ def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     def make(place: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reviews, "_embedded_reviews", partial(_few_reviews, reviews._embedded_reviews))
+            patch.setattr(scaling, "PAIRS", scaling.PAIRS // 2)  # of 72 heads, in 40 scales: still more than it needs
             pipeline.run(Settings(store=str(place), **chosen))
 
     return str(made_once(tmp_path_factory, "default", make))
