@@ -15,8 +15,8 @@ from store import Corpus
 
 #: Groups of the tokens by frequency, equal in size unless a single wordpiece is more frequent than that.
 GROUPS = 10
-#: Tokens whose norms are read, a uniform sample: 13,000 in each group give its quartiles to half a percentile. With all of
-#: 1,000,000 tokens page Head took more than twice the processor time.
+#: Tokens whose norms are read, a uniform sample of sentences. With all of 1,000,000 tokens page Head took more than twice the
+#: processor time.
 SAMPLED = 131_072
 Floats = NDArray[np.float64]
 

@@ -46,7 +46,7 @@ class Networks:
     def place(self, vectors: Tensor) -> Tensor:
         """Places (head, role, token, component) of vectors (head, role, token, channel), as `place_by_network`.
 
-        What `add_up` needs of this call is kept until the next.
+        What `set_gradient` needs of this call is kept until the next.
         """
         self._inputs, self._sums = [], []
         active = vectors.flatten(0, 1)
