@@ -121,7 +121,7 @@ class _Tasks:
     """Tasks on the workers. One whose worker dies runs on another, unless it alone keeps the ingest from going on."""
 
     def __init__(self, client: "Client") -> None:
-        self._executor = client.get_executor(pure=False)
+        self._client = client
         self._ended = 0
 
     def submit(self, run: Run, work: bytes) -> Future[bytes]:
@@ -131,21 +131,25 @@ class _Tasks:
         return task.result
 
     def _start(self, task: _Task) -> None:
-        self._executor.submit(task.run, task.work, versions()).add_done_callback(partial(self._end, task))
+        future = self._client.submit(task.run, task.work, versions(), pure=False)
+        future.add_done_callback(partial(self._end, task))
 
-    def _end(self, task: _Task, done: Future[bytes]) -> None:
-        """Pass on what a worker returned or raised."""
+    def _end(self, task: _Task, future: Any) -> None:
+        """Pass on what a worker returned or raised. A result may be lost with its worker until it is here, and computed again."""
         from distributed import KilledWorker
 
-        if done.cancelled():
-            task.result.set_exception(CancelledError())
-        elif not (error := done.exception()):
-            self._ended += 1
-            task.result.set_result(done.result())
-        elif isinstance(error, KilledWorker) and self._may_live(task, error):
-            self._start(task)
-        else:
+        try:
+            returned = future.result()
+        except KilledWorker as error:
+            if self._may_live(task, error):
+                self._start(task)
+            else:
+                task.result.set_exception(error)
+        except BaseException as error:
             task.result.set_exception(error)
+        else:
+            self._ended += 1
+            task.result.set_result(returned)
 
     def _may_live(self, task: _Task, error: "KilledWorker") -> bool:
         """Whether the next worker may live, after a scheduler has given the task up. Some do at the first death, some later."""
