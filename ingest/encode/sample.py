@@ -148,5 +148,6 @@ def read_rows(
     """Queries and keys (head, token, channel) of a layer at ascending rows of the token axis."""
     source, start = writer.group(model.path), int(rows[0])
     span = slice(start, int(rows[-1]) + 1)
-    query, key = (read_vectors(source, role, layer, span)[:, rows - start] for role in ROLES)
+    whole = slice(0, None) if span.stop - start == len(rows) else rows - start  # a slice makes no copy
+    query, key = (read_vectors(source, role, layer, span)[:, whole] for role in ROLES)
     return query, key

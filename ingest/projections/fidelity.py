@@ -42,7 +42,7 @@ class Rows:
 
     first: Numbers
     starts: Numbers
-    ranks: list[tuple[Floats, Numbers]]
+    ranks: list[tuple[NDArray[np.float64], Numbers]]
 
     @classmethod
     def of(cls, values: Floats, first: Numbers, counts: Numbers, *, most: int) -> "Rows":
@@ -56,8 +56,13 @@ class Rows:
         """Spearman correlation and recall of every row (head, measure, query) of places (head, token, component)."""
         from ingest.projections.ranks import agreement
 
+        def of_head(
+            places: Floats, others: Floats, ranks: tuple[NDArray[np.float64], Numbers]
+        ) -> tuple[Floats, Floats]:
+            return agreement(places, others, self.first, self.starts, ranks[0], ranks[1])
+
         heads = zip(query, key, self.ranks, strict=True)
-        return np.array(side_by_side(lambda head: agreement(*head[:2], self.first, self.starts, *head[2]), heads))
+        return np.array(side_by_side(lambda head: of_head(*head), heads))
 
 
 @dataclass(frozen=True)
