@@ -15,7 +15,7 @@ import zarr
 import store
 from ingest import pipeline
 from ingest.encode import sample
-from ingest.projections import attention_projection, scaling
+from ingest.projections import attention_projection
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.run import parallel
 from ingest.run.settings import Settings
@@ -97,7 +97,6 @@ def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     def make(place: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reviews, "_embedded_reviews", partial(_few_reviews, reviews._embedded_reviews))
-            patch.setattr(scaling, "PAIRS", scaling.PAIRS // 2)  # of 72 heads, in 40 scales: still more than it needs
             pipeline.run(Settings(store=str(place), **chosen))
 
     return str(made_once(tmp_path_factory, "default", make))
