@@ -185,7 +185,7 @@ class TileReader:
         if content is None:
             return None
         read = np.frombuffer(content.as_numpy_array(), np.uint8)
-        return _part(read, request) if self._whole else read
+        return _part(read, request) if self._whole and request else read
 
     def _located(self, index: NDArray[np.uint64] | None, tiles: Iterable[tuple[int, Numbers]]) -> list[Tile]:
         """The tiles with their offsets, ascending; those that were never written last."""
