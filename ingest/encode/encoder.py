@@ -14,7 +14,7 @@ from ingest.run.checkpoint import Checkpoint
 from ingest.run.parallel import one_thread_each
 from ingest.run.settings import Settings
 from ingest.text.blocks import Block
-from store.kernels.attention import attention_pattern, value_norm
+from store.kernels.attention import attention_logits, softmax, value_norm
 from store.kernels.moments import squared_sums
 from store.kernels.statistics import (
     offset_profile,
@@ -90,13 +90,14 @@ class Encoder:
         query, key, value = (
             self.bert.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
         )
-        pattern = attention_pattern(
-            query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
-        )
+        logits = attention_logits(query.transpose(1, 2), key.transpose(1, 2))
+        if batch.mask is not None:
+            logits = logits.masked_fill(~batch.mask[:, None, None], -float("inf"))
+        pattern = softmax(logits)
         # All sentences of a head in one product: one a sentence would take four times as long.
         norms = value_norm(value.flatten(0, 1).transpose(0, 1), self._grams[layer])
         norms = norms.unflatten(1, batch.real.shape).transpose(0, 1)
-        statistics = token_statistics(pattern, batch.flags, batch.real, norms)
+        statistics, profile, received_at = self._pass_over(pattern, logits, batch, norms, buffers)
         # Rounded before they are summed: a mean is that of the stored rows, as its interval is and that of any part.
         padded = statistics.permute(1, 3, 0, 2).half()
         statistics = batch.without_padding(padded)
@@ -108,16 +109,27 @@ class Encoder:
         buffers.put("value_norm", layer, batch.rows, batch.without_padding(norms.transpose(1, 2)).T)
         buffers.put("token_statistic", layer, batch.rows, statistics.permute(1, 2, 0))
         buffers.put("token_mixing", layer, batch.rows, mixing.T)
-        summed = buffers.exact(summed_pattern(pattern, batch.real))
         of_row, of_token = weight
         squares = squared_sums(buffers.exact(batch.with_zeros(padded)), of_row) if buffers.squares else ()
         return {
             "block_sum": sum_over_sentences(buffers.exact(statistics), of_token),
             "block_mixing_sum": sum_over_sentences(buffers.exact(mixing)[..., None], of_token)[..., 0],
-            "block_profile": offset_profile(summed),
-            "block_received_at": summed.sum(dim=1).T,
+            "block_profile": profile,
+            "block_received_at": received_at,
             **dict(zip(SQUARES, squares, strict=False)),
         }
+
+    def _pass_over(
+        self, pattern: Tensor, logits: Tensor, batch: "BatchTensors", norms: Tensor, buffers: BlockBuffers
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Token statistics, offset profile and attention received by position, see `pattern_pass`."""
+        if pattern.device.type == "cpu":
+            from ingest.encode.pattern_pass import pass_over
+
+            return pass_over(pattern, logits, batch.real.sum(dim=-1), batch.flags, norms)
+        statistics = token_statistics(pattern, batch.flags, batch.real, norms)
+        summed = buffers.exact(summed_pattern(pattern, batch.real))
+        return statistics, offset_profile(summed), summed.sum(dim=1).T
 
 
 @dataclass(frozen=True)
