@@ -59,7 +59,7 @@ def test_a_session_from_sign_in_to_its_end(page_of: Callable[..., Page], address
     expect(page.get_by_role("heading", level=1)).to_contain_text("Statistics")
     assert page.url == f"{address}/statistics?statistic=to_sep"
     expect(page.get_by_title("Signed in as ada").first).to_have_text("ada, author")
-    page.wait_for_load_state("networkidle")  # a script on its way would be refused
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()  # a script on its way would be refused
     EndedSessions(folder).end_all("ada")
     page.get_by_role("link", name="Head map").click()
     ended = page.locator("#session-ended")
@@ -69,7 +69,7 @@ def test_a_session_from_sign_in_to_its_end(page_of: Callable[..., Page], address
     sign_in(page)
     expect(page.locator("#navigation a[aria-current]")).to_have_text("Head map")
     assert page.url == link
-    page.wait_for_load_state("networkidle")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     page.goto(f"{address}/map")
