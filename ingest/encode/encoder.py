@@ -90,9 +90,9 @@ class Encoder:
         query, key, value = (
             self.bert.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
         )
-        logits = attention_logits(query.transpose(1, 2), key.transpose(1, 2))
-        if batch.mask is not None:
-            logits = logits.masked_fill(~batch.mask[:, None, None], -float("inf"))
+        logits = attention_logits(
+            query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
+        )
         pattern = softmax(logits)
         # All sentences of a head in one product: one a sentence would take four times as long.
         norms = value_norm(value.flatten(0, 1).transpose(0, 1), self._grams[layer])

@@ -10,20 +10,23 @@ from store.kernels import AnyArray, as_float, namespace
 Groups = Sequence[tuple[int, ...]]
 
 
-def attention_logits(query: AnyArray, key: AnyArray) -> AnyArray:
+def attention_logits(query: AnyArray, key: AnyArray, real: AnyArray | None = None) -> AnyArray:
     """Attention logits q.k / sqrt(channels) (Vaswani et al. 2017, section 3.2.1).
 
     Parameters
     ----------
     query, key
-        (..., token, channel).
+        (..., token, channel), before the 1/sqrt(channels) scale.
+    real
+        (..., key_token), False for padding, whose logits are minus infinite; None where there is no padding.
 
     Returns
     -------
     (..., query_token, key_token).
     """
     xp = namespace(query)
-    return xp.matmul(query, xp.swapaxes(key, -1, -2)) * query.shape[-1] ** -0.5
+    logits = xp.matmul(query, xp.swapaxes(key, -1, -2)) * query.shape[-1] ** -0.5
+    return logits if real is None else xp.where(real[..., None, :], logits, -float("inf"))
 
 
 def attention_pattern(query: AnyArray, key: AnyArray, real: AnyArray | None = None) -> AnyArray:
@@ -40,11 +43,7 @@ def attention_pattern(query: AnyArray, key: AnyArray, real: AnyArray | None = No
     -------
     (..., query_token, key_token) in the dtype of `query`.
     """
-    xp = namespace(query)
-    logits = attention_logits(query, key)
-    if real is not None:
-        logits = xp.where(real[..., None, :], logits, -float("inf"))
-    return softmax(logits)
+    return softmax(attention_logits(query, key, real))
 
 
 def softmax(logits: AnyArray) -> AnyArray:
