@@ -161,8 +161,8 @@ class TileReader:
             self._copy(content, [(offset - start, origin) for offset, origin in run], into, selection)
 
     def _is_whole_shard(self, tiles: Sequence[object]) -> bool:
-        """Whether these are all tiles of a shard and few bytes: its index is then read with them."""
-        return len(tiles) == int(np.prod(self._counts)) and len(tiles) * self._stored <= RANGE
+        """Whether a shard is read at once, with its index: these are all of its tiles and few bytes, or it is small and far away."""
+        return self._whole or (len(tiles) == int(np.prod(self._counts)) and len(tiles) * self._stored <= RANGE)
 
     async def _index(self, place: Numbers) -> NDArray[np.uint64] | None:
         """Offset and length of every tile of a shard (tile, 2); None where the shard was never written."""
@@ -181,11 +181,8 @@ class TileReader:
     async def _bytes(self, place: Numbers, request: ByteRequest | None = None) -> NDArray[np.uint8] | None:
         """Bytes of a shard, all without a `request`; None where it was never written."""
         path = self._path / f"c/{'/'.join(map(str, place))}"
-        content = await path.get(default_buffer_prototype(), None if self._whole else request)
-        if content is None:
-            return None
-        read = np.frombuffer(content.as_numpy_array(), np.uint8)
-        return _part(read, request) if self._whole and request else read
+        content = await path.get(default_buffer_prototype(), request)
+        return None if content is None else np.frombuffer(content.as_numpy_array(), np.uint8)
 
     def _located(self, index: NDArray[np.uint64] | None, tiles: Iterable[tuple[int, Numbers]]) -> list[Tile]:
         """The tiles with their offsets, ascending; those that were never written last."""
@@ -237,14 +234,6 @@ class TileReader:
             row = checked(content[offset : offset + self._stored], str(self._path))
             source, target = _overlap(selection, origin, self._tile)
             into[target] = row.view(self._dtype).reshape(self._tile)[source]
-
-
-def _part(content: NDArray[np.uint8], request: ByteRequest) -> NDArray[np.uint8]:
-    """What a request asks for of all bytes, which are in the cache of chunks from the first request on."""
-    if isinstance(request, RangeByteRequest):
-        return content[request.start : request.end]
-    assert isinstance(request, SuffixByteRequest)
-    return content[-request.suffix :]
 
 
 def _covering(selection: tuple[Places, ...], steps: Numbers) -> list[Sequence[int]]:
