@@ -5,6 +5,7 @@ vectors of queries and keys together, each head for itself. `Method` fits any ve
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock, local
@@ -100,26 +101,24 @@ class Neighbours:
 
     def __init__(self, name: ViewName, nearest: "Nearest", *, seed: int) -> None:
         self.name, self.nearest, self.seed = name, nearest, seed32(seed)
-        self._heads = 1
 
     def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
         """The places of the fitted tokens of every layer."""
         begun = (self._begin(*read(layer)) for layer in layers)
-        following = next(begun, iter(()))
+        following = next(begun, [])
         for layer in layers:
-            heads, following = following, next(begun, iter(()))  # no process waits while a layer is written
+            heads, following = following, next(begun, [])  # no process waits while a layer is written
             places = []
             for head in heads:
-                places.append(head.reshape(2, -1, self.name.components))
-                advance(1 / self._heads)
+                places.append(head.result().reshape(2, -1, self.name.components))
+                advance(1 / len(heads))
             yield layer, {"fitted": np.stack(places)}
 
-    def _begin(self, query: Floats, key: Floats) -> Iterator[Floats]:
+    def _begin(self, query: Floats, key: Floats) -> list[Future[Floats]]:
         """Start a fit of each head of a layer."""
         fit = partial(fit_head, projection=self.name.projection, components=self.name.components, seed=self.seed)
         points = np.concatenate([unit(query), unit(key)], axis=1)
-        self._heads = len(points)
-        return processes().map(fit, points.astype(np.float32))
+        return [processes().submit(fit, head) for head in points.astype(np.float32)]
 
     def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
         """Places (head, role, token, component); a fitted token keeps its own."""
