@@ -28,9 +28,16 @@ from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import update_pairs
 from ingest.projections.feature_stage import project_features
-from ingest.projections.head_pictures import HeadVectors, finished_views, project_heads, record_finished_views
+from ingest.projections.head_pictures import (
+    HeadPictures,
+    HeadVectors,
+    finished_views,
+    pending_pictures,
+    record_finished_views,
+)
 from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
+from ingest.projections.stage import project
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
@@ -135,17 +142,20 @@ class Ingest:
         return f"{held_sentences(attributes)}, {many(len(attributes['views']), 'picture')}"
 
     def bring_up_to_date(self) -> None:
-        """Run the stages; a new model can be read from its first picture on, and those of raw vectors need no normalisation."""
+        """Run the stages; a new model can be read from its first picture on, and those of raw vectors need no normalisation.
+
+        Fits run in processes while other stages use what is left of the cores.
+        """
         self._encode()
         sample, split = take_sample(self.corpus), split_sentences(self.corpus)
         head_vectors = HeadVectors(self.writer, self.model, self.corpus, split, self.settings.seed, str(self.device))
         names = self._names()
         early = list(takewhile(lambda name: name.normalization == RAW, names[:EARLY]))
-        for name in early:
-            self._project(head_vectors, [name], names)
+        self._project(self._pending(head_vectors, early), head_vectors, names)
         self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
         if not early:
-            self._project(head_vectors, names[:1], names)
+            self._project(self._pending(head_vectors, names[:1]), head_vectors, names)
+        pictures = self._pending(head_vectors, names[max(1, len(early)) :])
         grown = self.changed or self.held_before < self.counted.sentences
         # Committed by `complete`, together with the size of the plan.
         added = update_pairs(self.writer, self.model, self.corpus, self.cluster)
@@ -156,7 +166,7 @@ class Ingest:
             self.changed = True
             self._show_early()
         self._find_words()
-        self._project(head_vectors, names[max(1, len(early)) :], names)
+        self._project(pictures, head_vectors, names)
         # An ingest may have been killed between the end of a picture and its being named.
         self.changed |= record_finished_views(self.writer, head_vectors, names)
         self._show_features(sample)
@@ -216,9 +226,16 @@ class Ingest:
             device=self.device,
         )
 
-    def _project(self, head_vectors: HeadVectors, some: list[ViewName], names: list[ViewName]) -> None:
-        """Bring some of the pictures up to date and name those that are whole; the first of a new model shows it to readers."""
-        for _ in project_heads(self.writer, head_vectors, some, self.cluster):
+    def _pending(self, head_vectors: HeadVectors, names: list[ViewName]) -> list[HeadPictures]:
+        """Those of the pictures that have something to do, with their fits begun."""
+        pictures = pending_pictures(self.writer, head_vectors, names, self.cluster)
+        for some in pictures:
+            some.begin()
+        return pictures
+
+    def _project(self, pictures: list[HeadPictures], head_vectors: HeadVectors, names: list[ViewName]) -> None:
+        """Bring pictures up to date and name those that are whole; the first of a new model shows it to readers."""
+        for _ in project(self.writer, pictures):
             self.changed = True
             if "views" in self.writer.group(self.model.path).attrs:
                 record_finished_views(self.writer, head_vectors, names)

@@ -194,9 +194,9 @@ def test_layers_are_fitted_one_by_one_in_order_with_a_seed_each(
 ) -> None:
     monkeypatch.setattr(attention_projection, "STEPS", 5)
     projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=7, device="cpu")
-    fits = list(projection.fits([2, 0], lambda _: (vectors[0], vectors[1]), lambda _: None))
-    assert [layer for layer, _ in fits] == [2, 0]
-    for layer, parameters in fits:
+    fits = list(projection.begin([2, 0], lambda _: (vectors[0], vectors[1]))(lambda _: None))
+    assert [layer for layer, *_ in fits] == [2, 0]
+    for layer, parameters, _ in fits:
         expected = trained(vectors, steps=5, seed=7 + layer)
         np.testing.assert_array_equal(parameters["weight_in"], expected["weight_in"])
 
@@ -206,7 +206,7 @@ def test_progress_of_a_layer_adds_up_to_one(vectors: np.ndarray, monkeypatch: py
     parts: list[float] = []
     advance: Callable[[float], Any] = parts.append
     projection = AttentionProjection(ViewName("attention", "raw", 3), SIZES, seed=0, device="cpu")
-    list(projection.fits([0, 1], lambda _: (vectors[0], vectors[1]), advance))
+    list(projection.begin([0, 1], lambda _: (vectors[0], vectors[1]))(advance))
     assert sum(parts) == pytest.approx(2)
 
 
@@ -216,7 +216,7 @@ def test_torch_has_all_its_threads_after_the_training(vectors: np.ndarray, monke
     torch.set_num_threads(2)
     try:
         projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=0, device="cpu")
-        list(projection.fits([0, 1], lambda _: (vectors[0], vectors[1]), lambda _: None))
+        list(projection.begin([0, 1], lambda _: (vectors[0], vectors[1]))(lambda _: None))
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)

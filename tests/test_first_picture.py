@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.pages import PAGES
 from dashboard.web.library import Library
+from ingest.projections import methods
 from store import open_corpus, open_snapshot
 from store.repository.errors import NotIngested
 from store.verify import verify
@@ -33,6 +34,15 @@ def early_store(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str
 @pytest.fixture
 def reader(early_store: str) -> FlaskClient:
     return create_app(Library(early_store)).server.test_client()
+
+
+def test_fits_begin_before_the_stages_that_do_not_need_them(
+    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(methods, "fit_later", lambda fit, _: begun.append(fit))
+    interrupted(ingest, tmp_path / "store", "ingest.pipeline.update_pairs", after=0, views=f"{VIEWS},tsne-raw-2d")
+    assert begun
 
 
 def test_it_is_published_before_the_normalisations(early_store: str) -> None:

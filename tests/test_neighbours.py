@@ -36,7 +36,7 @@ def fitted() -> np.ndarray:
 @pytest.fixture
 def projection(vectors: np.ndarray) -> Neighbours:
     query, key = vectors[:, :, :FITTED]
-    return Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), seed=0)
+    return Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), heads=HEADS, seed=0)
 
 
 def by_brute_force(vectors: np.ndarray, fitted: np.ndarray, head: int, role: int, token: int) -> np.ndarray:
@@ -102,7 +102,7 @@ def test_the_fitted_tokens_of_a_layer_are_not_taken_for_its_first_block(vectors:
 
 def test_with_fewer_points_than_neighbours_all_of_them_are_near(vectors: np.ndarray, fitted: np.ndarray) -> None:
     query, key = vectors[:, :, :1]
-    projection = Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), seed=0)
+    projection = Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), heads=HEADS, seed=0)
     placed = projection.place(0, {"fitted": fitted[:, :, :1]}, *vectors[:, :, 1:], 1)
     low, high = fitted[:, :, :1].min(axis=1, keepdims=True), fitted[:, :, :1].max(axis=1, keepdims=True)
     assert ((placed >= low - 1e-6) & (placed <= high + 1e-6)).all()
@@ -143,11 +143,11 @@ def test_a_seed_of_64_bits_or_below_zero_is_one_of_32_bits(
 
 def fitted_places(vectors: np.ndarray, seed: int, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     """In threads: what processes import takes seconds."""
-    projection = Neighbours(VIEW, Nearest(lambda _: tuple(vectors), device="cpu"), seed=seed)
+    projection = Neighbours(VIEW, Nearest(lambda _: tuple(vectors), device="cpu"), heads=HEADS, seed=seed)
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(methods, "processes", lambda: pool)
-        ((_, parameters),) = projection.fits([0], lambda _: tuple(vectors), lambda _: None)
-    return parameters["fitted"]
+        monkeypatch.setattr(methods, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
+        (fit,) = projection.begin([0], lambda _: tuple(vectors))(lambda _: None)
+    return fit.parameters["fitted"]
 
 
 @pytest.mark.parametrize("seed", [-1, 1 << 32])
@@ -162,8 +162,8 @@ def test_queries_and_keys_of_a_head_are_fitted_together(
 ) -> None:
     """In threads: what processes import takes seconds."""
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(methods, "processes", lambda: pool)
-        ((layer, parameters),) = projection.fits([4], lambda _: tuple(vectors), lambda _: None)
+        monkeypatch.setattr(methods, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
+        ((layer, parameters, _),) = projection.begin([4], lambda _: tuple(vectors))(lambda _: None)
     unit = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     expected = fit_head(np.concatenate(list(unit[:, 1])), projection="tsne", components=2, seed=0)
     assert layer == 4

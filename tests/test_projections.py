@@ -46,7 +46,7 @@ def three_views(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str
 def in_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Processes take seconds to import what they fit with."""
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(methods, "processes", lambda: pool)
+        monkeypatch.setattr(methods, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
         yield
 
 

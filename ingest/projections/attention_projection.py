@@ -6,8 +6,10 @@ keep their place to each other. All heads are trained at once, each with its own
 formula.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from functools import partial
+from time import monotonic
 
 import numpy as np
 import torch
@@ -17,8 +19,8 @@ from torch import Tensor
 from ingest.projections.attention_lessons import Lesson, Lessons, vectors_at
 from ingest.projections.attention_loss import gradient
 from ingest.projections.attention_network import Networks
-from ingest.projections.methods import Advance, Parameters, Read
-from ingest.run.parallel import fit_later, one_thread_each
+from ingest.projections.methods import Advance, Fits, LayerFit, Parameters, Read
+from ingest.run.parallel import fit_later, one_thread_each, timed
 from store.kernels.projection import place_by_network
 from store.schema.pictures import PARAMETERS, ViewName
 
@@ -37,24 +39,23 @@ class AttentionProjection:
     def __init__(self, name: ViewName, sizes: NDArray[np.int64], *, seed: int, device: str) -> None:
         self.components, self.sizes, self.seed, self.device = name.components, sizes, seed, torch.device(device)
 
-    def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
-        """The parameters of every layer."""
-        if self.device.type == "cpu":
-            yield from self._fits_side_by_side(layers, read, advance)
-        else:
-            yield from self._fits_together(layers, read, advance)
-
-    def _fits_side_by_side(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
-        """One layer a core, in processes: the many small steps of threads would wait for each other's interpreter."""
+    def begin(self, layers: list[int], read: Read) -> Fits:
+        """Start the fits on a CPU, one layer a core, in processes: the many small steps of threads would wait for each other's interpreter."""
+        if self.device.type != "cpu":
+            return partial(self._fits_together, layers, read)
         fit = partial(train_layer, sizes=self.sizes, components=self.components, seed=self.seed, steps=STEPS)
-        futures = [fit_later(fit, partial(_with_layer, read, layer)) for layer in layers]
-        for layer, future in zip(layers, futures, strict=True):
-            parameters = future.result()
-            advance(1)
-            yield layer, parameters
+        futures = [fit_later(partial(timed, fit), partial(_with_layer, read, layer)) for layer in layers]
+        return partial(self._fits, dict(zip(layers, futures, strict=True)))
 
-    def _fits_together(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
+    def _fits(self, futures: Mapping[int, Future[tuple[Parameters, float]]], advance: Advance) -> Iterator[LayerFit]:
+        for layer, future in futures.items():
+            parameters, seconds = future.result()
+            advance(1)
+            yield LayerFit(layer, parameters, seconds)
+
+    def _fits_together(self, layers: list[int], read: Read, advance: Advance) -> Iterator[LayerFit]:
         """All layers at once on a GPU."""
+        began = monotonic()
         both = [read(layer) for layer in layers]
         query, key = (
             torch.from_numpy(np.concatenate(each).astype(np.float32)).to(self.device)
@@ -65,9 +66,9 @@ class AttentionProjection:
         parameters = train(
             query, key, self.sizes, components=self.components, seed=seed, steps=STEPS, advance=lambda: advance(part)
         )
-        heads = len(query) // len(layers)
+        heads, seconds = len(query) // len(layers), (monotonic() - began) / len(layers)
         for place, layer in enumerate(layers):
-            yield layer, {name: array[place * heads :][:heads] for name, array in parameters.items()}
+            yield LayerFit(layer, {name: array[place * heads :][:heads] for name, array in parameters.items()}, seconds)
 
     def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:  # noqa: ARG002
         """Places (head, role, token, component)."""

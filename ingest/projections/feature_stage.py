@@ -4,6 +4,7 @@ A picture is written whole in one transaction: no commit holds a half of one. Wh
 is whole.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -81,6 +82,7 @@ class FeatureDrawing:
 
     def __init__(self, open_token_set: Callable[[], zarr.Group], picture: Picture, message: str) -> None:
         self._open, self.picture, self._message = open_token_set, picture, message
+        self._seconds = 0.0
 
     def begin(self) -> None:
         """Start the fits of the picture."""
@@ -88,14 +90,16 @@ class FeatureDrawing:
 
     def draw(self) -> Iterator[str]:
         """Write the arrays anew; nothing is committed before `finish`."""
+        began = time.monotonic()
         places = self.picture.places()
         views = self._open().require_group(self.picture.group)
         if self.picture.key in views:
             del views[self.picture.key]
         _write(views.require_group(self.picture.key), self.picture, places)
+        self._seconds = time.monotonic() - began
         yield from ()
 
-    def finish(self, seconds: float) -> str:
+    def finish(self) -> str:
         """Describe the picture and name it, the most faithful first."""
         token_set, picture = self._open(), self.picture
         view = token_set.require_group(picture.group).require_group(picture.key)
@@ -103,7 +107,7 @@ class FeatureDrawing:
             picture.facts
             | {
                 "parameters": picture.method.parameters(picture.fitted_vectors),
-                "seconds": round(seconds, 1),
+                "seconds": round(self._seconds, 1),
                 "view_hash": view_hash(token_set, picture),
                 "mean_trustworthiness": _mean(np.asarray(array_of(view, "trustworthiness")[...])),
             }

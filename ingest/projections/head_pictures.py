@@ -18,10 +18,9 @@ from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
 from ingest.projections.head_view import HeadView
-from ingest.projections.methods import HeadProjection, Nearest, Neighbours, Parameters, Pca
+from ingest.projections.methods import Fits, HeadProjection, Nearest, Neighbours, Parameters, Pca, Read
 from ingest.projections.normalizations import Constants, read_constants
 from ingest.projections.projection_settings import PROJECTIONS
-from ingest.projections.stage import project
 from ingest.run.cluster import Cluster
 from ingest.run.parallel import core_count, side_by_side
 from ingest.run.progress import bar
@@ -87,18 +86,16 @@ class HeadVectors:
         return None if name == RAW else self.constants[name].of_layer(layer)
 
 
-def project_heads(
+def pending_pictures(
     writer: Writer, head_vectors: HeadVectors, names: list[ViewName], cluster: Cluster | None = None
-) -> Iterator[list[ViewName]]:
-    """Bring pictures up to date, group by group; yields the names of those that had something to do, once they are done."""
+) -> list["HeadPictures"]:
+    """The pictures that have something to do, in groups that are placed together."""
     pending = [
         [name for name in group if not head_vectors.view(name).finished(head_vectors.corpus)]
         for group in _placed_together(names)
     ]
     workers = None if cluster is None else partial(cluster.joined, writer)
-    drawings = [HeadPictures(head_vectors, group, workers) for group in pending if group]
-    for drawing in project(writer, drawings):
-        yield drawing.names
+    return [HeadPictures(head_vectors, group, workers) for group in pending if group]
 
 
 def _placed_together(names: list[ViewName]) -> list[list[ViewName]]:
@@ -179,11 +176,13 @@ class _OfWorker(HeadVectors):
 
 @dataclass
 class HeadPicture:
-    """One picture: its group in the store, how it is fitted and on what, and the seconds that its fits took."""
+    """One picture: its group in the store, how it is fitted and on what, its fits and the seconds of a core that they took."""
 
     view: HeadView
     projection: HeadProjection
     sample: Sample
+    read: Read
+    begun: Fits | None = None
     seconds: float = 0
 
     @property
@@ -198,10 +197,17 @@ class HeadPictures:
     def __init__(self, head_vectors: HeadVectors, names: list[ViewName], workers: Workers | None = None) -> None:
         self.head_vectors, self.names, self._workers = head_vectors, names, workers
         self._nearest: dict[tuple[str, int], Nearest] = {}
+        self._placing = 0.0
         self.pictures = [
-            HeadPicture(head_vectors.view(name), self._projection(name), head_vectors.fit_sample(name))
+            HeadPicture(
+                head_vectors.view(name), self._projection(name), head_vectors.fit_sample(name), self._reader(name)
+            )
             for name in names
         ]
+
+    def _reader(self, name: ViewName) -> Read:
+        """Reads the fitted vectors of a layer. Two layers are kept: those of one are placed while the next is fitted."""
+        return lru_cache(maxsize=2)(partial(self._fitted_vectors, name))
 
     def _projection(self, name: ViewName) -> HeadProjection:
         row, head_vectors = PROJECTIONS[name.projection], self.head_vectors
@@ -210,7 +216,8 @@ class HeadPictures:
         if row.fit == "attention":
             sizes = lengths(head_vectors.fit_sample(name).spans)
             return AttentionProjection(name, sizes, seed=head_vectors.seed, device=head_vectors.device)
-        return Neighbours(name, self._nearest_of(name), seed=head_vectors.seed)
+        heads = int(array_of(head_vectors.writer.group(head_vectors.model.path), "query").shape[1])
+        return Neighbours(name, self._nearest_of(name), heads=heads, seed=head_vectors.seed)
 
     def _nearest_of(self, name: ViewName) -> Nearest:
         """Shared by all pictures of a normalisation that are fitted on the same tokens."""
@@ -224,15 +231,18 @@ class HeadPictures:
         return self.head_vectors.normalized(layer, name.normalization, rows)
 
     def begin(self) -> None:
-        """Do nothing: the heads of a layer are read when they are fitted."""
+        """Start the fits of the layers that are not fitted. The heads of a layer are read when their turn is near."""
+        for picture in self.pictures:
+            if picture.begun is None:
+                picture.begun = picture.projection.begin(picture.view.unfitted(), picture.read)
 
     def draw(self) -> Iterator[str]:
         """Fit every layer of every picture, then place and judge all pictures layer by layer."""
+        self.begin()
         for picture in self.pictures:
-            began = time.monotonic()
             self._unlist(picture.view)
             yield from self._fit(picture)
-            picture.seconds = time.monotonic() - began
+        began = time.monotonic()
         layers, key = self.pictures[0].view.layers, self.head_vectors.model.key
         stale = np.any([picture.view.stale() for picture in self.pictures], axis=0)
         title = str(self.names[0]) if len(self.names) == 1 else f"{len(self.names)} views"
@@ -245,6 +255,7 @@ class HeadPictures:
                 self._judge(layer)
                 yield f"{key}: layer {layer} of {', '.join(map(str, self.names))}"
                 progress.update()
+        self._placing = time.monotonic() - began
 
     def _unlist(self, view: HeadView) -> None:
         """Until it is whole again, readers rather see no picture than a part of one: a fit may have changed below it."""
@@ -255,16 +266,16 @@ class HeadPictures:
 
     def _fit(self, picture: HeadPicture) -> Iterator[str]:
         view, projection = picture.view, picture.projection
-        # Two layers are kept: the fitted tokens of one are placed while the next is fitted.
-        read = lru_cache(maxsize=2)(partial(self._fitted_vectors, view.name))
         key, layers = self.head_vectors.model.key, view.unfitted()
         channels = array_of(self.head_vectors.writer.group(self.head_vectors.model.path), "query").shape[-1]
         exact = view.name.normalization == "exact"
         view.prepare(features=channels + exact, length=self.head_vectors.corpus.blocks[0].length)
         yield f"{key}: room for {view.name}"
+        assert picture.begun is not None
         with bar(f"fit {view.name}", total=len(layers), unit="layers") as progress:
-            for layer, parameters in projection.fits(layers, read, progress.update):
-                view.write_fit(layer, parameters, projection.place(layer, parameters, *read(layer), 0))
+            for layer, parameters, seconds in picture.begun(progress.update):
+                view.write_fit(layer, parameters, projection.place(layer, parameters, *picture.read(layer), 0))
+                picture.seconds += seconds
                 yield f"{key}: fit of {view.name}, layer {layer}"
 
     def _placed(self, blocks: list[list[Block]]) -> Iterator[int]:
@@ -345,11 +356,10 @@ class HeadPictures:
             measures = judge.measures(picture.view.places(layer, rows), picture.normalization)
             picture.view.write_fidelity(layer, judged, measures)
 
-    def finish(self, seconds: float) -> str:
-        """Describe every picture: with that it is whole."""
-        shared = (seconds - sum(picture.seconds for picture in self.pictures)) / len(self.pictures)
+    def finish(self) -> str:
+        """Describe every picture: with that it is whole. A picture takes the time of its fits, shared by the cores, and its part of placing."""
         for picture in self.pictures:
-            self._describe(picture, picture.seconds + shared)
+            self._describe(picture, picture.seconds / core_count() + self._placing / len(self.pictures))
         return f"{self.head_vectors.model.key}: {', '.join(map(str, self.names))} of {self.head_vectors.corpus.tokens:,} tokens"
 
     def _describe(self, picture: HeadPicture, seconds: float) -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock, local
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from torch import Tensor
 from ingest.projections.manifolds import fit_head, fit_points, seed32, used_settings
 from ingest.projections.normalizations import Constants
 from ingest.projections.projection_settings import PROJECTIONS
-from ingest.run.parallel import fit_later, processes, side_by_side
+from ingest.run.parallel import fit_later, side_by_side, timed
 from ingest.run.settings import Settings
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours
@@ -32,6 +32,18 @@ Parameters = Mapping[str, Floats]
 Read = Callable[[int], tuple[Floats, Floats]]
 #: Reports that a part, 0 to 1, of a layer is done.
 Advance = Callable[[float], object]
+
+
+class LayerFit(NamedTuple):
+    """The parameters of a layer, and the seconds that computing them took, of one core each."""
+
+    layer: int
+    parameters: Parameters
+    seconds: float
+
+
+#: Yields the fit of each layer as soon as it is done.
+Fits = Callable[[Advance], Iterator[LayerFit]]
 
 #: Of pictures of feature points and of values.
 COMPONENTS = 2
@@ -47,8 +59,8 @@ class HeadProjection(Protocol):
     #: How a token that was not fitted gets its place, for a person.
     placed: str
 
-    def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
-        """Fit layers, each yielded as soon as it is done."""
+    def begin(self, layers: list[int], read: Read) -> Fits:
+        """Start the fits that run in processes; calling the result waits for them, layer by layer."""
         ...
 
     def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
@@ -67,13 +79,17 @@ class Pca:
     def __init__(self, name: ViewName) -> None:
         self.components = name.components
 
-    def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
-        """The parameters of every layer."""
+    def begin(self, layers: list[int], read: Read) -> Fits:
+        """Start nothing: a layer takes a second."""
+        return partial(self._fits, layers, read)
+
+    def _fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[LayerFit]:
         for layer in layers:
-            fits = side_by_side(self._fit, zip(*read(layer), strict=True))
-            mean, axes, explained = zip(*fits, strict=True)
+            fits = side_by_side(partial(timed, self._fit), zip(*read(layer), strict=True))
+            mean, axes, explained = zip(*(fit for fit, _ in fits), strict=True)
             advance(1)
-            yield layer, {"mean": np.stack(mean), "components": np.stack(axes), "explained": np.stack(explained)}
+            parameters = {"mean": np.stack(mean), "components": np.stack(axes), "explained": np.stack(explained)}
+            yield LayerFit(layer, parameters, sum(seconds for _, seconds in fits))
 
     def _fit(self, head: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats]:
         points = np.concatenate([unit(vectors) for vectors in head]).astype(np.float64)
@@ -99,26 +115,27 @@ class Neighbours:
 
     placed = f"at the mean of its {NEIGHBOURS} nearest fitted points by cosine, weighted by 1 / distance squared"
 
-    def __init__(self, name: ViewName, nearest: "Nearest", *, seed: int) -> None:
-        self.name, self.nearest, self.seed = name, nearest, seed32(seed)
+    def __init__(self, name: ViewName, nearest: "Nearest", *, heads: int, seed: int) -> None:
+        self.name, self.nearest, self.heads, self.seed = name, nearest, heads, seed32(seed)
 
-    def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
-        """The places of the fitted tokens of every layer."""
-        begun = (self._begin(*read(layer)) for layer in layers)
-        following = next(begun, [])
-        for layer in layers:
-            heads, following = following, next(begun, [])  # no process waits while a layer is written
-            places = []
-            for head in heads:
-                places.append(head.result().reshape(2, -1, self.name.components))
-                advance(1 / len(heads))
-            yield layer, {"fitted": np.stack(places)}
-
-    def _begin(self, query: Floats, key: Floats) -> list[Future[Floats]]:
-        """Start a fit of each head of a layer."""
+    def begin(self, layers: list[int], read: Read) -> Fits:
+        """Start a fit of every head."""
         fit = partial(fit_head, projection=self.name.projection, components=self.name.components, seed=self.seed)
-        points = np.concatenate([unit(query), unit(key)], axis=1)
-        return [processes().submit(fit, head) for head in points.astype(np.float32)]
+        heads = [
+            [fit_later(partial(timed, fit), partial(_points, read, layer, head)) for head in range(self.heads)]
+            for layer in layers
+        ]
+        return partial(self._fits, dict(zip(layers, heads, strict=True)))
+
+    def _fits(self, heads: Mapping[int, list[Future[tuple[Floats, float]]]], advance: Advance) -> Iterator[LayerFit]:
+        for layer, futures in heads.items():
+            places, seconds = [], 0.0
+            for future in futures:
+                fitted, spent = future.result()
+                places.append(fitted.reshape(2, -1, self.name.components))
+                seconds += spent
+                advance(1 / len(futures))
+            yield LayerFit(layer, {"fitted": np.stack(places)}, seconds)
 
     def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
         """Places (head, role, token, component); a fitted token keeps its own."""
@@ -136,6 +153,11 @@ class Neighbours:
         known = max(0, min(first + query.shape[1], fitted.shape[2]) - first)
         places[:, :, :known] = fitted[:, :, first : first + known]
         return places
+
+
+def _points(read: Read, layer: int, head: int) -> Floats:
+    """Unit vectors (point, feature) of the fitted queries and keys of a head, the queries first."""
+    return np.concatenate([unit(vectors[head]) for vectors in read(layer)]).astype(np.float32)
 
 
 class Nearest:

@@ -5,7 +5,6 @@ against the vectors and stored as whole numbers in a cube. Hashes tell what each
 date is not computed again, and an interrupted ingest goes on where it stopped.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
@@ -23,7 +22,7 @@ class Drawing(Protocol):
         """Fit, place, judge and write. Yields a commit message wherever the store may be left as it is."""
         ...
 
-    def finish(self, seconds: float) -> str:
+    def finish(self) -> str:
         """Describe the pictures and mark them as whole; the message of the last commit."""
         ...
 
@@ -36,9 +35,8 @@ def project(writer: Writer, drawings: Sequence[Drawn]) -> Iterator[Drawn]:
     for drawing in drawings:
         drawing.begin()
     for drawing in drawings:
-        began = time.monotonic()
         _commit(writer, drawing.draw())
-        _commit(writer, [drawing.finish(time.monotonic() - began)])
+        _commit(writer, [drawing.finish()])
         yield drawing
 
 

@@ -7,12 +7,13 @@ from contextvars import ContextVar
 from functools import cache
 from multiprocessing import active_children, get_context
 from os import cpu_count
+from time import thread_time
 from typing import TypeVar
 
 import torch
 from threadpoolctl import threadpool_limits
 
-from ingest.run.process import end_with_pool
+from ingest.run.process import begin_in_pool
 
 Item = TypeVar("Item")
 Input = TypeVar("Input")
@@ -87,7 +88,7 @@ def process_pool() -> ProcessPoolExecutor:
 
     Started anew, not forked: icechunk's and torch's threads do not survive that.
     """
-    return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"), initializer=end_with_pool)
+    return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"), initializer=begin_in_pool)
 
 
 @cache
@@ -104,6 +105,12 @@ def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Futu
     """Queue a fit on a worker or in a process, in the order of the calls; its input is read only when its turn is near."""
     pool, feeders = _workers.get() or (process_pool(), _feeders())
     return feeders.submit(lambda: pool.submit(fit, read()).result())
+
+
+def timed(fit: Callable[[Input], Result], value: Input) -> tuple[Result, float]:
+    """What a fit on one core gives, and the seconds of the core that it took."""
+    began = thread_time()
+    return fit(value), thread_time() - began
 
 
 @contextmanager

@@ -30,6 +30,8 @@ UNEXPECTED = "The ingest failed; its log has the error. Run the same command aga
 PARENT = "HEADSCAPE_PARENT"
 #: Seconds between two looks at the parent of this process.
 PAUSE = 0.5
+#: By how much a process of a pool comes after others: fits run beside stages that readers wait for first.
+COURTESY = 10
 #: Of Linux' `prctl`: the signal that a process gets when the thread that started it ends.
 PR_SET_PDEATHSIG = 1
 
@@ -177,12 +179,14 @@ class Interruption:
         os.close(signals)
 
 
-def end_with_pool() -> None:
-    """End a process of a pool when the process that started it has ended; ignore Ctrl-C, which that process handles.
+def begin_in_pool() -> None:
+    """Let a process of a pool use what other work leaves of the cores, and end when the process that started it has ended.
 
-    The threads that start processes live as long as the pool. On Linux the system ends this process, also where
+    It ignores Ctrl-C, which that process handles. The threads that start processes live as long as the pool. On Linux the system ends this process, also where
     compiled code lets none of its threads run for seconds.
     """
+    if sys.platform != "win32":
+        os.nice(COURTESY)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
