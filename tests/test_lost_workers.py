@@ -1,9 +1,10 @@
 """Workers that die of a task or do not reach the store: what an ingest does, and the sentence in which it ends."""
 
+import asyncio
 import os
 import signal
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ from distributed import Client, KilledWorker
 from ingest.encode import worker_blocks
 from ingest.encode.worker_blocks import BlockTask
 from ingest.run import cluster
-from ingest.run.cluster import DEATHS, _Tasks
+from ingest.run.cluster import DEATHS, _Fits, _Tasks
 from ingest.run.errors import IngestError
 from ingest.run.worker import run_task
 from ingest.text.blocks import Block
@@ -25,6 +26,8 @@ pytestmark = pytest.mark.slow
 
 Ingest = Callable[..., str]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
+#: Ends a task with its result.
+End = Callable[[Coroutine[Any, Any, bytes]], Coroutine[Any, Any, None]]
 
 
 class DeadlyTask(BlockTask):
@@ -76,20 +79,32 @@ def test_a_worker_in_another_folder_finds_a_store_by_a_relative_path(
 
 
 class Submitted:
-    """Stands for dask: its tasks end as a test says."""
+    """Stands for dask and its loop: its tasks end as a test says."""
 
     def __init__(self) -> None:
-        self.running: list[Future[bytes]] = []
+        self.running: list[End] = []
+        self.loop = self
         self.tasks = _Tasks(cast(Client, self))
 
-    def submit(self, *_: Any, pure: bool) -> Future[bytes]:
+    def submit(self, *_: Any, pure: bool) -> None:
         assert not pure
-        self.running.append(Future())
-        return self.running[-1]
+
+    def add_callback(self, end: Callable[..., Coroutine[Any, Any, None]], task: Any, _: None) -> None:
+        self.running.append(partial(end, task))
 
     def kill(self, *, allowed_failures: int = 0) -> None:
         """Kill the worker of the task that was started last."""
-        self.running[-1].set_exception(KilledWorker("task", cast(Any, None), allowed_failures))
+        self.end(KilledWorker("task", cast(Any, None), allowed_failures))
+
+    def end(self, outcome: bytes | Exception) -> None:
+        """End the task that was started last."""
+
+        async def result() -> bytes:
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        asyncio.run(self.running.pop()(result()))
 
 
 @pytest.mark.parametrize("allowed_failures", [0, 3])
@@ -108,6 +123,22 @@ def test_a_task_is_not_given_up_while_others_end() -> None:
     for _ in range(3 * DEATHS):
         dask.kill()
         dask.tasks.submit(run_task, b"")
-        dask.running.pop().set_result(b"")
-    dask.running[-1].set_result(b"at last")
+        dask.end(b"")
+    dask.end(b"at last")
     assert result.result() == b"at last"
+
+
+def test_nothing_waits_for_tasks_after_the_end_of_an_ingest() -> None:
+    dask = Submitted()
+    waiting = [dask.tasks.submit(run_task, b""), _Fits(dask.tasks).submit(int, "7")]
+    dask.tasks.give_up()
+    assert all(result.cancelled() for result in waiting)
+
+
+@pytest.mark.parametrize("outcome", [b"", OSError(), KilledWorker("task", cast(Any, None), DEATHS)])
+def test_a_task_that_ends_after_the_ingest_changes_nothing(outcome: bytes | Exception) -> None:
+    dask = Submitted()
+    result = dask.tasks.submit(run_task, b"")
+    dask.tasks.give_up()
+    dask.end(outcome)
+    assert result.cancelled()

@@ -123,33 +123,44 @@ class _Tasks:
     def __init__(self, client: "Client") -> None:
         self._client = client
         self._ended = 0
+        self._waiting: set[Future[bytes]] = set()
 
     def submit(self, run: Run, work: bytes) -> Future[bytes]:
         """Queue a task."""
         task = _Task(run, work, self._ended)
+        self._waiting.add(task.result)
+        task.result.add_done_callback(self._waiting.discard)
         self._start(task)
         return task.result
 
+    def give_up(self) -> None:
+        """Cancel what has not ended: a thread that waits for it would keep the process from ending."""
+        for result in list(self._waiting):
+            result.cancel()
+
     def _start(self, task: _Task) -> None:
         future = self._client.submit(task.run, task.work, versions(), pure=False)
-        future.add_done_callback(partial(self._end, task))
+        # Not by `Future.add_done_callback`: its one thread, which all clients share, waits forever for a result that was on its way when the client closed.
+        self._client.loop.add_callback(self._end, task, future)
 
-    def _end(self, task: _Task, future: Any) -> None:
-        """Pass on what a worker returned or raised. A result may be lost with its worker until it is here, and computed again."""
+    async def _end(self, task: _Task, future: Any) -> None:
+        """Pass on what a worker returns or raises. A result may be lost with its worker until it is here, and computed again."""
         from distributed import KilledWorker
 
         try:
-            returned = future.result()
+            returned = await future
         except KilledWorker as error:
             if self._may_live(task, error):
                 self._start(task)
-            else:
+            elif task.result.set_running_or_notify_cancel():
                 task.result.set_exception(error)
         except BaseException as error:
-            task.result.set_exception(error)
+            if task.result.set_running_or_notify_cancel():
+                task.result.set_exception(error)
         else:
             self._ended += 1
-            task.result.set_result(returned)
+            if task.result.set_running_or_notify_cancel():
+                task.result.set_result(returned)
 
     def _may_live(self, task: _Task, error: "KilledWorker") -> bool:
         """Whether the next worker may live, after a scheduler has given the task up. Some do at the first death, some later."""
@@ -174,7 +185,9 @@ class _Fits(Executor):
 
 
 def _pass_on(result: Future[Any], done: Future[bytes]) -> None:
-    if error := done.exception():
+    if done.cancelled():
+        result.cancel()
+    elif error := done.exception():
         result.set_exception(error)
     else:
         result.set_result(pickle.loads(done.result()))
@@ -201,6 +214,7 @@ def open_cluster(settings: Settings) -> Iterator[Cluster | None]:
         workers = _checked_workers(client)
         say(f"{many(workers, 'worker')}; what they do is shown at {client.dashboard_link} by dask.")
         tasks = _Tasks(client)
+        stack.callback(tasks.give_up)
         stack.enter_context(fits_on(_Fits(tasks), workers=workers))
         yield Cluster(client, tasks)
 
