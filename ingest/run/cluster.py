@@ -121,7 +121,8 @@ class _Tasks:
     """Tasks on the workers. One whose worker dies runs on another, unless it alone keeps the ingest from going on."""
 
     def __init__(self, client: "Client") -> None:
-        self._client = client
+        assert client.loop is not None  # that of a client which is connected
+        self._client, self._loop = client, client.loop
         self._ended = 0
         self._waiting: set[Future[bytes]] = set()
 
@@ -141,7 +142,7 @@ class _Tasks:
     def _start(self, task: _Task) -> None:
         future = self._client.submit(task.run, task.work, versions(), pure=False)
         # Not by `Future.add_done_callback`: its one thread, which all clients share, waits forever for a result that was on its way when the client closed.
-        self._client.loop.add_callback(self._end, task, future)
+        self._loop.add_callback(self._end, task, future)
 
     async def _end(self, task: _Task, future: Any) -> None:
         """Pass on what a worker returns or raises. A result may be lost with its worker until it is here, and computed again."""
