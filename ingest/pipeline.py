@@ -27,7 +27,7 @@ from ingest.heads.divergence import update_divergence
 from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import update_pairs
-from ingest.projections.feature_stage import project_features
+from ingest.projections.feature_stage import FeatureDrawing, pending_features
 from ingest.projections.head_pictures import (
     HeadPictures,
     HeadVectors,
@@ -144,7 +144,7 @@ class Ingest:
     def bring_up_to_date(self) -> None:
         """Run the stages; a new model can be read from its first picture on, and those of raw vectors need no normalisation.
 
-        Fits run in processes while other stages use what is left of the cores.
+        Fits run in processes of low priority from the moment that their input is there: other stages leave some time of the cores.
         """
         self._encode()
         sample, split = take_sample(self.corpus), split_sentences(self.corpus)
@@ -152,10 +152,12 @@ class Ingest:
         names = self._names()
         early = list(takewhile(lambda name: name.normalization == RAW, names[:EARLY]))
         self._project(self._pending(head_vectors, early), head_vectors, names)
+        annotated = self._annotate()
         self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
         if not early:
             self._project(self._pending(head_vectors, names[:1]), head_vectors, names)
         pictures = self._pending(head_vectors, names[max(1, len(early)) :])
+        feature_pictures = self._pending_features(sample)
         grown = self.changed or self.held_before < self.counted.sentences
         # Committed by `complete`, together with the size of the plan.
         added = update_pairs(self.writer, self.model, self.corpus, self.cluster)
@@ -165,18 +167,23 @@ class Ingest:
             complete(self.writer, self.model, self.counted, views=finished_views(head_vectors, names))
             self.changed = True
             self._show_early()
-        self._find_words()
+        self._find_words(annotated)
         self._project(pictures, head_vectors, names)
         # An ingest may have been killed between the end of a picture and its being named.
         self.changed |= record_finished_views(self.writer, head_vectors, names)
-        self._show_features(sample)
+        for _ in project(self.writer, feature_pictures):
+            self.changed = True
+            self._show_early()
         self._judge_heads(sample)
         self._train_probes()
 
-    def _find_words(self) -> None:
-        """Words and their relations, of this corpus and of this model."""
+    def _annotate(self) -> bool:
+        """Bring the words of this corpus up to date."""
         added = keep_mentions(self.writer, self.corpus, self.settings, self.data)
-        added |= annotate(self.writer, self.corpus, self.settings, self.data, self.checkpoint)
+        return annotate(self.writer, self.corpus, self.settings, self.data, self.checkpoint) or added
+
+    def _find_words(self, added: bool) -> None:
+        """What this model does with the words; whether words were `added`."""
         if annotated_sentences(self.writer, self.corpus) >= self.corpus.sentences:
             with threadpool_limits(1, "blas"):  # the matrices are small: threads would wait for each other
                 added |= find_strongest_words(self.writer, self.model, self.corpus, self.cluster)
@@ -200,7 +207,8 @@ class Ingest:
         kind = annotation_kind(self.writer, self.corpus)
         return self.settings.probes == "all" or (self.settings.probes == "auto" and kind == "gold")
 
-    def _show_features(self, sample: Sample) -> None:
+    def _pending_features(self, sample: Sample) -> list[FeatureDrawing]:
+        """The pictures of feature points that have something to do, with their fits begun."""
         points = FeaturePoints(
             self.writer,
             self.model,
@@ -211,9 +219,10 @@ class Ingest:
             self.data,
             self.device,
         )
-        for _ in project_features(points):
-            self.changed = True
-            self._show_early()
+        pictures = pending_features(points)
+        for picture in pictures:
+            picture.begin()
+        return pictures
 
     def _judge_heads(self, sample: Sample) -> None:
         self.changed |= update_importance(

@@ -19,7 +19,6 @@ from ingest.projections.cubes import Cubes
 from ingest.projections.feature_pictures import FeaturePicture, Picture, ValuePicture
 from ingest.projections.methods import Floats, feature_method
 from ingest.projections.projection_settings import PROJECTIONS
-from ingest.projections.stage import project
 from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
 from store.repository.arrays import array_of, create_arrays
@@ -29,17 +28,15 @@ from store.schema.pictures import ViewName
 VERSION = "feature views/1"
 
 
-def project_features(points: FeaturePoints) -> Iterator[None]:
-    """Draw the outdated pictures of every token set; yields whenever readers can see more."""
+def pending_features(points: FeaturePoints) -> list["FeatureDrawing"]:
+    """The outdated pictures of every token set, once the token sets are up to date."""
     views = {name: points.views_there(name) for name in points.token_sets()}
     points.write(views)
-    drawings = [
+    return [
         FeatureDrawing(partial(points.group, name), picture, f"{points.model.key}: {picture.key} of {name}")
         for name, there in views.items()
         for picture in _pending(points, name, there)
     ]
-    for _ in project(points.writer, drawings):
-        yield
 
 
 def _pending(points: FeaturePoints, name: str, there: list[ViewName]) -> list[Picture]:
