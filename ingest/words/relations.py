@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from ingest.encode.bert import Bert
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
+from ingest.run.parallel import side_by_side
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
-from ingest.words.patterns import BlockWords, batch_vectors, random_blocks, randomize, word_batches
+from ingest.words.patterns import BlockWords, WordBatch, batch_vectors, random_blocks, randomize, word_batches
 from ingest.words.strongest import FIELDS, content_of_words, keep_strongest, read_words
 from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, halves, linked
@@ -133,11 +134,14 @@ def _random_linked(
 
 
 def _strongest(bert: Bert, block: Block, words: BlockWords) -> StrongestWords:
-    """Strongest words (layer, head, word) of a block, from a run of the model."""
+    """Strongest words (layer, head, word) of a block, from a run of the model: on a CPU a batch a core."""
     found = np.full((len(FIELDS), bert.layers, bert.heads, len(words.tokens)), -1, np.int16)
-    for batch in word_batches(block, words):
+
+    def keep(batch: WordBatch) -> None:
         for layer, vectors in enumerate(batch_vectors(bert, block, batch)):
             keep_strongest(found[:, layer], batch, *vectors)
+
+    side_by_side(keep, word_batches(block, words))
     return StrongestWords(*found)
 
 
