@@ -35,6 +35,15 @@ def test_zarr_reads_the_written_block_and_fill_values_elsewhere(heads: int, bloc
     np.testing.assert_array_equal(array[:], expected)
 
 
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_block_of_one_layer_leaves_the_others(layer: int) -> None:
+    array, values = make_array(), values_of(3)
+    write_block(array, values[layer], block=2, layer=layer)
+    expected = np.full(array.shape, np.nan, np.float16)
+    expected[layer, :, 16:] = values[layer]
+    np.testing.assert_array_equal(array[:], expected)
+
+
 def test_a_single_tile_is_read_without_its_neighbours() -> None:
     array, values = make_array(), values_of(3)
     write_block(array, values, block=1)

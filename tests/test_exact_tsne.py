@@ -6,7 +6,8 @@ from sklearn.manifold import _t_sne
 from sklearn.metrics import pairwise_distances
 
 from ingest.projections import exact_tsne
-from ingest.projections.exact_tsne import joint_probabilities, squared_distances
+from ingest.projections.exact_tsne import EARLY_STEPS, joint_probabilities, squared_distances
+from store.kernels.fidelity import trustworthy
 
 POINTS = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
 
@@ -35,3 +36,11 @@ def test_the_gradient_is_that_of_scikit_learn(components: int) -> None:
     half = joint[np.triu_indices(40, 1)].astype(np.float64)
     _, expected = _t_sne._kl_divergence(flat, half, max(components - 1, 1), 40, components)
     np.testing.assert_allclose(forces[:components].T.ravel(), expected, rtol=1e-3, atol=1e-6)
+
+
+def test_points_that_attraction_draws_together_keep_some_of_their_order() -> None:
+    """Without clusters, the early steps draw all points into a dot. Trustworthiness at random is 0.5."""
+    points = np.random.default_rng(0).standard_normal((600, 8)).astype(np.float32)
+    places = exact_tsne.exact_tsne(points, 2, seed=0, perplexity=50, steps=EARLY_STEPS)
+    assert places.std() < 1e-3
+    assert trustworthy(points, places, metric="euclidean") > 0.6

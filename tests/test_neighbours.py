@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from scipy.spatial.distance import cdist
 
 import store
 from ingest.projections import methods
 from ingest.projections.manifolds import fit_head
 from ingest.projections.methods import Nearest, Neighbours
-from ingest.projections.nearest_points import largest_of_rows
+from ingest.projections.nearest_points import SEARCHED, largest_of_rows, nearest_points
 from store.kernels.projection import place_by_neighbours
 from store.schema.pictures import ViewName
 from tests.tiny_models import save_model
@@ -175,3 +176,22 @@ def test_the_largest_of_rows_are_those_of_a_sort() -> None:
     kept, columns = largest_of_rows(values, 5)
     np.testing.assert_array_equal(np.sort(kept), np.sort(values)[:, -5:])
     np.testing.assert_array_equal(np.take_along_axis(values, columns, axis=1), kept)
+
+
+@pytest.mark.parametrize("fitted", [1, 4, 5, 64, 65, 1000])
+@pytest.mark.parametrize("points", [1, SEARCHED, SEARCHED + 3])
+def test_the_nearest_fitted_points_are_those_of_a_sort(fitted: int, points: int) -> None:
+    random = np.random.default_rng(3)
+    known = random.standard_normal((fitted, 6))
+    known /= np.linalg.norm(known, axis=1, keepdims=True)
+    vectors = 3 * random.standard_normal((points, 6))
+    index, square = nearest_points(vectors.astype(np.float32), torch.from_numpy(known.astype(np.float32)))
+    expected = 2 * cdist(vectors, known, "cosine")
+    np.testing.assert_allclose(np.sort(square), np.sort(expected)[:, :5], atol=1e-5)
+    np.testing.assert_allclose(square, np.take_along_axis(expected, index.astype(int), axis=1), atol=1e-5)
+
+
+def test_a_vector_of_zeros_has_the_first_fitted_points_as_its_nearest() -> None:
+    """It has a cosine of 0 with all of them, as `unit` leaves it a vector of zeros."""
+    index, square = nearest_points(np.zeros((1, 3), np.float32), torch.eye(3))
+    assert (index.tolist(), square.tolist()) == ([[0, 1, 2]], [[2, 2, 2]])

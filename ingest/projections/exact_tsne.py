@@ -19,8 +19,11 @@ EARLY_STEPS, EXAGGERATION = 250, 12.0
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8
 #: Smallest spread of the start and smallest learning rate, as in scikit-learn.
 START, SLOWEST = 1e-4, 50.0
-#: Added to every place in an early step: attraction can draw points together until rounding alone tells them apart.
-NOISE = 1e-5
+#: How far the points are moved in an early step, on average, along a random direction of the vectors: attraction can draw points
+#: together until rounding alone tells them apart. Moved so, they keep some of their order, which independent noise loses.
+NUDGE = 1e-5
+#: Leading principal components that such a direction is in.
+NUDGED = 32
 #: How near the entropy of a point's neighbours comes to that of the perplexity, and halvings until then.
 CLOSE, HALVINGS = 1e-5, 100
 
@@ -29,16 +32,17 @@ def exact_tsne(
     points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
 ) -> Singles:
     """Places (point, component) of points (point, feature), whose distances are by `metric`, euclidean or cosine."""
-    mean, axes, _ = fit_pca(points.astype(np.float64), components=components)
-    start = (points - mean) @ axes.T
+    mean, axes, _ = fit_pca(points.astype(np.float64), components=max(components, min(NUDGED, *points.shape)))
+    principal = ((points - mean) @ axes.T).T
     places = np.zeros((3, len(points)), np.float32)
-    places[:components] = (start / max(float(start[:, 0].std()), 1e-12) * START).T
+    places[:components] = principal[:components] / max(float(principal[0].std()), 1e-12) * START
+    nudges = (principal * NUDGE / max(float(np.sqrt((principal**2).sum(axis=0).mean())), 1e-12)).astype(np.float32)
     rate = max(len(points) / EXAGGERATION / 4, SLOWEST)
     square = squared_distances(points) if metric == "euclidean" else (squared_distances(unit(points)) / 2) ** 2
     joint = joint_probabilities(square, perplexity)
     early = min(steps, EARLY_STEPS)
-    places = _descend(places, joint, early, EXAGGERATION, EARLY_MOMENTUM, rate, NOISE, seed, components)
-    places = _descend(places, joint, steps - early, 1.0, MOMENTUM, rate, 0.0, seed, components)
+    places = _descend(places, joint, early, EXAGGERATION, EARLY_MOMENTUM, rate, nudges, seed, components)
+    places = _descend(places, joint, steps - early, 1.0, MOMENTUM, rate, nudges[:0], seed, components)
     return np.ascontiguousarray(places[:components].T)
 
 
@@ -84,11 +88,14 @@ def _descend(
     exaggeration: float,
     momentum: float,
     rate: float,
-    noise: float,
+    nudges: Singles,
     seed: int,
     components: int,
 ) -> Singles:
-    """Places (3, point) after so many steps from others; on a plane the third is 0."""
+    """Places (3, point) after so many steps from others; on a plane the third is 0.
+
+    Each step moves them along a random direction of `nudges` (feature, point).
+    """
     np.random.seed(seed)  # of numba's own generator
     gains, moved = np.ones_like(places), np.zeros_like(places)
     for _ in range(steps):
@@ -100,9 +107,9 @@ def _descend(
                 gains[axis, point] = max(gain, 0.01)
                 moved[axis, point] = momentum * moved[axis, point] - rate * gains[axis, point] * force[axis, point]
         places = places + moved
-        for axis in range(components if noise > 0 else 0):
-            for point in range(places.shape[1]):
-                places[axis, point] += noise * np.random.standard_normal()
+        for axis in range(components):
+            for feature in range(len(nudges)):
+                places[axis] += np.float32(np.random.standard_normal()) * nudges[feature]
     return places
 
 
@@ -119,21 +126,23 @@ def _forces(places: Singles, joint: Singles, exaggeration: np.float32, flat: boo
         pulls = joint[i]
         near_x = near_y = near_z = far_x = far_y = far_z = sum_ = np.float32(0)
         for j in range(points):
-            across, up, back = x - along[j], y - above[j], z - behind[j]
-            square = across * across + up * up + back * back
+            across, up = x - along[j], y - above[j]
+            square = across * across + up * up
             if flat:
                 close = one / (one + square)
+                pull, push = pulls[j] * close, close * close
             else:
-                wide = one + half * square
+                back = z - behind[j]
+                wide = one + half * (square + back * back)
                 close = one / (wide * np.sqrt(wide))
+                pull, push = pulls[j] * close, close * close
+                near_z += pull * back
+                far_z += push * back
             sum_ += close
-            pull, push = pulls[j] * close, close * close
             near_x += pull * across
             near_y += pull * up
-            near_z += pull * back
             far_x += push * across
             far_y += push * up
-            far_z += push * back
         near[0, i], near[1, i], near[2, i] = near_x, near_y, near_z
         far[0, i], far[1, i], far[2, i] = far_x, far_y, far_z
         total += sum_ - one

@@ -162,7 +162,7 @@ class BlockPlaces:
         layer, block, first = item
         vectors = _OfWorker(fork, self.model, PlannedCorpus("", []), self.split, self.seed, self.device)
         pictures = HeadPictures(vectors, self.names)
-        (places,) = pictures.places(layer, [(block, first)])
+        (places,) = pictures.places(layer, pictures.parameters(layer), [(block, first)])
         return pictures.write(layer, block, places)
 
 
@@ -294,10 +294,11 @@ class HeadPictures:
 
     def _place(self, layer: int, blocks: list[Block]) -> None:
         """Place the tokens of blocks, as many blocks at a time as there are cores."""
+        parameters = self.parameters(layer)
         for start in range(0, len(blocks), at_once := core_count()):
             some = blocks[start : start + at_once]
             items = [(block, self._first(block)) for block in some]
-            for block, places in zip(some, self.places(layer, items), strict=True):
+            for block, places in zip(some, self.places(layer, parameters, items), strict=True):
                 self._note(layer, block, self.write(layer, block, places))
 
     def _first(self, block: Block) -> int:
@@ -314,9 +315,14 @@ class HeadPictures:
         for picture, count in zip(self.pictures, outside, strict=True):
             picture.view.note_places(layer, block, count)
 
-    def places(self, layer: int, blocks: Sequence[tuple[Block, int]]) -> list[list[Floats]]:
+    def parameters(self, layer: int) -> list[Parameters]:
+        """The formula of a layer in every picture."""
+        return [picture.view.parameters(layer) for picture in self.pictures]
+
+    def places(
+        self, layer: int, parameters: Sequence[Parameters], blocks: Sequence[tuple[Block, int]]
+    ) -> list[list[Floats]]:
         """Places of blocks, each with the number of its first token, on one core each."""
-        parameters = [picture.view.parameters(layer) for picture in self.pictures]
         return side_by_side(lambda item: self._places(layer, parameters, *item), blocks)
 
     def _places(self, layer: int, parameters: Sequence[Parameters], block: Block, first: int) -> list[Floats]:

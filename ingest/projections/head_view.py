@@ -13,7 +13,7 @@ from ingest.projections.cubes import Cubes
 from ingest.projections.methods import Parameters
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
-from store.repository.arrays import array_of, create_arrays
+from store.repository.arrays import array_of, create_arrays, write_block
 from store.repository.fork import Writable
 from store.schema.array import TILE
 from store.schema.model import ROLES
@@ -115,7 +115,7 @@ class HeadView:
         coordinates, outside = self._cubes[layer].encode(places)
         content = np.zeros((len(places), len(ROLES), block.length, self.name.components), np.uint16)
         content[:, :, : block.tokens] = coordinates
-        array_of(self.group, "coordinates")[layer, :, :, block.rows] = content
+        write_block(array_of(self.group, "coordinates"), content, block=block.index, layer=layer)
         return outside
 
     def note_places(self, layer: int, block: Block, outside: NDArray[np.int64]) -> None:

@@ -168,24 +168,26 @@ class Nearest:
         self._fitted: tuple[int, Tensor] | None = None
         self._reading, self._cached = Lock(), local()
 
-    def of(self, layer: int, query: Floats, key: Floats, first: int) -> tuple[NDArray[np.int64], Floats]:
+    def of(self, layer: int, query: Floats, key: Floats, first: int) -> tuple[NDArray[np.int32], Floats]:
         """Nearest fitted points: their index, queries first, and squared distance: (head, role, token, neighbour) each.
 
         `first` is the number of the first token: with the layer and the number of tokens it identifies the vectors.
         """
         tokens = (layer, first, query.shape[1])
         if getattr(self._cached, "tokens", None) != tokens:
-            heads = map(self._search, self._points(layer), unit(query), unit(key))
-            self._cached.index, self._cached.square = (np.stack(each) for each in zip(*heads, strict=True))
+            self._cached.index, self._cached.square = self._search(layer, query, key)
             self._cached.tokens = tokens
         return self._cached.index, self._cached.square
 
-    def _search(self, fitted: Tensor, query: Floats, key: Floats) -> tuple[NDArray[np.int64], Floats]:
+    def _search(self, layer: int, query: Floats, key: Floats) -> tuple[NDArray[np.int32], Floats]:
         from ingest.projections.nearest_points import nearest_points
 
-        points = torch.from_numpy(np.concatenate([query, key]).astype(np.float32)).to(self._device)
-        index, square = nearest_points(points, fitted, NEIGHBOURS)
-        return index.reshape(2, len(query), -1), square.reshape(2, len(query), -1)
+        heads = [
+            [nearest_points(role, fitted) for role in roles]
+            for fitted, *roles in zip(self._points(layer), query, key, strict=True)
+        ]
+        index, square = (np.array([[role[part] for role in roles] for roles in heads]) for part in range(2))
+        return index, square
 
     def _points(self, layer: int) -> Tensor:
         """Unit vectors of the fitted points: (head, point, feature)."""

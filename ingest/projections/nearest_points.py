@@ -7,24 +7,72 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from store.kernels.normalization import unit
+from store.kernels.projection import NEIGHBOURS
 
 Floats = NDArray[np.floating]
 Singles = NDArray[np.float32]
 Numbers = NDArray[np.int64]
-#: Points whose nearest are searched at a time: their cosines stay in the cache of a core.
-SEARCHED = 512
+#: Points whose nearest are searched at a time: their dot products stay in the cache of a core.
+SEARCHED = 256
 #: Lanes that values are dealt out to: a core compares many lanes at once.
 LANES = 64
 
 
-def nearest_points(points: Tensor, fitted: Tensor, count: int) -> tuple[NDArray[np.int64], Floats]:
-    """The fitted unit vectors (fitted, feature) nearest to each point (point, feature): index and squared distance.
+def nearest_points(points: Singles, fitted: Tensor) -> tuple[NDArray[np.int32], Singles]:
+    """The fitted unit vectors (fitted, feature) nearest in direction to each point (point, feature).
 
-    (point, neighbour) each, in any order; on a GPU, too.
+    Index and squared distance of unit vectors (point, neighbour) each, at most `NEIGHBOURS`, in any order; on a GPU, too.
     """
-    near = [_largest(some @ fitted.T, min(count, len(fitted))) for some in points.split(SEARCHED)]
-    cosine, index = (np.concatenate(each) for each in zip(*near, strict=True))
-    return index, np.clip(2 - 2 * cosine, 0, None)
+    norm = np.sqrt(np.einsum("pf,pf->p", points, points))
+    inverse = np.divide(1, norm, out=np.zeros_like(norm), where=norm > 0)
+    count = min(NEIGHBOURS, len(fitted))
+    if fitted.device.type == "cpu":
+        cosine, index = _largest_cosines(points, inverse, fitted.numpy(), count)
+    else:
+        unit_points = torch.from_numpy(points * inverse[:, None]).to(fitted.device)
+        near = [torch.topk(some @ fitted.T, count, sorted=False) for some in unit_points.split(SEARCHED)]
+        cosine, index = (torch.cat(each).cpu().numpy() for each in zip(*near, strict=True))
+    return index.astype(np.int32, copy=False), np.clip(2 - 2 * cosine, 0, None)
+
+
+def _largest_cosines(
+    points: Singles, inverse: Singles, fitted: Singles, count: int
+) -> tuple[Singles, NDArray[np.int32]]:
+    cosine, index = np.empty((len(points), count), np.float32), np.empty((len(points), count), np.int32)
+    bits = (len(fitted) - 1).bit_length()
+    tops = np.empty((NEIGHBOURS, SEARCHED), np.int32)
+    for start in range(0, len(points), SEARCHED):
+        some = slice(start, start + SEARCHED)
+        _scan_columns(fitted @ points[some].T, inverse[some], bits, tops, cosine[some], index[some])
+    return cosine, index
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scan_columns(
+    dots: Singles, inverse: Singles, bits: int, tops: NDArray[np.int32], cosine: Singles, index: NDArray[np.int32]
+) -> None:
+    """The largest of dot products (fitted, point), column by column; `inverse` are the inverse norms of points.
+
+    Cosines become whole numbers whose last bits are the row: many columns are compared at once, and without branches.
+    """
+    last = np.int32(len(dots) - 1)
+    tops[:] = np.iinfo(np.int32).min
+    scale, shift = np.float32(1 << (30 - bits)), np.int32(bits)
+    first, second, third, fourth, fifth = tops[0], tops[1], tops[2], tops[3], tops[4]
+    for row in range(len(dots)):
+        own, number = dots[row], np.int32(last - row)
+        for point in range(len(inverse)):
+            value = np.int32((np.int32(own[point] * inverse[point] * scale) << shift) | number)
+            first[point], value = max(first[point], value), min(first[point], value)
+            second[point], value = max(second[point], value), min(second[point], value)
+            third[point], value = max(third[point], value), min(third[point], value)
+            fourth[point], value = max(fourth[point], value), min(fourth[point], value)
+            fifth[point] = max(fifth[point], value)
+    for point in range(len(index)):
+        for near in range(index.shape[1]):
+            row = last - (tops[near, point] & np.int32((1 << bits) - 1))
+            index[point, near] = row
+            cosine[point, near] = dots[row, point] * inverse[point]
 
 
 def nearest_of_each(points: Floats, count: int, metric: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -61,13 +109,6 @@ def _distances(points: Floats, own: NDArray[np.int64], others: NDArray[np.int64]
 def _sums(values: Floats) -> NDArray[np.float64]:
     sums: NDArray[np.float64] = values.sum(axis=1, dtype=np.float64)
     return sums
-
-
-def _largest(values: Tensor, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    if values.device.type == "cpu":
-        return largest_of_rows(values.numpy(), count)
-    largest, index = torch.topk(values, count, dim=-1, sorted=False)
-    return largest.cpu().numpy(), index.cpu().numpy()
 
 
 def largest_of_rows(values: NDArray[np.float32], count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -153,7 +194,7 @@ def _insert(value: np.float32, column: int, large: Singles, place: Numbers) -> N
     large[rank], place[rank] = value, column
 
 
-def places_among(square: Singles, index: Numbers, fitted: Singles) -> Singles:
+def places_among(square: Singles, index: NDArray[np.int32], fitted: Singles) -> Singles:
     """`store.kernels.projection.place_by_neighbours` of points (point, neighbour) among fitted places (fitted, component)."""
     places = np.empty((len(square), fitted.shape[1]), np.float32)
     _place(square, index, fitted, places)
@@ -161,7 +202,7 @@ def places_among(square: Singles, index: Numbers, fitted: Singles) -> Singles:
 
 
 @njit(cache=True, nogil=True)
-def _place(square: Singles, index: Numbers, fitted: Singles, places: Singles) -> None:
+def _place(square: Singles, index: NDArray[np.int32], fitted: Singles, places: Singles) -> None:
     weights = np.empty(square.shape[1], np.float32)
     for point in range(len(square)):
         for near in range(len(weights)):

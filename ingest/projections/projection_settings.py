@@ -68,17 +68,21 @@ PROJECTIONS: dict[str, Projection] = {
     ),
     "tsne": Projection(
         "tsne",
-        "neighbours/3",
+        "neighbours/4",
         {"perplexity": 30, "steps": 500},
         {"steps": 420},
         _HEAD_TOKENS,
         head_fit="exact_tsne",
-        point_version="tsne/2",
+        point_version="tsne/3",
         joint_vectors=5_000,
         point_vectors=1_000,
     ),
     "attentionviz": Projection(
-        "tsne", "neighbours/1", {"perplexity": 50, "steps": 300, "metric": "cosine"}, head_tokens=500
+        "tsne",
+        "neighbours/3",
+        {"perplexity": 50, "steps": 300, "metric": "cosine"},
+        head_tokens=500,
+        head_fit="exact_tsne",
     ),
 }
 #: So few tokens are all fitted, in pictures of feature points and of values.

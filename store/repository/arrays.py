@@ -93,17 +93,19 @@ def _resolve(lengths: tuple[int | str, ...], sizes: Mapping[str, int]) -> tuple[
     return tuple(max(1, sizes[length]) if isinstance(length, str) else length for length in lengths)
 
 
-def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int) -> None:
+def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int, layer: int | None = None) -> None:
     """Write one block of an array: the `block`-th shard along dim `token`.
 
     Parameters
     ----------
     array
-        Sharded, uncompressed, with a dim `token`.
+        Sharded, uncompressed, with a dim `token`. With a `layer`, its first dim is that of the layers, one in a shard.
     values
-        All dims whole but `token`, which has the length of a shard.
+        All dims whole but `token`, which has the length of a shard; with a `layer`, of that alone.
     block
         Number of the block.
+    layer
+        The layer to write; None for all.
 
     Raises
     ------
@@ -116,17 +118,20 @@ def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int) -> 
         raise ValueError(f"{array.path} is not sharded, uncompressed and along dim token")
     axis = names.index("token")
     whole = (*array.shape[:axis], shard[axis], *array.shape[axis + 1 :])
+    if layer is not None:
+        whole, values = (1, *whole[1:]), values[None]
     if values.shape != whole or values.dtype != array.dtype:
         raise ValueError(f"{array.path} takes blocks {whole} of {array.dtype}, got {values.shape} of {values.dtype}")
-    places = product(*(range(size // step) for size, step in zip(whole, shard, strict=True)))
-    run_in_zarr(_set_all(array, values, axis, block, places))
+    first = tuple(block if dim == axis else (layer or 0) * (dim == 0) for dim in range(len(whole)))
+    run_in_zarr(_set_all(array, values, first))
 
 
-async def _set_all(array: zarr.Array[Any], values: NDArray[Any], axis: int, block: int, places: Any) -> None:
+async def _set_all(array: zarr.Array[Any], values: NDArray[Any], first: tuple[int, ...]) -> None:
+    """Write values that are whole shards, the first of them at a place among the shards."""
     shard = array.shards or ()
-    for place in places:
+    for place in product(*(range(size // step) for size, step in zip(values.shape, shard, strict=True))):
         part = values[tuple(slice(at * step, (at + 1) * step) for at, step in zip(place, shard, strict=True))]
-        key = "/".join(str(block if dim == axis else at) for dim, at in enumerate(place))
+        key = "/".join(str(start + at) for start, at in zip(first, place, strict=True))
         await (array.store_path / f"c/{key}").set(shard_bytes(part, array.chunks, checksums=has_checksums(array)))
 
 
