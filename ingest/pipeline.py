@@ -28,13 +28,8 @@ from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import update_pairs
 from ingest.projections.feature_stage import FeatureDrawing, pending_features
-from ingest.projections.head_pictures import (
-    HeadPictures,
-    HeadVectors,
-    finished_views,
-    pending_pictures,
-    record_finished_views,
-)
+from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
+from ingest.projections.head_vectors import HeadVectors
 from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.projections.stage import project

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import store
+from ingest.encode import sample
+from ingest.projections.head_pictures import HeadPictures
 from ingest.projections.head_view import HeadView
 from ingest.text.blocks import Block
 from store.verify import verify
@@ -120,6 +123,29 @@ def test_growing_places_only_the_last_block_and_those_after_it(
     last = int(store.open_corpus(str(copy)).sentences.row_start[-1]) // BLOCK
     stop = int(store.open_corpus(ingest(copy)).sentences.row_start[-1]) // BLOCK + 1
     assert placed == [("pca-exact-2d", layer, block) for layer in range(2) for block in range(last, stop)]
+
+
+def test_growing_judges_no_picture_again_whose_fit_and_judging_sentences_stay(
+    ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample, "JUDGED_SENTENCES", 5)
+    at_once, steps = (partial(ingest, tmp_path / name, fit_tokens=100) for name in ("at-once", "steps"))
+    steps(sentences=STEP)
+    with monkeypatch.context() as patch:
+        patch.delattr(HeadPictures, "_judge_on")
+        grown = read_arrays(steps())
+    assert_same(grown, read_arrays(at_once()))
+
+
+def test_another_fit_is_judged_again(copy: Path, ingest: Ingest, read_arrays: ReadArrays) -> None:
+    before = fidelity(read_arrays(str(copy)))
+    assert (fidelity(read_arrays(ingest(copy, sentences=STEP, fit_tokens=100))) != before).any()
+
+
+def fidelity(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """Of the only picture."""
+    (found,) = (array for path, array in arrays.items() if path.endswith("/pca-exact-2d/fidelity"))
+    return found
 
 
 def test_growing_brings_every_view_of_the_store_up_to_date(copy: Path, ingest: Ingest, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ queries and keys are read once for all of them, normalised once for those of a n
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import groupby
 
 import numpy as np
@@ -17,9 +17,9 @@ from ingest.encode.sample import JUDGED_SENTENCES, Sample, Spans, Split, lengths
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
+from ingest.projections.head_vectors import HeadVectors
 from ingest.projections.head_view import HeadView
 from ingest.projections.methods import Fits, HeadProjection, Nearest, Neighbours, Parameters, Pca, Read
-from ingest.projections.normalizations import Constants, read_constants
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.run.cluster import Cluster
 from ingest.run.parallel import core_count, side_by_side
@@ -29,61 +29,9 @@ from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of
 from store.repository.fork import Writable
 from store.repository.writer import Writer
-from store.schema.pictures import JUDGED, MEASURES, RAW, ViewName
+from store.schema.pictures import JUDGED, MEASURES, ViewName
 
 Floats = NDArray[np.floating]
-
-
-@dataclass(frozen=True)
-class HeadVectors:
-    """Queries and keys that pictures of heads are computed from, and their normalisations."""
-
-    writer: Writable
-    model: ModelGroup
-    corpus: PlannedCorpus
-    split: Split
-    seed: int
-    device: str
-
-    def view(self, name: ViewName) -> HeadView:
-        """The view group, with the hashes of what its fits and places depend on."""
-        return HeadView(self.writer, self.model, name, self.fit_hash(name), self.block_hashes)
-
-    def fit_hash(self, name: ViewName) -> int:
-        """Hash of everything the fits depend on. Its inputs never change, or every store would be fitted again."""
-        row = PROJECTIONS[name.projection]
-        seed = 0 if row.fit == "pca" else self.seed
-        identity = {"view": str(name), "version": row.version, "seed": seed, "tokens": self.fit_sample(name).tokens}
-        # Of the whole sample, also where the fit takes only a part of it: the normalisation's constants depend on it.
-        return self.split.fitted.content_hash(self.model, self.corpus, **identity)
-
-    @cached_property
-    def block_hashes(self) -> list[int]:
-        """Hash of every block of the plan, read once: every picture is compared with them."""
-        return [self.model.block_hash(block) for block in self.corpus.blocks]
-
-    @cached_property
-    def constants(self) -> dict[str, Constants]:
-        """Constants of every normalisation; they are complete before the first picture that needs any."""
-        return read_constants(self.writer, self.model)
-
-    def fit_sample(self, name: ViewName) -> Sample:
-        """The sample that a picture is fitted on."""
-        tokens = PROJECTIONS[name.projection].head_tokens
-        return self.split.fitted if tokens is None else self.split.fitted.first(tokens)
-
-    def normalized(self, layer: int, name: str, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Normalised queries and keys (head, token, channel) of a layer at rows of the token axis, in float32."""
-        return self.normalize(layer, name, *read_rows(self.writer, self.model, layer, rows))
-
-    def normalize(self, layer: int, name: str, query: Floats, key: Floats) -> tuple[Floats, Floats]:
-        """Queries and keys of a layer that were read already, normalised, in float32."""
-        constants = self.constants_of(layer, name)
-        return (query, key) if constants is None else constants.apply_in_float32(query, key)
-
-    def constants_of(self, layer: int, name: str) -> Constants | None:
-        """Constants of a normalisation for the heads of a layer; None for raw vectors, also before there are any."""
-        return None if name == RAW else self.constants[name].of_layer(layer)
 
 
 def pending_pictures(
@@ -242,6 +190,7 @@ class HeadPictures:
         for picture in self.pictures:
             self._unlist(picture.view)
             yield from self._fit(picture)
+        unjudged = [picture for picture in self.pictures if not self._is_judged(picture.view)]
         began = time.monotonic()
         layers, key = self.pictures[0].view.layers, self.head_vectors.model.key
         stale = np.any([picture.view.stale() for picture in self.pictures], axis=0)
@@ -252,10 +201,15 @@ class HeadPictures:
                 for layer in range(layers)
             ]
             for layer in self._placed(blocks):
-                self._judge(layer)
+                if unjudged:
+                    self._judge(layer, unjudged)
                 yield f"{key}: layer {layer} of {', '.join(map(str, self.names))}"
                 progress.update()
         self._placing = time.monotonic() - began
+
+    def _is_judged(self, view: HeadView) -> bool:
+        """Whether the fidelity is that of these fits on these sentences, as after growth."""
+        return view.judged_hash == self.head_vectors.judged_hash(view.name)
 
     def _unlist(self, view: HeadView) -> None:
         """Until it is whole again, readers rather see no picture than a part of one: a fit may have changed below it."""
@@ -339,12 +293,12 @@ class HeadPictures:
 
         return list(map(placed, self.pictures, parameters))
 
-    def _judge(self, layer: int) -> None:
-        """Judge all pictures on held-out sentences, and on some of those that each was fitted on."""
-        self._judge_on("held_out", layer, self.head_vectors.split.held_out, self.pictures)
-        fitted = groupby(sorted(self.pictures, key=_fitted_tokens), key=_fitted_tokens)
-        for _, pictures in fitted:
-            together = list(pictures)
+    def _judge(self, layer: int, pictures: list[HeadPicture]) -> None:
+        """Judge pictures on held-out sentences, and on some of those that each was fitted on."""
+        self._judge_on("held_out", layer, self.head_vectors.split.held_out, pictures)
+        fitted = groupby(sorted(pictures, key=_fitted_tokens), key=_fitted_tokens)
+        for _, alike in fitted:
+            together = list(alike)
             self._judge_on("fitted", layer, together[0].sample.spans[:JUDGED_SENTENCES], together)
 
     def _judge_on(self, judged: str, layer: int, spans: Spans, pictures: Sequence[HeadPicture]) -> None:
@@ -382,6 +336,7 @@ class HeadPictures:
                 "fitted_on": f"queries and keys of the first {sample.sentences:,} sentences, {sample.tokens:,} tokens",
                 "placed": projection.placed,
                 "judged_on": self.head_vectors.split.judged_on,
+                "judged_hash": self.head_vectors.judged_hash(name),
                 "sample_sentences": sample.sentences,
                 "sample_tokens": sample.tokens,
                 "beyond": view.outside(len(corpus.blocks)),

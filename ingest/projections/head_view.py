@@ -65,6 +65,11 @@ class HeadView:
         group = self.group
         return np.asarray(array_of(group, name)[:]) if name in group else np.zeros((0, self.layers), np.uint64)
 
+    @property
+    def judged_hash(self) -> str:
+        """What the fidelity was computed from; empty where a fit has changed since."""
+        return str(self.group.attrs.get("judged_hash", ""))
+
     # -- writing ------------------------------------------------------------------------------------
 
     def prepare(self, *, features: int, length: int) -> None:
@@ -82,6 +87,7 @@ class HeadView:
     def write_fit(self, layer: int, parameters: Parameters, fitted: Floats) -> None:
         """Write a layer's formula, and the cubes around the places (head, role, token, component) of the fitted tokens."""
         self._create_parameters(parameters)
+        self.group.attrs.pop("judged_hash", None)
         cubes = Cubes.around(fitted, panels=1, margin=MARGIN)
         values: dict[str, Any] = {
             **parameters,
