@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ingest.projections import scaling
-from ingest.projections.scaling import STEP, Pairs, choose_scaling, correlations
-from store.kernels.normalization import weighted_correlation
+from ingest.projections.scaling import STEP, Pairs, choose_scaling, correlations, dot_products, pair_distances
+from store.kernels.normalization import normalized, weighted_correlation
 
 Points = tuple[np.ndarray, np.ndarray]
 #: 160 sentences of 30 tokens: 144,000 pairs, the nearest 0.5 % are 720.
@@ -176,3 +176,16 @@ def test_the_correlations_of_the_grid_are_those_of_its_candidates(head: Points, 
         scale = STEP**step
         expected = correlation_of(head, pairs, scale, shift / scale)
         assert curve[step + scaling.GRID] == pytest.approx(expected, abs=0.005)
+
+
+@pytest.mark.parametrize("radius", [None, 20.0])
+def test_distances_of_pairs_are_those_of_their_vectors(radius: float | None) -> None:
+    random = np.random.default_rng(4)
+    query, key, pairs = *random.standard_normal((2, 9, 5)), Pairs.within(np.array([4, 5]))
+    shift = random.standard_normal(5) if radius is None else np.zeros(5)
+    moved = normalized(
+        query, key, scale=np.array(1.5), shift=shift, radius=None if radius is None else np.array(radius)
+    )
+    distance = pair_distances(*moved, shift, dot_products(query, key, pairs), pairs)
+    expected = np.linalg.norm(moved[0][pairs.query] - moved[1][pairs.key], axis=-1)
+    np.testing.assert_allclose(distance, expected)

@@ -15,6 +15,7 @@ from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of, create_arrays, write_block
 from store.repository.fork import Writable
+from store.repository.tiles import TileReader
 from store.schema.array import TILE
 from store.schema.model import ROLES
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, VIEW_ARRAYS, ViewName
@@ -131,8 +132,10 @@ class HeadView:
 
     def places(self, layer: int, rows: NDArray[np.int64]) -> Floats:
         """Stored places (head, role, token, component) of ascending rows of the token axis, as the screen has them."""
-        start = int(rows[0])
-        stored = np.asarray(array_of(self.group, "coordinates")[layer, :, :, start : int(rows[-1]) + 1])
+        coordinates, start = array_of(self.group, "coordinates"), int(rows[0])
+        _, heads, roles, _, components = (slice(0, size) for size in coordinates.shape)
+        span = slice(start, int(rows[-1]) + 1)
+        stored = TileReader(coordinates).read((slice(layer, layer + 1), heads, roles, span, components))[0]
         return self._cubes[layer].decode(stored[:, :, rows - start])
 
     @cached_property

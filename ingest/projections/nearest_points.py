@@ -13,7 +13,7 @@ Floats = NDArray[np.floating]
 Singles = NDArray[np.float32]
 Numbers = NDArray[np.int64]
 #: Points whose nearest are searched at a time: their dot products stay in the cache of a core.
-SEARCHED = 256
+SEARCHED = 512
 #: Lanes that values are dealt out to: a core compares many lanes at once.
 LANES = 64
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Split, lengths, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
-from ingest.projections.scaling import GRID, STEP, Pairs, choose_scaling, correlations, dot_products
+from ingest.projections.scaling import GRID, STEP, Pairs, choose_scaling, correlations, dot_products, pair_distances
 from ingest.run.progress import bar
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.fidelity import cosine_distance, spearman
@@ -167,22 +167,26 @@ def _write(
     dots = _each_head(lambda head: dot_products(fitted[0][head], fitted[1][head], pairs), len(fitted[0]))
     rows = []
     for normalization, spearman_of_head in zip(normalizations, spearmans, strict=True):
-        correlation, count = _correlation(dots, *normalization.apply(*fitted), pairs)
+        correlation, count = _correlation(dots, normalization, *fitted, pairs)
         radius = np.full(len(normalization.scale), np.nan) if normalization.radius is None else normalization.radius
         rows.append((normalization.scale, normalization.shift, radius, correlation, count, spearman_of_head))
     for name, values in zip(_WRITTEN, zip(*rows, strict=True), strict=True):
         array_of(group, name)[:, layer] = np.stack(values)
 
 
-def _correlation(dots: Sequence[Floats], moved_query: Floats, moved_key: Floats, pairs: Pairs) -> tuple[Floats, Floats]:
+def _correlation(
+    dots: Sequence[Floats], normalization: Constants, query: Floats, key: Floats, pairs: Pairs
+) -> tuple[Floats, Floats]:
     """Weighted correlation (head,) of q.k and the distance after a normalisation, and the pairs behind it."""
 
     def of_head(head: int) -> tuple[Floats, Floats]:
-        distance = np.linalg.norm(moved_query[head, pairs.query] - moved_key[head, pairs.key], axis=-1)
+        one = slice(head, head + 1)
+        moved_query, moved_key = (vectors[0] for vectors in normalization.of_layer(one).apply(query[one], key[one]))
+        distance = pair_distances(moved_query, moved_key, normalization.shift[head], dots[head], pairs)
         correlation: tuple[Floats, Floats] = weighted_correlation(dots[head], distance)
         return correlation
 
-    correlation, count = zip(*_each_head(of_head, len(moved_query)), strict=True)
+    correlation, count = zip(*_each_head(of_head, len(query)), strict=True)
     return np.array(correlation), np.array(count)
 
 

@@ -62,6 +62,16 @@ def dot_products(query: Floats, key: Floats, pairs: Pairs) -> Floats:
     return products
 
 
+def pair_distances(query: Floats, key: Floats, shift: Floats, dot: Floats, pairs: Pairs) -> Floats:
+    """Distance (pair,) of normalised queries and keys (token, channel) of a head.
+
+    From q.k (pair,) before the normalisation, to which the shift of keys has added the product with the query: a pair costs no product.
+    """
+    squares = [(vectors * vectors).sum(axis=-1) for vectors in (query, key)]
+    own = squares[0] - 2 * query[:, : len(shift)] @ shift
+    return np.sqrt(np.clip(own[pairs.query] + squares[1][pairs.key] - 2 * dot, 0, None))
+
+
 def choose_scaling(query: Floats, key: Floats, pairs: Pairs) -> Scaling:
     """Choose the translation (none or the centroids') and the c whose correlation is nearest to -1.
 
