@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ingest.encode.packed_linear import can_pack, pack_linears
 from ingest.encode.weights import check_shapes, check_values, refused
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.config import model_config
@@ -46,12 +47,19 @@ class _Passing(threading.local):
 
 
 class Bert:
-    """A loaded checkpoint on a device. Layers, heads and sizes are those of the model."""
+    """A loaded checkpoint on a device. Layers, heads and sizes are those of the model.
 
-    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: torch.dtype) -> None:
+    `packed` makes a forward pass faster on a CPU and its weights unchangeable, see `packed_linear`.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, *, device: torch.device, dtype: torch.dtype, packed: bool = False
+    ) -> None:
         self.device = device
         self.dtype = dtype
         self.model = load_model(checkpoint, "BertModel", add_pooling_layer=False).to(device).eval()
+        if packed and can_pack(device, dtype):
+            pack_linears(self.model.encoder)
         self.layers: int = self.model.config.num_hidden_layers
         self.heads: int = self.model.config.num_attention_heads
         self.channels: int = self.model.config.hidden_size // self.heads

@@ -38,7 +38,7 @@ def default_batch(device: str, *, max_length: int) -> int:
 
 def open_encoder(checkpoint: Checkpoint, settings: Settings, device: torch.device, dtype: torch.dtype) -> "Encoder":
     """The model on the device, with the batches that an ingest of these settings takes."""
-    bert = Bert(checkpoint, device=device, dtype=dtype)
+    bert = Bert(checkpoint, device=device, dtype=dtype, packed=True)
     usual = default_batch(device.type, max_length=settings.max_length)
     return Encoder(bert, batch_tokens=settings.batch or usual)
 
