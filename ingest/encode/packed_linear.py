@@ -26,7 +26,14 @@ class PackedLinear(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """As `nn.Linear` but for rounding. For no gradient."""
-        product: Tensor = torch.ops.mkldnn._linear_pointwise(vectors, self._packed, self.bias, "none", [], "")
+        return self._product(vectors, self.bias)
+
+    def product(self, vectors: Tensor) -> Tensor:
+        """The same without the bias."""
+        return self._product(vectors, None)
+
+    def _product(self, vectors: Tensor, bias: Tensor | None) -> Tensor:
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(vectors, self._packed, bias, "none", [], "")
         return product
 
 
