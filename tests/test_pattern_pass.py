@@ -101,8 +101,9 @@ def test_longer_sentences_beside_it_change_no_statistic_of_a_sentence() -> None:
         np.testing.assert_allclose(alone.statistics, together.statistics[..., own], rtol=1e-5, atol=1e-6)
 
 
-def test_heads_are_counted_alike_few_or_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = random_case([7, 40, 12], seed=1)
+@pytest.mark.parametrize("lengths", [[7, 40, 12], [40]])
+def test_heads_are_counted_alike_few_or_many_at_a_time(lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    case = random_case(lengths, seed=1)
     together = count(*case)
     monkeypatch.setattr(counted_attention, "ROOM", 1)
     for name, alone in vars(count(*case)).items():

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ingest.encode.packed_linear import batch_product
 from store.schema.model import OFFSETS, STATISTICS
 
 #: Weights of patterns that are in memory at once, as many as a core has room for in its cache.
@@ -99,6 +100,8 @@ def count(query: Tensor, key: Tensor, value: Tensor, gram: Tensor, sentences: Se
     gram
         `output_gram` of the layer (head, channel, channel).
     """
+    from ingest.encode.vectors_pass import unpad
+
     (tokens, heads, channels), longest = query.shape, int(sentences.lengths.max())
     counted = Counted(
         torch.empty(len(STATISTICS), heads, tokens),
@@ -107,10 +110,11 @@ def count(query: Tensor, key: Tensor, value: Tensor, gram: Tensor, sentences: Se
         torch.zeros(heads, longest, dtype=torch.float64).T,
         torch.empty(tokens, heads * channels),
     )
+    vectors = [_padded(each, sentences) for each in (query, key, value)]
     at_once = max(1, ROOM // (len(sentences.lengths) * longest**2))
     for first in range(0, heads, at_once):
-        own = slice(first, first + at_once)
-        _count_heads(own, [vectors[:, own] for vectors in (query, key, value)], sentences, counted)
+        _count_heads(slice(first, first + at_once), vectors, sentences, counted)
+    unpad(vectors[0].numpy(), sentences.starts, counted.context.unflatten(1, (heads, channels)).numpy())
     return counted
 
 
@@ -122,17 +126,25 @@ def _value_norms(value: Tensor, gram: Tensor) -> Tensor:
     return norms
 
 
-def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counted: Counted) -> None:
-    """Count some heads by their queries, keys and values."""
-    from ingest.encode.pattern_pass import pass_over
-    from ingest.encode.vectors_pass import unpad
+def _padded(vectors: Tensor, sentences: Sentences) -> Tensor:
+    """(head, sentence, token, channel) from (token, head, channel)."""
+    from ingest.encode.vectors_pass import pad
 
-    query, key, value = (_padded(each, sentences) for each in vectors)
-    heads, channels = vectors[0].shape[1:]
-    pattern = torch.bmm(query, key.transpose(1, 2))
+    _, heads, channels = vectors.shape
+    padded = torch.empty(heads, len(sentences.lengths), int(sentences.lengths.max()), channels)
+    pad(vectors.numpy(), sentences.starts, padded.numpy())
+    return padded
+
+
+def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counted: Counted) -> None:
+    """Count some heads by their queries, keys and values (head, sentence, token, channel); context replaces the queries."""
+    from ingest.encode.pattern_pass import pass_over
+
+    query, key, value = (each[own].flatten(0, 1) for each in vectors)
+    pattern = batch_product(query, key.transpose(1, 2))
     pass_over(
-        pattern.unflatten(0, (heads, -1)).numpy(),
-        channels**-0.5,
+        pattern.unflatten(0, (-1, len(sentences.lengths))).numpy(),
+        query.shape[-1] ** -0.5,
         sentences.starts,
         sentences.flags,
         counted.value_norm[own].numpy(),
@@ -140,15 +152,4 @@ def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counte
         counted.profile.T[own].numpy(),
         counted.received_at.T[own].numpy(),
     )
-    context = torch.bmm(pattern, value, out=query).unflatten(0, (heads, -1))
-    unpad(context.numpy(), sentences.starts, counted.context.unflatten(1, (-1, channels))[:, own].numpy())
-
-
-def _padded(vectors: Tensor, sentences: Sentences) -> Tensor:
-    """(head and sentence, token, channel) from (token, head, channel)."""
-    from ingest.encode.vectors_pass import pad
-
-    heads, channels = vectors.shape[1:]
-    padded = torch.empty(heads, len(sentences.lengths), int(sentences.lengths.max()), channels)
-    pad(vectors.numpy(), sentences.starts, padded.numpy())
-    return padded.flatten(0, 1)
+    query.copy_(batch_product(pattern, value))

@@ -21,7 +21,7 @@ def pad(vectors: Singles, starts: Numbers, padded: Singles) -> None:
         first, tokens = starts[sentence], starts[sentence + 1] - starts[sentence]
         for head in range(heads):
             for token in range(tokens):
-                padded[head, sentence, token] = vectors[first + token, head]
+                _copy(vectors[first + token, head], padded[head, sentence, token])
             padded[head, sentence, tokens:] = 0
 
 
@@ -33,7 +33,13 @@ def unpad(padded: Singles, starts: Numbers, vectors: Singles) -> None:
         first, tokens = starts[sentence], starts[sentence + 1] - starts[sentence]
         for head in range(heads):
             for token in range(tokens):
-                vectors[first + token, head] = padded[head, sentence, token]
+                _copy(padded[head, sentence, token], vectors[first + token, head])
+
+
+@njit(cache=True, nogil=True)
+def _copy(vector: Singles | Halves, into: Singles | Halves) -> None:
+    for channel in range(len(vector)):
+        into[channel] = vector[channel]
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
@@ -108,7 +114,7 @@ def place_vectors(into: Halves, rows: Numbers, vectors: Halves) -> None:
     """Put vectors (head, token, channel) at rows of a block (head, row, channel)."""
     for head in range(len(vectors)):
         for token in range(len(rows)):
-            into[head, rows[token]] = vectors[head, token]
+            _copy(vectors[head, token], into[head, rows[token]])
 
 
 @njit(cache=True, nogil=True)
