@@ -22,9 +22,9 @@ TOKENS = torch.tensor([[2, 40, 41, 42, 43, 44, 3], [2, 50, 51, 3, 0, 0, 0]])
 REAL = TOKENS != 0
 
 
-@pytest.fixture(scope="module")
-def bert(any_model: Path) -> Bert:
-    return Bert(find_checkpoint(str(any_model)), device=CPU, dtype=torch.float32)
+@pytest.fixture(scope="module", params=[False, True], ids=["torch", "packed"])
+def bert(any_model: Path, request: pytest.FixtureRequest) -> Bert:
+    return Bert(find_checkpoint(str(any_model)), device=CPU, dtype=torch.float32, packed=request.param)
 
 
 @pytest.fixture(scope="module")

@@ -1,77 +1,120 @@
-"""One pass over patterns gives the statistics and profiles of `store.kernels.statistics`."""
+"""Attention that counts its patterns gives what `store.kernels` gives, whatever the lengths of the sentences."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from torch import Tensor
 
-from ingest.encode.pattern_pass import Passed, pass_over
-from store.kernels.attention import attention_logits, softmax
+from ingest.encode import counted_attention
+from ingest.encode.counted_attention import Counted, Sentences, count
+from store.kernels.attention import attention_pattern, output_gram, value_norm
 from store.kernels.statistics import offset_profile, summed_pattern, token_statistics
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import STATISTICS
 
-HEADS = 3
+HEADS, CHANNELS = 3, 8
+LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=5)
 
 
 class Case(NamedTuple):
-    """Patterns of random queries and keys, with padding where sentences differ in length."""
+    """Random vectors (token, head, channel) of sentences that follow each other."""
 
-    logits: Tensor
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    gram: Tensor
+    sentences: Sentences
+
+
+class Padded(NamedTuple):
+    """By definition, in float64: patterns (sentence, head, query_token, key_token) and what they are counted with."""
+
     pattern: Tensor
-    lengths: Tensor
-    real: Tensor
     flags: Tensor
+    real: Tensor
     value_norm: Tensor
+    context: Tensor
 
 
 def random_case(lengths: list[int], *, seed: int, sharpness: float = 1) -> Case:
     random = torch.Generator().manual_seed(seed)
-    sizes, longest = torch.tensor(lengths), max(lengths)
-    real = torch.arange(longest) < sizes[:, None]
-    query, key = torch.randn(2, len(lengths), HEADS, longest, 8, generator=random)
-    logits = attention_logits(sharpness * query, key).masked_fill(~real[:, None, None], -float("inf"))
-    flags = torch.tensor([0, PUNCTUATION, SEP])[torch.randint(3, real.shape, generator=random)].to(torch.uint8)
-    flags[:, 0] = CLS
-    value_norm = torch.rand(len(lengths), HEADS, longest, generator=random)
-    return Case(logits, softmax(logits), sizes, real, flags, value_norm)
+    query, key, value = torch.randn(3, sum(lengths), HEADS, CHANNELS, generator=random)
+    flags = np.array([0, PUNCTUATION, SEP], np.uint8)[torch.randint(3, (sum(lengths),), generator=random).numpy()]
+    flags[np.cumsum([0, *lengths[:-1]])] = CLS
+    gram = output_gram(torch.randn(HEADS, CHANNELS, HEADS * CHANNELS, generator=random))
+    return Case(sharpness * query, key, value, gram, Sentences(np.array(lengths), flags))
 
 
-def passed(case: Case) -> Passed:
-    return pass_over(case.pattern, case.logits, case.lengths, case.flags, case.value_norm)
+def padded(case: Case) -> Padded:
+    lengths = torch.from_numpy(case.sentences.lengths)
+    real = torch.arange(int(lengths.max())) < lengths[:, None]
+    vectors = torch.zeros(3, *real.shape, HEADS, CHANNELS, dtype=torch.float64)
+    vectors[:, real] = torch.stack([case.query, case.key, case.value]).double()
+    query, key, value = vectors.transpose(2, 3)
+    flags = torch.zeros(real.shape, dtype=torch.uint8)
+    flags[real] = torch.from_numpy(case.sentences.flags)
+    pattern = attention_pattern(query, key, real[:, None])
+    context = (pattern @ value).transpose(1, 2)[real].flatten(1)
+    return Padded(pattern, flags, real, value_norm(value, case.gram.double()), context)
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.integers(0, 1 << 16), st.sampled_from([0.1, 1, 20]))
+@given(LENGTHS, st.integers(0, 1 << 16), st.sampled_from([0.1, 1, 20]))
 def test_statistics_are_those_of_the_definitions(lengths: list[int], seed: int, sharpness: float) -> None:
     case = random_case(lengths, seed=seed, sharpness=sharpness)
-    wanted = token_statistics(case.pattern.double(), case.flags, case.real, case.value_norm.double())
-    real = case.real[:, None].expand(wanted.shape[1:])
-    for name, own, other in zip(STATISTICS, passed(case).statistics, wanted, strict=True):
-        np.testing.assert_allclose(own[real], other[real], rtol=1e-4, atol=2e-5, err_msg=name)
+    defined = padded(case)
+    wanted = token_statistics(defined.pattern, defined.flags, defined.real, defined.value_norm)
+    for name, own, other in zip(STATISTICS, count(*case).statistics, wanted, strict=True):
+        expected = other.transpose(1, 2)[defined.real].T
+        np.testing.assert_allclose(own, expected, rtol=1e-4, atol=2e-5, err_msg=name)
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.integers(0, 1 << 16))
+@given(LENGTHS, st.integers(0, 1 << 16))
 def test_profiles_are_those_of_the_definitions(lengths: list[int], seed: int) -> None:
     case = random_case(lengths, seed=seed)
-    summed, own = summed_pattern(case.pattern.double(), case.real), passed(case)
+    defined, own = padded(case), count(*case)
+    summed = summed_pattern(defined.pattern, defined.real)
     np.testing.assert_allclose(own.profile, offset_profile(summed), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(own.received_at, summed.sum(dim=1).T, rtol=1e-5, atol=1e-6)
 
 
-def test_padding_changes_no_bit() -> None:
-    case = random_case([7], seed=1)
-    pattern, logits = (torch.nn.functional.pad(tensor, (0, 5, 0, 5)) for tensor in (case.pattern, case.logits))
-    flags, value_norm = (torch.nn.functional.pad(tensor, (0, 5)) for tensor in (case.flags, case.value_norm))
-    own = pass_over(pattern, logits, case.lengths, flags, value_norm).statistics
-    assert torch.equal(own[..., :7], passed(case).statistics)
-    assert not own[..., 7:].any()
+@given(LENGTHS, st.integers(0, 1 << 16), st.sampled_from([0.1, 1, 20]))
+def test_values_are_weighted_and_measured_as_by_definition(lengths: list[int], seed: int, sharpness: float) -> None:
+    case = random_case(lengths, seed=seed, sharpness=sharpness)
+    defined, own = padded(case), count(*case)
+    np.testing.assert_allclose(own.context, defined.context, rtol=1e-4, atol=1e-4)
+    norms = defined.value_norm.transpose(1, 2)[defined.real].T
+    np.testing.assert_allclose(own.value_norm, norms, rtol=1e-5)
+
+
+def test_longer_sentences_beside_it_change_no_statistic_of_a_sentence() -> None:
+    case = random_case([7, 40, 12], seed=1)
+    together = count(*case)
+    for number, (start, stop) in enumerate(pairwise(case.sentences.starts)):
+        own = slice(start, stop)
+        sentence = Sentences(case.sentences.lengths[number, None], case.sentences.flags[own])
+        alone = count(case.query[own], case.key[own], case.value[own], case.gram, sentence)
+        np.testing.assert_allclose(alone.statistics, together.statistics[..., own], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("lengths", [[7, 40, 12], [40]])
+def test_heads_are_counted_alike_few_or_many_at_a_time(lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    case = random_case(lengths, seed=1)
+    together = count(*case)
+    monkeypatch.setattr(counted_attention, "ROOM", 1)
+    for name, alone in vars(count(*case)).items():
+        np.testing.assert_allclose(alone, getattr(together, name), rtol=1e-5, atol=1e-6)
+
+
+def one_token() -> Counted:
+    return count(*random_case([1], seed=0))
 
 
 def test_a_query_with_one_key_has_no_entropy() -> None:
-    own = passed(random_case([1], seed=0)).statistics[:, 0, :, 0]
-    by_name = dict(zip(STATISTICS, own, strict=True))
+    by_name = dict(zip(STATISTICS, one_token().statistics[..., 0], strict=True))
     assert by_name["entropy"].tolist() == [0] * HEADS
     assert by_name["participation"].tolist() == [1] * HEADS

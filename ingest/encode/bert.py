@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ingest.encode.counted_attention import CountedAttention, Sentences
+from ingest.encode.packed_linear import can_pack, pack_linears
 from ingest.encode.weights import check_shapes, check_values, refused
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.config import model_config
@@ -40,18 +42,26 @@ class Capture:
 
 
 class _Passing(threading.local):
-    """The capture of the pass that runs in this thread."""
+    """The capture of the pass that runs in this thread, and the sentences whose patterns it counts."""
 
     capture: Capture
+    sentences: Sentences | None = None
 
 
 class Bert:
-    """A loaded checkpoint on a device. Layers, heads and sizes are those of the model."""
+    """A loaded checkpoint on a device. Layers, heads and sizes are those of the model.
 
-    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: torch.dtype) -> None:
+    `packed` makes a forward pass faster on a CPU and its weights unchangeable, see `packed_linear`.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, *, device: torch.device, dtype: torch.dtype, packed: bool = False
+    ) -> None:
         self.device = device
         self.dtype = dtype
         self.model = load_model(checkpoint, "BertModel", add_pooling_layer=False).to(device).eval()
+        if packed and can_pack(device, dtype):
+            pack_linears(self.model.encoder)
         self.layers: int = self.model.config.num_hidden_layers
         self.heads: int = self.model.config.num_attention_heads
         self.channels: int = self.model.config.hidden_size // self.heads
@@ -109,10 +119,29 @@ class Bert:
 
         `segment` (sentence, token) says which sentence of a pair a token is of; None: all are of the first.
         """
-        self._passing.capture = capture = Capture()
         mask = None if real is None else real.long()
+        return self._pass(input_ids=token_ids, attention_mask=mask, token_type_ids=segment)
+
+    def count_patterns(self, grams: Sequence[Tensor]) -> None:
+        """From now on `run_counted` can be called, on a CPU in float32; `grams` are the model's `output_grams`."""
+        for layer, gram in zip(self.model.encoder.layer, grams, strict=True):
+            layer.attention.self = CountedAttention(layer.attention.self, gram, lambda: self._passing.sentences)
+
+    def run_counted(self, token_ids: Tensor, sentences: Sentences) -> Capture:
+        """One forward pass over the tokens of `sentences` (token,), whose patterns are counted.
+
+        The tensors captured are of one sentence, (1, token, feature).
+        """
+        self._passing.sentences = sentences
+        try:
+            return self._pass(input_ids=token_ids[None], position_ids=torch.from_numpy(sentences.positions)[None])
+        finally:
+            self._passing.sentences = None
+
+    def _pass(self, **inputs: Tensor | None) -> Capture:
+        self._passing.capture = capture = Capture()
         with torch.inference_mode(), torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-            self.model(input_ids=token_ids, attention_mask=mask, token_type_ids=segment)
+            self.model(**inputs)
         return capture
 
     def split_heads(self, tensor: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Compute everything the store holds of the tokens of a block. Patterns live no longer than their batch."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -10,11 +11,13 @@ from torch import Tensor
 from ingest.encode.batches import Batch, make_batches
 from ingest.encode.bert import Bert, Capture
 from ingest.encode.buffers import SQUARES, BlockBuffers, Sums, layer_axis
+from ingest.encode.counted_attention import Sentences, count
+from ingest.encode.counted_mixing import CountedMixing
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.parallel import one_thread_each
 from ingest.run.settings import Settings
 from ingest.text.blocks import Block
-from store.kernels.attention import attention_logits, softmax, value_norm
+from store.kernels.attention import attention_pattern, value_norm
 from store.kernels.moments import squared_sums
 from store.kernels.statistics import (
     offset_profile,
@@ -38,7 +41,7 @@ def default_batch(device: str, *, max_length: int) -> int:
 
 def open_encoder(checkpoint: Checkpoint, settings: Settings, device: torch.device, dtype: torch.dtype) -> "Encoder":
     """The model on the device, with the batches that an ingest of these settings takes."""
-    bert = Bert(checkpoint, device=device, dtype=dtype)
+    bert = Bert(checkpoint, device=device, dtype=dtype, packed=True)
     usual = default_batch(device.type, max_length=settings.max_length)
     return Encoder(bert, batch_tokens=settings.batch or usual)
 
@@ -46,11 +49,17 @@ def open_encoder(checkpoint: Checkpoint, settings: Settings, device: torch.devic
 class Encoder:
     """Runs a BERT over blocks. On a CPU one batch a core at a time: many small steps share cores badly within a step."""
 
-    def __init__(self, bert: Bert, *, batch_tokens: int | None = None) -> None:
+    def __init__(self, bert: Bert, *, batch_tokens: int | None = None, counts: bool | None = None) -> None:
+        """`counts`: whether patterns are counted in the forward pass, as by default on a CPU, or by formulas after it."""
         self.bert = bert
         self.batch_tokens = batch_tokens or BATCH_TOKENS[bert.device.type]
+        self._counts = bert.device.type == "cpu" if counts is None else counts
         self._grams = bert.output_grams()
-        self._projections = bert.output_projections()
+        if self._counts:
+            bert.count_patterns(self._grams)
+            self._mixing = [CountedMixing.of(layer.attention.output) for layer in bert.model.encoder.layer]
+        else:
+            self._projections = bert.output_projections()
 
     @property
     def streams(self) -> int:
@@ -71,11 +80,11 @@ class Encoder:
     def _encode_batch(self, batch: Batch, buffers: BlockBuffers) -> Sums:
         """Store the values per token; return the sums over sentences with their counts."""
         tensors = BatchTensors.on(self.bert.device, batch)
-        capture = self.bert.run(tensors.token_ids, tensors.mask)
+        numbers = self._counted(tensors) if self._counts else self._by_formulas(tensors, buffers)
         with torch.inference_mode():
             padded = row_weights(buffers.exact(tensors.sources))
             weight = padded, tensors.without_padding(padded.permute(1, 2, 0))
-            layers = [self._encode_layer(layer, capture, tensors, weight, buffers) for layer in range(self.bert.layers)]
+            layers = [_store_layer(layer, own, tensors, weight, buffers) for layer, own in enumerate(numbers)]
             return {
                 "block_count": tensors.sources.any(dim=-1).sum(dim=-1),
                 "block_tokens_at": tensors.real.sum(dim=0),
@@ -84,52 +93,108 @@ class Encoder:
                 },
             }
 
-    def _encode_layer(
-        self, layer: int, capture: Capture, batch: "BatchTensors", weight: tuple[Tensor, Tensor], buffers: BlockBuffers
-    ) -> Sums:
+    def _counted(self, batch: "BatchTensors") -> Iterator["LayerNumbers"]:
+        """Layer by layer, by counting patterns: in a pass without padding, in 16 bits after it, as the model attends in these."""
+        sentences = Sentences(batch.real.sum(dim=-1).numpy(), batch.without_padding(batch.flags).numpy())
+        in_pass = self.bert.dtype == torch.float32
+        if in_pass:
+            capture = self.bert.run_counted(batch.without_padding(batch.token_ids), sentences)
+        else:
+            capture = self.bert.run(batch.token_ids, batch.mask)
+        for layer, mixing in enumerate(self._mixing):
+            query, key, value, layer_input, projected = (
+                vectors[layer][0] if in_pass else batch.without_padding(vectors[layer])
+                for vectors in (capture.query, capture.key, capture.value, capture.layer_input, capture.projected)
+            )
+            query, key, value = (self.bert.split_heads(vectors) for vectors in (query, key, value))
+            counted = sentences.layers[layer] if in_pass else count(query, key, value, self._grams[layer], sentences)
+            yield LayerNumbers(
+                query.transpose(0, 1),
+                key.transpose(0, 1),
+                counted.value_norm,
+                counted.statistics,
+                mixing.ratios(counted, value, layer_input, projected),
+                counted.profile,
+                counted.received_at,
+            )
+
+    def _by_formulas(self, batch: "BatchTensors", buffers: BlockBuffers) -> Iterator["LayerNumbers"]:
+        """Layer by layer, by the kernels: on a GPU these are fast."""
+        capture = self.bert.run(batch.token_ids, batch.mask)
+        return (self._layer_by_formulas(layer, capture, batch, buffers) for layer in range(self.bert.layers))
+
+    def _layer_by_formulas(
+        self, layer: int, capture: Capture, batch: "BatchTensors", buffers: BlockBuffers
+    ) -> "LayerNumbers":
         query, key, value = (
             self.bert.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
         )
-        logits = attention_logits(
+        pattern = attention_pattern(
             query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
         )
-        pattern = softmax(logits)
         # All sentences of a head in one product: one a sentence would take four times as long.
         norms = value_norm(value.flatten(0, 1).transpose(0, 1), self._grams[layer])
         norms = norms.unflatten(1, batch.real.shape).transpose(0, 1)
-        statistics, profile, received_at = self._pass_over(pattern, logits, batch, norms, buffers)
-        # Rounded before they are summed: a mean is that of the stored rows, as its interval is and that of any part.
-        padded = statistics.permute(1, 3, 0, 2).half()
-        statistics = batch.without_padding(padded)
-        ratios = self._projections[layer].mixing(pattern, value, capture.layer_input[layer], capture.projected[layer])
-        mixing = batch.without_padding(ratios.permute(1, 2, 0)).half()
-        stored_key = (key - buffers.key_constant[layer]).half()
-        buffers.put("query", layer, batch.rows, batch.without_padding(query.half()).transpose(0, 1))
-        buffers.put("key", layer, batch.rows, batch.without_padding(stored_key).transpose(0, 1))
-        buffers.put("value_norm", layer, batch.rows, batch.without_padding(norms.transpose(1, 2)).T)
-        buffers.put("token_statistic", layer, batch.rows, statistics.permute(1, 2, 0))
-        buffers.put("token_mixing", layer, batch.rows, mixing.T)
-        of_row, of_token = weight
-        squares = squared_sums(buffers.exact(batch.with_zeros(padded)), of_row) if buffers.squares else ()
-        return {
-            "block_sum": sum_over_sentences(buffers.exact(statistics), of_token),
-            "block_mixing_sum": sum_over_sentences(buffers.exact(mixing)[..., None], of_token)[..., 0],
-            "block_profile": profile,
-            "block_received_at": received_at,
-            **dict(zip(SQUARES, squares, strict=False)),
-        }
-
-    def _pass_over(
-        self, pattern: Tensor, logits: Tensor, batch: "BatchTensors", norms: Tensor, buffers: BlockBuffers
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Token statistics, offset profile and attention received by position, see `pattern_pass`."""
-        if pattern.device.type == "cpu":
-            from ingest.encode.pattern_pass import pass_over
-
-            return pass_over(pattern, logits, batch.real.sum(dim=-1), batch.flags, norms)
         statistics = token_statistics(pattern, batch.flags, batch.real, norms)
         summed = buffers.exact(summed_pattern(pattern, batch.real))
-        return statistics, offset_profile(summed), summed.sum(dim=1).T
+        ratios = self._projections[layer].mixing(pattern, value, capture.layer_input[layer], capture.projected[layer])
+        return LayerNumbers(
+            batch.without_padding(query).transpose(0, 1),
+            batch.without_padding(key).transpose(0, 1),
+            batch.without_padding(norms.transpose(1, 2)).T,
+            batch.without_padding(statistics.permute(1, 3, 0, 2)).permute(1, 2, 0),
+            batch.without_padding(ratios.permute(1, 2, 0)).T,
+            offset_profile(summed),
+            summed.sum(dim=1).T,
+        )
+
+
+@dataclass(frozen=True)
+class LayerNumbers:
+    """What is stored of a layer for the tokens of a batch, without padding.
+
+    Attributes
+    ----------
+    query, key
+        (head, token, channel).
+    value_norm
+        (head, token).
+    statistics, mixing
+        (statistic, head, token) and (ratio, token).
+    profile, received_at
+        Sums over sentences in float64: (offset, head) and (position, head).
+    """
+
+    query: Tensor
+    key: Tensor
+    value_norm: Tensor
+    statistics: Tensor
+    mixing: Tensor
+    profile: Tensor
+    received_at: Tensor
+
+
+def _store_layer(
+    layer: int, numbers: LayerNumbers, batch: "BatchTensors", weight: tuple[Tensor, Tensor], buffers: BlockBuffers
+) -> Sums:
+    """Store a layer's values per token; return its sums over sentences."""
+    # Rounded before they are summed: a mean is that of the stored rows, as its interval is and that of any part.
+    statistics, mixing = numbers.statistics.half(), numbers.mixing.half()
+    buffers.put("query", layer, batch.rows, numbers.query)
+    buffers.put("key", layer, batch.rows, numbers.key - buffers.key_constant[layer][:, None])
+    buffers.put("value_norm", layer, batch.rows, numbers.value_norm)
+    buffers.put("token_statistic", layer, batch.rows, statistics)
+    buffers.put("token_mixing", layer, batch.rows, mixing)
+    of_row, of_token = weight
+    by_token = buffers.exact(statistics).permute(2, 0, 1)
+    squares = squared_sums(batch.with_padding(by_token), of_row) if buffers.squares else ()
+    return {
+        "block_sum": sum_over_sentences(by_token, of_token),
+        "block_mixing_sum": sum_over_sentences(buffers.exact(mixing).T[..., None], of_token)[..., 0],
+        "block_profile": numbers.profile,
+        "block_received_at": numbers.received_at,
+        **dict(zip(SQUARES, squares, strict=False)),
+    }
 
 
 @dataclass(frozen=True)
@@ -159,6 +224,7 @@ class BatchTensors:
         flat = tensor.flatten(0, 1)
         return flat if self.mask is None else flat.index_select(0, self.places.to(flat.device))
 
-    def with_zeros(self, tensor: Tensor) -> Tensor:
-        """(sentence, token, ...) with 0 in the padding, where numbers have no meaning."""
-        return tensor.where(self.real[..., None, None], 0)
+    def with_padding(self, tensor: Tensor) -> Tensor:
+        """(sentence, token, ...) from (real token, ...), 0 in the padding."""
+        padded = tensor.new_zeros(self.real.numel(), *tensor.shape[1:])
+        return padded.index_copy_(0, self.places.to(tensor.device), tensor).unflatten(0, self.real.shape)

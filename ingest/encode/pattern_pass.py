@@ -1,18 +1,15 @@
-"""Statistics and profiles of the patterns of a batch in one pass over each row, on a CPU.
+"""Softmax, statistics and profiles of patterns in one pass over each row of logits, on a CPU.
 
-The formulas of `store.kernels.statistics`, which tests compare. There each formula passes over all patterns of a batch, which
-do not fit into the cache of a core: of sentences of 512 wordpieces that took six times as long as the model.
+The formulas of `store.kernels`, which tests compare. There each formula passes over all patterns of a batch, which do not fit into
+the cache of a core: of sentences of 512 wordpieces that took six times as long as the model.
 Imports numba: import it where it is used.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-import torch
 from numba import njit
 from numpy.typing import NDArray
-from torch import Tensor
 
 from store.kernels.statistics import ATTENDED, SINK, SINK_OF_UNIFORM
 from store.schema.corpus import CLS, PUNCTUATION, SEP
@@ -27,6 +24,14 @@ Bits = NDArray[np.int32]
 #: Sums may be taken in any order, and patterns have no NaN: so many weights are added at once.
 SUMS = {"reassoc", "contract", "nsz", "nnan"}
 _ATTENDED, _TINY = np.float32(ATTENDED), np.finfo(np.float32).tiny
+#: 2^x for x from -1/2 to 1/2 is a polynomial of these factors to 2e-7 (S. Moshier, Cephes, exp2f).
+_P6, _P5, _P4, _P3, _P2, _P1 = (
+    np.float32(factor)
+    for factor in (1.535336188e-4, 1.339887440e-3, 9.618437357e-3, 5.550332472e-2, 0.2402264791, 0.6931472028)
+)
+#: The smallest exponent of 2 that gives no subnormal number; what the bits of an exponent are more than it, and their place.
+_LEAST, _BIAS, _MANTISSA = np.float32(-126), np.int32(127), np.int32(23)
+_HALF, _ONE, _PER_BINARY = np.float32(0.5), np.float32(1), np.float32(1 / math.log(2))
 (
     _TO_CLS,
     _TO_SEP,
@@ -69,166 +74,178 @@ _ATTENDED, _TINY = np.float32(ATTENDED), np.finfo(np.float32).tiny
 )
 
 
-class Passed(NamedTuple):
-    """What a pass over the patterns of a layer gives.
-
-    Attributes
-    ----------
-    statistics
-        As `token_statistics`: (statistic, sentence, head, token), 0 on padding.
-    profile
-        As `offset_profile` of all sentences: (offset, head).
-    received_at
-        Attention received by position, mean over queries and sum over sentences: (position, head).
-    """
-
-    statistics: Tensor
-    profile: Tensor
-    received_at: Tensor
-
-
-def pass_over(pattern: Tensor, logits: Tensor, lengths: Tensor, flags: Tensor, value_norm: Tensor) -> Passed:
-    """One pass over the patterns of a layer.
-
-    Parameters
-    ----------
-    pattern, logits
-        Weights, and what they are the softmax of: (sentence, head, query_token, key_token), contiguous.
-    lengths
-        Tokens of each sentence, which come before its padding: (sentence,).
-    flags
-        Token flags of the schema: (sentence, token).
-    value_norm
-        Value norms (sentence, head, token).
-    """
-    sentences, heads, tokens, _ = pattern.shape
-    statistics = torch.zeros(len(STATISTICS), sentences, heads, tokens)
-    profile = torch.zeros(heads, len(OFFSETS), dtype=torch.float64)
-    received_at = torch.zeros(heads, tokens, dtype=torch.float64)
-    arguments = (pattern, logits, lengths, flags, value_norm.contiguous(), statistics, profile, received_at)
-    # As whole numbers, too: the greatest of many is found several times as fast.
-    bits = (pattern.view(torch.int32), logits.view(torch.int32))
-    _pass_over(*(argument.numpy() for argument in (*arguments, *bits)))
-    return Passed(statistics, profile.T, received_at.T)
-
-
 @njit(cache=True, nogil=True)
-def _pass_over(
-    pattern: Singles,
+def pass_over(
     logits: Singles,
-    lengths: Numbers,
+    scale: float,
+    starts: Numbers,
     flags: Flags,
     norms: Singles,
     statistics: Singles,
     profile: Doubles,
     received_at: Doubles,
-    pattern_bits: Bits,
-    logit_bits: Bits,
 ) -> None:
-    longest = pattern.shape[-1]
-    room, distances = np.zeros(longest, np.float32), np.abs(np.arange(1 - longest, longest)).astype(np.float32)
-    bits = np.zeros(2, np.int32)
-    greatest = bits.view(np.float32)
-    for sentence in range(len(lengths)):
-        tokens = lengths[sentence]
-        of_cls = np.flatnonzero(flags[sentence, :tokens] & CLS)
-        of_sep = np.flatnonzero(flags[sentence, :tokens] & SEP)
-        of_punctuation = np.flatnonzero(flags[sentence, :tokens] & PUNCTUATION)
-        for head in range(pattern.shape[1]):
-            out, norm = statistics[:, sentence, head], norms[sentence, head, :tokens]
-            received = room[:tokens]
-            received[:] = 0
+    """Turn the logits of some heads into patterns, and add up what is stored of these.
+
+    Parameters
+    ----------
+    logits
+        (head, sentence, query_token, key_token), to be multiplied by `scale`. They become weights, 0 on padding.
+    starts
+        First token of each sentence, and the one after the last: (sentence + 1,).
+    flags, norms
+        Token flags of the schema (token,), and value norms (head, token).
+    statistics
+        Becomes `token_statistics`: (statistic, head, token).
+    profile, received_at
+        To these are added the `offset_profile` of all sentences, (head, offset), and attention received by position, mean over
+        queries and sum over sentences, (head, position).
+    """
+    heads, sentences, _, longest = logits.shape
+    received, near = np.empty(longest, np.float32), np.empty(len(OFFSETS), np.float32)
+    saved, bits, factor = np.empty(longest, np.float32), logits.view(np.int32), np.float32(scale)
+    distances = np.abs(np.arange(1 - longest, longest)).astype(np.float32)
+    for sentence in range(sentences):
+        first, tokens = starts[sentence], starts[sentence + 1] - starts[sentence]
+        own = flags[first : first + tokens]
+        of_cls, of_sep = np.flatnonzero(own & CLS), np.flatnonzero(own & SEP)
+        of_punctuation = np.flatnonzero(own & PUNCTUATION)
+        for head in range(heads):
+            out, norm = statistics[:, head, first : first + tokens], norms[head, first : first + tokens]
+            rows = logits[head, sentence]
+            received[:tokens] = 0
+            near[:] = 0
             for query in range(tokens):
-                row, row_bits = pattern[sentence, head, query, :tokens], pattern_bits[sentence, head, query, :tokens]
-                _add(received, row)
-                _add_profile(profile[head], row, query)
-                bits[0] = _greatest_but(row_bits, of_sep)
-                out[_CONFIDENCE, query] = greatest[0]
-                bits[0] = _greatest(row_bits)
-                bits[1] = _greatest(logit_bits[sentence, head, query, :tokens])
-                _of_row(out, row, logits[sentence, head, query], norm, distances, greatest, query)
-            sinks = np.flatnonzero(received > max(SINK * tokens, SINK_OF_UNIFORM))
-            for query in range(tokens):
-                out[_RECEIVED, query] = received[query]
-                received_at[head, query] += received[query] / tokens
-                row = pattern[sentence, head, query]
-                whole = out[_NORM_TO_SELF, query]
-                out[_NORM_TO_SELF, query] = row[query] * norm[query] / whole
-                out[_TO_CLS, query], out[_NORM_TO_CLS, query] = _to(of_cls, row, norm, whole)
-                out[_TO_SEP, query], out[_NORM_TO_SEP, query] = _to(of_sep, row, norm, whole)
-                out[_TO_PUNCTUATION, query], out[_NORM_TO_PUNCTUATION, query] = _to(of_punctuation, row, norm, whole)
-                out[_TO_SINK, query], _ = _to(sinks, row, norm, whole)
+                row = rows[query, :tokens]
+                share = _soften(out, row, bits[head, sentence, query, :tokens], factor, of_sep, saved, query)
+                _of_row(out, row, share, norm, distances[longest - 1 - query :], received, query)
+                _add_offsets(near, row, query)
+                rows[query, tokens:] = 0
+            rows[tokens:] = 0
+            _of_keys(out, rows, norm, received[:tokens], of_cls, of_sep, of_punctuation)
+            for offset in range(len(near)):
+                profile[head, offset] += near[offset] / tokens
+            for key in range(tokens):
+                received_at[head, key] += received[key] / tokens
+
+
+@njit(cache=True, nogil=True)
+def _soften(
+    out: Singles, row: Singles, bits: Bits, scale: np.float32, of_sep: Numbers, saved: Singles, query: int
+) -> np.float32:
+    """Exponentials instead of the logits of a row; one over their sum. The row's entropy and confidence."""
+    greatest, other = _greatest(row, bits, of_sep, saved)
+    total, below = _exponentiate(row, greatest, scale)
+    share = _ONE / total
+    # - sum p ln p, as - ln p = largest logit - logit + ln of the sum: one logarithm a row.
+    out[_ENTROPY, query] = max(np.float32(0), scale * below * share + np.float32(math.log(total)))
+    out[_CONFIDENCE, query] = share * np.float32(math.exp(scale * (other - greatest)))
+    return share
+
+
+@njit(cache=True, nogil=True)
+def _greatest(row: Singles, bits: Bits, of_sep: Numbers, saved: Singles) -> tuple[np.float32, np.float32]:
+    """The largest logit of a row, and that on keys other than [SEP], minus infinity where there is none."""
+    for place in range(len(of_sep)):
+        saved[place] = row[of_sep[place]]
+        row[of_sep[place]] = -np.inf
+    greatest = other = _largest(bits)
+    for place in range(len(of_sep)):
+        row[of_sep[place]] = saved[place]
+        greatest = max(greatest, saved[place])
+    return greatest, other
+
+
+@njit(cache=True, nogil=True)
+def _largest(bits: Bits) -> np.float32:
+    """The largest of some numbers by their bits, as whole numbers: so it is found many times as fast. Those of negative numbers descend."""
+    greatest, least = np.int32(-0x80000000), np.int32(0x7FFFFFFF)
+    for place in range(len(bits)):
+        greatest = max(greatest, bits[place])
+        least = min(least, bits[place])
+    return np.int32(greatest if greatest >= 0 else least).view(np.float32)
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def _add(received: Singles, row: Singles) -> None:
+def _exponentiate(row: Singles, greatest: np.float32, scale: np.float32) -> tuple[np.float32, np.float32]:
+    """exp(scale (logit - greatest)) instead of logits; their sum, and that of each times what its logit is below the greatest."""
+    total = below = np.float32(0)
+    per_binary = scale * _PER_BINARY
     for key in range(len(row)):
-        received[key] += row[key]
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def _add_profile(profile: Doubles, row: Singles, query: int) -> None:
-    """Add a row, divided by the tokens of its sentence, to the weights by offset."""
-    tokens = len(row)
-    first, last = max(0, query - FARTHEST), min(tokens - 1, query + FARTHEST)
-    before = after = np.float32(0)
-    for key in range(first):
-        before += row[key]
-    for key in range(last + 1, tokens):
-        after += row[key]
-    profile[0] += before / tokens
-    profile[-1] += after / tokens
-    for key in range(first, last + 1):
-        profile[key - query + FARTHEST + 1] += row[key] / tokens
+        difference = row[key] - greatest
+        exponent = max(per_binary * difference, _LEAST)
+        whole = np.floor(exponent + _HALF)
+        part = exponent - whole
+        power = np.int32((np.int32(whole) + _BIAS) << _MANTISSA).view(np.float32)
+        weight = power * ((((((_P6 * part + _P5) * part + _P4) * part + _P3) * part + _P2) * part + _P1) * part + _ONE)
+        total += weight
+        below -= weight * difference
+        row[key] = weight
+    return total, below
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _of_row(
-    out: Singles, row: Singles, logits: Singles, norm: Singles, distances: Singles, greatest: Singles, query: int
+    out: Singles, row: Singles, share: np.float32, norm: Singles, distance: Singles, received: Singles, query: int
 ) -> None:
-    """Statistics of a row that are sums over all its keys. `norm_to_self` gets what norms are divided by.
-
-    `greatest` are the largest weight and the largest logit.
-    """
-    none, one = np.float32(0), np.float32(1)
-    attended = square = whole = below = far = none
-    nearest = len(distances) // 2 - query
+    """Divide a row by its sum; its statistics that are sums over all keys. `norm_to_self` gets what norms are divided by."""
+    none = np.float32(0)
+    attended = square = whole = far = none
     for key in range(len(row)):
-        weight = row[key]
-        attended += one if weight > _ATTENDED else none
+        weight = row[key] * share
+        row[key] = weight
+        received[key] += weight
+        attended += _ONE if weight > _ATTENDED else none
         square += weight * weight
         whole += weight * norm[key]
-        below += weight * (greatest[1] - logits[key])
-        far += weight * distances[nearest + key]
-    out[_ATTENDED_KEYS, query], out[_PARTICIPATION, query], out[_DISTANCE, query] = attended, one / square, far
-    # - sum p ln p, as ln p = ln of the largest weight + logit - largest logit: one logarithm a row.
-    out[_ENTROPY, query] = max(none, below - np.float32(math.log(greatest[0])))
+        far += weight * distance[key]
+    out[_ATTENDED_KEYS, query], out[_PARTICIPATION, query], out[_DISTANCE, query] = attended, _ONE / square, far
     out[_NORM_TO_SELF, query] = max(whole, _TINY)
     out[_TO_SELF, query] = row[query]
     out[_TO_PREVIOUS, query] = row[query - 1] if query > 0 else none
     out[_TO_NEXT, query] = row[query + 1] if query + 1 < len(row) else none
 
 
-@njit(cache=True, nogil=True)
-def _greatest(bits: Bits) -> np.int32:
-    """The bits of the greatest of some numbers, as whole numbers: those of negative numbers descend."""
-    least = greatest = bits[0]
-    for place in range(len(bits)):
-        greatest = max(greatest, bits[place])
-        least = min(least, bits[place])
-    return greatest if greatest >= 0 else least
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _add_offsets(near: Singles, row: Singles, query: int) -> None:
+    """Add a row to the weights by offset."""
+    first, last = max(0, query - FARTHEST), min(len(row), query + FARTHEST + 1)
+    near[0] += _total(row[:first])
+    near[-1] += _total(row[last:])
+    window, into = row[first:last], near[FARTHEST + 1 - query + first :]
+    for key in range(len(window)):
+        into[key] += window[key]
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _total(row: Singles) -> np.float32:
+    total = np.float32(0)
+    for key in range(len(row)):
+        total += row[key]
+    return total
 
 
 @njit(cache=True, nogil=True)
-def _greatest_but(bits: Bits, others: Numbers) -> np.int32:
-    """The bits of the greatest weight, some keys left out, which ascend."""
-    greatest, start = np.int32(0), 0
-    for place in range(len(others) + 1):
-        stop = others[place] if place < len(others) else len(bits)
-        for key in range(start, stop):
-            greatest = max(greatest, bits[key])
-        start = stop + 1
-    return greatest
+def _of_keys(
+    out: Singles,
+    rows: Singles,
+    norm: Singles,
+    received: Singles,
+    of_cls: Numbers,
+    of_sep: Numbers,
+    of_punctuation: Numbers,
+) -> None:
+    """Statistics of the rows of a sentence that are sums over few keys, and what each key receives."""
+    tokens = len(received)
+    sinks = np.flatnonzero(received > max(SINK * tokens, SINK_OF_UNIFORM))
+    for query in range(tokens):
+        row, whole = rows[query], out[_NORM_TO_SELF, query]
+        out[_RECEIVED, query] = received[query]
+        out[_NORM_TO_SELF, query] = row[query] * norm[query] / whole
+        out[_TO_CLS, query], out[_NORM_TO_CLS, query] = _to(of_cls, row, norm, whole)
+        out[_TO_SEP, query], out[_NORM_TO_SEP, query] = _to(of_sep, row, norm, whole)
+        out[_TO_PUNCTUATION, query], out[_NORM_TO_PUNCTUATION, query] = _to(of_punctuation, row, norm, whole)
+        out[_TO_SINK, query], _ = _to(sinks, row, norm, whole)
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,155 @@
+"""Attention of a BERT on a CPU that counts its patterns where it uses them: they are computed once, and live in the cache of a core."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ingest.encode.packed_linear import batch_product
+from store.schema.model import OFFSETS, STATISTICS
+
+#: Weights of patterns that are in memory at once, as many as a core has room for in its cache.
+ROOM = 1 << 18
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is stored of a layer's patterns, without padding.
+
+    Attributes
+    ----------
+    statistics
+        `token_statistics` (statistic, head, token).
+    value_norm
+        (head, token).
+    profile
+        `offset_profile` of all sentences: (offset, head).
+    received_at
+        Attention received by position, mean over queries and sum over sentences: (position, head).
+    context
+        Values weighted by the patterns (token, head and channel), in float32.
+    """
+
+    statistics: Tensor
+    value_norm: Tensor
+    profile: Tensor
+    received_at: Tensor
+    context: Tensor
+
+
+@dataclass
+class Sentences:
+    """Sentences one after the other, without padding, and what is counted of their patterns layer by layer.
+
+    Attributes
+    ----------
+    lengths
+        Tokens of each sentence (sentence,).
+    flags
+        Token flags of the schema (token,).
+    """
+
+    lengths: NDArray[np.int64]
+    flags: NDArray[np.uint8]
+    layers: list[Counted] = field(default_factory=list)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """First token of each sentence, and the one after the last: (sentence + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.lengths)])
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """Position of each token in its sentence: (token,)."""
+        return np.arange(len(self.flags)) - np.repeat(self.starts[:-1], self.lengths)
+
+
+class CountedAttention(nn.Module):
+    """transformers' self-attention in a layer, in float32; between `Sentences` without padding, their patterns are counted."""
+
+    def __init__(self, attention: Any, gram: Tensor, passing: Callable[[], Sentences | None]) -> None:
+        super().__init__()
+        self.query, self.key, self.value = attention.query, attention.key, attention.value
+        self._plain, self._gram, self._passing = attention, gram, passing
+
+    def forward(self, hidden_states: Tensor, *others: Any, **named: Any) -> tuple[Tensor, Tensor | None]:
+        """As transformers' own. Of `Sentences` only the hidden states are looked at, (1, token, feature)."""
+        sentences = self._passing()
+        if sentences is None:
+            plain: tuple[Tensor, Tensor | None] = self._plain(hidden_states, *others, **named)
+            return plain
+        heads, channels, _ = self._gram.shape
+        vectors = [layer(hidden_states) for layer in (self.query, self.key, self.value)]
+        query, key, value = (each[0].unflatten(-1, (heads, channels)) for each in vectors)
+        sentences.layers.append(count(query, key, value, self._gram, sentences))
+        return sentences.layers[-1].context[None], None
+
+
+def count(query: Tensor, key: Tensor, value: Tensor, gram: Tensor, sentences: Sentences) -> Counted:
+    """Attention between the tokens of each sentence, and what is stored of it.
+
+    Parameters
+    ----------
+    query, key, value
+        (token, head, channel) in float32, contiguous.
+    gram
+        `output_gram` of the layer (head, channel, channel).
+    """
+    from ingest.encode.vectors_pass import unpad
+
+    (tokens, heads, channels), longest = query.shape, int(sentences.lengths.max())
+    counted = Counted(
+        torch.empty(len(STATISTICS), heads, tokens),
+        _value_norms(value, gram),
+        torch.zeros(heads, len(OFFSETS), dtype=torch.float64).T,
+        torch.zeros(heads, longest, dtype=torch.float64).T,
+        torch.empty(tokens, heads * channels),
+    )
+    vectors = [_padded(each, sentences) for each in (query, key, value)]
+    at_once = max(1, ROOM // (len(sentences.lengths) * longest**2))
+    for first in range(0, heads, at_once):
+        _count_heads(slice(first, first + at_once), vectors, sentences, counted)
+    unpad(vectors[0].numpy(), sentences.starts, counted.context.unflatten(1, (heads, channels)).numpy())
+    return counted
+
+
+def _value_norms(value: Tensor, gram: Tensor) -> Tensor:
+    from ingest.encode.vectors_pass import norms_of
+
+    norms = torch.empty(value.shape[1], len(value))
+    norms_of(value.numpy(), torch.matmul(value.transpose(0, 1), gram).numpy(), norms.numpy())
+    return norms
+
+
+def _padded(vectors: Tensor, sentences: Sentences) -> Tensor:
+    """(head, sentence, token, channel) from (token, head, channel)."""
+    from ingest.encode.vectors_pass import pad
+
+    _, heads, channels = vectors.shape
+    padded = torch.empty(heads, len(sentences.lengths), int(sentences.lengths.max()), channels)
+    pad(vectors.numpy(), sentences.starts, padded.numpy())
+    return padded
+
+
+def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counted: Counted) -> None:
+    """Count some heads by their queries, keys and values (head, sentence, token, channel); context replaces the queries."""
+    from ingest.encode.pattern_pass import pass_over
+
+    query, key, value = (each[own].flatten(0, 1) for each in vectors)
+    pattern = batch_product(query, key.transpose(1, 2))
+    pass_over(
+        pattern.unflatten(0, (-1, len(sentences.lengths))).numpy(),
+        query.shape[-1] ** -0.5,
+        sentences.starts,
+        sentences.flags,
+        counted.value_norm[own].numpy(),
+        counted.statistics[:, own].numpy(),
+        counted.profile.T[own].numpy(),
+        counted.received_at.T[own].numpy(),
+    )
+    query.copy_(batch_product(pattern, value))
