@@ -8,7 +8,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import torch
-from threadpoolctl import threadpool_limits
 
 from ingest.encode.bert import find_device, find_dtype, import_libraries
 from ingest.encode.feature_points import FeaturePoints, check_features
@@ -50,6 +49,7 @@ from ingest.words.uas import find_uas
 from store.repository.access import open_repository
 from store.repository.writer import Writer, open_writer
 from store.schema.pictures import RAW, ViewName
+from store.threads import one_thread
 from store.wording import held_sentences, many
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Ingest:
     def _find_words(self, added: bool) -> None:
         """What this model does with the words; whether words were `added`."""
         if annotated_sentences(self.writer, self.corpus) >= self.corpus.sentences:
-            with threadpool_limits(1, "blas"):  # the matrices are small: threads would wait for each other
+            with one_thread("blas"):  # the matrices are small: threads would wait for each other
                 added |= find_strongest_words(self.writer, self.model, self.corpus, self.cluster)
                 for find in (find_relations, find_coreference):
                     added |= find(
@@ -195,7 +195,7 @@ class Ingest:
         if annotated_sentences(self.writer, self.corpus) < self.corpus.sentences or not self._wants_probes():
             return
         writer, settings = self.writer, self.settings
-        with threadpool_limits(1, "blas"):  # as above
+        with one_thread("blas"):  # as above
             self.changed |= find_uas(writer, self.model, self.corpus, self.checkpoint, self.device, settings.seed)
 
     def _wants_probes(self) -> bool:

@@ -14,7 +14,6 @@ import numpy as np
 import xarray as xr
 import zarr
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from store.kernels.bootstrap import Replicates, draw_counts
 from store.kernels.moments import interval_of_sums
@@ -24,6 +23,7 @@ from store.repository.arrays import array_of
 from store.repository.errors import StoreError
 from store.schema.array import BLOCK
 from store.schema.model import BOUNDS, SOURCES, SQUARE_ARRAYS
+from store.threads import one_thread
 
 Floats = NDArray[np.floating]
 T = TypeVar("T")
@@ -266,7 +266,7 @@ class _Sums:
     def _add_all(self, runs: Sequence[Sequence[PartBlock]], tokens: xr.Dataset, watch: Watch) -> None:
         pieces = [slice(start, start + self._at_once) for start in range(0, len(self.stored), self._at_once)]
         # Threads of BLAS beside those of the pool took three times the time of the cores.
-        with ThreadPoolExecutor(os.cpu_count(), "part") as pool, threadpool_limits(1, "blas"):
+        with ThreadPoolExecutor(os.cpu_count(), "part") as pool, one_thread("blas"):
             prepared = _one_ahead(pool, lambda blocks: self._prepared(blocks, tokens), runs)
             for index, (run, draws) in enumerate(prepared):
                 added = pool.map(lambda piece, run=run, draws=draws: self._add(piece, run, draws), pieces)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import xarray as xr
-from threadpoolctl import threadpool_limits
 
 from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, halves, linked
 from store.kernels.words import StrongestWords
+from store.threads import one_thread
 
 
 def with_accuracies(counts: xr.Dataset) -> xr.Dataset:
@@ -66,7 +66,7 @@ def count_links(strongest: xr.Dataset, pairs: WordPairs, *, sentences: int, seed
     """
     reported = halves(sentences)[pairs.sentence]
     counts = draw_counts(seed, 0, sentences)
-    with threadpool_limits(1, "blas"):  # the matrices are small: threads would wait for each other
+    with one_thread("blas"):  # the matrices are small: threads would wait for each other
         layers = [
             _layer_links(strongest.isel(layer=layer), pairs, reported, counts) for layer in strongest.layer.values
         ]

@@ -34,8 +34,8 @@ TRAINING_STEPS = 200
 MAX_LENGTH = 24
 SENTENCES = 40
 #: Of the store of the embedded model, from so many reviews: to split all of them takes 10 seconds.
-DEFAULT_SENTENCES = 100
-DEFAULT_REVIEWS = 500
+DEFAULT_SENTENCES = 60
+DEFAULT_REVIEWS = 300
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"
 #: Of feature points, those that take no time, and the one whole review.
@@ -81,6 +81,12 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """With the feature points of the sample and of a review."""
     return str(made_once(tmp_path_factory, "tiny", partial(ingest, **FEATURES)))
+
+
+@pytest.fixture(scope="session")
+def plain_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """What `ingest` makes in one go of its own settings: what another way to the same end is compared with."""
+    return str(made_once(tmp_path_factory, "plain", ingest))
 
 
 @pytest.fixture(scope="session")

@@ -151,6 +151,7 @@ def test_after_the_scheduler_was_lost_the_next_ingest_goes_on(
     read_arrays: ReadArrays,
     commits: Callable[[str], list[str]],
     at_commits: Callable[[dict[str, Act]], None],
+    plain_store: str,
     tmp_path: Path,
 ) -> None:
     process, address = start_scheduler(tmp_path)
@@ -160,7 +161,7 @@ def test_after_the_scheduler_was_lost_the_next_ingest_goes_on(
         match=rf"scheduler at {address} was lost\. Run the ingest again; it goes on from the last commit\.$",
     ):
         ingest(tmp_path / "store", scheduler=address)
-    assert_same(read_arrays(ingest(tmp_path / "store")), read_arrays(ingest(tmp_path / "alone")))
+    assert_same(read_arrays(ingest(tmp_path / "store")), read_arrays(plain_store))
     assert len([message for message in commits(str(tmp_path / "store")) if message.endswith(": block 0")]) == 1
 
 

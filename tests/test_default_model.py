@@ -14,9 +14,8 @@ from scipy.stats import rankdata
 import store
 from dashboard.sentence.encoder import TypedSentences
 from ingest.encode.bert import find_device
-from ingest.projections.attention_projection import AttentionProjection
+from ingest.projections.attention_projection import STEPS, train_layer
 from ingest.run.checkpoint import EMBEDDED_SHA256, find_checkpoint
-from store.schema.pictures import ViewName
 from store.verify import verify
 from tests.stores import DEFAULT_SENTENCES
 
@@ -137,8 +136,8 @@ def test_a_trained_picture_orders_keys_as_attention_of_transformers(corpus: stor
     )
     sizes = corpus.sentences.row_size.values[: min(held_out)].astype(np.int64)
     both = [array[0, HARD].values.astype(np.float32) for array in (corpus.query, corpus.key)]
-    projection = AttentionProjection(ViewName("attention", "raw", 2), sizes, seed=0, device="cpu")
-    ((_, trained),) = projection.fits([0], lambda _: (both[0][:, rows], both[1][:, rows]), lambda _: None)
+    sample = (0, both[0][:, rows], both[1][:, rows])
+    trained = train_layer(sample, sizes=sizes, components=2, seed=0, steps=STEPS)
     agreements = []
     for sentence, pattern in held_out.items():
         own = [vectors[:, corpus.sentence_rows(sentence)] for vectors in both]

@@ -1,5 +1,6 @@
 """The intervals that ingest writes, against a plain loop over the sentences."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -90,10 +91,8 @@ def test_every_mean_lies_within_its_interval(corpus: store.Corpus) -> None:
         assert int(((mean < low - 1e-12) | (mean > high + 1e-12)).sum()) == 0
 
 
-def test_more_sentences_make_an_interval_narrower(
-    corpus: store.Corpus, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    few = store.open_corpus(ingest(tmp_path_factory.mktemp("few") / "store", sentences=6))
+def test_more_sentences_make_an_interval_narrower(corpus: store.Corpus, few_store: str) -> None:
+    few = store.open_corpus(few_store)
     widths = [_width(opened.head_interval.sel(source="all", statistic="entropy")) for opened in (few, corpus)]
     assert widths[1] < widths[0]
 
@@ -102,17 +101,15 @@ def _width(interval: xr.DataArray) -> float:
     return float((interval.sel(bound="high") - interval.sel(bound="low")).mean())
 
 
-def test_another_ingest_of_the_same_finds_the_same_bit_for_bit(
-    corpus: store.Corpus, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    again = store.open_corpus(ingest(tmp_path_factory.mktemp("again") / "store"))
+def test_another_ingest_of_the_same_finds_the_same_bit_for_bit(corpus: store.Corpus, plain_store: str) -> None:
+    again = store.open_corpus(plain_store)
     assert again.head_interval.equals(corpus.head_interval)
 
 
 def test_intervals_of_another_version_are_found_again(
-    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ingest: Ingest, plain_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = ingest(tmp_path / "store")
+    place = shutil.copytree(plain_store, tmp_path / "store")
     monkeypatch.setattr(intervals, "VERSION", "intervals/next")
     monkeypatch.setattr(intervals, "draw_counts", lambda _seed, _block, sentences: np.ones((sentences, 500)))
     low, high = store.open_corpus(ingest(place)).head_interval.sel(source="all")

@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.web.library import Library
-from store import open_snapshot
+from store import Snapshot, open_snapshot
 from store.__main__ import main
 from store.repository.access import open_repository
 from store.repository.history import history
@@ -23,6 +23,8 @@ pytestmark = pytest.mark.slow
 Ingest = Callable[..., str]
 Begin = Callable[[str], subprocess.Popen[str]]
 URL = "s3://bucket/store"
+#: As many as fill a block and begin a second.
+SENTENCES = 15
 #: The real command, in blocks as the fixture `ingest` makes them. At the first commit whose message ends as the first argument
 #: says, it makes a file for its process in the folder of the second, and waits until there is a file `go`.
 WAITING = """
@@ -57,13 +59,19 @@ def s3() -> Iterator[FaultyS3]:
 
 @pytest.fixture
 def begin(start_code: Start, tiny_model: Path, tiny_data: Path, tmp_path: Path, s3: FaultyS3) -> Begin:
-    """Starts an ingest of 40 sentences, which waits at a commit."""
+    """Starts an ingest, which waits at a commit."""
     assert s3.address
-    options = {"store": URL, "model": tiny_model, "data": tiny_data, "sentences": 40, "max-length": 24}
+    options = {"store": URL, "model": tiny_model, "data": tiny_data, "sentences": SENTENCES, "max-length": 24}
     options |= {"views": "pca-exact-2d", "features": "none", "annotate": "none"}
     (tmp_path / "waiting").mkdir()
     flags = [f"--{name}={value}" for name, value in options.items()]
     return lambda ending: start_code(WAITING, ending, str(tmp_path / "waiting"), *flags)
+
+
+@pytest.fixture(scope="module")
+def alone(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    """What an ingest to a folder makes in one go."""
+    return open_snapshot(ingest(tmp_path_factory.mktemp("alone") / "store", sentences=SENTENCES))
 
 
 def wait_for(processes: list[subprocess.Popen[str]], folder: Path) -> None:
@@ -80,20 +88,22 @@ def commits() -> list[str]:
     return [info.message for info in open_repository(URL).ancestry(branch="ingest")]
 
 
-def test_an_ingest_killed_in_the_middle_goes_on_and_ends_the_same(begin: Begin, ingest: Ingest, tmp_path: Path) -> None:
+def test_an_ingest_killed_in_the_middle_goes_on_and_ends_the_same(
+    begin: Begin, ingest: Ingest, alone: Snapshot, tmp_path: Path
+) -> None:
     process = begin(": block 1")
     wait_for([process], tmp_path)
     process.kill()
     process.wait()
-    ingest(URL)
-    assert differences(open_snapshot(URL), open_snapshot(ingest(tmp_path / "alone"))) == []
+    ingest(URL, sentences=SENTENCES)
+    assert differences(open_snapshot(URL), alone) == []
     assert len([message for message in commits() if message.endswith(": block 0")]) == 1
 
 
 def test_of_two_ingests_at_once_one_publishes_and_the_other_says_so(
-    begin: Begin, ingest: Ingest, tmp_path: Path
+    begin: Begin, ingest: Ingest, alone: Snapshot, tmp_path: Path
 ) -> None:
-    ingest(URL, sentences=10)
+    ingest(URL, sentences=5)
     both = [begin(""), begin("")]
     wait_for(both, tmp_path)
     (tmp_path / "waiting" / "go").touch()
@@ -102,14 +112,18 @@ def test_of_two_ingests_at_once_one_publishes_and_the_other_says_so(
     assert ends[1][1] == f"ingest: Another ingest has written {URL} in the meantime. Run the ingest again."
     snapshot = open_snapshot(URL)
     assert list(verify(snapshot)) == []
-    assert differences(snapshot, open_snapshot(ingest(tmp_path / "alone"))) == []
-    assert ["40 sentences" in own.message for own in history(snapshot.repository, URL)] == [True, False, False]
+    assert differences(snapshot, alone) == []
+    assert [f"{SENTENCES} sentences" in own.message for own in history(snapshot.repository, URL)] == [
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.usefixtures("s3")
-def test_a_worker_writes_the_same_to_object_storage(ingest: Ingest, tmp_path: Path) -> None:
-    ingest(URL, workers=1)
-    assert differences(open_snapshot(URL), open_snapshot(ingest(tmp_path / "alone"))) == []
+def test_a_worker_writes_the_same_to_object_storage(ingest: Ingest, alone: Snapshot) -> None:
+    ingest(URL, workers=1, sentences=SENTENCES)
+    assert differences(open_snapshot(URL), alone) == []
 
 
 def test_a_store_in_object_storage_is_verified_and_served(

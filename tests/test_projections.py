@@ -42,6 +42,16 @@ def three_views(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str
     return ingest(tmp_path_factory.mktemp("three") / "store", sentences=15, views=THREE)
 
 
+@pytest.fixture(scope="module")
+def cut_short(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The same, interrupted after two layers of the first picture and one of the two others, which are placed together."""
+    place = tmp_path_factory.mktemp("cut-short") / "store"
+    interrupted(
+        ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=3, sentences=15, views=THREE
+    )
+    return str(place)
+
+
 @pytest.fixture
 def in_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Processes take seconds to import what they fit with."""
@@ -137,37 +147,26 @@ def test_a_known_model_is_published_once_at_the_end(copy: Path, ingest: Ingest) 
     assert publications(ingest(copy, sentences=20, views=THREE)) == before + 1
 
 
-def test_a_new_model_keeps_the_views_it_had_when_it_is_interrupted(ingest: Ingest, tmp_path: Path) -> None:
-    place = tmp_path / "store"
-    # Two layers of the first view, then one of the two others, which are placed together.
-    interrupted(
-        ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=3, sentences=15, views=THREE
-    )
-    seen = store.open_snapshot(str(place))
+def test_a_new_model_keeps_the_views_it_had_when_it_is_interrupted(cut_short: str) -> None:
+    seen = store.open_snapshot(cut_short)
     assert seen.corpus().views == ["pca-exact-2d"]
     assert list(verify(seen)) == []
 
 
 def test_the_next_run_finishes_the_views_of_an_interrupted_one(
-    ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
+    cut_short: str, three_views: str, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
-    place, settings = tmp_path / "store", {"sentences": 15, "views": THREE}
-    interrupted(ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=3, **settings)
-    arrays, expected = (
-        read_arrays(ingest(place_of_store, **settings)) for place_of_store in (place, tmp_path / "once")
-    )
-    assert set(store.open_corpus(str(place)).views) == set(THREE.split(","))
+    place = ingest(shutil.copytree(cut_short, tmp_path / "store"), sentences=15, views=THREE)
+    arrays, expected = read_arrays(place), read_arrays(three_views)
+    assert set(store.open_corpus(place).views) == set(THREE.split(","))
     for path, array in expected.items():
         np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
 def test_an_unfinished_view_that_is_not_requested_again_stays_as_it_is(
-    ingest: Ingest, commits: Callable[[str], list[str]], tmp_path: Path
+    cut_short: str, ingest: Ingest, commits: Callable[[str], list[str]], tmp_path: Path
 ) -> None:
-    place = tmp_path / "store"
-    interrupted(
-        ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=3, sentences=15, views=THREE
-    )
+    place = shutil.copytree(cut_short, tmp_path / "store")
     begun, before = THREE.split(",")[1], commits(str(place))
     assert any(f"layer 0 of {begun}" in message for message in before)
     corpus = store.open_corpus(ingest(place, sentences=20, views="pca-exact-2d"))

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -26,20 +25,9 @@ pytestmark = pytest.mark.slow
 
 Ingest = Callable[..., str]
 Commits = Callable[[str], list[str]]
-Start = Callable[[str], subprocess.Popen[str]]
 Fork = Callable[[str], "Forked"]
 WaitFor = Callable[..., None]
 SENTENCES = 75
-#: `python -m ingest`, in small blocks. It hears SIGINT also where the tests do not, as with `make test &`.
-DRIVER = f"""
-import signal, sys
-from ingest.encode import sample
-from ingest.text import corpus
-from ingest.__main__ import main
-signal.signal(signal.SIGINT, signal.default_int_handler)
-corpus.BLOCK, sample.FIT_TOKENS = {BLOCK}, {FIT_TOKENS}
-sys.exit(main())
-"""
 #: Messages of commits: a kill comes as soon as one is there.
 MOMENTS = [
     ": block 3",
@@ -50,15 +38,21 @@ MOMENTS = [
 ]
 
 
-#: Its processes are forks of one that has imported this file: to import takes longer than an ingest does.
+#: Its processes are forks of one that has imported these: to import takes longer than an ingest does.
 FORKS = get_context("forkserver")
+IMPORTED = (
+    __name__,
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.auto.tokenization_auto",
+    "sklearn.manifold",
+)
 
 
 class Forked:
-    """The same command in a fork. SIGKILL, which nothing hears, ends it as it ends any process."""
+    """The command `ingest` in small blocks, in a fork. Signals end it as they end any process."""
 
     def __init__(self, flags: list[str], folder: Path) -> None:
-        FORKS.set_forkserver_preload([__name__])
+        FORKS.set_forkserver_preload(list(IMPORTED))
         self._said = tuple(folder / name for name in ("out", "err"))
         self._process = FORKS.Process(target=_ingest, args=(flags, self._said))
         self._process.start()
@@ -70,6 +64,10 @@ class Forked:
         self._process.join()
         return [path.read_text() for path in self._said]
 
+    def send_signal(self, how: signal.Signals) -> None:
+        assert self._process.pid is not None
+        os.kill(self._process.pid, how)
+
     def kill(self) -> None:
         self._process.kill()
         self._process.join()
@@ -78,6 +76,8 @@ class Forked:
 def _ingest(flags: list[str], said: tuple[Path, Path]) -> None:
     for stream, path in enumerate(said, 1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+    # It hears SIGINT also where the tests do not, as with `make test &`.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv[1:] = flags
     corpus.BLOCK, sample.FIT_TOKENS = BLOCK, FIT_TOKENS
     sys.exit(main())
@@ -95,22 +95,13 @@ def flags(tiny_model: Path, tiny_data: Path) -> Callable[[str], list[str]]:
 
 
 @pytest.fixture(scope="module")
-def start(flags: Callable[[str], list[str]]) -> Start:
-    def start(place: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", DRIVER, *flags(place)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
-
-    return start
-
-
-@pytest.fixture(scope="module")
 def fork(flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Fork:
     return lambda place: Forked(flags(place), tmp_path_factory.mktemp("said"))
 
 
 @pytest.fixture(scope="module")
 def wait_for(commits: Commits) -> WaitFor:
-    def wait_for(process: subprocess.Popen[str] | Forked, place: str, message: str, after: int = 0) -> None:
+    def wait_for(process: Forked, place: str, message: str, after: int = 0) -> None:
         """Until there is a commit with this message after the first so many; a minute at most."""
         for _ in range(600):
             assert process.poll() is None, f"the ingest ended before {message!r}: {process.communicate()}"
@@ -198,12 +189,12 @@ def test_a_first_ingest_that_is_killed_has_published_nothing(fork: Fork, wait_fo
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_interrupting_says_in_one_sentence_how_to_go_on(
-    start: Start, wait_for: WaitFor, tmp_path: Path, how: signal.Signals
+    fork: Fork, wait_for: WaitFor, tmp_path: Path, how: signal.Signals
 ) -> None:
-    process = start(str(tmp_path / "store"))
+    process = fork(str(tmp_path / "store"))
     wait_for(process, str(tmp_path / "store"), ": block 2")
     process.send_signal(how)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     messages = [line for line in err.replace("\r", "\n").splitlines() if line.strip() and "|" not in line]
-    assert process.returncode == 130
+    assert process.poll() == 130
     assert messages == ["ingest: Interrupted; what was committed is kept. Run the same command again to go on."]

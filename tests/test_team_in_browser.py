@@ -1,5 +1,6 @@
 """A team on one server, from signing in to a saved view: the real command, a real refresh, two browsers."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,9 +17,9 @@ HEAD = "/head?layer=0&head=1&tab=notes"
 
 
 @pytest.fixture(scope="module")
-def store(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def store(plain_store: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A store that the test ingests once more."""
-    return ingest(tmp_path_factory.mktemp("team") / "store")
+    return str(shutil.copytree(plain_store, tmp_path_factory.mktemp("team") / "store"))
 
 
 @pytest.fixture(scope="module")

@@ -107,9 +107,9 @@ def test_a_default_store_has_no_sums_of_squares(tiny_store: str) -> None:
     assert "counted_sentences" not in snapshot.models[model]
 
 
-def test_more_vectors_equal_an_ingest_with_all(copy: Path, ingest: Ingest, tmp_path: Path) -> None:
+def test_more_vectors_equal_an_ingest_with_all(copy: Path, ingest: Ingest, plain_store: str) -> None:
     grown = store.open_corpus(ingest(copy, vectors="all"))
-    at_once = store.open_corpus(ingest(tmp_path / "once"))
+    at_once = store.open_corpus(plain_store)
     assert (grown.n_tokens, "counted_tokens" in grown.attributes) == (at_once.n_tokens, False)
     for name in ("query", "head_statistic", "head_interval", "layer_interval"):
         assert getattr(grown, name).equals(getattr(at_once, name)), name
@@ -159,11 +159,12 @@ def test_an_interrupted_growth_may_be_given_up(interrupted: Path, ingest: Ingest
     assert list(verify(store.open_snapshot(str(interrupted)))) == []
 
 
-def test_more_sentences_are_only_counted(ingest: Ingest, tmp_path: Path, read_arrays: ReadArrays) -> None:
+def test_more_sentences_are_only_counted(
+    ingest: Ingest, part_store: str, tmp_path: Path, read_arrays: ReadArrays
+) -> None:
     for sentences in (20, 40):
         ingest(tmp_path / "steps", sentences=sentences, vectors=VECTORS)
-    ingest(tmp_path / "once", vectors=VECTORS)
-    steps, once = (read_arrays(str(tmp_path / name)) for name in ("steps", "once"))
+    steps, once = read_arrays(str(tmp_path / "steps")), read_arrays(part_store)
     assert steps.keys() == once.keys()
     for path, array in once.items():
         np.testing.assert_array_equal(steps[path], array, err_msg=path)

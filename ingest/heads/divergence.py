@@ -21,6 +21,7 @@ from store.kernels.divergence import TILE, divergence_sums, map_stress
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.model import DIVERGENCE_ARRAYS, ROLES
+from store.threads import one_thread
 
 VERSION = "divergence/2"
 #: Weights of a head that a core has in memory at once; a GPU takes more, of memory and to be busy.
@@ -138,12 +139,11 @@ def head_map(divergence: NDArray[np.float64], *, seed: int) -> NDArray[np.float6
     Metric multidimensional scaling with Clark et al.'s settings (General_Analysis), and a seed, which they had not.
     """
     from sklearn.manifold import MDS
-    from threadpoolctl import threadpool_limits
 
     if not divergence.any():  # one head, or heads that all attend alike
         return np.zeros((len(divergence), 2))
     # Several cores add up a product of matrices in another order from time to time.
-    with threadpool_limits(1):
+    with one_thread():
         fit = MDS(2, metric="precomputed", n_init=5, init="random", eps=1e-10, max_iter=1000, random_state=seed32(seed))
         places: NDArray[np.float64] = fit.fit_transform(divergence)
     return places

@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 import zarr
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from ingest.encode.batches import make_batches
 from ingest.encode.tensors import ModelGroup
@@ -25,6 +24,7 @@ from store.repository.fork import Writable
 from store.repository.writer import Writer
 from store.schema.model import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
 from store.stored_keys import read_vectors
+from store.threads import one_thread
 
 VERSION = "pairs/1"
 #: Padded tokens whose logits are in memory at once, for each layer in the making: small enough for a core's cache.
@@ -104,7 +104,7 @@ def _keep_block(model: ModelGroup, store: Writable, block: Block) -> None:
 def _block_pairs(source: zarr.Group, block: Block) -> list[Pairs]:
     """Pairs (head, rank) of every layer. One product takes too little time to be shared by cores, a layer does not."""
     batches = list(_pair_batches(block))
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(STREAMS, "pairs") as pool:
+    with one_thread("blas"), ThreadPoolExecutor(STREAMS, "pairs") as pool:
         layers = range(array_of(source, "query").shape[0])
         return list(pool.map(lambda layer: _layer_pairs(source, layer, block, batches), layers))
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.projections.projection_settings import PROJECTIONS
+from store.threads import one_thread
 
 Floats = NDArray[np.floating]
 #: Takes the share of a fit that is done, 0 to 1.
@@ -31,8 +32,6 @@ def fit_points(
     points: Floats, kind: str, components: int, seed: int, settings: Mapping[str, Any], *, tell: Tell | None = None
 ) -> Floats:
     """Places (point, component) of points (point, feature) by one of `FITS`, on one core; UMAP tells its progress."""
-    from threadpoolctl import threadpool_limits
-
     if len(points) < FEWEST_POINTS:
         return np.eye(len(points), components, dtype=np.float32)
     if np.allclose(points, points[0], rtol=0, atol=SAME):
@@ -41,7 +40,7 @@ def fit_points(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the libraries remark on what is not installed, and on settings that are meant
         import_module(LIBRARIES[kind])  # a limit holds for libraries that are loaded: the first fit would use all cores
-        with threadpool_limits(1):
+        with one_thread():
             return np.asarray(FITS[kind](points, components, seed=seed, **used), np.float32)
 
 

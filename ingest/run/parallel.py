@@ -11,9 +11,9 @@ from time import thread_time
 from typing import TypeVar
 
 import torch
-from threadpoolctl import threadpool_limits
 
 from ingest.run.process import begin_in_pool
+from store.threads import one_thread
 
 Item = TypeVar("Item")
 Input = TypeVar("Input")
@@ -66,7 +66,7 @@ def one_thread_each(workers: int | None) -> Iterator[None]:
 @contextmanager
 def cores() -> Iterator[ThreadPoolExecutor]:
     """A pool of workers on one core each, where a matrix product is the same bit for bit every time."""
-    with one_thread_each(None), threadpool_limits(1), ThreadPoolExecutor(core_count()) as pool:
+    with one_thread_each(None), one_thread(), ThreadPoolExecutor(core_count()) as pool:
         yield pool
 
 

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import zarr
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from ingest.encode.tensors import ModelGroup
 from ingest.run.cluster import Cluster, in_turn
@@ -26,6 +25,7 @@ from store.repository.writer import Writer
 from store.schema.model import ROLES
 from store.schema.words import STRONGEST_ARRAYS
 from store.stored_keys import read_vectors
+from store.threads import one_thread
 from store.words import Words
 
 VERSION = "strongest words/1"
@@ -109,7 +109,7 @@ def _block_words(model: ModelGroup, corpus: str, store: Writable, block: Block) 
     """`FIELDS` of the block: (field, layer, head, word)."""
     source, words = store.group(model.path), BlockWords.of(store.group(f"corpus/{corpus}/words"), block)
     batches = word_batches(block, words)
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(STREAMS, "words") as pool:
+    with one_thread("blas"), ThreadPoolExecutor(STREAMS, "words") as pool:
         layers = range(array_of(source, "query").shape[0])
         of_layers = list(pool.map(lambda layer: _layer_words(source, layer, block, words, batches), layers))
     return np.stack(of_layers, axis=1)
