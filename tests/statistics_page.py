@@ -13,7 +13,11 @@ HEAT_MAP = "#heat-map"
 
 def statistics_page(open_page: Open, server: str, query: str = "", scheme: str = "light") -> Page:
     """The page Statistics, once its heat map is drawn."""
-    page = open_page(f"{server}/statistics{query}", scheme=scheme)
+    return charted(open_page(f"{server}/statistics{query}", scheme=scheme))
+
+
+def charted(page: Page) -> Page:
+    """The page once its charts have their size."""
     expect(page.locator(f"{HEAT_MAP} .heatmaplayer image")).to_be_visible()
     settled(page)
     return page

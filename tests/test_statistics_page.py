@@ -12,9 +12,9 @@ from dashboard.compare.two_models import ModelPair
 from dashboard.statistics.parts import part_of
 from store import STATISTICS, Corpus
 from store.schema.model import RATIOS
-from tests.browser import Open, choose
+from tests.browser import Open, Visit, choose
 from tests.counts import counted, mean, shares
-from tests.statistics_page import cells, click_cell, click_dot, has_head, hover_dot, statistics_page
+from tests.statistics_page import cells, charted, click_cell, click_dot, has_head, hover_dot, statistics_page
 
 FIGURES = (
     *("heat-map", "curves-classes", "curves-near", "curves-sep", "curves-norm", "curves-entropy", "curves-cls"),
@@ -29,9 +29,9 @@ def page(open_shared: Open, space_server: str) -> Page:
 
 
 @pytest.fixture
-def fresh(open_page: Open, space_server: str) -> Page:
-    """A page to change."""
-    return statistics_page(open_page, space_server, "?statistic=to_sep")
+def fresh(visit: Visit, space_server: str) -> Page:
+    """A page to change, as the link of every test begins it."""
+    return charted(visit(f"{space_server}/statistics?statistic=to_sep"))
 
 
 def names(page: Page) -> list[str]:
