@@ -81,7 +81,13 @@ INSTALL = $(PYTHON) -m pip install --quiet --no-compile
 	$(INSTALL) --require-hashes --no-deps --requirement requirements.lock
 	$(INSTALL) --constraint constraints.txt $(TORCH)
 	$(INSTALL) --no-deps --no-build-isolation --editable .
+	-@$(COMPILE)
 	@touch $@
+
+# numba compiles the loops of an ingest at their first use and keeps them: an ingest of some lines is the first.
+COMPILED = --sentences=60 --views=pca-raw-2d,attention-raw-2d,tsne-raw-2d,tsne-raw-3d,umap-raw-2d --features=none --annotate=none
+COMPILE = folder=$$(mktemp -d) && cp docs/ingest.md $$folder/lines.txt \
+  && $(PYTHON) -m ingest --data=$$folder/lines.txt --store=$$folder/store $(COMPILED) > /dev/null 2>&1; rm -r $$folder
 
 lock:       ## write the versions of constraints.txt with their hashes to requirements.lock
 	python3 -m venv .lock
