@@ -189,7 +189,8 @@ def test_the_picture_of_values_is_judged_where_it_is_drawn(drawn: Features) -> N
 
 # -- cubes ----------------------------------------------------------------------------------------------
 
-PLACES = arrays(np.float64, (3, 5, 2), elements=st.floats(-100, 100, width=32))
+#: Of so few bits that no sum or difference of two is rounded: a place on the border is not outside.
+PLACES = arrays(np.float64, (3, 5, 2), elements=st.floats(-100, 100, width=16))
 
 
 @given(PLACES, st.sampled_from([0, 1]))

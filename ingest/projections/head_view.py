@@ -15,7 +15,7 @@ from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of, create_arrays, write_block
 from store.repository.fork import Writable
-from store.repository.tiles import TileReader
+from store.repository.tiles import TileReader, is_tiled
 from store.schema.array import TILE
 from store.schema.model import ROLES
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, VIEW_ARRAYS, ViewName
@@ -134,9 +134,10 @@ class HeadView:
         """Stored places (head, role, token, component) of ascending rows of the token axis, as the screen has them."""
         coordinates, start = array_of(self.group, "coordinates"), int(rows[0])
         _, heads, roles, _, components = (slice(0, size) for size in coordinates.shape)
-        span = slice(start, int(rows[-1]) + 1)
-        stored = TileReader(coordinates).read((slice(layer, layer + 1), heads, roles, span, components))[0]
-        return self._cubes[layer].decode(stored[:, :, rows - start])
+        span = slice(layer, layer + 1), heads, roles, slice(start, int(rows[-1]) + 1), components
+        # An older Headscape wrote tiles without checksums.
+        stored = TileReader(coordinates).read(span) if is_tiled(coordinates) else np.asarray(coordinates[span])
+        return self._cubes[layer].decode(stored[0][:, :, rows - start])
 
     @cached_property
     def _cubes(self) -> list[Cubes]:
