@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from multiprocessing import active_children, parent_process
@@ -134,6 +135,7 @@ class Interruption:
 
     def end(self) -> NoReturn:
         """End the process. An interpreter that ends takes seconds more for it, in which no thread is left that could end it."""
+        threading.excepthook = lambda _: None  # threads of a pool may complain of its processes, which were killed
         self.say()
         with suppress(OSError):  # whoever read it may have ended
             sys.stdout.flush()
