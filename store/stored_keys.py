@@ -14,7 +14,7 @@ from xarray.backends import BackendArray
 from xarray.core import indexing  # xarray documents it for lazy backends ("How to add a new backend")
 
 from store.repository.arrays import array_of
-from store.repository.tiles import TileReader, is_tiled
+from store.repository.tiles import read_slices
 
 CONSTANT = "key_constant"
 #: Name of the keys as they are stored, in a dataset whose `key` has the constant added.
@@ -78,13 +78,11 @@ def read_vectors(group: zarr.Group, role: str, layer: int, rows: slice) -> NDArr
 
 
 def _stored_rows(array: zarr.Array[Any], layer: int, rows: slice) -> NDArray[Any]:
-    """Rows (head, token, channel) of a layer, past zarr's codecs where the array is tiled."""
-    if not is_tiled(array):
-        return np.asarray(array[layer, :, rows])
+    """Rows (head, token, channel) of a layer."""
     _, heads, tokens, channels = array.shape
     start, stop, _ = rows.indices(tokens)
     selection = (slice(layer, layer + 1), slice(0, heads), slice(start, stop), slice(0, channels))
-    stored: NDArray[Any] = TileReader(array).read(selection)[0]
+    stored: NDArray[Any] = read_slices(array, selection)[0]
     return stored
 
 

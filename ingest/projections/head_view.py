@@ -15,7 +15,7 @@ from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of, create_arrays, write_block
 from store.repository.fork import Writable
-from store.repository.tiles import TileReader, is_tiled
+from store.repository.tiles import read_slices
 from store.schema.array import TILE
 from store.schema.model import ROLES
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, VIEW_ARRAYS, ViewName
@@ -135,9 +135,7 @@ class HeadView:
         coordinates, start = array_of(self.group, "coordinates"), int(rows[0])
         _, heads, roles, _, components = (slice(0, size) for size in coordinates.shape)
         span = slice(layer, layer + 1), heads, roles, slice(start, int(rows[-1]) + 1), components
-        # An older Headscape wrote tiles without checksums.
-        stored = TileReader(coordinates).read(span) if is_tiled(coordinates) else np.asarray(coordinates[span])
-        return self._cubes[layer].decode(stored[0][:, :, rows - start])
+        return self._cubes[layer].decode(read_slices(coordinates, span)[0][:, :, rows - start])
 
     @cached_property
     def _cubes(self) -> list[Cubes]:
