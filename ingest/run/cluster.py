@@ -150,13 +150,10 @@ class _Tasks:
 
         try:
             returned = await future
-        except KilledWorker as error:
-            if self._may_live(task, error):
+        except BaseException as error:
+            if isinstance(error, KilledWorker) and self._may_live(task, error):
                 self._start(task)
             elif task.result.set_running_or_notify_cancel():
-                task.result.set_exception(error)
-        except BaseException as error:
-            if task.result.set_running_or_notify_cancel():
                 task.result.set_exception(error)
         else:
             self._ended += 1
