@@ -1,6 +1,7 @@
 """The stages of an ingest in order, and the publication at the end."""
 
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -31,7 +32,7 @@ from ingest.projections.head_pictures import HeadPictures, finished_views, pendi
 from ingest.projections.head_vectors import HeadVectors
 from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
-from ingest.projections.stage import project
+from ingest.projections.stage import begin, project
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
@@ -202,7 +203,7 @@ class Ingest:
         kind = annotation_kind(self.writer, self.corpus)
         return self.settings.probes == "all" or (self.settings.probes == "auto" and kind == "gold")
 
-    def _pending_features(self, sample: Sample) -> list[FeatureDrawing]:
+    def _pending_features(self, sample: Sample) -> Sequence[FeatureDrawing]:
         """The pictures of feature points that have something to do, with their fits begun."""
         points = FeaturePoints(
             self.writer,
@@ -214,10 +215,7 @@ class Ingest:
             self.data,
             self.device,
         )
-        pictures = pending_features(points)
-        for picture in pictures:
-            picture.begin()
-        return pictures
+        return begin(pending_features(points))
 
     def _judge_heads(self, sample: Sample) -> None:
         self.changed |= update_importance(
@@ -230,14 +228,11 @@ class Ingest:
             device=self.device,
         )
 
-    def _pending(self, head_vectors: HeadVectors, names: list[ViewName]) -> list[HeadPictures]:
+    def _pending(self, head_vectors: HeadVectors, names: list[ViewName]) -> Sequence[HeadPictures]:
         """Those of the pictures that have something to do, with their fits begun."""
-        pictures = pending_pictures(self.writer, head_vectors, names, self.cluster)
-        for some in pictures:
-            some.begin()
-        return pictures
+        return begin(pending_pictures(self.writer, head_vectors, names, self.cluster))
 
-    def _project(self, pictures: list[HeadPictures], head_vectors: HeadVectors, names: list[ViewName]) -> None:
+    def _project(self, pictures: Sequence[HeadPictures], head_vectors: HeadVectors, names: list[ViewName]) -> None:
         """Bring pictures up to date and name those that are whole; the first of a new model shows it to readers."""
         for _ in project(self.writer, pictures):
             self.changed = True

@@ -7,7 +7,7 @@ queries and keys are read once for all of them, normalised once for those of a n
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import groupby
 
 import numpy as np
@@ -124,14 +124,18 @@ class _OfWorker(HeadVectors):
 
 @dataclass
 class HeadPicture:
-    """One picture: its group in the store, how it is fitted and on what, its fits and the seconds of a core that they took."""
+    """One picture: its group in the store, how it is fitted and on what, and the seconds of a core that its fits took."""
 
     view: HeadView
     projection: HeadProjection
     sample: Sample
     read: Read
-    begun: Fits | None = None
     seconds: float = 0
+
+    @cached_property
+    def fits(self) -> Fits:
+        """The fits of the layers that are not fitted, begun when first asked for."""
+        return self.projection.begin(self.view.unfitted(), self.read)
 
     @property
     def normalization(self) -> str:
@@ -181,12 +185,10 @@ class HeadPictures:
     def begin(self) -> None:
         """Start the fits of the layers that are not fitted. The heads of a layer are read when their turn is near."""
         for picture in self.pictures:
-            if picture.begun is None:
-                picture.begun = picture.projection.begin(picture.view.unfitted(), picture.read)
+            _ = picture.fits
 
     def draw(self) -> Iterator[str]:
         """Fit every layer of every picture, then place and judge all pictures layer by layer."""
-        self.begin()
         for picture in self.pictures:
             self._unlist(picture.view)
             yield from self._fit(picture)
@@ -225,9 +227,8 @@ class HeadPictures:
         exact = view.name.normalization == "exact"
         view.prepare(features=channels + exact, length=self.head_vectors.corpus.blocks[0].length)
         yield f"{key}: room for {view.name}"
-        assert picture.begun is not None
         with bar(f"fit {view.name}", total=len(layers), unit="layers") as progress:
-            for layer, parameters, seconds in picture.begun(progress.update):
+            for layer, parameters, seconds in picture.fits(progress.update):
                 view.write_fit(layer, parameters, projection.place(layer, parameters, *picture.read(layer), 0))
                 picture.seconds += seconds
                 yield f"{key}: fit of {view.name}, layer {layer}"

@@ -30,11 +30,16 @@ class Drawing(Protocol):
 Drawn = TypeVar("Drawn", bound=Drawing)
 
 
-def project(writer: Writer, drawings: Sequence[Drawn]) -> Iterator[Drawn]:
-    """Compute pictures one after the other; each is yielded when it is whole and committed."""
+def begin(drawings: Sequence[Drawn]) -> Sequence[Drawn]:
+    """Start the fits of pictures, unless they have begun; the same pictures."""
     for drawing in drawings:
         drawing.begin()
-    for drawing in drawings:
+    return drawings
+
+
+def project(writer: Writer, drawings: Sequence[Drawn]) -> Iterator[Drawn]:
+    """Compute pictures one after the other; each is yielded when it is whole and committed."""
+    for drawing in begin(drawings):
         _commit(writer, drawing.draw())
         _commit(writer, [drawing.finish()])
         yield drawing

@@ -184,8 +184,8 @@ class Interruption:
 def begin_in_pool() -> None:
     """Let a process of a pool use what other work leaves of the cores, and end when the process that started it has ended.
 
-    It ignores Ctrl-C, which that process handles. The threads that start processes live as long as the pool. On Linux the system ends this process, also where
-    compiled code lets none of its threads run for seconds.
+    It ignores Ctrl-C, which that process handles. The threads that start processes live as long as the pool. On Linux the
+    system ends this process, also where compiled code lets none of its threads run for seconds.
     """
     if sys.platform != "win32":
         os.nice(COURTESY)
