@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Connection, event
 from sqlalchemy.pool import Pool
 
 from dashboard.notes import database
@@ -142,6 +142,18 @@ def test_work_that_does_not_end_is_left_behind_and_others_are_refused_at_once(
     assert calls == []
     monkeypatch.setattr(hangs, "_silent_until", 0.0)
     assert hangs.read(lambda _: "answered", 60) == "answered"
+
+
+def test_a_connection_is_closed_when_its_database_was_closed_meanwhile(file_notes: Notes) -> None:
+    used: list[sqlite3.Connection] = []
+
+    def close_meanwhile(connection: Connection) -> None:
+        used.append(connection.connection.driver_connection)  # type: ignore[arg-type]
+        file_notes.database.close()
+
+    file_notes.database.write(close_meanwhile)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        used[0].execute("SELECT 1")
 
 
 def test_switched_off_notes_say_so(opened: Open) -> None:

@@ -101,9 +101,13 @@ class Database:
 
     def _run(self, work: Work[T], *, writes: bool) -> T:
         try:
-            engine = self._opened(writes=writes).execution_options(writes=writes)
-            with engine.begin() as connection:
-                return work(connection)
+            engine = self._opened(writes=writes)
+            try:
+                with engine.execution_options(writes=writes).begin() as connection:
+                    return work(connection)
+            finally:
+                if engine is not self._engine and engine is not _empty():
+                    engine.pool.dispose()  # closed while this work had a connection, which is back now
         except (SQLAlchemyError, OSError) as error:
             raise unavailable(error) from error
 
@@ -120,9 +124,9 @@ class Database:
             return self._engine
 
     def _dispose(self) -> None:
-        if self._engine is not None:
-            self._engine.dispose()
-        self._engine = None
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.pool.dispose()  # its work that goes on brings connections back to this pool, not to a new one
 
 
 def _apart(work: Callable[[], T], done: Callable[[], None]) -> Future[T]:
