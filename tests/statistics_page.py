@@ -9,6 +9,8 @@ from playwright.sync_api import FloatRect, Locator, Page, expect
 from tests.browser import Open
 
 HEAT_MAP = "#heat-map"
+#: The link of a head.
+OPENED = r"/head\?"
 
 
 def statistics_page(open_page: Open, server: str, query: str = "", scheme: str = "light") -> Page:
@@ -47,23 +49,23 @@ def _click_cell(page: Page, layer: int, head: int, shape: tuple[int, int], figur
     page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
 
 
-def click_dot(page: Page, figure: str, number: int, text: str) -> None:
-    """Click a dot that says this; it opens a head."""
+def click_dot(page: Page, figure: str, number: int, text: str, leads: str = OPENED) -> None:
+    """Click a dot that says this; it `leads` to a link, by default that of a head."""
 
     def click() -> None:
         expect(hover_dot(page, figure, number)).to_contain_text(text)
         page.mouse.down()
         page.mouse.up()
 
-    _until_opened(page, click)
+    _until_opened(page, click, leads)
 
 
-def _until_opened(page: Page, click: Callable[[], None]) -> None:
+def _until_opened(page: Page, click: Callable[[], None], leads: str = OPENED) -> None:
     """A chart that is just being laid out again hears no click: as a reader would, click again."""
     for _ in range(3):
         with suppress(AssertionError):
             click()
-            expect(page).to_have_url(re.compile(r"/head\?"), timeout=4000)
+            expect(page).to_have_url(re.compile(leads), timeout=4000)
             return
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from store import Corpus
 from tests.browser import Open, choose, serving
-from tests.statistics_page import has_head, hover_dot, settled
+from tests.statistics_page import click_dot, has_head, hover_dot, settled
 from tests.tiny_models import save_model
 
 
@@ -55,10 +55,7 @@ def test_dots_stand_where_the_store_says(page: Page, space: Corpus) -> None:
 
 
 def test_a_dot_selects_its_head_and_a_link_beside_the_map_opens_it(page: Page, space: Corpus) -> None:
-    expect(hover_dot(page, "#head-map", 2)).to_contain_text("L1 H0")
-    page.mouse.down()
-    page.mouse.up()
-    expect(page).to_have_url(re.compile(r"/map\?layer=1$"))
+    click_dot(page, "#head-map", 2, "L1 H0", leads=r"/map\?layer=1$")
     beside = page.locator(".selected-head")
     expect(beside.get_by_role("heading", name="L1 H0", exact=True)).to_be_visible()
     expect(beside).to_contain_text(str(space.head_labels.values[1, 0]) or "Unlabelled")
