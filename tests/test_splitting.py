@@ -1,32 +1,56 @@
-"""Reviews split in several processes give the sentences that they give in one."""
+"""Reviews split in several processes, or those alone that an index names, give the sentences that all give in one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from ingest.run.parallel import fits_killed_on_error
 from ingest.text import splitting
-from ingest.text.reviews import Review
-from ingest.text.sentences import Sentence, one_each, split_reviews, take_smallest
-from ingest.text.splitting import smallest_sentences
+from ingest.text.reviews import Review, Reviews
+from ingest.text.sentences import Sentence, fewest_tokens, one_each, split_reviews, take_smallest
+from ingest.text.splitting import SampleSize, smallest_sentences
+from ingest.text.table import Table
 
-#: Of two to four sentences each; every seventh text comes again.
-REVIEWS = [
-    Review(number, "It rained. " + f"The film number {number % 70} was long. " * (1 + number % 3), number % 2)
-    for number in range(100)
-]
-COUNT = 40
+#: Of two to four sentences each; some texts come again.
+TEXTS = ["It rained. " + f"The film number {number % 70} was long. " * (1 + number % 3) for number in range(100)]
+SAMPLE = SampleSize(40, one_each, likely=40, seed=3)
+Smallest = Callable[..., list[Sentence]]
 
 
-def smallest(
-    reviews: list[Review],
-    *,
-    whole: bool = False,
-    passed: Callable[[float], object] = float,
-    meanwhile: Callable[[], object] = lambda: None,
-) -> list[Sentence]:
-    with fits_killed_on_error():
-        return smallest_sentences(reviews, COUNT, one_each, seed=3, whole=whole, passed=passed, meanwhile=meanwhile)
+def reviews_of(texts: list[str]) -> Reviews:
+    return Reviews(Table.of(pa.table({"text": pa.array(texts, pa.string())})), "text", None, [])
+
+
+REVIEWS = reviews_of(TEXTS)
+
+
+@pytest.fixture
+def smallest(tmp_path: Path) -> Smallest:
+    """Takes a sample of reviews; all samples of a test have one index."""
+
+    def smallest(
+        reviews: Reviews,
+        sample: SampleSize = SAMPLE,
+        *,
+        whole: bool = False,
+        passed: Callable[[float], object] = float,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> list[Sentence]:
+        index = tmp_path / "sentences.npy"
+        with fits_killed_on_error():
+            return smallest_sentences(reviews, sample, whole=whole, passed=passed, meanwhile=meanwhile, index=index)
+
+    return smallest
+
+
+def expected(reviews: Reviews, sample: SampleSize = SAMPLE, *, whole: bool = False) -> list[Sentence]:
+    """The sample of all reviews, split one after the other."""
+    return take_smallest(split_reviews(reviews, seed=sample.seed, whole=whole), sample.count, sample.size)
 
 
 @pytest.fixture
@@ -37,28 +61,109 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_small_parts")
 @pytest.mark.parametrize("whole", [False, True])
-def test_reviews_in_parts_give_the_sentences_of_one_part(whole: bool) -> None:
-    assert smallest(REVIEWS, whole=whole) == take_smallest(split_reviews(REVIEWS, seed=3, whole=whole), COUNT)
+def test_reviews_in_parts_give_the_sentences_of_one_part(smallest: Smallest, whole: bool) -> None:
+    assert smallest(REVIEWS, whole=whole) == expected(REVIEWS, whole=whole)
 
 
 @pytest.mark.usefixtures("_small_parts")
-def test_the_reviews_of_all_parts_are_counted_once() -> None:
+def test_the_reviews_of_all_parts_are_counted_once(smallest: Smallest) -> None:
     passed: list[float] = []
     smallest(REVIEWS, passed=passed.append)
-    assert sum(passed) == pytest.approx(len(REVIEWS))
+    assert sum(passed) == pytest.approx(len(TEXTS))
 
 
 @pytest.mark.usefixtures("_small_parts")
-def test_something_else_is_done_while_processes_split() -> None:
+def test_something_else_is_done_while_processes_split(smallest: Smallest) -> None:
     called: list[str] = []
     smallest(REVIEWS, meanwhile=lambda: called.append("once"))
     assert called == ["once"]
 
 
-def test_few_reviews_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_reviews_start_no_process(smallest: Smallest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splitting, "processes", lambda: pytest.fail("a pool of processes"))
-    assert smallest(REVIEWS) == take_smallest(split_reviews(REVIEWS, seed=3), COUNT)
+    assert smallest(REVIEWS) == expected(REVIEWS)
 
 
-def test_no_reviews_give_no_sentences() -> None:
-    assert smallest([]) == []
+def test_no_reviews_give_no_sentences(smallest: Smallest) -> None:
+    assert smallest(reviews_of([])) == []
+
+
+@pytest.fixture
+def indexed(_small_parts: None, smallest: Smallest, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The reviews that are split from now on, after an index of all was written."""
+    smallest(REVIEWS)
+    documents: list[int] = []
+
+    def noting(reviews: Iterable[Review], **chosen: object) -> object:
+        for review in reviews:
+            documents.append(review.document)
+            yield from split_reviews([review], **chosen)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(splitting, "split_reviews", noting)
+    monkeypatch.setattr(splitting, "PART", 1 << 20)  # no process would note anything
+    return documents
+
+
+LARGER = replace(SAMPLE, count=50, likely=50)
+TOKENS = SampleSize(150, partial(fewest_tokens, max_length=512), likely=50, seed=3)
+
+
+@pytest.mark.parametrize("sample", [replace(SAMPLE, count=5, likely=5), LARGER, TOKENS])
+def test_the_next_sample_is_that_of_all_reviews(indexed: list[int], smallest: Smallest, sample: SampleSize) -> None:
+    assert smallest(REVIEWS, sample) == expected(REVIEWS, sample)
+    assert sorted(indexed) == sorted(set(indexed))
+
+
+def test_the_next_sample_splits_only_reviews_that_it_is_of(indexed: list[int], smallest: Smallest) -> None:
+    sentences = smallest(REVIEWS, LARGER)
+    assert set(indexed) == {sentence.document for sentence in sentences}
+
+
+def test_reviews_that_are_not_split_again_are_counted_too(indexed: list[int], smallest: Smallest) -> None:
+    passed: list[float] = []
+    smallest(REVIEWS, LARGER, passed=passed.append)
+    assert len(indexed) < len(TEXTS)
+    assert sum(passed) == pytest.approx(len(TEXTS))
+
+
+def test_sentences_shorter_than_is_likely_are_all_found(indexed: list[int], smallest: Smallest) -> None:
+    short = replace(TOKENS, likely=3)
+    assert smallest(REVIEWS, short) == expected(REVIEWS, short)
+    assert set(indexed) == set(range(len(TEXTS)))
+
+
+@pytest.mark.parametrize("texts", [TEXTS[:20], TEXTS[::-1], ["Something else happened. " * 3] * 100])
+def test_an_index_of_other_reviews_is_not_used(indexed: list[int], smallest: Smallest, texts: list[str]) -> None:
+    assert smallest(reviews_of(texts)) == expected(reviews_of(texts))
+    assert set(indexed) == set(range(len(texts)))
+
+
+@pytest.mark.parametrize("place", [0, 5, 200, -1])
+def test_a_damaged_index_changes_nothing(indexed: list[int], smallest: Smallest, tmp_path: Path, place: int) -> None:
+    file = tmp_path / "sentences.npy"
+    damaged = bytearray(file.read_bytes())
+    damaged[place] ^= 64
+    file.write_bytes(damaged)
+    assert smallest(REVIEWS) == expected(REVIEWS)
+    assert indexed
+
+
+def test_an_index_cut_short_changes_nothing(indexed: list[int], smallest: Smallest, tmp_path: Path) -> None:
+    file = tmp_path / "sentences.npy"
+    file.write_bytes(file.read_bytes()[:300])
+    assert smallest(REVIEWS) == expected(REVIEWS)
+    assert indexed
+
+
+@pytest.mark.usefixtures("_small_parts")
+def test_where_an_index_cannot_be_written_the_sentences_are_found(smallest: Smallest, tmp_path: Path) -> None:
+    (tmp_path / "sentences.npy").mkdir()
+    assert smallest(REVIEWS) == expected(REVIEWS)
+
+
+@pytest.mark.usefixtures("_small_parts")
+def test_an_index_names_every_sentence_once_with_its_first_review(smallest: Smallest, tmp_path: Path) -> None:
+    smallest(REVIEWS)
+    entries = np.load(tmp_path / "sentences.npy")
+    every = take_smallest(split_reviews(REVIEWS, seed=3), 10_000)
+    assert entries.tolist() == [(sentence.hash, sentence.document) for sentence in every]

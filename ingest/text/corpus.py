@@ -16,8 +16,9 @@ from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
 from ingest.text.reviews import Data, Reviews, read_reviews
-from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence, Size, fewest_tokens, one_each
-from ingest.text.splitting import smallest_sentences
+from ingest.text.sentence_index import index_file
+from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence, fewest_tokens, one_each
+from ingest.text.splitting import SampleSize, smallest_sentences
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
@@ -25,6 +26,8 @@ from store.schema.array import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
 
 TEXTS_AT_ONCE = 1000
+#: Tokens of a short sentence: those of a sample are longer in the mean.
+SHORT = 12
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,12 @@ class Budget:
             return min(self.sentences, len(lengths))
         return max(1, int(np.searchsorted(np.cumsum(lengths), self.tokens or 0, side="right")))
 
-    def sample_size(self, max_length: int) -> tuple[int, Size]:
-        """The size of the sample that can fill it, and of a sentence: of a number of tokens one more than fit."""
+    def sample_size(self, settings: Settings) -> SampleSize:
+        """Of the sample that can fill it: of a number of tokens one more than fit."""
         if self.sentences:
-            return self.sentences, one_each
-        return (self.tokens or 0) + 1, partial(fewest_tokens, max_length=max_length)
+            return SampleSize(self.sentences, one_each, self.sentences, settings.seed)
+        count, size = (self.tokens or 0) + 1, partial(fewest_tokens, max_length=settings.max_length)
+        return SampleSize(count, size, -(-count // SHORT), settings.seed)
 
     @property
     def most_sentences(self) -> int:
@@ -187,11 +191,11 @@ def _read_sentences(
     with bar("sentences", total=len(reviews), unit="reviews") as progress:
         sentences = smallest_sentences(
             reviews,
-            *budget.sample_size(settings.max_length),
-            seed=settings.seed,
+            budget.sample_size(settings),
             whole=data.is_treebank or data.has_mentions,
             passed=progress.update,
             meanwhile=meanwhile,
+            index=index_file(data.identity, text=reviews.text, seed=settings.seed),
         )
     if not sentences:
         raise IngestError(

@@ -3,13 +3,18 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from threading import Thread
 
+import numpy as np
+
 from ingest.run.parallel import core_count, processes
-from ingest.text.reviews import Review
-from ingest.text.sentences import Sentence, Size, split_reviews, take_smallest
+from ingest.text.reviews import Review, Reviews
+from ingest.text.sentence_index import Entries, entries_of, read_index, write_index
+from ingest.text.sentences import Sentence, Size, one_each, split_reviews, take_smallest
 
 #: Characters of the reviews that a process splits at a time. Fewer than two parts are split here.
 PART = 1 << 21
@@ -17,36 +22,91 @@ PART = 1 << 21
 AHEAD = 2
 
 
+@dataclass(frozen=True)
+class SampleSize:
+    """The sentences with the smallest hashes with a seed, until they have the size `count` together.
+
+    Attributes
+    ----------
+    likely
+        So many sentences are enough, unless they are unusually short.
+    """
+
+    count: int
+    size: Size
+    likely: int
+    seed: int
+
+
 def smallest_sentences(
-    reviews: Iterable[Review],
-    count: int,
-    size: Size,
+    reviews: Reviews,
+    sample: SampleSize,
     *,
-    seed: int,
     whole: bool,
     passed: Callable[[float], object],
     meanwhile: Callable[[], object],
+    index: Path,
 ) -> list[Sentence]:
-    """`take_smallest` of `split_reviews`; `meanwhile` is called in a thread where processes split.
+    """The sample of `split_reviews`; of many reviews only those are split that an index names, where one was written before.
 
-    `passed` is called with each finished share of a review, or with the number of those of a part.
+    `passed` is called with each finished share of a review, or with the number of those of a part; `meanwhile` is called in
+    a thread where processes split.
     """
-    parts = _parts(reviews)
-    first, second = next(parts, []), next(parts, None)
-    if second is None or whole:
-        every = chain(first, second or [], chain.from_iterable(parts))
-        return take_smallest(split_reviews(every, seed=seed, whole=whole, passed=passed), count, size)
-    thread = Thread(target=meanwhile, name="meanwhile")
-    thread.start()
-    split = partial(split_part, seed=seed, count=count, size=size)
-    sentences = take_smallest(_in_processes(chain([first, second], parts), split, passed), count, size)
-    thread.join()
+    if whole:
+        every = split_reviews(reviews, seed=sample.seed, whole=True, passed=passed)
+        return take_smallest(every, sample.count, sample.size)
+    entries = read_index(index)
+    found = None if entries is None else _of_named(reviews, sample, entries, passed, meanwhile)
+    if found is not None:
+        return found
+    sentences, parts = _split(reviews, sample, passed, meanwhile)
+    write_index(index, parts)
     return sentences
 
 
-def split_part(reviews: list[Review], *, seed: int, count: int, size: Size) -> list[Sentence]:
-    """The sentences of some reviews with the smallest hashes."""
-    return take_smallest(split_reviews(reviews, seed=seed), count, size)
+def _of_named(
+    reviews: Reviews,
+    sample: SampleSize,
+    entries: Entries,
+    passed: Callable[[float], object],
+    meanwhile: Callable[[], object],
+) -> list[Sentence] | None:
+    """The sample, of the reviews that an index names; None where it is none of these reviews, or where it takes more sentences."""
+    likely = entries[: sample.likely]
+    documents = np.unique(likely["document"]).tolist()
+    if documents[0] < 0 or documents[-1] >= len(reviews):
+        return None
+    passed(len(reviews) - len(documents))
+    chosen = replace(sample, count=len(likely), size=one_each)
+    sentences, _ = _split(map(reviews.__getitem__, documents), chosen, passed, meanwhile)
+    is_enough = len(likely) == len(entries) or sum(map(sample.size, sentences)) >= sample.count
+    if not is_enough or [sentence.hash for sentence in sentences] != likely["hash"].tolist():
+        passed(-len(reviews))
+        return None
+    return take_smallest(sentences, sample.count, sample.size)
+
+
+def _split(
+    reviews: Iterable[Review], sample: SampleSize, passed: Callable[[float], object], meanwhile: Callable[[], object]
+) -> tuple[list[Sentence], list[Entries]]:
+    """The sample, and entries of every sentence; of so few reviews that no process is worth its start, no entries."""
+    parts = _parts(reviews)
+    first, second = next(parts, []), next(parts, None)
+    if second is None:
+        return take_smallest(split_reviews(first, seed=sample.seed, passed=passed), sample.count, sample.size), []
+    thread = Thread(target=meanwhile, name="meanwhile")
+    thread.start()
+    entries: list[Entries] = []
+    every = _in_processes(chain([first, second], parts), partial(split_part, sample), entries, passed)
+    sentences = take_smallest(every, sample.count, sample.size)
+    thread.join()
+    return sentences, entries
+
+
+def split_part(sample: SampleSize, reviews: list[Review]) -> tuple[list[Sentence], Entries]:
+    """The sentences of some reviews with the smallest hashes, and entries of all."""
+    every = list(split_reviews(reviews, seed=sample.seed))
+    return take_smallest(every, sample.count, sample.size), entries_of(every)
 
 
 def _parts(reviews: Iterable[Review]) -> Iterator[list[Review]]:
@@ -63,14 +123,18 @@ def _parts(reviews: Iterable[Review]) -> Iterator[list[Review]]:
 
 
 def _in_processes(
-    parts: Iterable[list[Review]], split: Callable[[list[Review]], list[Sentence]], passed: Callable[[float], object]
+    parts: Iterable[list[Review]],
+    split: Callable[[list[Review]], tuple[list[Sentence], Entries]],
+    entries: list[Entries],
+    passed: Callable[[float], object],
 ) -> Iterator[Sentence]:
-    """The sentences of each part, in the order of the parts."""
-    waiting: deque[tuple[Future[list[Sentence]], int]] = deque()
+    """The sentences of each part, in the order of the parts; the entries of a part are appended."""
+    waiting: deque[tuple[Future[tuple[list[Sentence], Entries]], int]] = deque()
 
     def first_done() -> list[Sentence]:
         future, reviews = waiting.popleft()
-        sentences = future.result()
+        sentences, own = future.result()
+        entries.append(own)
         passed(reviews)
         return sentences
 

@@ -72,9 +72,9 @@ def read_table(path: Path, *, identity: str, hashed: Callable[[], str]) -> Table
     if not path.stat().st_size:
         raise IngestError(f"{short(path)} is empty. Give a file with at least one review.")
     compressed = path.suffix == GZIP  # the same bytes under another name may have to be refused
-    converted = _cache() / f"{identity}{form}{GZIP if compressed else ''}-{VERSION}.arrow"
+    converted = cache_folder() / f"{identity}{form}{GZIP if compressed else ''}-{VERSION}.arrow"
     if not converted.is_file():
-        with _new_file(converted) as unfinished:
+        with new_file(converted) as unfinished:
             convert(path, form, unfinished)
             if hashed() != identity:
                 raise IngestError(f"{short(path)} changed while it was read. Run the same command again.")
@@ -89,7 +89,7 @@ def _mapped(converted: Path) -> Table:
 
 
 @contextmanager
-def _new_file(path: Path) -> Iterator[Path]:
+def new_file(path: Path) -> Iterator[Path]:
     """Write a file under another name, and rename it when it is whole."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     os.close(descriptor)
@@ -100,7 +100,7 @@ def _new_file(path: Path) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
     """The folder of converted tables, beside what is downloaded from the hub."""
     from huggingface_hub.constants import HF_HOME
 
