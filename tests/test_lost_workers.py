@@ -144,3 +144,11 @@ def test_a_task_that_ends_after_the_ingest_changes_nothing(outcome: bytes | Exce
     dask.tasks.give_up()
     dask.end(outcome)
     assert result.cancelled()
+
+
+def test_no_task_begins_again_after_the_ingest() -> None:
+    dask = Submitted()
+    dask.tasks.submit(run_task, b"")
+    dask.tasks.give_up()
+    dask.kill()
+    assert dask.running == []

@@ -151,7 +151,7 @@ class _Tasks:
         try:
             returned = await future
         except BaseException as error:
-            if isinstance(error, KilledWorker) and self._may_live(task, error):
+            if isinstance(error, KilledWorker) and not task.result.cancelled() and self._may_live(task, error):
                 self._start(task)
             elif task.result.set_running_or_notify_cancel():
                 task.result.set_exception(error)
