@@ -38,7 +38,7 @@ FLAGS = [
 #: How long a page may take to be as a test says: test processes share their cores.
 SECONDS = 15
 expect.set_options(timeout=1000 * SECONDS)
-DRAWN = '.frame[data-drawn^="/data/"]'
+DRAWN = '.frame[data-drawn^="/data/"]:not([aria-busy])'
 
 #: The reader of a test is no newcomer: the worked example of page Heads covers nothing.
 GOT_IT = 'try { localStorage.setItem("headscape-example", "seen"); } catch { /* an empty page stores nothing */ }'
