@@ -135,7 +135,7 @@ expire: install  ## delete snapshots superseded more than DAYS ago (STORE DAYS=7
 	@$(PYTHON) -m headscape expire --store="$$STORE" --days="$$DAYS"
 
 test: install  ## run every test (those of the pages need chromium and nodejs)
-	@$(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	@$(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder --reruns 1 -r R
 
 test-quick: install  ## the tests without a browser, an ingest or a training, in less than a minute
 	@$(PYTHON) -m pytest -n auto --dist worksteal -m "not slow"
