@@ -12,6 +12,7 @@ import pytest
 from ingest.run.parallel import fits_killed_on_error
 from ingest.text import splitting
 from ingest.text.reviews import Review, Reviews
+from ingest.text.sentence_index import ENTRY
 from ingest.text.sentences import Sentence, fewest_tokens, one_each, split_reviews, take_smallest
 from ingest.text.splitting import SampleSize, smallest_sentences
 from ingest.text.table import Table
@@ -41,7 +42,7 @@ def smallest(tmp_path: Path) -> Smallest:
         passed: Callable[[float], object] = float,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> list[Sentence]:
-        index = tmp_path / "sentences.npy"
+        index = tmp_path / "sentences.index"
         with fits_killed_on_error():
             return smallest_sentences(reviews, sample, whole=whole, passed=passed, meanwhile=meanwhile, index=index)
 
@@ -140,7 +141,7 @@ def test_an_index_of_other_reviews_is_not_used(indexed: list[int], smallest: Sma
 
 @pytest.mark.parametrize("place", [0, 5, 200, -1])
 def test_a_damaged_index_changes_nothing(indexed: list[int], smallest: Smallest, tmp_path: Path, place: int) -> None:
-    file = tmp_path / "sentences.npy"
+    file = tmp_path / "sentences.index"
     damaged = bytearray(file.read_bytes())
     damaged[place] ^= 64
     file.write_bytes(damaged)
@@ -148,22 +149,29 @@ def test_a_damaged_index_changes_nothing(indexed: list[int], smallest: Smallest,
     assert indexed
 
 
-def test_an_index_cut_short_changes_nothing(indexed: list[int], smallest: Smallest, tmp_path: Path) -> None:
-    file = tmp_path / "sentences.npy"
-    file.write_bytes(file.read_bytes()[:300])
+@pytest.mark.parametrize("size", [0, 300, 301])
+def test_an_index_cut_short_changes_nothing(indexed: list[int], smallest: Smallest, tmp_path: Path, size: int) -> None:
+    file = tmp_path / "sentences.index"
+    file.write_bytes(file.read_bytes()[:size])
     assert smallest(REVIEWS) == expected(REVIEWS)
-    assert indexed
+    assert set(indexed) == set(range(len(TEXTS)))
+
+
+def test_a_sample_of_all_sentences_splits_all_reviews_once(indexed: list[int], smallest: Smallest) -> None:
+    every = replace(SAMPLE, count=1000, likely=1000)
+    assert smallest(REVIEWS, every) == expected(REVIEWS, every)
+    assert indexed == list(range(len(TEXTS)))
 
 
 @pytest.mark.usefixtures("_small_parts")
 def test_where_an_index_cannot_be_written_the_sentences_are_found(smallest: Smallest, tmp_path: Path) -> None:
-    (tmp_path / "sentences.npy").mkdir()
+    (tmp_path / "sentences.index").mkdir()
     assert smallest(REVIEWS) == expected(REVIEWS)
 
 
 @pytest.mark.usefixtures("_small_parts")
 def test_an_index_names_every_sentence_once_with_its_first_review(smallest: Smallest, tmp_path: Path) -> None:
     smallest(REVIEWS)
-    entries = np.load(tmp_path / "sentences.npy")
+    entries = np.fromfile(tmp_path / "sentences.index", ENTRY)
     every = take_smallest(split_reviews(REVIEWS, seed=3), 10_000)
     assert entries.tolist() == [(sentence.hash, sentence.document) for sentence in every]

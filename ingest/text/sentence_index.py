@@ -26,7 +26,7 @@ Entries = NDArray[np.void]
 def index_file(data: str, *, text: str, seed: int) -> Path:
     """The place of the index of the data with this identity."""
     identity = {"data": data, "text_column": text, "splitter": SPLITTER, "seed": seed}
-    return cache_folder() / f"{short_key('sentences', identity)}.npy"
+    return cache_folder() / f"{short_key('sentences', identity)}.index"
 
 
 def entries_of(sentences: Iterable[Sentence]) -> Entries:
@@ -36,9 +36,8 @@ def entries_of(sentences: Iterable[Sentence]) -> Entries:
 
 def read_index(file: Path) -> Entries | None:
     """Entries by ascending hash; None where there are none that can be read."""
-    with suppress(OSError, ValueError, EOFError):
-        entries: Entries = np.load(file, mmap_mode="r")
-        return entries if entries.dtype == ENTRY and entries.ndim == 1 else None
+    with suppress(OSError, ValueError):
+        return np.memmap(file, ENTRY, mode="r")
     return None
 
 
@@ -49,5 +48,5 @@ def write_index(file: Path, parts: Sequence[Entries]) -> None:
     entries = np.concatenate(parts)
     _, first = np.unique(entries["hash"], return_index=True)
     # Nothing but time is lost without it, so that a full disk does not end the ingest.
-    with suppress(OSError), new_file(file) as unfinished, unfinished.open("wb") as target:
-        np.save(target, entries[first])
+    with suppress(OSError), new_file(file) as unfinished:
+        entries[first].tofile(unfinished)

@@ -72,6 +72,8 @@ def _of_named(
     meanwhile: Callable[[], object],
 ) -> list[Sentence] | None:
     """The sample, of the reviews that an index names; None where it is none of these reviews, or where it takes more sentences."""
+    if len(entries) < sample.likely:
+        return None
     likely = entries[: sample.likely]
     documents = np.unique(likely["document"]).tolist()
     if documents[0] < 0 or documents[-1] >= len(reviews):
@@ -79,7 +81,7 @@ def _of_named(
     passed(len(reviews) - len(documents))
     chosen = replace(sample, count=len(likely), size=one_each)
     sentences, _ = _split(map(reviews.__getitem__, documents), chosen, passed, meanwhile)
-    is_enough = len(likely) == len(entries) or sum(map(sample.size, sentences)) >= sample.count
+    is_enough = sum(map(sample.size, sentences)) >= sample.count
     if not is_enough or [sentence.hash for sentence in sentences] != likely["hash"].tolist():
         passed(-len(reviews))
         return None
