@@ -18,7 +18,7 @@ from dashboard.access.private_file import AccessFileError
 from dashboard.listening import bind_of, check_free, socket_path
 from dashboard.web.processes import environment, own_module, workers_by_default
 from store.__main__ import NOTHING_YET
-from store.closed_pipe import until_pipe_closes
+from store.ending import until_pipe_closes
 from store.extras import check_extra
 from store.repository.errors import StoreError
 

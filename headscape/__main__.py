@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import NoReturn
 
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
@@ -53,6 +54,16 @@ def main() -> int:
     return int(import_module(command.module).main())
 
 
+def run() -> NoReturn:
+    """Run a command, and end the process."""
+    status = main()
+    if "icechunk" in sys.modules:
+        from store.ending import end  # slow to import, where a command has not
+
+        end(status)
+    sys.exit(status)
+
+
 def _usage() -> str:
     lines = [f"  {name:<12} {command.explanation}" for name, command in COMMANDS.items()]
     return "\n".join(
@@ -68,4 +79,4 @@ def _version() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -37,4 +37,8 @@ def _ingest() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+
+    from store.ending import end
+
+    end(status)

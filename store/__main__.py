@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from icechunk import IcechunkError
 
-from store.closed_pipe import until_pipe_closes
+from store.ending import end, until_pipe_closes
 from store.describe import as_json, as_text, describe
 from store.mend import mend
 from store.repository.access import interruption
@@ -153,4 +153,4 @@ def _expire(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[2] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
-from store.closed_pipe import until_pipe_closes
+from store.ending import until_pipe_closes
 from store.extras import check_extra
 from store.repository.errors import StoreError
 

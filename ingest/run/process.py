@@ -74,7 +74,7 @@ def outcome_noted(store: str) -> Iterator[None]:
 
 
 def _done(work: Callable[[], None]) -> int:
-    from store.closed_pipe import until_pipe_closes
+    from store.ending import until_pipe_closes
 
     def run() -> int:
         work()

@@ -1,9 +1,11 @@
-"""End a command quietly when the program that reads its output, such as `head`, closes the pipe."""
+"""How a command ends: quietly when the program that reads its output, such as `head`, closes the pipe, and whatever threads still do."""
 
+import atexit
 import os
 import select
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 #: Exit status that a shell shows for a process with a closed output pipe: 128 + SIGPIPE.
 PIPE_CLOSED = 141
@@ -27,6 +29,18 @@ def until_pipe_closes(work: Callable[[], int]) -> int:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
         return PIPE_CLOSED
+
+
+def end(status: int) -> NoReturn:
+    """Do what is to be done at the end of the process, and end it without taking the interpreter down.
+
+    A thread of icechunk asks for the interpreter once more after a read has been answered. Before Python 3.14, one that
+    asks while the interpreter is taken down aborts the process without a word.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    atexit._run_exitfuncs()
+    os._exit(status)
 
 
 def _is_closed(descriptor: int) -> bool:

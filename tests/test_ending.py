@@ -1,0 +1,69 @@
+"""How a command ends: by a broken pipe, that of its own output (see test_commands) and no other, and while threads still work."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from store.ending import until_pipe_closes
+
+pytestmark = pytest.mark.slow
+
+#: A command whose threads of icechunk ask for the interpreter half a second after they have told of what was read, and an
+#: object that takes longer than that when the interpreter is taken down.
+BUSY_THREADS = """
+import asyncio.selector_events, builtins, runpy, sys, threading, time
+
+tell = asyncio.selector_events.BaseSelectorEventLoop._write_to_self
+
+def tell_and_wait(loop):
+    tell(loop)
+    if isinstance(threading.current_thread(), threading._DummyThread):
+        time.sleep(0.5)
+
+class TakenDown:
+    def __del__(self, now=time.perf_counter):
+        end = now() + 2
+        while now() < end:
+            pass
+
+asyncio.selector_events.BaseSelectorEventLoop._write_to_self = tell_and_wait
+builtins.taken_down = TakenDown()
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.fixture
+def other_pipe() -> Callable[[], int]:
+    """Writes into a pipe of its own, which nobody reads."""
+
+    def work() -> int:
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            return os.write(writing, b"lost")
+        finally:
+            os.close(writing)
+
+    return work
+
+
+def test_a_pipe_that_breaks_elsewhere_is_not_hidden(other_pipe: Callable[[], int]) -> None:
+    with open(os.devnull, "w", encoding="utf-8") as read, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", read)
+        with pytest.raises(BrokenPipeError):
+            until_pipe_closes(other_pipe)
+
+
+@pytest.mark.parametrize("module", ["store", "headscape"])
+def test_a_command_ends_well_while_threads_of_a_read_still_ask_for_the_interpreter(
+    module: str, tiny_store: str
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", BUSY_THREADS, module, "describe", tiny_store],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "tokens" in ended.stdout
