@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from icechunk import IcechunkError
 
-from store.ending import end, until_pipe_closes
 from store.describe import as_json, as_text, describe
+from store.ending import end, until_pipe_closes
 from store.mend import mend
 from store.repository.access import interruption
 from store.repository.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound

@@ -38,6 +38,9 @@ FLAGS = [
 #: How long a page may take to be as a test says: test processes share their cores.
 SECONDS = 15
 expect.set_options(timeout=1000 * SECONDS)
+EMPTY = "about:blank"
+#: Pages that tests hold now.
+HELD: list[Page] = []
 DRAWN = '.frame[data-drawn^="/data/"]:not([aria-busy])'
 
 #: The reader of a test is no newcomer: the worked example of page Heads covers nothing.
@@ -54,8 +57,10 @@ def listening(application: Flask) -> Iterator[str]:
     server = make_server("127.0.0.1", 0, application, threaded=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
+    address = f"http://127.0.0.1:{server.server_port}"
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield address
+        _leave(address)
     finally:
         server.shutdown()
         thread.join()
@@ -116,13 +121,22 @@ def profile(chromium: Browser) -> Iterator[BrowserContext]:
         yield context
 
 
+def _leave(address: str) -> None:
+    """Leave the pages of a server that ends: what they still fetch would fail."""
+    for page in HELD:
+        if not page.is_closed() and page.url.startswith(address):
+            forget(page)
+
+
 def forget(page: Page) -> None:
     """Leave a page empty: of its origin nothing stays but the scripts in the cache."""
+    if page.url == EMPTY:
+        return
     kinds = {"origin": page.evaluate("origin"), "storageTypes": "cookies,local_storage"}
     session = page.context.new_cdp_session(page)
     session.send("Storage.clearDataForOrigin", kinds)
     session.detach()
-    page.goto("about:blank")
+    page.goto(EMPTY)
 
 
 @pytest.fixture(scope="session")
@@ -149,6 +163,7 @@ def opening(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
     ) -> Page:
         page = spare_pages.pop() if spare_pages else profile.new_page()
         held.append(page)
+        HELD.append(page)
         page.emulate_media(color_scheme=scheme, reduced_motion=motion)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": height})
         page.mouse.move(0, 0)
@@ -159,6 +174,7 @@ def opening(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
 
     yield open_page
     for page in held:
+        HELD.remove(page)
         if not page.is_closed():
             page.unroute_all()
             forget(page)
