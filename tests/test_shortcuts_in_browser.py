@@ -40,6 +40,7 @@ def test_g_and_the_letter_of_a_page_open_it(open_page: Open, tiny_server: str) -
 
 def test_c_copies_the_link_of_what_is_shown(open_page: Open, tiny_server: str) -> None:
     page = overview(open_page, tiny_server)
+    expect(page.get_by_role("button", name="Copy link")).to_be_enabled()
     page.keyboard.press("c")
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert "snapshot=" in page.evaluate("navigator.clipboard.readText()")
