@@ -32,14 +32,20 @@ def until_pipe_closes(work: Callable[[], int]) -> int:
 
 
 def end(status: int) -> NoReturn:
-    """Do what is to be done at the end of the process, and end it without taking the interpreter down.
+    """End the process as `sys.exit` does, but do not take the interpreter down.
 
     A thread of icechunk asks for the interpreter once more after a read has been answered. Before Python 3.14, one that
     asks while the interpreter is taken down aborts the process without a word.
     """
+    atexit.register(_end_now, status)  # runs before all others
+    sys.exit(status)
+
+
+def _end_now(status: int) -> None:
+    atexit.unregister(_end_now)
+    atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    atexit._run_exitfuncs()
     os._exit(status)
 
 
