@@ -3,11 +3,13 @@
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +22,8 @@ from store.relations import best_heads
 from store.repository.errors import NotIngested
 from store.repository.writer import open_writer
 from tests.published.reference import ReferenceSentence, link_counts
+from tests.stores import BLOCK
+from tests.treebanks import write_treebank
 
 Ingest = Callable[..., str]
 
@@ -130,6 +134,33 @@ def test_random_weights_have_counts_of_their_own(bank_corpus: store.Corpus) -> N
     relations = bank_corpus.relations
     assert (relations.random_pairs == relations.pairs).all()  # of so small a corpus, all sentences
     assert (relations.random_linked != relations.linked).any()
+
+
+@pytest.mark.slow
+def test_random_weights_are_run_once_where_a_corpus_grows_behind_their_blocks(
+    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.words.patterns.RANDOM_TOKENS", BLOCK)
+    make = partial(ingest, data=write_treebank(tmp_path / "bank.conllu"), annotate="auto", probes="none")
+    once = store.open_corpus(make(tmp_path / "once", sentences=60)).relations
+    make(tmp_path / "grown", sentences=40)
+    monkeypatch.delattr("ingest.words.relations._random_linked")
+    grown = store.open_corpus(make(tmp_path / "grown", sentences=60)).relations
+    assert int(grown.random_pairs.sum()) < int(grown.pairs.sum())
+    xr.testing.assert_identical(grown[["random_linked", "random_pairs"]], once[["random_linked", "random_pairs"]])
+
+
+@pytest.mark.slow
+def test_random_weights_are_counted_on_a_relation_that_growth_brings(
+    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.words.patterns.RANDOM_TOKENS", BLOCK)
+    make = partial(ingest, data=write_treebank(tmp_path / "bank.conllu"), annotate="auto", probes="none")
+    before = store.open_corpus(make(tmp_path / "grown", sentences=15)).relations
+    grown = store.open_corpus(make(tmp_path / "grown", sentences=60)).relations
+    added = sorted({*grown.relation.values} - {*before.relation.values})
+    assert "nsubj" in added
+    assert (grown.random_pairs.sel(relation=added).sum("half") > 0).all()
 
 
 def test_an_ingest_that_has_relations_finds_nothing_to_do(

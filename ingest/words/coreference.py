@@ -65,7 +65,7 @@ def find_coreference(
     if "mentions" not in writer.group(f"corpus/{corpus.key}"):
         return False
     source, group = writer.group(f"corpus/{corpus.key}/words"), writer.group(f"{model.path}/coreference")
-    identity = content_of_words(writer, model, corpus, version=VERSION, seed=seed)
+    identity = content_of_words(writer, model, corpus.blocks, version=VERSION, seed=seed)
     if group.attrs.get("coreference_hash") == identity:
         return False
     antecedents = antecedents_of(read_words(writer, corpus))

@@ -1,5 +1,6 @@
 """Stage `relations`: how often each head links the words of each dependency label, beside a baseline and random weights."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,9 @@ from store.schema.model import BOUNDS
 from store.schema.relations import ALL, FEWEST_PAIRS, HALVES, RELATION_ARRAYS
 from store.words import Words
 
-VERSION = "relations/1"
+VERSION, RANDOM_VERSION = "relations/1", "random weights/1"
+#: Counted with random weights: (half, relation, ...).
+RANDOM = "random_linked", "random_pairs"
 
 
 @dataclass(frozen=True)
@@ -71,17 +74,22 @@ def find_relations(
     """Bring the relations up to date; False if there was nothing to do, or if no word has a governor."""
     source = writer.group(f"corpus/{corpus.key}/words")
     group = writer.group(f"{model.path}/relations")
-    identity = content_of_words(writer, model, corpus, version=VERSION, seed=seed)
+    identity = content_of_words(writer, model, corpus.blocks, version=VERSION, seed=seed)
     if group.attrs.get("relations_hash") == identity:
         return False
     words = read_words(writer, corpus)
     if not len(words.dependencies.source):
         return False
     relations = Relations.of(words, corpus.sentences)
-    random = _random_linked(Bert(checkpoint, device=device, dtype=torch.float32), source, corpus, relations, seed)
+    blocks = random_blocks(corpus.blocks)
+    first = content_of_words(writer, model, blocks, version=RANDOM_VERSION, seed=seed)
+    random = _kept_random(group, first, list(relations.pairs))
+    if random is None:
+        bert = Bert(checkpoint, device=device, dtype=torch.float32)
+        random = _random_linked(bert, source, blocks, relations, seed)
     counted = _counted(writer.group(f"{model.path}/words"), source, corpus, relations, seed)
     _write(group, relations, counted | random | _offsets(relations))
-    group.attrs.update({"relations_hash": identity, "annotation": dict(source.attrs)["identity"]})
+    group.attrs.update({"relations_hash": identity, "random_hash": first, "annotation": dict(source.attrs)["identity"]})
     writer.commit(f"{model.key}: relations")
     return True
 
@@ -116,21 +124,31 @@ def _offsets(relations: Relations) -> dict[str, NDArray[np.generic]]:
     return {"offset": np.array(best, np.int16), "offset_linked": np.stack(having, axis=1)}
 
 
+def _kept_random(group: zarr.Group, identity: str, relations: list[str]) -> dict[str, NDArray[np.generic]] | None:
+    """`random_linked` and `random_pairs` of these relations, if they were counted on the same blocks: a corpus grows at its end."""
+    if group.attrs.get("random_hash") != identity:
+        return None
+    place = {name: index for index, name in enumerate(np.asarray(array_of(group, "relation")[:]).tolist())}
+    if not place.keys() >= set(relations):
+        return None
+    chosen = [place[name] for name in relations]
+    return {name: np.asarray(array_of(group, name)[:])[:, chosen] for name in RANDOM}
+
+
 def _random_linked(
-    bert: Bert, words: zarr.Group, corpus: PlannedCorpus, relations: Relations, seed: int
+    bert: Bert, words: zarr.Group, blocks: Sequence[Block], relations: Relations, seed: int
 ) -> dict[str, NDArray[np.generic]]:
     """`random_linked` and `random_pairs`, on the first blocks of the corpus."""
     randomize(bert.model.encoder, bert.model.config.initializer_range, seed)
     total: NDArray[np.int64] | int = 0
     pairs: NDArray[np.int64] | int = 0
-    blocks = random_blocks(corpus.blocks)
     with bar("random model", total=sum(block.tokens for block in blocks), unit="tokens") as progress:
         for block in blocks:
             of_block = BlockWords.of(words, block)
             part = relations.within(of_block.rows)
             total, pairs = total + part.linked(_strongest(bert, block, of_block)), pairs + part.counts
             progress.update(block.tokens)
-    return {"random_linked": np.asarray(total), "random_pairs": np.asarray(pairs)}
+    return dict(zip(RANDOM, (np.asarray(total), np.asarray(pairs)), strict=True))
 
 
 def _strongest(bert: Bert, block: Block, words: BlockWords) -> StrongestWords:

@@ -3,6 +3,7 @@
 Recomputed from the stored queries and keys, block by block; runs no model.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -67,10 +68,11 @@ def read_words(writer: Writer, corpus: PlannedCorpus) -> Words:
     return Words(groups.open(f"{path}/words"), texts, groups.open_optional(f"{path}/mentions"))
 
 
-def content_of_words(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, version: str, seed: int) -> str:
-    """Hash of everything that a stage depends on which counts the words of the plan."""
-    hashes = np.asarray(array_of(writer.group(f"{model.path}/words"), "words_hash")[: len(corpus.blocks)])
-    return f"{content_hash({'version': version, 'seed': seed, 'sentences': corpus.sentences}, hashes):016x}"
+def content_of_words(writer: Writer, model: ModelGroup, blocks: Sequence[Block], *, version: str, seed: int) -> str:
+    """Hash of everything that a stage depends on which counts the words of the first blocks."""
+    hashes = np.asarray(array_of(writer.group(f"{model.path}/words"), "words_hash")[: len(blocks)])
+    sentences = sum(block.sentences for block in blocks)
+    return f"{content_hash({'version': version, 'seed': seed, 'sentences': sentences}, hashes):016x}"
 
 
 def _written(group: zarr.Group, block: Block) -> int:

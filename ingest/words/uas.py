@@ -318,7 +318,7 @@ def find_uas(
 ) -> bool:
     """Bring the numbers up to date; False if there was nothing to do, or if too few sentences have a tree."""
     source, group = writer.group(f"corpus/{corpus.key}/words"), writer.group(f"{model.path}/uas")
-    identity = content_of_words(writer, model, corpus, version=VERSION, seed=seed)
+    identity = content_of_words(writer, model, corpus.blocks, version=VERSION, seed=seed)
     if group.attrs.get("uas_hash") == identity:
         return False
     trees = trees_of(read_words(writer, corpus), corpus.sentences)
