@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from store.__main__ import main
 from store.repository.access import open_repository
 from store.repository.errors import StoreError, StoreNotFound, StoreUnreachable
 from store.repository.history import expire, history
-from store.repository.retries import LONGEST_READ
+from store.repository.retries import LONGEST_READ, move_branch
 from store.repository.writer import Writer, open_writer
 from store.verify import verify
 from tests.bench.faulty_s3 import FAULTS, Fault, FaultyS3, faulty_s3
@@ -144,14 +145,27 @@ def test_a_late_writer_does_not_take_back_the_publication_of_another(monkeypatch
     with open_writer(URL) as first:
         first.root.attrs["writer"] = "first"
 
-        def publish_other() -> None:
+        def move_late(*arguments: Any, **more: Any) -> None:
             monkeypatch.undo()
             written(1)
+            move_branch(*arguments, **more)
 
-        monkeypatch.setattr("os.sync", publish_other)
+        monkeypatch.setattr("store.repository.writer.move_branch", move_late)
         with pytest.raises(StoreError, match="Another ingest has published"):
             first.publish("first")
     assert numbers()[-1] == "number 1"
+
+
+@pytest.mark.usefixtures("s3")
+@pytest.mark.parametrize(("place", "flushed"), [(URL, 0), ("{folder}/store", 1)])
+def test_a_publication_flushes_the_disk_that_it_is_on(
+    place: str, flushed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushes: list[bool] = []
+    monkeypatch.setattr("os.sync", lambda: flushes.append(True))
+    with open_writer(place.format(folder=tmp_path)) as writer:
+        writer.publish("first")
+    assert len(flushes) == flushed
 
 
 @pytest.mark.usefixtures("s3")

@@ -138,8 +138,8 @@ class Writer(Writable):
     def publish(self, message: str) -> str:
         """Publish everything committed so far to readers; returns the id of the snapshot.
 
-        icechunk and zarr never call fsync: the system writes its buffers to disk first, so that a power cut cannot
-        leave `main` on a snapshot whose chunks are lost.
+        icechunk and zarr never call fsync: of a store on disk the system writes its buffers first, so that a power cut
+        cannot leave `main` on a snapshot whose chunks are lost.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class Writer(Writable):
         own = self.commit(message, {PUBLISHED: now})
         if path := local_path(self.url):
             record_checksums(path)
-        os.sync()
+            os.sync()
         try:
             move_branch(self.repository, MAIN, own, seen=self._published, pauses=self._pauses)
         except icechunk.ConflictError as error:
