@@ -14,6 +14,7 @@ from ingest.projections import attention_lessons, attention_projection
 from ingest.projections.attention_lessons import Batches, Lessons
 from ingest.projections.attention_network import Networks
 from ingest.projections.attention_projection import AttentionProjection, train
+from ingest.projections.normalizations import LayerVectors
 from store.kernels.projection import fit_pca, place, place_by_network
 from store.schema.pictures import ViewName
 
@@ -224,5 +225,5 @@ def test_torch_has_all_its_threads_after_the_training(vectors: np.ndarray, monke
 
 def test_places_of_a_layer_are_those_of_its_two_networks(vectors: np.ndarray, network: Trained) -> None:
     projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=0, device="cpu")
-    placed = projection.place(0, network, *vectors, 0)
+    placed = projection.place(0, network, LayerVectors(*vectors), 0)
     np.testing.assert_array_equal(placed, np.swapaxes(places_of(network, vectors), 0, 1))

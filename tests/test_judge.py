@@ -5,6 +5,7 @@ import pytest
 
 from ingest.encode.sample import evenly
 from ingest.projections.fidelity import Judge
+from ingest.projections.normalizations import LayerVectors
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
 from store.schema.pictures import MEASURES, RECALL_KEYS
@@ -19,7 +20,7 @@ PLACES = RANDOM.standard_normal((HEADS, 2, ENDS[-1], 2))
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, np.ndarray]:
-    judge = Judge.of(QUERY, KEY, {"raw": (QUERY, KEY)}, SPANS)
+    judge = Judge.of({"raw": LayerVectors(QUERY, KEY)}, SPANS)
     return dict(zip(MEASURES, judge.measures(PLACES, "raw"), strict=True))
 
 
@@ -56,13 +57,13 @@ def test_trustworthiness_is_that_of_queries_and_keys_together(measured: dict[str
 def test_equal_weights_and_equal_distances_have_their_mean_rank() -> None:
     """All tokens are one sentence; keys are repeated, and places on a grid."""
     key, places = np.repeat(KEY[:, ::3], 3, axis=1)[:, : ENDS[-1]], np.round(PLACES)
-    judge = Judge.of(QUERY, key, {"raw": (QUERY, key)}, np.array([[0, ENDS[-1]]]))
+    judge = Judge.of({"raw": LayerVectors(QUERY, key)}, np.array([[0, ENDS[-1]]]))
     expected = spearman(attention_pattern(QUERY, key), screen_distance(places[:, 0], places[:, 1]))
     np.testing.assert_allclose(judge.measures(places, "raw")[MEASURES.index("spearman")], expected, rtol=1e-6)
 
 
 def test_few_tokens_are_not_trusted() -> None:
     some = evenly(1, 1)
-    judge = Judge.of(QUERY[:, some], KEY[:, some], {"raw": (QUERY[:, some], KEY[:, some])}, np.array([[0, 1]]))
+    judge = Judge.of({"raw": LayerVectors(QUERY[:, some], KEY[:, some])}, np.array([[0, 1]]))
     measures = dict(zip(MEASURES, judge.measures(PLACES[:, :, some], "raw"), strict=True))
     assert np.isnan(measures["trustworthiness"]).all()

@@ -14,6 +14,7 @@ from ingest.projections import methods
 from ingest.projections.manifolds import fit_head
 from ingest.projections.methods import Nearest, Neighbours
 from ingest.projections.nearest_points import SEARCHED, largest_of_rows, nearest_points
+from ingest.projections.normalizations import LayerVectors
 from store.kernels.projection import place_by_neighbours
 from store.schema.pictures import ViewName
 from tests.tiny_models import save_model
@@ -50,14 +51,14 @@ def by_brute_force(vectors: np.ndarray, fitted: np.ndarray, head: int, role: int
 
 
 def test_a_fitted_token_keeps_its_own_place(projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray) -> None:
-    placed = projection.place(0, {"fitted": fitted}, *vectors, 0)
+    placed = projection.place(0, {"fitted": fitted}, LayerVectors(*vectors), 0)
     np.testing.assert_array_equal(placed[:, :, :FITTED], fitted)
 
 
 def test_another_token_lies_at_the_weighted_mean_of_its_five_nearest(
     projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray
 ) -> None:
-    placed = projection.place(0, {"fitted": fitted}, *vectors, 0)
+    placed = projection.place(0, {"fitted": fitted}, LayerVectors(*vectors), 0)
     for head, role, token in np.ndindex(HEADS, 2, TOKENS):
         if token >= FITTED:
             expected = by_brute_force(vectors, fitted, head, role, token)
@@ -68,8 +69,8 @@ def test_another_token_lies_at_the_weighted_mean_of_its_five_nearest(
 def test_a_part_of_the_tokens_is_placed_as_all_of_them(
     first: int, projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray
 ) -> None:
-    whole = projection.place(0, {"fitted": fitted}, *vectors, 0)
-    part = projection.place(0, {"fitted": fitted}, *vectors[:, :, first:], first)
+    whole = projection.place(0, {"fitted": fitted}, LayerVectors(*vectors), 0)
+    part = projection.place(0, {"fitted": fitted}, LayerVectors(*vectors[:, :, first:]), first)
     np.testing.assert_allclose(part, whole[:, :, first:], atol=1e-6)
 
 
@@ -104,7 +105,7 @@ def test_the_fitted_tokens_of_a_layer_are_not_taken_for_its_first_block(vectors:
 def test_with_fewer_points_than_neighbours_all_of_them_are_near(vectors: np.ndarray, fitted: np.ndarray) -> None:
     query, key = vectors[:, :, :1]
     projection = Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), heads=HEADS, seed=0)
-    placed = projection.place(0, {"fitted": fitted[:, :, :1]}, *vectors[:, :, 1:], 1)
+    placed = projection.place(0, {"fitted": fitted[:, :, :1]}, LayerVectors(*vectors[:, :, 1:]), 1)
     low, high = fitted[:, :, :1].min(axis=1, keepdims=True), fitted[:, :, :1].max(axis=1, keepdims=True)
     assert ((placed >= low - 1e-6) & (placed <= high + 1e-6)).all()
 

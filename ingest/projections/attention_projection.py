@@ -20,6 +20,7 @@ from ingest.projections.attention_lessons import Lesson, Lessons, vectors_at
 from ingest.projections.attention_loss import gradient
 from ingest.projections.attention_network import Networks
 from ingest.projections.methods import Advance, Fits, LayerFit, Parameters, Read
+from ingest.projections.normalizations import LayerVectors
 from ingest.run.parallel import fit_later, one_thread_each, timed
 from store.kernels.projection import place_by_network
 from store.schema.pictures import PARAMETERS, ViewName
@@ -72,15 +73,16 @@ class AttentionProjection:
         for place, layer in enumerate(layers):
             yield LayerFit(layer, {name: array[place * heads :][:heads] for name, array in parameters.items()}, seconds)
 
-    def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:  # noqa: ARG002
+    def place(self, layer: int, parameters: Parameters, vectors: LayerVectors, first: int) -> Floats:  # noqa: ARG002
         """Places (head, role, token, component)."""
-        places = np.empty((len(query), 2, query.shape[1], self.components), np.float32)
-        for head, role in np.ndindex(places.shape[:2]):
+        heads, tokens, _ = vectors.query.shape
+        places = np.empty((heads, 2, tokens, self.components), np.float32)
+        for head, role in np.ndindex(heads, 2):
             own = {name: parameters[name][head, role] for name in PARAMETERS["attention"]}
-            vectors = (query, key)[role][head]
-            for start in range(0, len(vectors), PLACED_TOKENS):
+            points = vectors.normalized[role][head]
+            for start in range(0, tokens, PLACED_TOKENS):
                 some = slice(start, start + PLACED_TOKENS)
-                places[head, role, some] = place_by_network(vectors[some], **own)
+                places[head, role, some] = place_by_network(points[some], **own)
         return places
 
 

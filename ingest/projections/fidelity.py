@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.encode.sample import Spans, evenly, lengths
+from ingest.projections.normalizations import LayerVectors
 from ingest.run.parallel import side_by_side
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import compared_neighbours, trust_of_excess
@@ -87,15 +88,16 @@ class Judge:
     similarity: dict[str, list[Floats]]
 
     @classmethod
-    def of(cls, query: Floats, key: Floats, normalized: Mapping[str, tuple[Floats, Floats]], spans: Spans) -> "Judge":
-        """From queries and keys (head, token, channel), and those of each normalisation."""
+    def of(cls, vectors: Mapping[str, LayerVectors], spans: Spans) -> "Judge":
+        """From the same vectors in one normalisation or several."""
+        query, key = next((own.query, own.key) for own in vectors.values())
         some, many = _anywhere(query.shape[1])
         anywhere = side_by_side(lambda head: (head[0][some] @ head[1][many].T).ravel(), zip(query, key, strict=True))
         return cls(
             spans,
             _within(query, key, spans),
             Rows.of(np.stack(anywhere), np.zeros_like(some), np.full_like(some, len(many)), most=0),
-            {name: side_by_side(_similarity, zip(*both, strict=True)) for name, both in normalized.items()},
+            {name: side_by_side(_similarity, zip(*own.normalized, strict=True)) for name, own in vectors.items()},
         )
 
     def measures(self, places: Floats, normalization: str) -> Floats:

@@ -7,19 +7,20 @@ queries and keys are read once for all of them, normalised once for those of a n
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.encode.sample import JUDGED_SENTENCES, Sample, Spans, Split, lengths, read_rows, span_rows
+from ingest.encode.sample import JUDGED_SENTENCES, Sample, Spans, Split, lengths, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
 from ingest.projections.head_vectors import HeadVectors
 from ingest.projections.head_view import HeadView
 from ingest.projections.methods import Fits, HeadProjection, Nearest, Neighbours, Parameters, Pca, Read
+from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.run.cluster import Cluster
 from ingest.run.parallel import core_count, side_by_side
@@ -229,7 +230,9 @@ class HeadPictures:
         yield f"{key}: room for {view.name}"
         with bar(f"fit {view.name}", total=len(layers), unit="layers") as progress:
             for layer, parameters, seconds in picture.fits(progress.update):
-                view.write_fit(layer, parameters, projection.place(layer, parameters, *picture.read(layer), 0))
+                view.write_fit(
+                    layer, parameters, projection.place(layer, parameters, LayerVectors(*picture.read(layer)), 0)
+                )
                 picture.seconds += seconds
                 yield f"{key}: fit of {view.name}, layer {layer}"
 
@@ -282,17 +285,12 @@ class HeadPictures:
 
     def _places(self, layer: int, parameters: Sequence[Parameters], block: Block, first: int) -> list[Floats]:
         """Places (head, role, token, component) of a block in every picture."""
-        head_vectors, rows = self.head_vectors, block.rows.start + np.arange(block.tokens)
-        read = read_rows(head_vectors.writer, head_vectors.model, layer, rows)
-        normalized = cache(partial(head_vectors.normalize, layer, query=read[0], key=read[1]))
-
-        def placed(picture: HeadPicture, own: Parameters) -> Floats:
-            projection, name = picture.projection, picture.normalization
-            if isinstance(projection, Pca):
-                return projection.place_stored(own, *read, head_vectors.constants_of(layer, name))
-            return projection.place(layer, own, *normalized(name), first)
-
-        return list(map(placed, self.pictures, parameters))
+        rows = block.rows.start + np.arange(block.tokens)
+        vectors = self.head_vectors.layer_vectors(layer, rows, _normalizations(self.pictures))
+        return [
+            picture.projection.place(layer, own, vectors[picture.normalization], first)
+            for picture, own in zip(self.pictures, parameters, strict=True)
+        ]
 
     def _judge(self, layer: int, pictures: list[HeadPicture]) -> None:
         """Judge pictures on held-out sentences, and on some of those that each was fitted on."""
@@ -307,12 +305,9 @@ class HeadPictures:
             for picture in pictures:
                 picture.view.write_fidelity(layer, judged, np.nan)
             return
-        head_vectors, rows = self.head_vectors, span_rows(spans)
-        query, key = read_rows(head_vectors.writer, head_vectors.model, layer, rows)
-        names = dict.fromkeys(picture.normalization for picture in pictures)
-        normalized = {name: head_vectors.normalize(layer, name, query, key) for name in names}
-        ends = np.cumsum(lengths(spans))
-        judge = Judge.of(query, key, normalized, np.stack([ends - lengths(spans), ends], axis=-1))
+        rows, ends = span_rows(spans), np.cumsum(lengths(spans))
+        vectors = self.head_vectors.layer_vectors(layer, rows, _normalizations(pictures))
+        judge = Judge.of(vectors, np.stack([ends - lengths(spans), ends], axis=-1))
         for picture in pictures:
             measures = judge.measures(picture.view.places(layer, rows), picture.normalization)
             picture.view.write_fidelity(layer, judged, measures)
@@ -347,6 +342,10 @@ class HeadPictures:
                 "seconds": round(seconds, 1),
             }
         )
+
+
+def _normalizations(pictures: Iterable[HeadPicture]) -> list[str]:
+    return list(dict.fromkeys(picture.normalization for picture in pictures))
 
 
 def _fitted_tokens(picture: HeadPicture) -> int:

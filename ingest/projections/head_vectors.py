@@ -1,5 +1,6 @@
 """Queries and keys that pictures of heads are computed from, their normalisations, and hashes of what pictures depend on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from ingest.encode.sample import Sample, Split, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.head_view import HeadView
-from ingest.projections.normalizations import Constants, read_constants
+from ingest.projections.normalizations import Constants, LayerVectors, read_constants
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.text.corpus import PlannedCorpus
 from store.repository.fork import Writable
@@ -67,13 +68,13 @@ class HeadVectors:
 
     def normalized(self, layer: int, name: str, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Normalised queries and keys (head, token, channel) of a layer at rows of the token axis, in float32."""
-        return self.normalize(layer, name, *read_rows(self.writer, self.model, layer, rows))
+        return self.layer_vectors(layer, rows, [name])[name].normalized
 
-    def normalize(self, layer: int, name: str, query: Floats, key: Floats) -> tuple[Floats, Floats]:
-        """Queries and keys of a layer that were read already, normalised, in float32."""
-        constants = self.constants_of(layer, name)
-        return (query, key) if constants is None else constants.apply_in_float32(query, key)
+    def layer_vectors(self, layer: int, rows: NDArray[np.int64], names: Iterable[str]) -> dict[str, LayerVectors]:
+        """The same in several normalisations: read once, and normalised when first asked for."""
+        query, key = read_rows(self.writer, self.model, layer, rows)
+        return {name: LayerVectors(query, key, self._constants_of(layer, name)) for name in names}
 
-    def constants_of(self, layer: int, name: str) -> Constants | None:
+    def _constants_of(self, layer: int, name: str) -> Constants | None:
         """Constants of a normalisation for the heads of a layer; None for raw vectors, also before there are any."""
         return None if name == RAW else self.constants[name].of_layer(layer)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.projections.manifolds import fit_head, fit_points, seed32, used_settings
-from ingest.projections.normalizations import Constants
+from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.run.parallel import fit_later, side_by_side, timed
 from ingest.run.settings import Settings
@@ -61,8 +61,8 @@ class HeadProjection(Protocol):
         """Start the fits that run in processes; calling the result waits for them, layer by layer."""
         ...
 
-    def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
-        """Places (head, role, token, component) of normalised queries and keys (head, token, channel).
+    def place(self, layer: int, parameters: Parameters, vectors: LayerVectors, first: int) -> Floats:
+        """Places (head, role, token, component) of the normalised vectors.
 
         `first` is the number of the first of these tokens among all tokens of the plan.
         """
@@ -93,15 +93,12 @@ class Pca:
         points = np.concatenate([unit(vectors) for vectors in head]).astype(np.float64)
         return fit_pca(points, components=self.components)
 
-    def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:  # noqa: ARG002
-        """Places (head, role, token, component)."""
-        return self.place_stored(parameters, query, key, None)
-
-    def place_stored(self, parameters: Parameters, query: Floats, key: Floats, constants: Constants | None) -> Floats:
-        """The same of queries and keys that are not normalised, with the constants of a layer's normalisation."""
+    def place(self, layer: int, parameters: Parameters, vectors: LayerVectors, first: int) -> Floats:  # noqa: ARG002
+        """Places (head, role, token, component); they are normalised on the way."""
         from ingest.projections.pca_places import pca_places
 
-        return pca_places(query, key, constants, parameters["mean"], parameters["components"])
+        mean, axes = parameters["mean"], parameters["components"]
+        return pca_places(vectors.query, vectors.key, vectors.constants, mean, axes)
 
 
 class Neighbours:
@@ -135,11 +132,11 @@ class Neighbours:
                 advance(1 / len(futures))
             yield LayerFit(layer, {"fitted": np.stack(places)}, seconds)
 
-    def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
+    def place(self, layer: int, parameters: Parameters, vectors: LayerVectors, first: int) -> Floats:
         """Places (head, role, token, component); a fitted token keeps its own."""
         from ingest.projections.nearest_points import places_among
 
-        fitted = parameters["fitted"]
+        fitted, (query, key) = parameters["fitted"], vectors.normalized
         index, square = self.nearest.of(layer, query, key, first)
         flat = fitted.reshape(len(fitted), -1, fitted.shape[-1])
         places = np.stack(

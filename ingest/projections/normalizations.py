@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from os import cpu_count
 from typing import TypeVar
 
@@ -56,6 +56,25 @@ class Constants:
             np.concatenate(each, dtype=np.float32, casting="same_kind") for each in zip(*heads, strict=True)
         )
         return exact_query, exact_key
+
+
+@dataclass(frozen=True)
+class LayerVectors:
+    """Queries and keys (head, token, channel) of a layer as they are stored, and the constants of a normalisation.
+
+    Without constants they are shown as they are: they are raw, or were normalised before.
+    """
+
+    query: Floats
+    key: Floats
+    constants: Constants | None = None
+
+    @cached_property
+    def normalized(self) -> tuple[Floats, Floats]:
+        """In float32."""
+        return (
+            (self.query, self.key) if self.constants is None else self.constants.apply_in_float32(self.query, self.key)
+        )
 
 
 def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, split: Split) -> bool:
