@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import spmatrix
 from scipy.spatial.distance import cdist
 
 import store
@@ -116,6 +118,20 @@ def test_the_same_seed_gives_the_same_places_bit_for_bit(projection: str, compon
     points = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
     first, other = (fit_head(points, projection=projection, components=components, seed=3) for _ in range(2))
     assert (first.shape, first.dtype) == ((30, components), np.float32)
+    np.testing.assert_array_equal(first, other)
+
+
+def test_umap_starts_at_the_same_places_where_the_search_for_eigenvectors_starts_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a graph of 14,000 points in 12 parts: SciPy goes on from random vectors."""
+
+    def restarted(graph: spmatrix, count: int, *, rng: int | None = None, **_settings: object) -> tuple[Any, Any]:
+        return np.arange(count), np.random.default_rng(rng).standard_normal((graph.shape[0], count))
+
+    monkeypatch.setattr("scipy.sparse.linalg.eigsh", restarted)
+    points = np.random.default_rng(0).standard_normal((60, 4)).astype(np.float32)
+    first, other = (fit_head(points, projection="umap", components=2, seed=3) for _ in range(2))
     np.testing.assert_array_equal(first, other)
 
 

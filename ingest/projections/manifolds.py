@@ -1,8 +1,9 @@
 """t-SNE and UMAP, as the libraries make them. Imports nothing slow: every process of a pool imports it."""
 
 import warnings
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -112,8 +113,26 @@ def umap(
         precomputed_knn=nearest_of_each(points, neighbors, metric),
         tqdm_kwds={"disable": tell is None, "file": Epochs(tell), "bar_format": "{percentage:.0f}"},
     )
-    places: Floats = fit.fit_transform(points)
+    with _seeded_eigenvectors(seed):
+        places: Floats = fit.fit_transform(points)
     return places
+
+
+@contextmanager
+def _seeded_eigenvectors(seed: int) -> Iterator[None]:
+    """Let a fit that starts at eigenvectors be the same in every process.
+
+    Where their search finds nothing new, as in graphs of several parts, ARPACK goes on from a random vector, which SciPy draws
+    from the system unless it is given a seed; umap-learn gives none.
+    """
+    from scipy.sparse import linalg
+
+    unseeded = linalg.eigsh
+    linalg.eigsh = partial(unseeded, rng=seed)
+    try:
+        yield
+    finally:
+        linalg.eigsh = unseeded
 
 
 @cache
