@@ -10,7 +10,7 @@ from pathlib import Path
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
-from ingest.run.process import exit_status, follow_parent, outcome_noted
+from ingest.run.process import exit_status, follow_parent, keep_freed_memory, outcome_noted
 
 
 def main() -> int:
@@ -23,11 +23,9 @@ def _ingest() -> None:
     from ingest.run.errors import short
     from ingest.run.settings import parse
     from store.extras import check_extra
-    from store.heap import use_one_heap
 
     settings = parse()
-    # New pages for every array took a third of the time of placing tokens; with one heap there is half as much memory in use.
-    use_one_heap(mapped=32 << 20, kept=1 << 30)
+    keep_freed_memory()
     print(f"Ingesting {short(settings.data)} with {short(settings.model)} into {short(settings.store)}.", flush=True)
     with outcome_noted(settings.store):
         check_extra("ingest")

@@ -1,5 +1,6 @@
-"""Memory that threads have freed goes back to the system."""
+"""Memory that was freed: it goes back to the system, or is taken again."""
 
+import os
 import subprocess
 import sys
 
@@ -37,6 +38,31 @@ def megabytes(how: str) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
 def test_memory_freed_by_threads_returns_to_the_system() -> None:
     assert megabytes("returned") < 30
+
+
+WORKER = """
+import pickle, resource
+import numpy as np
+from ingest.run import worker
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(100):
+        np.ones(2 << 20, np.uint8)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+worker.check_worker = lambda expected: None
+print(faults(), pickle.loads(worker.run_fit(pickle.dumps((faults, ())), {})))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
+def test_a_worker_takes_memory_that_it_has_freed_before() -> None:
+    environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}  # as dask starts it
+    done = subprocess.run([sys.executable, "-c", WORKER], env=environment, check=True, capture_output=True, text=True)
+    before, within = map(int, done.stdout.split())
+    assert before > 100 * 500  # pages of 4 kB
+    assert within < before / 20
 
 
 REUSED = """
