@@ -3,7 +3,6 @@
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -136,28 +135,36 @@ def test_random_weights_have_counts_of_their_own(bank_corpus: store.Corpus) -> N
     assert (relations.random_linked != relations.linked).any()
 
 
+@pytest.fixture
+def relations_of(ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], xr.Dataset]:
+    """The relations of a store after an ingest of so many sentences of a treebank; random weights are run on the first block."""
+    monkeypatch.setattr("ingest.words.patterns.RANDOM_TOKENS", BLOCK)
+    bank = write_treebank(tmp_path / "bank.conllu")
+
+    def relations_of(name: str, sentences: int) -> xr.Dataset:
+        place = ingest(tmp_path / name, data=bank, sentences=sentences, annotate="auto", probes="none")
+        return store.open_corpus(place).relations
+
+    return relations_of
+
+
 @pytest.mark.slow
 def test_random_weights_are_run_once_where_a_corpus_grows_behind_their_blocks(
-    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    relations_of: Callable[[str, int], xr.Dataset], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.words.patterns.RANDOM_TOKENS", BLOCK)
-    make = partial(ingest, data=write_treebank(tmp_path / "bank.conllu"), annotate="auto", probes="none")
-    once = store.open_corpus(make(tmp_path / "once", sentences=60)).relations
-    make(tmp_path / "grown", sentences=40)
+    once = relations_of("once", 60)
+    relations_of("grown", 40)
     monkeypatch.delattr("ingest.words.relations._random_linked")
-    grown = store.open_corpus(make(tmp_path / "grown", sentences=60)).relations
+    grown = relations_of("grown", 60)
     assert int(grown.random_pairs.sum()) < int(grown.pairs.sum())
     xr.testing.assert_identical(grown[["random_linked", "random_pairs"]], once[["random_linked", "random_pairs"]])
 
 
 @pytest.mark.slow
 def test_random_weights_are_counted_on_a_relation_that_growth_brings(
-    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    relations_of: Callable[[str, int], xr.Dataset],
 ) -> None:
-    monkeypatch.setattr("ingest.words.patterns.RANDOM_TOKENS", BLOCK)
-    make = partial(ingest, data=write_treebank(tmp_path / "bank.conllu"), annotate="auto", probes="none")
-    before = store.open_corpus(make(tmp_path / "grown", sentences=15)).relations
-    grown = store.open_corpus(make(tmp_path / "grown", sentences=60)).relations
+    before, grown = relations_of("grown", 15), relations_of("grown", 60)
     added = sorted({*grown.relation.values} - {*before.relation.values})
     assert "nsubj" in added
     assert (grown.random_pairs.sel(relation=added).sum("half") > 0).all()

@@ -90,7 +90,8 @@ class Judge:
     @classmethod
     def of(cls, vectors: Mapping[str, LayerVectors], spans: Spans) -> "Judge":
         """From the same vectors in one normalisation or several."""
-        query, key = next((own.query, own.key) for own in vectors.values())
+        stored = next(iter(vectors.values()))
+        query, key = stored.query, stored.key
         some, many = _anywhere(query.shape[1])
         anywhere = side_by_side(lambda head: (head[0][some] @ head[1][many].T).ravel(), zip(query, key, strict=True))
         return cls(

@@ -230,9 +230,8 @@ class HeadPictures:
         yield f"{key}: room for {view.name}"
         with bar(f"fit {view.name}", total=len(layers), unit="layers") as progress:
             for layer, parameters, seconds in picture.fits(progress.update):
-                view.write_fit(
-                    layer, parameters, projection.place(layer, parameters, LayerVectors(*picture.read(layer)), 0)
-                )
+                vectors = LayerVectors(*picture.read(layer))
+                view.write_fit(layer, parameters, projection.place(layer, parameters, vectors, 0))
                 picture.seconds += seconds
                 yield f"{key}: fit of {view.name}, layer {layer}"
 

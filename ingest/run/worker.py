@@ -102,12 +102,6 @@ def _store_reached(fork: Fork) -> Iterator[None]:
         raise
 
 
-@cache
-def _keep_freed_memory() -> None:
-    """Once for a worker: dask has it give all of it back."""
-    keep_freed_memory()
-
-
 def begin_next() -> None:
     """Let this worker begin its next task, while the running one no longer computes but writes."""
     from distributed import secede
@@ -126,6 +120,6 @@ def run_fit(work: bytes, expected: Mapping[str, str]) -> bytes:
 @contextmanager
 def _on_own_cores() -> Iterator[None]:
     """Threads of torch are the cores of this worker: dask gives it one, unless OMP_NUM_THREADS says more."""
-    _keep_freed_memory()
+    keep_freed_memory()  # dask has a worker give all of it back
     with allotted_cores(torch.get_num_threads()):
         yield

@@ -148,7 +148,7 @@ def _random_linked(
             part = relations.within(of_block.rows)
             total, pairs = total + part.linked(_strongest(bert, block, of_block)), pairs + part.counts
             progress.update(block.tokens)
-    return dict(zip(RANDOM, (np.asarray(total), np.asarray(pairs)), strict=True))
+    return {"random_linked": np.asarray(total), "random_pairs": np.asarray(pairs)}
 
 
 def _strongest(bert: Bert, block: Block, words: BlockWords) -> StrongestWords:
