@@ -4,7 +4,7 @@ from itertools import product
 
 import networkx
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -38,6 +38,26 @@ def test_no_tree_with_one_root_scores_more(scores: np.ndarray) -> None:
     assert is_tree(tuple(map(int, found)))
     best = max(total(scores, np.array(governors)) for governors in every)
     np.testing.assert_allclose(total(scores, found), best, atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.integers(5, 24).flatmap(scores_of))
+def test_a_tree_of_many_words_scores_as_much_as_that_of_networkx(scores: np.ndarray) -> None:
+    one_root = scores - 1000 * (np.arange(scores.shape[1]) == ROOT_COLUMN)
+    graph = networkx.DiGraph()
+    for word, row in enumerate(one_root, 1):
+        graph.add_weighted_edges_from(
+            (governor, word, weight) for governor, weight in enumerate(row) if governor != word
+        )
+    theirs = networkx.maximum_spanning_arborescence(graph, preserve_attrs=True)
+    found = best_tree(scores)
+    assert is_tree(tuple(map(int, found)))
+    np.testing.assert_allclose(total(one_root, found), theirs.size(weight="weight"), atol=1e-9)
+
+
+def test_a_word_that_may_not_govern_itself_may_have_the_score_of_minus_infinity() -> None:
+    scores = np.array([[1.0, -np.inf, 5], [0.0, 5, -np.inf]])
+    assert best_tree(scores).tolist() == [0, 1]
 
 
 @given(SCORES)

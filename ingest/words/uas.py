@@ -27,7 +27,7 @@ from ingest.words.patterns import (
 )
 from ingest.words.probe import ProbeSentence, scores, train
 from ingest.words.strongest import content_of_words, read_words
-from ingest.words.trees import best_governors, best_tree
+from ingest.words.trees import Governors, Scores, best_governors, best_tree
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import PERCENTILES, REPLICATES
 from store.kernels.relations import frequent_offset, halves
@@ -49,8 +49,6 @@ FEATURES = 100
 FEWEST_SENTENCES = 20
 #: Score of the root where a single head says nothing of it: below every attention weight.
 LOWEST = 1e-9
-
-Governors = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -286,12 +284,12 @@ def measure(split: Split, embedded: Split, measured: Measured, prefix: str = "",
                 measured.add(f"{prefix}{method}", decoding, sentences, found)
 
 
-DECIDE: dict[str, Callable[[NDArray[np.floating]], Governors]] = {"each": best_governors, "tree": best_tree}
+DECIDE: dict[str, Callable[[Scores], Governors]] = {"each": best_governors, "tree": best_tree}
 
 
 def _decide(
-    decide: Callable[[NDArray[np.floating]], Governors],
-    find_scores: Callable[[ProbeSentence], NDArray[np.floating]],
+    decide: Callable[[Scores], Governors],
+    find_scores: Callable[[ProbeSentence], Scores],
     sentence: ProbeSentence,
 ) -> Governors:
     return decide(find_scores(sentence))

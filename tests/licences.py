@@ -1,0 +1,63 @@
+"""The licences of the packages that `requirements.lock` names: `python -m tests.licences` writes `docs/licences.md`."""
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/licences.md"
+LOCKED = re.compile(r"^([\w.-]+)(?:\[[^]]*])?==", re.MULTILINE)
+#: Installed on systems alone on which no test runs.
+ELSEWHERE = {"tzdata": "Apache-2.0"}
+HEADING = """# Licences
+
+The licence of every package that `make install` installs, as the package states it. `python -m tests.licences` writes this page. No package has the GPL or the AGPL.
+
+- psycopg (LGPL-3.0) is installed by the extra `postgres` alone. Headscape imports it unchanged, which the LGPL allows for a program of any licence.
+- certifi, hypothesis, pathspec, pytest-rerunfailures and tqdm have the MPL-2.0, which asks for the source of these files alone.
+
+| package | licence |
+| --- | --- |
+"""
+
+
+def locked_packages() -> list[str]:
+    """Names in `requirements.lock`, and torch, which is installed without a hash."""
+    return sorted([*LOCKED.findall((ROOT / "requirements.lock").read_text("utf-8")), "torch"])
+
+
+def stated_licence(package: Distribution) -> str:
+    """What the metadata of a package call its licence: an expression of SPDX, a classifier, a name, or its file's title."""
+    return next(_statements(package))
+
+
+def _statements(package: Distribution) -> Iterator[str]:
+    metadata = package.metadata
+    if expression := metadata.get("License-Expression"):
+        yield expression
+    classifiers = [line.split(" :: ")[-1] for line in metadata.get_all("Classifier") or [] if line.startswith("License")]
+    if named := [classifier for classifier in classifiers if classifier != "OSI Approved"]:
+        yield ", ".join(named)
+    if name := metadata.get("License"):
+        yield name.splitlines()[0]
+    for path in package.files or []:
+        if path.name.upper().startswith("LICENSE"):
+            yield str(package.locate_file(path).read_text("utf-8")).strip().splitlines()[0].strip()
+
+
+def licence(name: str) -> str:
+    """The licence of a package of the lock."""
+    try:
+        return stated_licence(distribution(name))
+    except PackageNotFoundError:
+        return ELSEWHERE[name]
+
+
+def page() -> str:
+    """The text of `docs/licences.md`."""
+    return HEADING + "".join(f"| {name} | {licence(name)} |\n" for name in locked_packages())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
