@@ -1,6 +1,7 @@
 """Relations that one of two models links better."""
 
 from collections.abc import Callable
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ import pytest
 import store
 from dashboard.app import create_app
 from dashboard.compare.relations import changed_relations
-from dashboard.relations.data import best_of
+from dashboard.compare.two_models import ModelPair
+from dashboard.relations.data import BestHead, best_of
 from dashboard.web.library import Library
-from store.kernels.relations import DIRECTIONS, halves, linked
+from store.kernels.relations import DIRECTIONS, WordPairs, halves, linked
 from store.kernels.words import StrongestWords
 from tests.tiny_models import save_model
 from tests.treebanks import write_treebank
@@ -35,18 +37,21 @@ def models(two: str) -> tuple[store.Corpus, store.Corpus]:
     return first, second
 
 
-def accuracy(corpus: store.Corpus, relation: str) -> float:
-    """Of the best head, from the strongest words."""
-    [best] = [best for best in best_of(corpus) if best.relation == relation]
-    pairs = corpus.words.relations[relation]
+def hits_of(corpus: store.Corpus, best: BestHead, pairs: WordPairs) -> np.ndarray:
+    """Which of the reported pairs a head links, from the strongest words, in the order of the sentences."""
     pairs = pairs.only(halves(corpus.n_sentences)[pairs.sentence])
     of_head = corpus.strongest_words.isel(layer=best.layer, head=best.head)
     strongest = StrongestWords(*(of_head[name].values for name in StrongestWords._fields))
-    return float(linked(strongest, pairs)[list(DIRECTIONS).index(best.direction)].mean())
+    return linked(strongest, pairs)[list(DIRECTIONS).index(best.direction)]
+
+
+def accuracy(corpus: store.Corpus, relation: str) -> float:
+    [best] = [best for best in best_of(corpus) if best.relation == relation]
+    return float(hits_of(corpus, best, corpus.words.relations[relation]).mean())
 
 
 def test_a_change_is_the_difference_of_the_accuracies(models: tuple[store.Corpus, store.Corpus]) -> None:
-    changes = {change.own.relation: change for change in changed_relations(*models)}
+    changes = {change.own.relation: change for change in changed_relations(ModelPair(*models))}
     for relation in ("det", "nsubj", "obj"):
         expected = accuracy(models[1], relation) - accuracy(models[0], relation)
         assert changes[relation].difference == pytest.approx(expected)
@@ -55,14 +60,42 @@ def test_a_change_is_the_difference_of_the_accuracies(models: tuple[store.Corpus
 
 
 def test_the_largest_change_comes_first(models: tuple[store.Corpus, store.Corpus]) -> None:
-    sizes = [abs(change.difference) for change in changed_relations(*models)]
+    sizes = [abs(change.difference) for change in changed_relations(ModelPair(*models))]
     assert sizes == sorted(sizes, reverse=True)
 
 
 def test_a_model_has_not_changed_from_itself(models: tuple[store.Corpus, store.Corpus]) -> None:
-    for change in changed_relations(models[0], models[0]):
+    for change in changed_relations(ModelPair(models[0], models[0])):
         assert change.difference == 0
         assert np.allclose(change.interval, 0)
+
+
+@pytest.fixture(scope="module")
+def unequal(two: str, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The same two models, and a third one with the vectors of the first sentences alone."""
+    place = tmp_path_factory.mktemp("unequal")
+    copytree(two, place / "store")
+    bank, third = write_treebank(place / "bank.conllu"), save_model(place / "third-bert", seed=6)
+    return ingest(place / "store", data=bank, annotate="auto", probes="none", model=third, vectors="60")
+
+
+def test_models_with_vectors_of_other_sentences_are_compared_in_those_that_both_have(unequal: str) -> None:
+    snapshot = store.open_snapshot(unequal)
+    third, *_, first = sorted(map(snapshot.corpus, snapshot.models), key=lambda corpus: corpus.n_sentences)
+    [change] = [change for change in changed_relations(ModelPair(first, third)) if change.own.relation == "det"]
+    pairs = first.words.relations["det"]
+    reported = halves(first.n_sentences)[pairs.sentence] & (pairs.sentence < third.n_sentences)
+    own, other = (
+        hits_of(corpus, best, corpus.words.relations["det"])[: reported.sum()]
+        for corpus, best in ((first, change.own), (third, change.other))
+    )
+    assert (change.own_accuracy, change.other_accuracy) == pytest.approx((own.mean(), other.mean()))
+
+
+def test_the_page_compares_models_with_vectors_of_other_sentences(unequal: str) -> None:
+    client = create_app(Library(unequal)).server.test_client()
+    page = client.post("/data/page", data={"pathname": "/compare", "search": "", "snapshot": ""})
+    assert "of which both models have vectors" in str(page.json["below"])
 
 
 def test_the_page_names_relations_gained_and_lost(two: str) -> None:

@@ -1,23 +1,24 @@
 """Relations that a model links better or worse than another: the best head of each in both models."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.compare.names import lettered
-from dashboard.compare.two_models import ModelPair
+from dashboard.compare.two_models import SEED, ModelPair, cached_result
 from dashboard.relations.data import BestHead, best_of, links_of_pairs
 from dashboard.ui.controls import info
 from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import in_brackets, signed
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
+from store.wording import many
 
 _MEANING = (
     "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference (B - A) on the "
@@ -27,18 +28,27 @@ _MEANING = (
 
 @dataclass(frozen=True)
 class RelationChange:
-    """The best heads of two models at a relation, and the difference of their accuracies, other less own."""
+    """The best heads of two models at a relation, and their accuracies in the common sentences.
+
+    `interval` is that of the difference, other less own.
+    """
 
     own: BestHead
     other: BestHead
-    difference: float
+    own_accuracy: float
+    other_accuracy: float
     interval: tuple[float, float]
+
+    @property
+    def difference(self) -> float:
+        """Accuracy of the other model less that of the own one."""
+        return self.other_accuracy - self.own_accuracy
 
 
 def relations_of_both(context: Context, two: ModelPair) -> list[object]:
     """The table of relations, the largest change first; nothing where a model has no relations."""
     try:
-        changes = changed_relations(two.own, two.other)
+        changes = changed_relations(two)
     except NotIngested:
         return []
     own, other = lettered(two)
@@ -55,34 +65,49 @@ def relations_of_both(context: Context, two: ModelPair) -> list[object]:
     rows = [html.Tr(_row(context, two, change)) for change in changes]
     return [
         html.H2(["Relations gained and lost", info("relations of both models", _MEANING)]),
-        html.P(f"{two.own.words.source.capitalize()}; in %, differences in points.", className="caption"),
+        html.P(
+            f"{two.own.words.source.capitalize()}; {_sentences(two)}; in %, differences in points.", className="caption"
+        ),
         scrolling(
             html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows"), "Relations gained and lost"
         ),
     ]
 
 
-@cached
-def changed_relations(own: Corpus, other: Corpus) -> list[RelationChange]:
+def _sentences(two: ModelPair) -> str:
+    if two.own.n_sentences == two.other.n_sentences:
+        return many(two.sentences, "sentence")
+    return f"the first {many(two.sentences, 'sentence')}, of which both models have vectors"
+
+
+def changed_relations(two: ModelPair) -> list[RelationChange]:
     """The relations of two models of one corpus, the largest difference first. NotIngested where one has none."""
-    theirs = {best.relation: best for best in best_of(other)}
-    seed = int(own.attributes["provenance"]["settings"]["seed"])
-    counts = draw_counts(seed, 0, own.n_sentences)
+    return cached_result(two, "relations", partial(_changed_relations, two))
+
+
+def _changed_relations(two: ModelPair) -> list[RelationChange]:
+    theirs = {best.relation: best for best in best_of(two.other)}
+    counts = draw_counts(SEED, 0, two.sentences)
     changes = [
-        _change(own, other, best, theirs[best.relation], counts) for best in best_of(own) if best.relation in theirs
+        _change(two, best, theirs[best.relation], counts) for best in best_of(two.own) if best.relation in theirs
     ]
-    return sorted(changes, key=lambda change: -abs(change.difference))
+    return sorted(changes, key=lambda change: -abs(np.nan_to_num(change.difference)))
 
 
-def _change(
-    own: Corpus, other: Corpus, best: BestHead, theirs: BestHead, counts: NDArray[np.float64]
-) -> RelationChange:
-    (hits, sentence), (other_hits, _) = links_of_pairs(own, best), links_of_pairs(other, theirs)
-    change = other_hits.astype(np.int8) - hits.astype(np.int8)
+def _change(two: ModelPair, best: BestHead, theirs: BestHead, counts: NDArray[np.float64]) -> RelationChange:
+    (hits, sentence), (other_hits, _) = _common_links(two, two.own, best), _common_links(two, two.other, theirs)
     replicates = ShareReplicates(())
-    replicates.add(change, sentence, counts)
+    replicates.add(other_hits.astype(np.int8) - hits.astype(np.int8), sentence, counts)
     low, high = map(float, replicates.interval())
-    return RelationChange(best, theirs, float(change.mean()) if len(change) else np.nan, (low, high))
+    own, other = (float(of_model.mean()) if len(of_model) else np.nan for of_model in (hits, other_hits))
+    return RelationChange(best, theirs, own, other, (low, high))
+
+
+def _common_links(two: ModelPair, corpus: Corpus, best: BestHead) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """`links_of_pairs` in the sentences of which both models have vectors: the first of the corpus."""
+    hits, sentence = links_of_pairs(corpus, best)
+    common = sentence < two.sentences
+    return hits[common], sentence[common]
 
 
 def _row(context: Context, two: ModelPair, change: RelationChange) -> list[html.Td]:
@@ -96,12 +121,15 @@ def _row(context: Context, two: ModelPair, change: RelationChange) -> list[html.
         for corpus, best in ((two.own, change.own), (two.other, change.other))
     ]
     between = f"{signed(100 * low, 1)} to {signed(100 * high, 1)}" if low == low else ""
+    own, other = (
+        f"{100 * share:.1f}" if share == share else "" for share in (change.own_accuracy, change.other_accuracy)
+    )
     return [
         html.Td(f"{change.own.relation}{in_brackets(change.own.relation)}"),
         html.Td(links[0]),
-        html.Td(f"{100 * change.own.accuracy:.1f}", className="number"),
+        html.Td(own, className="number"),
         html.Td(links[1]),
-        html.Td(f"{100 * change.other.accuracy:.1f}", className="number"),
-        html.Td(signed(100 * change.difference, 1), className="number"),
+        html.Td(other, className="number"),
+        html.Td(signed(100 * change.difference, 1) if between else "", className="number"),
         html.Td(between, className="number"),
     ]
