@@ -4,8 +4,9 @@ The ingest writes the store and the dashboard reads it; nothing else passes betw
 """
 
 from store.corpus import Corpus
+from store.relations import best_heads
 from store.repository.errors import StoreError
 from store.schema.model import STATISTICS
 from store.snapshot import Snapshot, open_corpus, open_snapshot
 
-__all__ = ["STATISTICS", "Corpus", "Snapshot", "StoreError", "open_corpus", "open_snapshot"]
+__all__ = ["STATISTICS", "Corpus", "Snapshot", "StoreError", "best_heads", "open_corpus", "open_snapshot"]

@@ -241,8 +241,8 @@ class Corpus(CorpusText):
         """How often each head links the words of each relation. Arrays as in `store.schema.relations`.
 
         And `accuracy` (relation, direction, layer, head), share of the pairs that the head links, in all sentences;
-        `chosen_accuracy` and `reported_accuracy`, the same in each half of the sentences; `random_accuracy`, with random
-        weights; `offset_accuracy` (relation), share of the pairs of the second half with the offset most frequent in the
+        `chosen_accuracy` and `reported_accuracy`, the same in each half of the sentences; `random_accuracy`, that of the
+        same head with random weights; `offset_accuracy` (relation), share of the pairs of the second half with the offset most frequent in the
         first. Loaded at first use. NotIngested where the ingest has not computed them.
         """
         return with_accuracies(self._of_words("relations", "relations_hash", "Relations", WORDS_REMEDY).load())
@@ -251,12 +251,12 @@ class Corpus(CorpusText):
     def uas(self) -> xr.Dataset:
         """Share of words whose governor is found from attention (Clark et al. 2019, section 5), of held-out sentences.
 
-        `uas` (method, decoding), its 95 % `interval` (bound) and `of_seed` (seed); methods as in `store.schema.uas`.
-        Attributes: `trained_on` and `reported_on` sentences, `words`. Loaded at first use.
-        NotIngested where the ingest has not computed it.
+        `uas` (approach, decoding), its 95 % `interval` (bound) and `of_seed` (seed); approaches are the methods of `store.schema.uas`
+        (xarray's `sel` keeps the name `method` for itself). Attributes: `trained_on` and `reported_on` sentences, `words`.
+        Loaded at first use. NotIngested where the ingest has not computed it.
         """
         remedy = "Run `headscape ingest --probes=all`."
-        return self._of_words("uas", "uas_hash", "Governors from attention", remedy).load()
+        return self._of_words("uas", "uas_hash", "Governors from attention", remedy).load().rename(method="approach")
 
     @cached_property
     def coreference(self) -> xr.Dataset:

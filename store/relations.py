@@ -24,8 +24,8 @@ def with_accuracies(counts: xr.Dataset) -> xr.Dataset:
 def best_heads(relations: xr.Dataset) -> xr.Dataset:
     """The head and direction that link most pairs of each relation in the first half of the sentences: (relation).
 
-    `direction`, `layer`, `head`; `accuracy`, its `interval` (bound) and `offset_accuracy` in the second half;
-    `random_accuracy`, of the head with random weights chosen and reported in the same way.
+    `direction`, `layer`, `head`; `accuracy`, its `interval` (bound), `offset_accuracy` and `pairs` in the second half;
+    `random_accuracy`, of the best head with random weights, which is chosen and reported in the same way.
     """
     cell = ("direction", "layer", "head")
     chosen = relations.chosen_accuracy.fillna(-1).stack(cell=cell)
@@ -40,7 +40,7 @@ def best_heads(relations: xr.Dataset) -> xr.Dataset:
             "random_accuracy": _at(random[1].drop_vars("half"), random_best),
             "offset": relations.offset,
             "offset_accuracy": relations.offset_accuracy,
-            "pairs": relations.pairs.sum("half"),
+            "pairs": relations.pairs[1].drop_vars("half", errors="ignore"),
         }
     )
 

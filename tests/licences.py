@@ -36,7 +36,9 @@ def _statements(package: Distribution) -> Iterator[str]:
     metadata = package.metadata
     if expression := metadata.get("License-Expression"):
         yield expression
-    classifiers = [line.split(" :: ")[-1] for line in metadata.get_all("Classifier") or [] if line.startswith("License")]
+    classifiers = [
+        line.split(" :: ")[-1] for line in metadata.get_all("Classifier") or [] if line.startswith("License")
+    ]
     if named := [classifier for classifier in classifiers if classifier != "OSI Approved"]:
         yield ", ".join(named)
     if name := metadata.get("License"):

@@ -16,7 +16,8 @@ def test_no_package_has_the_gpl_or_the_agpl(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "stated", ["GNU General Public License v3 (GPLv3)", "GPL-2.0-or-later", "AGPLv3", "GNU Affero General Public License v3"]
+    "stated",
+    ["GNU General Public License v3 (GPLv3)", "GPL-2.0-or-later", "AGPLv3", "GNU Affero General Public License v3"],
 )
 def test_the_gpl_is_known_by_each_of_its_names(stated: str) -> None:
     assert COPYLEFT.search(stated)

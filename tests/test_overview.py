@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -111,6 +112,13 @@ def test_a_relation_is_named_in_words_beside_its_label(bank_store: str, monkeypa
     monkeypatch.setattr("dashboard.overview.page.best_of", lambda _: [relation("dobj", 0.7, 0.2)])
     words = "".join(text for part in layout(resolve(Library(bank_store), "/", "")).above for text in texts(part))
     assert "dobj (direct object)" in words
+
+
+def test_a_relation_has_its_interval_and_its_number_of_pairs(bank_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = replace(relation("dobj", 0.7, 0.2, pairs=1234), interval=(0.65, 0.74))
+    monkeypatch.setattr("dashboard.overview.page.best_of", lambda _: [row])
+    words = list(texts(layout(resolve(Library(bank_store), "/", "")).above))
+    assert words[words.index("70%") :][:5] == ["70%", "65 to 74%", "20%", "10%", "1,234"]
 
 
 def test_labels_have_the_colours_that_charts_give_them() -> None:

@@ -72,7 +72,9 @@ def relations(accuracy: float) -> xr.Dataset:
 
 def uas(share: float) -> xr.Dataset:
     cells = np.full((len(METHODS), len(DECODINGS)), share)
-    return xr.Dataset({"uas": (("method", "decoding"), cells)}, {"method": list(METHODS), "decoding": list(DECODINGS)})
+    return xr.Dataset(
+        {"uas": (("approach", "decoding"), cells)}, {"approach": list(METHODS), "decoding": list(DECODINGS)}
+    )
 
 
 def verdicts(accuracy: float, share: float) -> dict[str, str]:

@@ -97,6 +97,7 @@ def test_the_best_head_is_chosen_on_one_half_and_reported_on_the_other(bank_corp
     chosen = max(accuracies[0], key=lambda cell: accuracies[0][cell])
     assert (list(DIRECTIONS).index(str(best.direction.values)), int(best["layer"]), int(best["head"])) == chosen
     assert float(best.accuracy) == pytest.approx(accuracies[1][chosen])
+    assert int(best.pairs) == by_hand(bank_corpus, "det", 1)[0]
 
 
 def test_an_accuracy_lies_in_its_interval(bank_corpus: store.Corpus) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from flask.testing import FlaskClient
 
 import store
-from dashboard.relations.data import best_of, examples, links_of
+from dashboard.relations.data import best_of, clear_gains, examples, links_of
 from dashboard.web.http import data_link
 from store.kernels.relations import DIRECTIONS
 from tests.accessibility import is_accessible
@@ -108,6 +109,30 @@ def test_the_file_of_best_heads_has_every_relation(
 ) -> None:
     table = pd.read_csv(io.BytesIO(bank_client.get(f"{base}/best-heads.csv").data), comment="#")
     assert table.relation.tolist() == [row.relation for row in best_of(bank_corpus)]
+
+
+def test_a_gain_over_the_offset_is_clear_where_the_whole_interval_is_above_it() -> None:
+    accuracy, low = np.array([[[0.5, 0.5, 0.2]]]), np.array([[[0.41, 0.39, 0.1]]])
+    dims = ("relation", "layer", "head")
+    links = xr.Dataset(
+        {
+            "reported_accuracy": (dims, accuracy),
+            "interval": (("bound", *dims), np.stack([low, accuracy + 0.1])),
+            "offset_accuracy": ("relation", [0.4]),
+        }
+    )
+    np.testing.assert_allclose(clear_gains(links), [[[0.1, 0, 0]]])
+
+
+def test_the_two_files_name_which_head_with_random_weights_they_are_of(bank_client: FlaskClient, base: str) -> None:
+    names = [
+        set(pd.read_csv(io.BytesIO(bank_client.get(f"{base}/{file}.csv").data), comment="#"))
+        for file in ("relations", "best-heads")
+    ]
+    assert [{name for name in columns if "random" in name} for columns in names] == [
+        {"same_head_random_accuracy"},
+        {"best_random_head_accuracy"},
+    ]
 
 
 def test_a_store_without_words_says_how_to_get_them(client: FlaskClient) -> None:

@@ -4,6 +4,7 @@ import csv
 import io
 from base64 import b64decode
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -17,6 +18,7 @@ from flask.testing import FlaskClient
 from dashboard.pages import PAGES
 from dashboard.statistics.divergence import nearest
 from dashboard.statistics.parts import PartCounts, part_of
+from dashboard.statistics.sections import size_of_part
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
@@ -206,6 +208,15 @@ def test_the_whole_corpus_minus_itself_is_shown_as_values_with_a_notice(library:
 def test_a_part_without_tokens_says_what_to_do(library: Library) -> None:
     page = PAGES["statistics"](place_of(library, "statistics", "where=position:5000..6000"))
     assert "No tokens match. Remove a filter." in text(page)
+
+
+@pytest.mark.parametrize(("sentences", "warns"), [(99, True), (100, False)])
+def test_a_part_of_few_sentences_says_that_its_intervals_may_be_too_narrow(
+    library: Library, tiny_corpus: Corpus, sentences: int, warns: bool
+) -> None:
+    context = place_of(library, "statistics", "where=position:1..2")
+    part = replace(part_of(context.corpus, context.state.where), sentences=sentences)
+    assert ("too narrow" in size_of_part(tiny_corpus, part)) == warns
 
 
 def test_a_filter_that_differs_from_head_to_head_is_ignored_with_a_notice(library: Library) -> None:

@@ -145,7 +145,7 @@ def test_a_control_is_the_same_for_a_spelling_and_never_the_word_itself() -> Non
 @pytest.mark.slow
 def test_every_method_is_measured_on_held_out_sentences(bank_corpus: store.Corpus) -> None:
     uas = bank_corpus.uas
-    assert list(uas.method.values) == list(METHODS)
+    assert list(uas.approach.values) == list(METHODS)
     assert bool(uas.uas.sel(decoding="each").notnull().all())
     assert uas.attrs["trained_on"] == uas.attrs["reported_on"] == bank_corpus.n_sentences // 2
     low, high = uas.interval.sel(decoding="each")
@@ -164,6 +164,4 @@ def test_the_next_word_is_the_governor_as_often_as_counted_in_the_words(bank_cor
                 last = place == rows.sizes["word"] - 1
                 right += governor == (-1 if last else place + 1)
     assert bank_corpus.uas.attrs["words"] == words
-    assert float(bank_corpus.uas.uas.sel({"method": "right_branching", "decoding": "each"})) == pytest.approx(
-        right / words
-    )
+    assert float(bank_corpus.uas.uas.sel(approach="right_branching", decoding="each")) == pytest.approx(right / words)

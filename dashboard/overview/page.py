@@ -19,7 +19,7 @@ from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade, unmade_line
-from dashboard.ui.tables import heading
+from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import all_of, first_of, has_part, in_brackets, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, short_name
@@ -39,9 +39,11 @@ _LABELS = (
     + "."
 )
 _SINKS = "A sink is a token to which most queries of its sentence attend strongly. A head can also have a label."
+_RELATIONS_TITLE = "Grammar that heads follow"
 _RELATIONS = (
     "Share of the word pairs of a relation that the head links, in sentences that did not choose it; beside it the share that the "
-    "most frequent offset between the two words finds, and the best head with random weights."
+    "most frequent offset between the two words finds, and the best head of the network with random weights. Intervals are by bootstrap "
+    f"over sentences. Relations with fewer than {ENOUGH_PAIRS} reported pairs are left out."
 )
 
 
@@ -168,7 +170,7 @@ def _relations(context: Context) -> list[object]:
         ]
     first = best[0]
     rows: list[Any] = [_relation(context, row) for row in best]
-    columns = ("relation", "head", "linked", "best offset", "random")
+    columns = ("relation", "head", "linked", "95% interval", "best offset", "best random head", "pairs")
     return [
         title,
         html.P(
@@ -181,13 +183,13 @@ def _relations(context: Context) -> list[object]:
                 ".",
             ]
         ),
-        html.Table([heading(columns, columns[2:]), html.Tbody(rows)], className="rows"),
+        scrolling(html.Table([heading(columns, columns[2:]), html.Tbody(rows)], className="rows"), _RELATIONS_TITLE),
     ]
 
 
 def _title_of_relations(source: str) -> html.H2:
     """With what the numbers are, and where the words come from."""
-    return html.H2(["Grammar that heads follow", info("relations", f"{_RELATIONS}{source}")])
+    return html.H2([_RELATIONS_TITLE, info("relations", f"{_RELATIONS}{source}")])
 
 
 def _source_of_words(corpus: Corpus) -> str:
@@ -200,12 +202,18 @@ def _relation(context: Context, row: BestHead) -> html.Tr:
         row.relation, href=state.on("relations").with_(relation=row.relation, direction=row.direction).href
     )
     head = head_link(context, row.layer, row.head)
-    shares = (row.accuracy, row.offset_accuracy, row.random)
+    low, high = row.interval
+    numbers = (
+        f"{100 * row.accuracy:.0f}%",
+        f"{100 * low:.0f} to {100 * high:.0f}%" if low == low else "",
+        *(f"{100 * share:.0f}%" if share == share else "" for share in (row.offset_accuracy, row.random)),
+        f"{row.pairs:,}",
+    )
     return html.Tr(
         [
             html.Td([relation, in_brackets(row.relation)]),
             html.Td(head),
-            *(html.Td(f"{100 * share:.0f} %", className="number") for share in shares),
+            *(html.Td(number, className="number") for number in numbers),
         ]
     )
 

@@ -19,7 +19,7 @@ from store.words import COREFERENCE
 
 #: Pairs that are shown of those that a head links, and of those that it does not.
 LISTED = 8
-#: Pairs that a relation needs to be among the clearest.
+#: Reported pairs that a relation needs to be among the clearest.
 ENOUGH_PAIRS = 100
 
 
@@ -27,7 +27,8 @@ ENOUGH_PAIRS = 100
 class BestHead:
     """The head that is best at a relation, with the numbers beside it; shares of pairs.
 
-    `offset` is that of the baseline; `random` the best head of the same network with random weights.
+    `offset` is that of the baseline; `random` the best head of the same network with random weights; `pairs` are those
+    that the accuracy is of.
     """
 
     relation: str
@@ -109,6 +110,17 @@ def _best_head(row: xr.Dataset) -> BestHead:
         random=float(row.random_accuracy),
         pairs=int(row.pairs),
     )
+
+
+def clear_gains(links: xr.Dataset) -> NDArray[np.float64]:
+    """Accuracy of every head less that of the best offset (relation, layer, head); 0 where its interval is not above the offset.
+
+    `links` is of one direction, with intervals (bound, ...).
+    """
+    accuracy = links.reported_accuracy.transpose("relation", "layer", "head").values
+    low = links.interval.transpose("bound", "relation", "layer", "head").values[0]
+    offset = links.offset_accuracy.values[:, None, None]
+    return np.where(low > offset, accuracy - offset, 0)
 
 
 @cached

@@ -13,15 +13,14 @@ from store.schema.model import head_name
 Floats = NDArray[np.float64]
 
 
-def relations_by_heads(relations: Sequence[str], above: Floats, hover: list[list[str]], heads: int) -> go.Figure:
-    """Accuracy above the best offset in points (relation, layer and head), a column a head; only gains have a colour.
+def relations_by_heads(relations: Sequence[str], gain: Floats, hover: list[list[str]], heads: int) -> go.Figure:
+    """Gain over the best offset in points (relation, layer and head), a column a head; no colour where it is 0.
 
     Most heads fall far below the offset, and how far says little; the tooltips say it.
     """
-    columns = [head_name(*divmod(number, heads)) for number in range(above.shape[1])]
-    most = max(float(np.nanmax(above)), 0.01) if np.isfinite(above).any() else 1.0
+    columns = [head_name(*divmod(number, heads)) for number in range(gain.shape[1])]
     heat: Any = go.Heatmap(
-        z=100 * np.maximum(above, 0),
+        z=100 * gain,
         x=columns,
         y=list(relations),
         hovertext=hover,
@@ -29,10 +28,10 @@ def relations_by_heads(relations: Sequence[str], above: Floats, hover: list[list
         hovertemplate="%{customdata}, %{y}: %{hovertext}<extra></extra>",
         colorscale=RAMP,
         zmin=0,
-        zmax=100 * most,
+        zmax=max(1.0, 100 * float(gain.max())),
         colorbar=colour_bar("points"),
     )
-    first = [head_name(layer, 0) for layer in range(above.shape[1] // heads)]
+    first = [head_name(layer, 0) for layer in range(gain.shape[1] // heads)]
     ticks = [f"L{layer}" for layer in range(len(first))]
     across = {"tickvals": first, "ticktext": ticks, "side": "top", "type": "category"}
     down = {"autorange": "reversed", "dtick": 1, "type": "category"}
@@ -42,7 +41,7 @@ def relations_by_heads(relations: Sequence[str], above: Floats, hover: list[list
 def relations_of_head(
     relations: Sequence[str], accuracy: Floats, between: Floats, offset: Floats, random: Floats, name: str
 ) -> go.Figure:
-    """One head at every relation (relation,): a bar with its interval (bound, relation), the best offset, random weights."""
+    """One head at every relation (relation,): a bar with its interval (bound, relation), the best offset, the same head with random weights."""
     bars: Any = go.Bar(
         x=list(relations),
         y=accuracy,
@@ -51,7 +50,7 @@ def relations_of_head(
         name=name,
         hovertemplate="%{x}: %{y:.1%}<extra></extra>",
     )
-    beside = [("best offset", offset, SERIES[1], SYMBOLS[1]), ("random weights", random, QUIET, SYMBOLS[4])]
+    beside = [("best offset", offset, SERIES[1], SYMBOLS[1]), ("same head, random weights", random, QUIET, SYMBOLS[4])]
     marks = [_marks(relations, *each) for each in beside]
     across = {"type": "category", "tickangle": -60}
     margin = {"l": 44, "r": 8, "t": 30, "b": 96}

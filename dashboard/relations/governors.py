@@ -54,7 +54,7 @@ def _row(corpus: Corpus, method: str, name: str) -> list[html.Td]:
 
 
 def _share(corpus: Corpus, method: str, decoding: str) -> str:
-    cell = {"method": method, "decoding": decoding}
+    cell = {"approach": method, "decoding": decoding}
     uas, (low, high) = float(corpus.uas.uas.sel(cell)), corpus.uas.interval.sel(cell).values
     return f"{100 * uas:.1f} ({100 * low:.1f} to {100 * high:.1f})" if uas == uas else ""
 
@@ -63,7 +63,5 @@ def _selectivity(corpus: Corpus, method: str) -> str:
     """UAS of a probe less its accuracy in the control task."""
     if f"control_{method}" not in METHODS:
         return ""
-    own, control = (
-        float(corpus.uas.uas.sel({"method": name, "decoding": "each"})) for name in (method, f"control_{method}")
-    )
+    own, control = (float(corpus.uas.uas.sel(approach=name, decoding="each")) for name in (method, f"control_{method}"))
     return f"{100 * (own - control):.1f}"

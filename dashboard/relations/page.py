@@ -10,6 +10,7 @@ from dashboard.relations.data import (
     BestHead,
     PairExample,
     best_of,
+    clear_gains,
     direction_titles,
     ends_of,
     examples,
@@ -261,13 +262,13 @@ def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
 
 
 def _table(context: Context, best: tuple[BestHead, ...]) -> list[object]:
-    titles = ("relation", "head", "direction", "accuracy", "95 % interval", "best offset", "random weights", "pairs")
-    numbers = {"accuracy", "95 % interval", "best offset", "random weights", "pairs"}
+    titles = ("relation", "head", "direction", "accuracy", "95 % interval", "best offset", "best random head", "pairs")
+    numbers = {"accuracy", "95 % interval", "best offset", "best random head", "pairs"}
     rows = [html.Tr(_best_row(context, row)) for row in best]
     table = html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows")
     return [
-        html.H2(["The best head of each relation", info("random weights", _RANDOM)]),
-        html.P("Chosen on one half of the sentences, reported on the other; shares in %.", className="caption"),
+        html.H2(["The best head of each relation", info("the best random head", _RANDOM)]),
+        html.P("Chosen on one half of the sentences; shares, in %, and pairs are of the other.", className="caption"),
         scrolling(table, "The best head of each relation"),
         file_links(context, "Best heads", "best-heads"),
     ]
@@ -310,9 +311,9 @@ def _all_relations(context: Context) -> list[object]:
     return [
         html.H2(f"All relations by all heads: {direction_titles()[state.direction]}"),
         *chart(
-            relations_by_heads(names, above, hover, corpus.heads),
+            relations_by_heads(names, clear_gains(cells).reshape(above.shape), hover, corpus.heads),
             name="relations",
-            caption="Accuracy above the best offset, in points; pale cells are not above it. Click a cell to open the head. ",
+            caption="Accuracy above the best offset, in points, where all of its interval is above. Click a cell to open the head. ",
             label=f"Accuracy of {accuracy.shape[1]} heads at {len(names)} relations above the best offset",
             of=_over(corpus),
             data=file_href(context, "relations.csv"),
@@ -341,7 +342,7 @@ def _profile(context: Context, relation: str) -> list[object]:
         *chart(
             figure,
             name="profile",
-            caption=f"{direction_titles()[context.state.direction].capitalize()}; a bar has its 95 % interval. ",
+            caption=f"{direction_titles()[context.state.direction].capitalize()}; a bar has its 95% interval; circles are the same head with random weights. ",
             label=f"Accuracy of {name} at every relation",
             of=_over(context.corpus),
             height=320,

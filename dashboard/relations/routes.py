@@ -72,7 +72,7 @@ def _heads_table(corpus: Corpus, relation: str, direction: str) -> Table:
         "pairs": np.full(heads, int(cell.pairs[1])),
         "offset": np.full(heads, int(cell.offset)),
         "offset_accuracy": np.full(heads, float(cell.offset_accuracy)),
-        "random_accuracy": cell.random_accuracy.values.ravel(),
+        "same_head_random_accuracy": cell.random_accuracy.values.ravel(),
     }
 
 
@@ -88,20 +88,20 @@ def _best_table(corpus: Corpus) -> Table:
             "accuracy",
             "offset",
             "offset_accuracy",
-            "random",
             "pairs",
         )
     }
     low, high = np.array([row.interval for row in rows]).T
-    return {**columns, "interval_low": low, "interval_high": high}
+    random = np.array([row.random for row in rows])
+    return {**columns, "best_random_head_accuracy": random, "interval_low": low, "interval_high": high}
 
 
 def _uas_table(corpus: Corpus) -> Table:
     """UAS of every method and decoding that there is."""
-    cells = corpus.uas.stack(cell=("method", "decoding")).dropna("cell", subset=["uas"])
+    cells = corpus.uas.stack(cell=("approach", "decoding")).dropna("cell", subset=["uas"])
     low, high = cells.interval.transpose("bound", "cell").values
     return {
-        "method": cells.method.values.astype(object),
+        "method": cells.approach.values.astype(object),
         "decoding": cells.decoding.values.astype(object),
         "uas": cells.uas.values,
         "interval_low": low,

@@ -42,6 +42,8 @@ _BY_LAYER = (
     ("curves-entropy", "Attention entropy", "entropy"),
     ("curves-cls", "Attention entropy of [CLS]", "entropy"),
 )
+#: Below this intervals of what few sentences have are too narrow (docs/statistics.md).
+FEW_SENTENCES = 100
 #: The ratio of the whole attention block.
 WHOLE = "attnresln_n"
 #: Kobayashi's names of the ratios.
@@ -79,8 +81,14 @@ def size_of_part(corpus: Corpus, part: Part) -> str:
     share = 100 * part.tokens / corpus.n_tokens
     return (
         f"Means over {part.tokens:,} of {first_of(corpus, 'token')} ({share:.1f} %) in {part.sentences:,} of "
-        f"{first_of(corpus, 'sentence')}; every one of these has the same weight."
+        f"{first_of(corpus, 'sentence')}; every one of these has the same weight.{_few(part)}"
     )
+
+
+def _few(part: Part) -> str:
+    if part.sentences >= FEW_SENTENCES:
+        return ""
+    return f" Fewer than {FEW_SENTENCES} sentences: intervals of what few sentences have are too narrow."
 
 
 def curves(context: Context, part: Part, numbers: PartNumbers) -> list[html.Div]:

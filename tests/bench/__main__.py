@@ -17,6 +17,7 @@ from tests.bench.flips import flips
 from tests.bench.fuzz import fuzz
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.interactions import interactions
+from tests.bench.intervals import intervals
 from tests.bench.kills import kills
 from tests.bench.load import crowd, flood, team
 from tests.bench.monitoring import monitoring
@@ -27,6 +28,7 @@ from tests.bench.reading import reads
 from tests.bench.refresh import refresh
 from tests.bench.relations import relations
 from tests.bench.reloads import reloads
+from tests.bench.rounding import rounding
 from tests.bench.screenshots import screenshots
 from tests.bench.sizes import Size, sizes
 from tests.bench.slow import slow
@@ -61,6 +63,8 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "flips": lambda: flips("data/headscape", 20),
     "fidelity": fidelity,
     "attentionviz": lambda: against_attentionviz(STORE),
+    "intervals": lambda: intervals(SERVED, (20, 50, 100, 200)),
+    "rounding": lambda: rounding(SERVED),
     "projections": lambda: seconds_per_head(STORE),
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
     "vitals": lambda: vitals(SERVED),

@@ -1,7 +1,6 @@
 """The clearest relations of a model and the governors found from its attention, as tables; beside what was published."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -58,8 +57,7 @@ class Compared(NamedTuple):
 def best_heads_of(chosen: store.Corpus, reported: store.Corpus | None) -> list[BestHead]:
     """The best head of every relation, chosen on one corpus and reported on another, or on the halves of one."""
     if reported is None:
-        pairs = chosen.relations.pairs[1]
-        return [replace(row, pairs=int(pairs.sel(relation=row.relation))) for row in best_of(chosen)]
+        return list(best_of(chosen))
     shared = [str(name) for name in reported.relations.relation.values if name in chosen.relations.relation.values]
     return [reported_head(chosen, reported, relation) for relation in shared]
 
@@ -135,7 +133,7 @@ def _range(low: float, high: float) -> str:
 
 def uas_cells(uas: xr.Dataset) -> list[list[str]]:
     """Lines of the table of governors, one a method."""
-    return [[title, *_decodings(uas.sel({"method": method}))] for method, title in METHODS.items()]
+    return [[title, *_decodings(uas.sel(approach=method))] for method, title in METHODS.items()]
 
 
 def _decodings(row: xr.Dataset) -> list[str]:
@@ -178,7 +176,7 @@ def _place(target: HeadTarget) -> Cell:
 
 
 def _each(uas: xr.Dataset | None, method: str) -> float:
-    return float(uas.uas.sel({"method": method, "decoding": "each"})) if uas is not None else np.nan
+    return float(uas.uas.sel(approach=method, decoding="each")) if uas is not None else np.nan
 
 
 def compare_head(row: BestHead, target: HeadTarget, accuracy: float) -> Compared:

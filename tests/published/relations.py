@@ -223,7 +223,7 @@ def uas_rows(corpus: store.Corpus, sentences: Sequence[ReferenceSentence]) -> It
     if uas is None:
         return
     for decoding, again in head_uas(sentences).items():
-        share = float(uas.uas.sel({"method": "best_head", "decoding": decoding}))
+        share = float(uas.uas.sel(approach="best_head", decoding=decoding))
         apart = abs(share - again)
         title = f"UAS of the best head, {decoding}"
         yield Row(title, f"{share:.4f}", f"{again:.4f}", f"{apart:.4f}", apart <= UAS_TOLERANCE)
