@@ -176,6 +176,8 @@ def test_labels_are_refused_for_the_reason_that_is_the_reason(
         ("truth.jsonl", b'{"text":"a","label":true}\n{"text":"b","label":false}', ["False", "True"]),
         ("stars.jsonl", b'{"text":"a","label":10}\n{"text":"b","label":9.0}', ["9", "10"]),
         ("stars.csv", b"text,label\na,10\nb,9\nc,NA\n", ["9", "10"]),
+        ("nothing.jsonl", b'{"text":"a","label":1}\n{"text":"b","label":NaN}', ["1"]),
+        ("without_end.csv", b"text,label\na,10\nb,-inf\nc,nan\nd,9\n", ["-inf", "9", "10"]),
         ("late.csv", b"text,label\n" + b"a,1\n" * 10_001 + b"b,x\n", ["1", "x"]),
         ("coded.parquet", parquet(pa.table({"text": ["a", "b"], "label": pa.array(["y", "x"]).dictionary_encode()})), ["x", "y"]),
     ],
@@ -183,6 +185,11 @@ def test_labels_are_refused_for_the_reason_that_is_the_reason(
 def test_labels_are_any_few_values(name: str, content: bytes, labels: list[str], tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     assert read(tmp_path / name).label_names == labels
+
+
+def test_numbers_of_json_without_bound_are_no_categories(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text('{"text":"a","s":NaN}\n{"text":"b","s":2}\n{"text":"c","s":Infinity}')
+    assert read(tmp_path / "s.jsonl").columns.categorical == []
 
 
 def test_half_a_surrogate_pair_in_json_is_replaced(tmp_path: Path) -> None:

@@ -87,9 +87,14 @@ def _object(path: Path, line: str, where: str) -> Record:
 
 def _parsed(path: Path, text: str, where: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_constant)
     except (ValueError, RecursionError) as error:
         raise _no_object(path, where) from error
+
+
+def _constant(name: str) -> float | None:
+    """Python writes a missing number as NaN, and numbers without bound as Infinity and -Infinity."""
+    return None if name == "NaN" else float(name)
 
 
 def _checked(path: Path, record: Any, where: str) -> Record:

@@ -12,7 +12,7 @@ from ingest.run.checkpoint import is_file, is_folder, package_folder, sha256
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.settings import EMBEDDED
 from ingest.text.annotation import Annotation
-from ingest.text.columns import Column, find_columns, label_column
+from ingest.text.columns import Column, Columns, find_columns, label_column
 from ingest.text.coreference import MentionSpans
 from ingest.text.lines import GZIP
 from ingest.text.table import ANNOTATION, CONLL, FORMS, GAP_TABLE, MENTIONS, TREEBANKS, Table, form_of, read_table
@@ -72,7 +72,7 @@ class Reviews:
     text: str
     labels: Column | None
     #: What else sorts them into categories.
-    columns: list[Column]
+    columns: Columns
 
     def __len__(self) -> int:
         return len(self.table)
@@ -80,7 +80,11 @@ class Reviews:
     def __iter__(self) -> Iterator[Review]:
         document = 0
         for batch in self.table.columns.select(self._titles).to_batches(ROWS_AT_ONCE):
-            for row in batch.to_pylist():
+            try:
+                rows = batch.to_pylist()
+            except UnicodeDecodeError:  # row by row, to name it
+                rows = [self._row(document + place) for place in range(batch.num_rows)]
+            for row in rows:
                 yield self._review(document, row)
                 document += 1
 
@@ -93,9 +97,7 @@ class Reviews:
         return MentionSpans.from_json(self.table.columns.column(MENTIONS)[document].as_py())
 
     def __getitem__(self, document: int) -> Review:
-        return self._review(
-            document, {title: self.table.columns.column(title)[document].as_py() for title in self._titles}
-        )
+        return self._review(document, self._row(document))
 
     @property
     def label_names(self) -> list[str]:
@@ -113,6 +115,14 @@ class Reviews:
             return self
         codes = {value: names.index(self.labels.names[code]) for value, code in self.labels.codes.items()}
         return replace(self, labels=replace(self.labels, names=names, codes=codes))
+
+    def _row(self, document: int) -> dict[str, Any]:
+        try:
+            return {title: self.table.columns.column(title)[document].as_py() for title in self._titles}
+        except UnicodeDecodeError as error:
+            raise IngestError(
+                f"Row {document + 1:,} of the column {short(self.text)!r} is not UTF-8. Save it as UTF-8 text."
+            ) from error
 
     def _review(self, document: int, row: dict[str, Any]) -> Review:
         label = self.labels.codes.get(row[self.labels.title], -1) if self.labels else -1

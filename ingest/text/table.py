@@ -18,10 +18,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.run.errors import IngestError, short
+from ingest.text.arrow_types import not_text, plain, refused
 from ingest.text.coreference import MentionSpans, read_coreference, read_gap
 from ingest.text.json_file import JsonColumns, json_records, json_row
 from ingest.text.lines import GZIP, csv_header, csv_rows, plain_rows, read_lines
-from ingest.text.parquet_file import NOT_TEXT, REFUSED, not_text, opened, plain_schema, read_parquet, refused
+from ingest.text.parquet_file import opened, plain_schema, read_parquet
 from ingest.text.treebank import read_treebank
 
 
@@ -51,6 +52,11 @@ class Table:
 
     def __len__(self) -> int:
         return self.columns.num_rows
+
+    def plain_column(self, title: str) -> pa.ChunkedArray:
+        """A column in a type that Arrow picks values of."""
+        chunks = [plain(chunk) for chunk in self.columns.column(title).chunks]
+        return pa.chunked_array(chunks) if chunks else self.columns.column(title)
 
     @property
     def titles(self) -> list[str]:
@@ -113,7 +119,9 @@ def cache_folder() -> Path:
 
 
 #: Changes where the same file would be converted into something else.
-VERSION = 1
+VERSION = 2
+#: Of the metadata of the Arrow file: which columns can be neither text nor labels, which hold no text; each with what they hold.
+REFUSED, NOT_TEXT = b"refused", b"not_text"
 #: Rows and characters of a chunk.
 MOST_ROWS, MOST_CHARACTERS = 10_000, 1 << 24
 TREEBANKS = (".conllu", ".conllx", ".conll10")
