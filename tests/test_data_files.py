@@ -67,6 +67,9 @@ def refusal(path: Path, **columns: str) -> str:
         (".jsonl", JSONL),
         (".jsonl.gz", packed(JSONL)),
         (".json", json.dumps([{"text": text, "label": label} for text, label in REVIEWS], indent=1).encode()),
+        (".ndjson", JSONL),
+        (".tsv", b"text\tlabel\nA good film, really.\t1\nA bad film.\t0\n"),
+        (".tab", b"text\tlabel\nA good film, really.\t1\nA bad film.\t0\n"),
         (".parquet", parquet({"text": [text for text, _ in REVIEWS], "label": [label for _, label in REVIEWS]})),
     ],
 )
@@ -122,8 +125,8 @@ STRUCTS, LISTS, BYTES = [{"a": 1}] * 2, [["a"]] * 2, [b"a"] * 2
         ("cut.csv.gz", packed(CSV)[:-9], "is not whole gzip"),
         ("plain.csv.gz", CSV, "is not whole gzip"),
         ("zip.csv", b"PK\x03\x04" + CSV, "is a zip archive or a spreadsheet"),
-        ("wide.csv", CSV.decode().encode("utf-16"), "is UTF-16 text"),
-        ("latin.csv", CSV + b"caf\xe9,1\n", "Line 4 of * is not UTF-8 (byte 4 of the line)"),
+        ("wide.csv", CSV.decode().encode("utf-16")[:-1], "is not whole UTF-16"),
+        ("latin.csv", CSV + b"caf\xe9,1\n", "Line 4 of * is not UTF-8 (byte 4 of the line"),
         ("parquet.csv", parquet({"text": ["a"]}), "is Parquet"),
         ("nothing.csv", bytes(99), r"has no column 'text', it has: \x00"),
         ("bad.jsonl", b'{"text":"a"}\n{"text":"\xff"}\n', "Line 2 of * is not UTF-8"),
@@ -140,6 +143,8 @@ STRUCTS, LISTS, BYTES = [{"a": 1}] * 2, [["a"]] * 2, [b"a"] * 2
         ("bytes.parquet", parquet({"text": BYTES}), "does not hold text but binary"),
         ("numbers.parquet", parquet({"text": [1, 2]}), "does not hold text but int64"),
         ("reviews.parquet.gz", b"", "does not end in"),
+        ("fields.tsv", b"text\tlabel\na\tb\t1\n", "Row 1 of * (3 instead of 2): a\\tb\\t1"),
+        ("quote.csv", b'text\tlabel\n"a\t1\nb "c\t0\n', "Name it .tsv where quotes are a part of its texts"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_rightly_is_refused_with_its_place(
@@ -238,7 +243,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".jsonl", ".json", ".parquet", ".txt"])
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".jsonl", ".json", ".parquet", ".txt"])
 def test_any_bytes_are_read_or_refused(ending: str, folder: Path) -> None:
     start = parquet({"text": ["a", "b"], "label": [1, 2]}) if ending == ".parquet" else CSV
     start = packed(start) if ending == ".csv.gz" else start
@@ -250,7 +255,7 @@ def test_any_bytes_are_read_or_refused(ending: str, folder: Path) -> None:
     check()
 
 
-@given(rows=ROWS, delimiter=st.sampled_from(",,,;"))
+@given(rows=ROWS, delimiter=st.sampled_from(",,,;\t|"))
 def test_any_csv_is_read_or_refused(rows: list[list[str]], delimiter: str, folder: Path) -> None:
     table = io.StringIO()
     csv.writer(table, delimiter=delimiter).writerows([["text", "label"], *rows])
