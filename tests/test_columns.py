@@ -99,7 +99,7 @@ def test_numbers_that_the_data_names_are_shown_by_name() -> None:
     assert column_codes(table, column, np.arange(4)).tolist() == [1, 0, -1, -1]
 
 
-@pytest.mark.parametrize("title", ["", "Unnamed: 0", "__index_level_0__"])
+@pytest.mark.parametrize("title", ["", "index", "Unnamed: 0", "__index_level_0__"])
 @pytest.mark.parametrize("values", [["0", "1", "2"], [0, 1, 2]])
 def test_an_index_of_rows_without_a_title_is_no_column(title: str, values: list[Any]) -> None:
     assert names_of(**{title: values}) == {}

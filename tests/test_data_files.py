@@ -131,7 +131,7 @@ STRUCTS, LISTS, BYTES = [{"a": 1}] * 2, [["a"]] * 2, [b"a"] * 2
         ("nothing.csv", bytes(99), r"has no column 'text', it has: \x00"),
         ("bad.jsonl", b'{"text":"a"}\n{"text":"\xff"}\n', "Line 2 of * is not UTF-8"),
         ("half.jsonl", b'{"text":"a"}\n{"text":\n', "Line 2 of * is no JSON object"),
-        ("array.jsonl", b'["a"]\n', "Line 1 of * is no JSON object"),
+        ("array.jsonl", b'["a"]\n', "is an array whose first entry is text, which names no columns"),
         ("array.json", b'[{"text":"a"},\n3]', "Record 2 of * is no JSON object"),
         ("deep.jsonl", b'{"text":' + b"[" * 50_000, "Line 1 of * is no JSON object"),
         ("long.jsonl", b'{"text":"a","n":' + b"9" * 5000 + b"}", "Line 1 of * is no JSON object"),

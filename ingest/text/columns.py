@@ -35,7 +35,7 @@ NO_NUMBER = frozenset(("NA", "N/A", "NaN", "nan", "NULL", "null", "None"))
 #: What reading a value as one of Python's raises: a date before the year 1, an unknown time zone, text that is not UTF-8.
 UNREADABLE = (ArithmeticError, LookupError, ValueError, pa.ArrowException)
 #: Titles that pandas gives to the index of its rows.
-INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+INDEX = re.compile(r"|index|Unnamed: \d+|__index_level_\d+__")
 
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _NUMBER = re.compile(rf"[+-]?\d+(\.\d+)?|{_INFINITE.pattern}", re.IGNORECASE)
@@ -92,7 +92,7 @@ def _categories(table: Table, titles: Sequence[str], unreadable: dict[str, str])
 
 
 def _is_index(title: str, values: Sequence[Any], rows: int) -> bool:
-    """Whether a column numbers the rows: pandas saves such a column without a title."""
+    """Whether a column numbers the rows, as the index that pandas saves with them."""
     return bool(INDEX.fullmatch(title)) and [str(value) for value in values] == [str(row) for row in range(rows)]
 
 
