@@ -19,6 +19,7 @@ from ingest.text.reviews import Data, Reviews, read_reviews
 from ingest.text.sentence_index import index_file
 from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence, fewest_tokens, one_each
 from ingest.text.splitting import SampleSize, smallest_sentences
+from ingest.text.stored_sentences import check_prefix
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
@@ -119,6 +120,7 @@ def prepare_corpus(
         if reviews.columns.left_out:
             say(reviews.columns.complaint(short(data.name)))
         sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews, meanwhile)
+        check_prefix(group, sentences, data.name)
         tokens = _tokenize(tokenizer, [sentence.text for sentence in sentences], budget)
         exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
         _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer.vocab)
