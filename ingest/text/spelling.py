@@ -9,7 +9,7 @@ BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{"
 #: Punctuation after a slash as in OntoNotes, slash and asterisk after a backslash as in the Penn Treebank.
 PUNCTUATION, ESCAPED = re.compile(r"/([.,?!:;-])"), re.compile(r"\\([/*])")
 #: Words of a corpus that is given away without them, for its licence: https://github.com/UniversalDependencies/UD_English-GUMReddit
-WITHHELD = re.compile(r"_+|\[WORD\]")
+WITHHELD = re.compile(r"_|\[WORD\]")
 #: Characters without a width or a glyph, such as a zero-width space or a soft hyphen.
 INVISIBLE = "Cf"
 
