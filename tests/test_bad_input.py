@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -55,6 +57,18 @@ def test_a_file_without_reviews_is_refused(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     assert part in complaint(data=tmp_path / name)
+
+
+def test_a_column_that_cannot_be_categories_is_left_out_with_a_sentence(
+    ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = pa.array([0, 1], pa.timestamp("us", "Mars/Phobos"))
+    pq.write_table(pa.table({"text": ["A film.", "A sad one."], "seen": times}), tmp_path / "films.parquet")
+    assert store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "films.parquet")).n_sentences == 2
+    assert (
+        "Columns of films that cannot be categories are left out: 'seen' (timestamp[us, tz=Mars/Phobos] outside of "
+        "Python's dates). Save a column as text to filter by it.\n" in capsys.readouterr().out
+    )
 
 
 def test_text_of_ten_thousand_words_is_cut_and_counted(ingest: Ingest, tmp_path: Path) -> None:

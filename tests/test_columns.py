@@ -25,7 +25,7 @@ REVIEWS = 80
 
 def names_of(**columns: Sequence[Any]) -> dict[str, list[str]]:
     """Columns that are found categorical in a table of these, by their title."""
-    return {column.title: column.names for column in find_columns(Table.of(pa.table(columns)), besides=())}
+    return {column.title: column.names for column in find_columns(Table.of(pa.table(columns)), besides=()).categorical}
 
 
 def written(path: Path, columns: dict[str, Sequence[Any]]) -> Path:
@@ -51,6 +51,7 @@ def written(path: Path, columns: dict[str, Sequence[Any]]) -> Path:
         ([date(2020, 2, 1), date(2019, 3, 1), None], ["2019-03-01", "2020-02-01"]),
         ([datetime(2020, 2, 1), datetime(2019, 3, 1, 12), None], ["2019-03-01 12:00:00", "2020-02-01"]),
         ([Decimal("2.00"), Decimal("1.00")], ["1", "2"]),
+        (["Fin", "Inf", "Part"], ["Fin", "Inf", "Part"]),
     ],
 )
 def test_a_column_of_few_values_is_categorical(values: list[Any], names: list[str]) -> None:
@@ -65,6 +66,9 @@ def test_a_column_of_few_values_is_categorical(values: list[Any], names: list[st
         [1, 1, None, 1],
         [0.5, 1.5, 0.5, 1.5],
         ["0.5", "1", "NaN"],
+        ["2", "NaN", "Infinity"],
+        ["inf", "-inf", "nan"],
+        [2.0, 1.0, float("nan"), float("inf")],
         [b"a", b"b"],
         [["a"], ["b"]] * 2,
     ],
@@ -90,20 +94,27 @@ def test_at_most_sixteen_columns_are_found_the_first_of_the_file() -> None:
 
 def test_numbers_that_the_data_names_are_shown_by_name() -> None:
     table = Table.of(pa.table({"mood": [2, 0, -1, None]}), {"mood": ["sad", "gay", "odd"]})
-    (column,) = find_columns(table, besides=())
+    (column,) = find_columns(table, besides=()).categorical
     assert column.names == ["sad", "odd"]
     assert column_codes(table, column, np.arange(4)).tolist() == [1, 0, -1, -1]
 
 
+@pytest.mark.parametrize("title", ["", "index", "Unnamed: 0", "__index_level_0__"])
+@pytest.mark.parametrize("values", [["0", "1", "2"], [0, 1, 2]])
+def test_an_index_of_rows_without_a_title_is_no_column(title: str, values: list[Any]) -> None:
+    assert names_of(**{title: values}) == {}
+    assert names_of(**{title: [*values, values[0]]}) == {title: ["0", "1", "2"]}
+
+
 def test_text_and_label_are_no_further_columns() -> None:
     table = Table.of(pa.table({"text": ["a", "b"], "label": [0, 1], "genre": ["war", "art"]}))
-    assert [column.title for column in find_columns(table, besides=("text", "label"))] == ["genre"]
+    assert [column.title for column in find_columns(table, besides=("text", "label")).categorical] == ["genre"]
 
 
 def test_odd_titles_become_names_that_differ() -> None:
     titles = ["Genre / Kind", "genre-kind", "sentence", "\u6620\u753b", "", "../..", "__init__", "2 stars", "x" * 99]
     table = Table.of(pa.table({title: ["a", "b"] for title in titles}))
-    arrays = {column.title: column.array for column in find_columns(table, besides=())}
+    arrays = {column.title: column.array for column in find_columns(table, besides=()).categorical}
     assert list(arrays) == titles
     assert list(arrays.values()) == [
         "genre_kind", "genre_kind_2", "sentence_2", "column", "column_2", "column_3", "init", "2_stars", "x" * 60

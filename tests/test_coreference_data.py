@@ -46,6 +46,41 @@ def test_bars_may_stand_between_brackets() -> None:
     assert ("her dog", 2) in spelled(text, mentions)
 
 
+def test_escaped_punctuation_is_what_it_stands_for() -> None:
+    words = ("He", "(1)"), ("saw", "_"), ("-LRB-", "_"), ("his", "(1)"), ("-RRB-", "_"), ("/.", "_"), ("/?", "_")
+    [(text, mentions)] = read(*document(*words))
+    assert text == "He saw ( his ) . ?"
+    assert spelled(text, mentions) == [("He", 1), ("his", 1)]
+
+
+def test_escaped_punctuation_ends_a_sentence() -> None:
+    sentence = [*[("good", "_")] * 39, ("/.", "_")]
+    assert [len(text.split()) for text, _ in read(*document(*sentence * 3))] == [80, 40]
+
+
+def test_documents_whose_words_are_withheld_are_refused_with_a_count() -> None:
+    withheld = document(*[("[WORD]", "_")] * 9)
+    with pytest.raises(IngestError) as refused:
+        read(*withheld, *withheld)
+    assert str(refused.value) == (
+        "2 documents of data.conll left out: 2 whose words are withheld (document 1 has [WORD] for its 9 words). "
+        "Give the files with their words: the README of the corpus says how to add them."
+    )
+
+
+def test_a_document_whose_words_are_withheld_is_left_out_of_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    texts = read(*document(("[WORD]", "_")), *document(("Ann", "_")))
+    assert [text for text, _ in texts] == ["Ann"]
+    assert capsys.readouterr().out.startswith(
+        "1 document of data.conll left out: 1 whose words are withheld (document 1"
+    )
+
+
+def test_a_table_of_gap_in_which_no_row_can_be_used_is_refused() -> None:
+    with pytest.raises(IngestError, match=r"^1 row of gap\.tsv left out: 1 of another length .* Give the table of GAP"):
+        gap(GAP_ROW[:5])
+
+
 def test_an_entity_with_one_mention_is_left_out() -> None:
     [(_, mentions)] = read(*document(("Ann", "(1)"), ("saw", "_"), ("Eva", "(2)"), ("she", "(1)")))
     assert list(mentions.entity) == [1, 1]

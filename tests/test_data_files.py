@@ -67,6 +67,9 @@ def refusal(path: Path, **columns: str) -> str:
         (".jsonl", JSONL),
         (".jsonl.gz", packed(JSONL)),
         (".json", json.dumps([{"text": text, "label": label} for text, label in REVIEWS], indent=1).encode()),
+        (".ndjson", JSONL),
+        (".tsv", b"text\tlabel\nA good film, really.\t1\nA bad film.\t0\n"),
+        (".tab", b"text\tlabel\nA good film, really.\t1\nA bad film.\t0\n"),
         (".parquet", parquet({"text": [text for text, _ in REVIEWS], "label": [label for _, label in REVIEWS]})),
     ],
 )
@@ -122,13 +125,13 @@ STRUCTS, LISTS, BYTES = [{"a": 1}] * 2, [["a"]] * 2, [b"a"] * 2
         ("cut.csv.gz", packed(CSV)[:-9], "is not whole gzip"),
         ("plain.csv.gz", CSV, "is not whole gzip"),
         ("zip.csv", b"PK\x03\x04" + CSV, "is a zip archive or a spreadsheet"),
-        ("wide.csv", CSV.decode().encode("utf-16"), "is UTF-16 text"),
-        ("latin.csv", CSV + b"caf\xe9,1\n", "Line 4 of * is not UTF-8 (byte 4 of the line)"),
+        ("wide.csv", CSV.decode().encode("utf-16")[:-1], "is not whole UTF-16"),
+        ("latin.csv", CSV + b"caf\xe9,1\n", "Line 4 of * is not UTF-8 (byte 4 of the line"),
         ("parquet.csv", parquet({"text": ["a"]}), "is Parquet"),
         ("nothing.csv", bytes(99), r"has no column 'text', it has: \x00"),
         ("bad.jsonl", b'{"text":"a"}\n{"text":"\xff"}\n', "Line 2 of * is not UTF-8"),
         ("half.jsonl", b'{"text":"a"}\n{"text":\n', "Line 2 of * is no JSON object"),
-        ("array.jsonl", b'["a"]\n', "Line 1 of * is no JSON object"),
+        ("array.jsonl", b'["a"]\n', "is an array whose first entry is text, which names no columns"),
         ("array.json", b'[{"text":"a"},\n3]', "Record 2 of * is no JSON object"),
         ("deep.jsonl", b'{"text":' + b"[" * 50_000, "Line 1 of * is no JSON object"),
         ("long.jsonl", b'{"text":"a","n":' + b"9" * 5000 + b"}", "Line 1 of * is no JSON object"),
@@ -140,6 +143,8 @@ STRUCTS, LISTS, BYTES = [{"a": 1}] * 2, [["a"]] * 2, [b"a"] * 2
         ("bytes.parquet", parquet({"text": BYTES}), "does not hold text but binary"),
         ("numbers.parquet", parquet({"text": [1, 2]}), "does not hold text but int64"),
         ("reviews.parquet.gz", b"", "does not end in"),
+        ("fields.tsv", b"text\tlabel\na\tb\t1\n", "Row 1 of * (3 instead of 2): a\\tb\\t1"),
+        ("quote.csv", b'text\tlabel\n"a\t1\nb "c\t0\n', "Name it .tsv where quotes are a part of its texts"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_rightly_is_refused_with_its_place(
@@ -176,6 +181,8 @@ def test_labels_are_refused_for_the_reason_that_is_the_reason(
         ("truth.jsonl", b'{"text":"a","label":true}\n{"text":"b","label":false}', ["False", "True"]),
         ("stars.jsonl", b'{"text":"a","label":10}\n{"text":"b","label":9.0}', ["9", "10"]),
         ("stars.csv", b"text,label\na,10\nb,9\nc,NA\n", ["9", "10"]),
+        ("nothing.jsonl", b'{"text":"a","label":1}\n{"text":"b","label":NaN}', ["1"]),
+        ("without_end.csv", b"text,label\na,10\nb,-inf\nc,nan\nd,9\n", ["-inf", "9", "10"]),
         ("late.csv", b"text,label\n" + b"a,1\n" * 10_001 + b"b,x\n", ["1", "x"]),
         ("coded.parquet", parquet(pa.table({"text": ["a", "b"], "label": pa.array(["y", "x"]).dictionary_encode()})), ["x", "y"]),
     ],
@@ -183,6 +190,11 @@ def test_labels_are_refused_for_the_reason_that_is_the_reason(
 def test_labels_are_any_few_values(name: str, content: bytes, labels: list[str], tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     assert read(tmp_path / name).label_names == labels
+
+
+def test_numbers_of_json_without_bound_are_no_categories(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text('{"text":"a","s":NaN}\n{"text":"b","s":2}\n{"text":"c","s":Infinity}')
+    assert read(tmp_path / "s.jsonl").columns.categorical == []
 
 
 def test_half_a_surrogate_pair_in_json_is_replaced(tmp_path: Path) -> None:
@@ -231,7 +243,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".jsonl", ".json", ".parquet", ".txt"])
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".jsonl", ".json", ".parquet", ".txt"])
 def test_any_bytes_are_read_or_refused(ending: str, folder: Path) -> None:
     start = parquet({"text": ["a", "b"], "label": [1, 2]}) if ending == ".parquet" else CSV
     start = packed(start) if ending == ".csv.gz" else start
@@ -243,7 +255,7 @@ def test_any_bytes_are_read_or_refused(ending: str, folder: Path) -> None:
     check()
 
 
-@given(rows=ROWS, delimiter=st.sampled_from(",,,;"))
+@given(rows=ROWS, delimiter=st.sampled_from(",,,;\t|"))
 def test_any_csv_is_read_or_refused(rows: list[list[str]], delimiter: str, folder: Path) -> None:
     table = io.StringIO()
     csv.writer(table, delimiter=delimiter).writerows([["text", "label"], *rows])

@@ -11,6 +11,7 @@ import pytest
 
 from ingest.run.parallel import fits_killed_on_error
 from ingest.text import splitting
+from ingest.text.columns import Columns
 from ingest.text.reviews import Review, Reviews
 from ingest.text.sentence_index import ENTRY
 from ingest.text.sentences import Sentence, fewest_tokens, one_each, split_reviews, take_smallest
@@ -24,7 +25,7 @@ Smallest = Callable[..., list[Sentence]]
 
 
 def reviews_of(texts: list[str]) -> Reviews:
-    return Reviews(Table.of(pa.table({"text": pa.array(texts, pa.string())})), "text", None, [])
+    return Reviews(Table.of(pa.table({"text": pa.array(texts, pa.string())})), "text", None, Columns())
 
 
 REVIEWS = reviews_of(TEXTS)

@@ -1,5 +1,6 @@
 """Sentences of a treebank and where their words stand in the text."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,12 @@ from hypothesis import strategies as st
 
 from ingest.run.errors import IngestError
 from ingest.text.annotation import Annotation
+from ingest.text.spelling import place_of
 from ingest.text.treebank import read_treebank
 from store.schema.words import NO_GOVERNOR, ROOT
+from tests.complaints import INSTRUCTION
+
+NO_WORD, NOT_THERE = "with a governor that is no word", "whose words do not stand in the text"
 
 
 def line(number: object, form: str, governor: object, relation: str = "dep", misc: str = "_") -> str:
@@ -91,20 +96,88 @@ def test_a_line_that_is_not_of_the_format_is_named(broken: str, complaint: str) 
 @pytest.mark.parametrize(
     ("sentence", "reason"),
     [
-        ([line(1, "a", 0), line(2, "b", 0)], "has 2 roots, not one (words 1 and 2)"),
-        ([line(1, "a", 1)], "has 0 roots, not one"),
-        ([line(1, "a", 0), line(2, "b", 3), line(3, "c", 2)], "has a cycle of governors at word 2"),
-        ([line(1, "a", 0), line(2, "b", 9)], "has the governor '9' of word 2, but its words are 1 to 2"),
-        ([line(1, "a", "x")], "has the governor 'x' of word 1, but its words are 1 to 1"),
-        (["# text = other", line(1, "a", 0)], "has the word 'a', which does not stand next in its text"),
+        ([line(1, "a", 0), line(2, "b", 0)], "without one root has 2 roots, not one (words 1 and 2)"),
+        ([line(1, "a", 1)], "without one root has 0 roots, not one"),
+        ([line(1, "a", 0), line(2, "b", 3), line(3, "c", 2)], "with a cycle has a cycle of governors at word 2"),
+        ([line(1, "a", 0), line(2, "b", 9)], f"{NO_WORD} has the governor '9' of word 2, but its words are 1 to 2"),
+        ([line(1, "a", "x")], f"{NO_WORD} has the governor 'x' of word 1, but its words are 1 to 1"),
+        (["# text = other", line(1, "a", 0)], f"{NOT_THERE} has the word 'a', which does not stand next in its text"),
+        ([line(1, "_", 0), line(2, "_", 1)], "whose words are withheld has _ for words"),
     ],
 )
-def test_a_sentence_that_is_no_tree_is_left_out_with_a_word(
+def test_a_sentence_that_cannot_be_used_is_left_out_with_its_cause(
     sentence: list[str], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert [text for text, _ in read(*sentence, "", line(1, "next", 0))] == ["next"]
-    said = f"1 sentence of bank.conllu left out: the sentence at line 1 {reason}. Mend the file to have all.\n"
+    cause, has, detail = reason.partition(" has ")
+    said = f"1 sentence of bank.conllu left out: 1 {cause} (the sentence at line 1{has}{detail}). Mend the file to have all.\n"
     assert capsys.readouterr().out == said
+
+
+def test_sentences_that_are_left_out_are_counted_by_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    rootless, withheld = [line(1, "a", 1), ""], [line(1, "_", 0), ""]
+    assert len(read(*rootless * 2, *withheld * 3, line(1, "next", 0))) == 1
+    assert capsys.readouterr().out == (
+        "5 sentences of bank.conllu left out: 2 without one root (the sentence at line 1 has 0 roots, not one); "
+        "3 whose words are withheld (the sentence at line 5 has _ for words). Mend the file to have all.\n"
+    )
+
+
+@pytest.mark.parametrize("word", ["_", "[WORD]"])
+def test_a_treebank_whose_words_are_withheld_is_refused_with_a_count(word: str) -> None:
+    with pytest.raises(IngestError) as refused:
+        read(*[line(1, word, 0), line(2, word, 1), ""] * 6)
+    assert str(refused.value).startswith(
+        "6 sentences of bank.conllu left out: 6 whose words are withheld (the sentence "
+    )
+    assert INSTRUCTION.search(str(refused.value))
+
+
+def test_an_underscore_among_words_is_a_word() -> None:
+    assert read(line(1, "_", 0), line(2, "end", 1))[0][0] == "_ end"
+
+
+def test_a_rule_of_underscores_is_a_word() -> None:
+    """Such lines part the letters of English Web Treebank."""
+    assert [text for text, _ in read("# text = ____", line(1, "____", 0))] == ["____"]
+
+
+# -- words that the text spells otherwise ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "forms", "parts"),
+    [
+        ("caf\u00e9 open", ["cafe\u0301", "open"], ["caf\u00e9", "open"]),
+        ("cafe\u0301 open", ["caf\u00e9", "open"], ["cafe\u0301", "open"]),
+        ("Vi\u1ec7t", ["Vi\u00ea\u0323t"], ["Vi\u1ec7t"]),
+        ("cooperate well", ["co\u200boperate", "well"], ["cooperate", "well"]),
+        ("co\u200boperate well", ["cooperate", "well"], ["co\u200boperate", "well"]),
+        ("good\u200b films here", ["good", "films", "here"], ["good", "films", "here"]),
+        ("go\u00adod films", ["good", "films"], ["go\u00adod", "films"]),
+        ("Word end", ["\ufeffWord", "end"], ["Word", "end"]),
+        ("\u00ad good films", ["\u00ad", "good", "films"], ["\u00ad", "good", "films"]),
+        ("see (old) films.", ["see", "-LRB-", "old", "-RRB-", "films", "/."], ["see", "(", "old", ")", "films", "."]),
+        ("a -LRB- b", ["a", "-LRB-", "b"], ["a", "-LRB-", "b"]),
+    ],
+)
+def test_a_word_is_found_where_the_text_spells_it_otherwise(text: str, forms: list[str], parts: list[str]) -> None:
+    words = (line(number, form, number - 1) for number, form in enumerate(forms, 1))
+    [(read_text, annotation)] = read(f"# text = {text}", *words)
+    assert (read_text, spelled(read_text, annotation)) == (text, parts)
+
+
+def test_escaped_brackets_of_a_sentence_without_text_are_brackets() -> None:
+    [(text, annotation)] = read(line(1, "-LRB-", 2), line(2, "either\\/or", 0), line(3, "-rrb-", 2), line(4, "/?", 2))
+    assert text == "( either/or ) ?"
+    assert spelled(text, annotation) == ["(", "either/or", ")", "?"]
+
+
+@given(st.text("ae\u0301\u0323\u00e9\u1ec7\u200b\u00ad ", max_size=8))
+def test_a_text_stands_in_its_own_decomposition(text: str) -> None:
+    word = "".join(text.split())
+    other = unicodedata.normalize("NFD", word)
+    assert (place_of(word, other, 0) is None) == (not word.strip("\u200b\u00ad") and word != other)
 
 
 def test_what_depends_on_a_word_that_is_left_out_has_no_known_governor() -> None:

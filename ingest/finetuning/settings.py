@@ -20,7 +20,7 @@ class FinetuningSettings:
     model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
     data: str = setting(
         EMBEDDED,
-        "hub data set, or csv, parquet, json or jsonl file, all but parquet also as .gz; 'embedded' is the 25,000 labelled IMDB training "
+        "hub data set, or csv, tsv, parquet, json or jsonl file, all but parquet also as .gz; 'embedded' is the 25,000 labelled IMDB training "
         "reviews",
     )
     text: str = setting("text", "name of the text column of the data")

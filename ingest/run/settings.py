@@ -50,7 +50,7 @@ class Settings:
     model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
     data: str = setting(
         EMBEDDED,
-        "hub data set, or csv, parquet, json, jsonl, txt, conllu, conllx, conll10, conll or tsv (GAP) file, all but parquet also as .gz; "
+        "hub data set, or csv, tsv (also GAP), parquet, json, jsonl, txt, conllu, conllx, conll10 or conll file, all but parquet also as .gz; "
         "'embedded' is the 25,000 labelled IMDB training reviews",
     )
     store: str = setting("data/headscape", "folder, s3://bucket/prefix or gs://bucket/prefix of the store")

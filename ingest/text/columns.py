@@ -5,7 +5,7 @@ Nothing is kept per review: a sentence knows its review, and its category is loo
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -14,7 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ingest.run.errors import listed
 from ingest.run.progress import bar
+from ingest.text.arrow_types import plain
 from ingest.text.table import Table
 
 #: A column has so many different values, None not counted; fewer say nothing, more are no categories.
@@ -30,7 +32,13 @@ NONE = (None, "")
 #: How a column of numbers spells that there is none.
 NO_NUMBER = frozenset(("NA", "N/A", "NaN", "nan", "NULL", "null", "None"))
 
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+#: What reading a value as one of Python's raises: a date before the year 1, an unknown time zone, text that is not UTF-8.
+UNREADABLE = (ArithmeticError, LookupError, ValueError, pa.ArrowException)
+#: Titles that pandas gives to the index of its rows.
+INDEX = re.compile(r"|index|Unnamed: \d+|__index_level_\d+__")
+
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_NUMBER = re.compile(rf"[+-]?\d+(\.\d+)?|{_INFINITE.pattern}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -46,30 +54,51 @@ class Column:
     codes: Mapping[Any, int]
 
 
-def find_columns(table: Table, *, besides: Iterable[str]) -> list[Column]:
+@dataclass(frozen=True)
+class Columns:
+    """The categorical columns of a table, and why others cannot be any, by title."""
+
+    categorical: list[Column] = field(default_factory=list)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def complaint(self, name: str) -> str:
+        """A sentence on the columns that are left out."""
+        reasons = listed(f"{title!r} ({reason})" for title, reason in self.left_out.items())
+        return f"Columns of {name} that cannot be categories are left out: {reasons}. Save a column as text to filter by it."
+
+
+def find_columns(table: Table, *, besides: Iterable[str]) -> Columns:
     """The first `MOST_COLUMNS` categorical columns in the data's order, `besides` left out."""
-    left_out = {*besides, *table.refused}
-    titles = [title for title in table.columns.column_names if title not in left_out]
+    known = {*besides}
+    left_out = {title: reason for title, reason in table.refused.items() if title not in known}
+    titles = [title for title in table.columns.column_names if title not in known | {*left_out}]
     columns: list[Column] = []
-    for title, values in islice(_categories(table, titles), MOST_COLUMNS):
+    for title, values in islice(_categories(table, titles, left_out), MOST_COLUMNS):
         array = _array_name(title, {column.array for column in columns} | {"sentence"})
         columns.append(_column(array, title, values, table.class_names.get(title)))
-    return columns
+    return Columns(columns, left_out)
 
 
-def _categories(table: Table, titles: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+def _categories(table: Table, titles: Sequence[str], unreadable: dict[str, str]) -> Iterator[tuple[str, list[Any]]]:
     """The columns that are categorical, each with its different values in order."""
     with bar("columns", total=len(titles), unit="columns", delay=1) as progress:
         for start in range(0, len(titles), COLUMNS_AT_ONCE):
             some = titles[start : start + COLUMNS_AT_ONCE]
-            values_of = _distinct_values(table, some, most=MOST)
-            yield from ((title, values) for title, values in values_of.items() if _are_categories(values))
+            values_of = _distinct_values(table, some, most=MOST, unreadable=unreadable)
+            for title, values in values_of.items():
+                if _are_categories(values) and not _is_index(title, values, len(table)):
+                    yield title, values
             progress.update(len(some))
+
+
+def _is_index(title: str, values: Sequence[Any], rows: int) -> bool:
+    """Whether a column numbers the rows, as the index that pandas saves with them."""
+    return bool(INDEX.fullmatch(title)) and [str(value) for value in values] == [str(row) for row in range(rows)]
 
 
 def column_codes(table: Table, column: Column, documents: NDArray[np.integer]) -> NDArray[np.int16]:
     """Code of the category of each of these reviews, -1 where it has none."""
-    values = table.columns.column(column.title)
+    values = table.plain_column(column.title)
     codes = np.empty(len(documents), np.int16)
     for start in range(0, len(documents), ROWS_AT_ONCE):
         part = values.take(pa.array(documents[start : start + ROWS_AT_ONCE])).to_pylist()
@@ -88,33 +117,48 @@ def label_column(table: Table, title: str, *, names: Sequence[str] | None = None
     Raises
     ------
     ValueError
-        Where the values are of a kind that cannot be labels, or are more than `MOST_LABELS`; says which.
+        Where the values are of a kind that cannot be labels, cannot be read, or are more than `MOST_LABELS`; says which.
     """
     if title in table.refused:
         raise ValueError(f"it holds {table.refused[title]}")
     if title not in table.columns.column_names:
         return None
     known = names or table.class_names.get(title)
-    values = list(range(len(known))) if known else _distinct_values(table, [title], most=MOST_LABELS).get(title)
+    unreadable: dict[str, str] = {}
+    values_of = {} if known else _distinct_values(table, [title], most=MOST_LABELS, unreadable=unreadable)
+    if unreadable:
+        raise ValueError(f"it holds {unreadable[title]}")
+    values = list(range(len(known))) if known else values_of.get(title)
     if values is None or len(values) > MOST_LABELS:
         raise ValueError(f"it has more than {MOST_LABELS} different values")
     return _column("label", title, values, known) if values else None
 
 
-def _distinct_values(table: Table, titles: Sequence[str], *, most: int) -> dict[str, list[Any]]:
-    """Per column its different values in order; columns with more than `most` are left out."""
+def _distinct_values(
+    table: Table, titles: Sequence[str], *, most: int, unreadable: dict[str, str]
+) -> dict[str, list[Any]]:
+    """Per column its different values in order; columns with more than `most`, or of which one is `unreadable`, are left out."""
     values_of: dict[str, set[Any]] = {title: set() for title in titles}
     for batch in table.columns.select(list(titles)).to_batches(ROWS_AT_ONCE):
         for title in list(values_of):
-            values_of[title].update(_distinct(batch.column(title)))
-            if len(values_of[title]) > most + len(NO_NUMBER):
+            column = batch.column(title)
+            try:
+                values_of[title].update(_distinct(column))
+            except UNREADABLE as error:
+                is_text = isinstance(error, UnicodeError)
+                unreadable[title] = "text that is not UTF-8" if is_text else f"{column.type} outside of Python's dates"
+            if title in unreadable or len(values_of[title]) > most + len(NO_NUMBER):
                 del values_of[title]
     values = {title: _ordered(values) for title, values in values_of.items()}
     return {title: ordered for title, ordered in values.items() if len(ordered) <= most}
 
 
 def _distinct(column: pa.Array) -> set[Any]:
-    values = set((column.unique() if len(column) > 1000 else column).to_pylist())
+    column = plain(column)
+    counted = (
+        column if pa.types.is_decimal(column.type) else column.unique()
+    )  # Arrow counts no decimals of 32 and 64 bits
+    values = set(counted.to_pylist())
     return {value for value in values if value not in NONE and value == value}  # NaN is none either
 
 
@@ -127,14 +171,18 @@ def _ordered(values: set[Any]) -> list[Any]:
 
 
 def _are_categories(values: list[Any]) -> bool:
-    return len(values) >= FEWEST and all(map(_is_whole, values))
+    words = [value for value in values if isinstance(value, str) and not _NUMBER.fullmatch(value)]
+    named = {value for value in values if words and _INFINITE.fullmatch(str(value))}  # "Inf" among words is one of them
+    return len(values) >= FEWEST and all(map(_is_whole, {*values} - named))
 
 
 def _is_whole(value: Any) -> bool:
     """Measures are no categories; integers with gaps may have become floats."""
     if isinstance(value, str):
         return not _NUMBER.fullmatch(value) or float(value).is_integer()
-    return not isinstance(value, (float, Decimal)) or value == value // 1
+    if isinstance(value, Decimal):
+        return value == value.to_integral_value()
+    return not isinstance(value, float) or value.is_integer()
 
 
 def _column(array: str, title: str, values: list[Any], known: Sequence[str] | None) -> Column:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ingest.run.errors import IngestError, short
-from ingest.run.progress import say
 from ingest.text.annotation import TextSpans
+from ingest.text.left_out import LeftOut, UnusableError
+from ingest.text.spelling import WITHHELD, unescaped
 from store.schema.coreference import GENDERS
 from store.wording import many
 
@@ -54,10 +55,17 @@ def read_coreference(lines: Iterable[str], name: str) -> Iterator[tuple[str, Men
     Raises
     ------
     IngestError
-        Where a line is not of the format; the message names the line.
+        Where a line is not of the format, which the message names, or where the words of every document are withheld.
     """
-    for document in _documents(lines, name):
-        yield from _passages(document)
+    left_out, read = LeftOut("document", name), 0
+    for number, document in enumerate(_documents(lines, name), 1):
+        if all(map(WITHHELD.fullmatch, document.words)):
+            words = f"has {short(document.words[0])} for its {many(len(document.words), 'word')}"
+            left_out.add(f"document {number:,}", UnusableError("whose words are withheld", words))
+        else:
+            read += 1
+            yield from _passages(document)
+    left_out.tell(read, "Give the files with their words: the README of the corpus says how to add them.")
 
 
 def _documents(lines: Iterable[str], name: str) -> Iterator[_Document]:
@@ -95,7 +103,7 @@ def _add(document: _Document, fields: list[str], where: str) -> None:
             f"{where} has {many(len(fields), 'column')}, not {SHORT_COLUMNS}, or {LONG_COLUMNS} and more. Save the file as CoNLL-2012."
         )
     word = len(document.words)
-    document.words.append(fields[SHORT_WORD if len(fields) == SHORT_COLUMNS else LONG_WORD])
+    document.words.append(unescaped(fields[SHORT_WORD if len(fields) == SHORT_COLUMNS else LONG_WORD]))
     if document.words[-1] in SENTENCE_ENDS:
         document.sentence_stops.append(word + 1)
     if BRACKET.sub("", fields[-1]).strip("|_-"):
@@ -145,12 +153,13 @@ def _bounds(document: _Document) -> Iterator[tuple[int, int]]:
 def read_gap(lines: Iterable[str], name: str) -> Iterator[tuple[str, MentionSpans]]:
     """Texts of GAP with their mentions in threes: a pronoun, the name A and the name B; rows of one text are together.
 
-    A row whose mentions do not stand in its text is left out; how many, and why the first, is said at the end.
+    A row whose mentions do not stand in its text is left out; how many for each cause, and what is wrong with the first, is
+    said at the end.
 
     Raises
     ------
     IngestError
-        Where the columns are not those of GAP.
+        Where the columns are not those of GAP, or where every row is left out.
     """
     rows = (line.rstrip("\r\n").split("\t") for line in lines)
     titles = next(rows, [])
@@ -159,16 +168,15 @@ def read_gap(lines: Iterable[str], name: str) -> Iterator[tuple[str, MentionSpan
             f"{short(name)} does not have the columns of GAP ({', '.join(GAP_COLUMNS)}). Save other tables as .csv."
         )
     texts: dict[str, list[tuple[int, int, int]]] = {}
-    left_out: list[str] = []
+    left_out = LeftOut("row", name)
     for number, fields in enumerate(rows, 2):
         try:
             row = _gap_row(titles, fields)
             mentions = texts.setdefault(row["Text"], [])
             mentions += _gap_mentions(row, first_entity=len(mentions))
-        except ValueError as error:
-            left_out.append(f"row {number:,} {error}")
-    if left_out:
-        say(f"{many(len(left_out), 'row')} of {short(name)} left out: {left_out[0]}. Mend the file to have all.")
+        except UnusableError as error:
+            left_out.add(f"row {number:,}", error)
+    left_out.tell(sum(map(len, texts.values())), "Give the table of GAP as it was published.")
     for text, mentions in texts.items():
         if mentions:
             yield text, MentionSpans(*(list(values) for values in zip(*mentions, strict=True)))
@@ -176,21 +184,24 @@ def read_gap(lines: Iterable[str], name: str) -> Iterator[tuple[str, MentionSpan
 
 def _gap_row(titles: list[str], fields: list[str]) -> dict[str, str]:
     if len(fields) != len(titles):
-        raise ValueError(f"has {many(len(fields), 'column')}, not {len(titles)}")
+        raise UnusableError("of another length", f"has {many(len(fields), 'column')}, not {len(titles)}")
     return dict(zip(titles, fields, strict=True))
 
 
 def _gap_mentions(row: dict[str, str], *, first_entity: int) -> list[tuple[int, int, int]]:
     """(start, stop, entity) of the pronoun, of A and of B."""
     if row["Pronoun"].lower() not in GENDERS:
-        raise ValueError(f"has the pronoun {short(str(row['Pronoun']))!r}, not one of {', '.join(GENDERS)}")
+        reason = f"has the pronoun {short(row['Pronoun'])!r}, not one of {', '.join(GENDERS)}"
+        raise UnusableError("without a known pronoun", reason)
     mentions: list[tuple[int, int, int]] = []
     for number, title in enumerate(("Pronoun", "A", "B")):
         corefers = number == 0 or GAP_VALUES.get(row[f"{title}-coref"].lower())
         if corefers is None:
-            raise ValueError(f"has {short(str(row[f'{title}-coref']))!r} as {title}-coref, not TRUE or FALSE")
+            reason = f"has {short(row[f'{title}-coref'])!r} as {title}-coref, not TRUE or FALSE"
+            raise UnusableError("without an answer", reason)
         start, spelled = row[f"{title}-offset"], row[title]
         if not (start.isascii() and start.isdecimal() and spelled and row["Text"].startswith(spelled, int(start))):
-            raise ValueError(f"has no {title} {short(spelled)!r} at character {short(start)}")
+            reason = f"has no {title} {short(spelled)!r} at character {short(start)}"
+            raise UnusableError("whose mentions do not stand in the text", reason)
         mentions.append((int(start), int(start) + len(spelled), first_entity if corefers else first_entity + number))
     return mentions

@@ -10,8 +10,8 @@ import zarr
 from numpy.typing import NDArray
 
 from ingest.run.checkpoint import Checkpoint
-from ingest.run.errors import IngestError
-from ingest.run.progress import bar
+from ingest.run.errors import IngestError, short
+from ingest.run.progress import bar, say
 from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
@@ -19,6 +19,7 @@ from ingest.text.reviews import Data, Reviews, read_reviews
 from ingest.text.sentence_index import index_file
 from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence, fewest_tokens, one_each
 from ingest.text.splitting import SampleSize, smallest_sentences
+from ingest.text.stored_sentences import check_prefix
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
@@ -116,7 +117,10 @@ def prepare_corpus(
     group = writer.group(f"corpus/{key}")
     if not _holds(group, budget):
         reviews = read_reviews(data, text=settings.text, label=settings.label).numbered_as(label_names(group))
+        if reviews.columns.left_out:
+            say(reviews.columns.complaint(short(data.name)))
         sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews, meanwhile)
+        check_prefix(group, sentences, data.name)
         tokens = _tokenize(tokenizer, [sentence.text for sentence in sentences], budget)
         exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
         _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer.vocab)
@@ -267,15 +271,16 @@ def _sentence_columns(sentences: list[Sentence], tokens: Tokens, starts: NDArray
 
 def _write_columns(group: zarr.Group, sentences: list[Sentence], reviews: Reviews) -> None:
     """Categories of every sentence's review. Which columns there are depends on the data only, not on the sample."""
-    if not reviews.columns:
+    found = reviews.columns.categorical
+    if not found:
         return
     columns = group.require_group("columns")
-    create_arrays(columns, {column.array: COLUMN for column in reviews.columns}, {"sentence": len(sentences)})
+    create_arrays(columns, {column.array: COLUMN for column in found}, {"sentence": len(sentences)})
     documents = np.array([sentence.document for sentence in sentences])
-    for column in reviews.columns:
+    for column in found:
         array_of(columns, column.array)[:] = column_codes(reviews.table, column, documents)
-    columns.attrs["titles"] = {column.array: column.title for column in reviews.columns}
-    columns.attrs["names"] = {column.array: column.names for column in reviews.columns}
+    columns.attrs["titles"] = {column.array: column.title for column in found}
+    columns.attrs["names"] = {column.array: column.names for column in found}
 
 
 def _stored_plan(group: zarr.Group, budget: Budget) -> list[Block]:

@@ -1,18 +1,26 @@
-"""The records of a JSON file, one object a line or one array of objects, and the types of their columns."""
+"""The records of a JSON file, one object a line or in one document, and the types of their columns."""
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ingest.run.errors import IngestError, short
+from ingest.text.json_shapes import KINDS, Record, UnknownShapeError, records_of
 from ingest.text.lines import read_lines
 
-Record = dict[str, Any]
-#: What a person calls a value.
-KINDS = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
 NESTED = ("a list", "an object")
+LINE_BREAK = "\n"
+
+
+def _constant(name: str) -> float | None:
+    """Python writes a missing number as NaN, and numbers without bound as Infinity and -Infinity."""
+    return None if name == "NaN" else float(name)
+
+
+DECODER = json.JSONDecoder(parse_constant=_constant)
 
 
 @dataclass
@@ -54,16 +62,17 @@ def json_records(path: Path) -> Iterator[Record]:
     Raises
     ------
     IngestError
-        Where a line is no JSON object; the message names the line.
+        Where a line is no JSON object, or the document has no shape of which the records are clear; the message names it.
     """
-    lines = enumerate(read_lines(path), 1)
-    for number, line in lines:
-        if not line.strip():
-            continue
-        if _is_array(path, line):
-            yield from _array(path, line + "".join(more for _, more in lines))
-            return
-        yield _object(path, line, f"Line {number:,}")
+    filled = ((number, line) for number, line in enumerate(read_lines(path), 1) if line.strip())
+    first, second = next(filled, None), next(filled, None)
+    if first is None:
+        return
+    if second is None or not _is_object(first[1]):
+        yield from _of_documents(path)
+        return
+    for number, line in chain([first, second], filled):
+        yield _checked(path, _parsed(path, line, f"Line {number:,}"), f"Line {number:,}")
 
 
 def json_row(record: Record, titles: list[str]) -> list[str | None]:
@@ -71,23 +80,46 @@ def json_row(record: Record, titles: list[str]) -> list[str | None]:
     return [_text(record.get(title)) for title in titles]
 
 
-def _is_array(path: Path, line: str) -> bool:
-    return ".json" in path.suffixes[-2:] and line.lstrip().startswith("[")
-
-
-def _array(path: Path, text: str) -> Iterator[Record]:
-    records = _parsed(path, text, "The array")
-    for number, record in enumerate(records, 1):
-        yield _checked(path, record, f"Record {number:,}")
-
-
-def _object(path: Path, line: str, where: str) -> Record:
-    return _checked(path, _parsed(path, line, where), where)
-
-
-def _parsed(path: Path, text: str, where: str) -> Any:
+def _is_object(line: str) -> bool:
     try:
-        return json.loads(text)
+        return isinstance(DECODER.decode(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _of_documents(path: Path) -> Iterator[Record]:
+    """Records of the file as a whole: of one document, or of several that follow each other without lines."""
+    documents = list(_documents(path, "".join(read_lines(path))))
+    several = len(documents) > 1
+    try:
+        for document in documents:
+            records = iter([document]) if several and isinstance(document, dict) else records_of(document)
+            for number, record in enumerate(records, 1):
+                yield _checked(path, record, f"Record {number:,}")
+    except UnknownShapeError as error:
+        raise IngestError(f"{short(path)} {error}") from error
+
+
+def _documents(path: Path, text: str) -> Iterator[Any]:
+    place = 0
+    while place < len(text):
+        if text[place].isspace():
+            place += 1
+            continue
+        try:
+            document, place = DECODER.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            raise _no_object(path, f"Line {error.lineno:,}", f" ({error.msg} at character {error.colno:,})") from error
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, or lists within lists
+            raise _no_object(path, f"Line {text.count(LINE_BREAK, 0, place) + 1:,}") from error
+        yield document
+
+
+def _parsed(path: Path, line: str, where: str) -> Any:
+    try:
+        return DECODER.decode(line)
+    except json.JSONDecodeError as error:
+        raise _no_object(path, where, f" ({error.msg} at character {error.pos + 1:,})") from error
     except (ValueError, RecursionError) as error:
         raise _no_object(path, where) from error
 
@@ -98,9 +130,9 @@ def _checked(path: Path, record: Any, where: str) -> Record:
     return record
 
 
-def _no_object(path: Path, where: str) -> IngestError:
+def _no_object(path: Path, where: str, cause: str = "") -> IngestError:
     return IngestError(
-        f'{where} of {short(path)} is no JSON object. Save one object such as {{"text": "...", "label": "..."}} on each line.'
+        f'{where} of {short(path)} is no JSON object{cause}. Save one object such as {{"text": "...", "label": "..."}} on each line.'
     )
 
 

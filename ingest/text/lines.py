@@ -1,10 +1,9 @@
-"""The lines of a text file, decoded one by one while a bar counts the bytes; the rows of plain text and of csv."""
+"""The lines of a text file, decoded one by one while a bar counts the bytes."""
 
-import csv
 import gzip
 import io
 import os
-import sys
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ingest.run.errors import IngestError, short
 from ingest.run.progress import bar
+from ingest.text.encoding import OLDER, UTF_8, encoding_of, older_encoding
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 #: A file that ends so is decompressed while it is read.
 GZIP = ".gz"
 READ_AT_ONCE = 1 << 20
+#: A line may end as on Unix, on Windows, or in old files of a Macintosh.
+LINE_BREAKS = "\r\n"
+#: Bytes from which the encoding of a file that is not UTF-8 is guessed, and characters of it that a message shows.
+GUESSED_FROM, SHOWN = 1 << 16, 40
 #: First bytes of files that are something other than their name says.
 SIGNATURES = {
     b"\x1f\x8b": "compressed with gzip",
@@ -28,8 +32,6 @@ SIGNATURES = {
     b"\xfd7zXZ\x00": "compressed with xz",
     b"\x28\xb5\x2f\xfd": "compressed with zstd",
     b"PAR1": "Parquet",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
 }
 
 
@@ -57,22 +59,27 @@ def counted(path: Path, stage: str) -> Iterator[BinaryIO]:
             yield io.BufferedReader(_CountedFile(file, progress), READ_AT_ONCE)
 
 
+def is_compressed(path: Path) -> bool:
+    """Whether a file is named as compressed with gzip."""
+    return path.suffix.lower() == GZIP
+
+
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a file in UTF-8 with their line breaks.
+    """The lines of a file in UTF-8, UTF-16 or UTF-32 with their line breaks.
 
     Raises
     ------
     IngestError
-        Where the file is compressed, in another encoding, or a line is not UTF-8; the message names the line.
+        Where the file is compressed, or in another encoding; the message names the line.
     """
     with counted(path, "reading") as file:
-        compressed = path.suffix == GZIP
-        source = gzip.GzipFile(fileobj=file) if compressed else file
+        source = gzip.GzipFile(fileobj=file) if is_compressed(path) else file
         try:
-            _check_signature(path, source)
-            yield from _decoded(path, source)
+            first = source.peek(8)[:8]  # type: ignore[union-attr]  # both are buffered
+            _check_signature(path, first)
+            yield from _decoded(path, source, encoding_of(first))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            if not compressed:
+            if not is_compressed(path):
                 raise
             raise IngestError(f"{short(path)} is not whole gzip. Save it again, or unpack it and give that.") from error
 
@@ -80,68 +87,51 @@ def read_lines(path: Path) -> Iterator[str]:
 def plain_rows(path: Path) -> Iterator[list[str]]:
     """Every line of a text file as a row of one text."""
     for line in read_lines(path):
-        for row in line.replace("\r\n", "\n").removesuffix("\n").replace("\r", "\n").split("\n"):
-            yield [row]
+        yield [line.rstrip(LINE_BREAKS)]
 
 
-def _check_signature(path: Path, source: BinaryIO | gzip.GzipFile) -> None:
-    first = source.peek(8)[:8]  # type: ignore[union-attr]  # both are buffered
+def _check_signature(path: Path, first: bytes) -> None:
     kind = next((kind for signature, kind in SIGNATURES.items() if first.startswith(signature)), None)
-    if kind == SIGNATURES[b"\x1f\x8b"] and path.suffix != GZIP:
+    if kind == SIGNATURES[b"\x1f\x8b"] and not is_compressed(path):
         raise IngestError(f"{short(path)} is {kind}. Name it {short(path.name)}{GZIP}, or unpack it.")
     if kind:
         raise IngestError(f"{short(path)} is {kind}. Save it as UTF-8 text.")
 
 
-def _decoded(path: Path, source: BinaryIO | gzip.GzipFile) -> Iterator[str]:
-    encoding = "utf-8-sig"
-    for number, line in enumerate(source, 1):
-        try:
-            yield line.decode(encoding)
-        except UnicodeDecodeError as error:
-            raise IngestError(
-                f"Line {number:,} of {short(path)} is not UTF-8 (byte {error.start + 1:,} of the line). Save it as UTF-8 text."
-            ) from error
-        encoding = "utf-8"
+def _decoded(path: Path, source: BinaryIO | gzip.GzipFile, encoding: str) -> Iterator[str]:
+    try:
+        yield from io.TextIOWrapper(source, encoding, newline="")
+    except UnicodeDecodeError as error:
+        if encoding != UTF_8:
+            raise IngestError(f"{short(path)} is not whole {encoding[:6].upper()}. Save it as UTF-8 text.") from error
+        raise _not_utf8(path) from error
 
 
-def csv_header(path: Path) -> list[str]:
-    """The header of a csv file: titles of its columns."""
-    return next(_rows(path), [])
+def _not_utf8(path: Path) -> IngestError:
+    """Names the first line that is not UTF-8, and the encoding that the file is likely in."""
+    breaks = 0
+    with (gzip.open if is_compressed(path) else open)(path, "rb") as file:
+        for line in file:
+            wrong = _first_wrong_byte(line)
+            if wrong is not None:
+                break
+            breaks += len(re.findall(rb"\r\n?|\n", line))
+        sample = line + file.read(GUESSED_FROM)
+    before = re.split(rb"\r(?!\n)", line[:wrong])
+    place = f"Line {breaks + len(before):,} of {short(path)} is not UTF-8 (byte {len(before[-1]) + 1:,} of the line"
+    encoding = older_encoding(sample[:GUESSED_FROM])
+    if encoding is None:
+        return IngestError(f"{place}). Save it as UTF-8 text.")
+    shown = short(line.decode(encoding, "replace").strip()[:SHOWN])
+    return IngestError(
+        f"{place}; in {OLDER[encoding]} it reads {shown!r}). "
+        f"Save it as UTF-8 text, such as with `iconv -f {OLDER[encoding]} -t UTF-8`."
+    )
 
 
-def csv_rows(path: Path) -> Iterator[list[str]]:
-    """Every row of a csv file after the header, without empty lines.
-
-    Raises
-    ------
-    IngestError
-        Where a row has more or fewer fields than the header, or quotes are not closed; the message names row and line.
-    """
-    rows = _rows(path)
-    width = len(next(rows, []))
-    for number, row in enumerate(rows, 1):
-        if len(row) != width:
-            raise IngestError(
-                f"Row {number:,} of {short(path)} does not have as many fields as the header "
-                f"({len(row):,} instead of {width:,}): {short(','.join(row))}. "
-                "Save the file with every field in it, and with double quotes around each text that has a comma."
-            )
-        yield row
-
-
-def _rows(path: Path) -> Iterator[list[str]]:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # of a field in bytes; the default of 131,072 is less than a book
-    reader = csv.reader(read_lines(path), strict=True)
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise IngestError(
-                f"{short(path)} is no csv at line {reader.line_num:,} ({error}). "
-                "Save it with quotes inside of a text doubled, and each text closed."
-            ) from error
-        if row:
-            yield row
+def _first_wrong_byte(line: bytes) -> int | None:
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None

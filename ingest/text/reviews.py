@@ -12,10 +12,21 @@ from ingest.run.checkpoint import is_file, is_folder, package_folder, sha256
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.settings import EMBEDDED
 from ingest.text.annotation import Annotation
-from ingest.text.columns import Column, find_columns, label_column
+from ingest.text.columns import Column, Columns, find_columns, label_column
 from ingest.text.coreference import MentionSpans
-from ingest.text.lines import GZIP
-from ingest.text.table import ANNOTATION, CONLL, FORMS, GAP_TABLE, MENTIONS, TREEBANKS, Table, form_of, read_table
+from ingest.text.lines import is_compressed
+from ingest.text.table import (
+    ANNOTATION,
+    CONLL,
+    GAP_TABLE,
+    MENTIONS,
+    PLAIN,
+    TREEBANKS,
+    Table,
+    form_of,
+    form_with_columns,
+    read_table,
+)
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -29,30 +40,27 @@ ROWS_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Data:
-    """A data set, identified by its content."""
+    """A data set, identified by its content; `form` is that of a file, None of the embedded reviews and of the hub."""
 
     name: str
     place: str
     identity: str
+    form: str | None = None
 
     @property
     def is_treebank(self) -> bool:
         """Whether it holds sentences with gold annotation: no review that is split into them."""
-        return self._form in TREEBANKS
+        return self.form in TREEBANKS
 
     @property
     def has_mentions(self) -> bool:
         """Whether it holds passages with gold coreference: no review that is split into sentences."""
-        return self._form in (CONLL, GAP_TABLE)
+        return self.form in (CONLL, GAP_TABLE)
 
     @property
     def is_gap(self) -> bool:
         """Whether its mentions stand in threes of a pronoun and two names."""
-        return self._form == GAP_TABLE
-
-    @property
-    def _form(self) -> str | None:
-        return None if self.place == EMBEDDED else form_of(Path(self.place))
+        return self.form == GAP_TABLE
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,7 @@ class Reviews:
     text: str
     labels: Column | None
     #: What else sorts them into categories.
-    columns: list[Column]
+    columns: Columns
 
     def __len__(self) -> int:
         return len(self.table)
@@ -80,7 +88,11 @@ class Reviews:
     def __iter__(self) -> Iterator[Review]:
         document = 0
         for batch in self.table.columns.select(self._titles).to_batches(ROWS_AT_ONCE):
-            for row in batch.to_pylist():
+            try:
+                rows = batch.to_pylist()
+            except UnicodeDecodeError:  # row by row, to name it
+                rows = [self._row(document + place) for place in range(batch.num_rows)]
+            for row in rows:
                 yield self._review(document, row)
                 document += 1
 
@@ -93,9 +105,7 @@ class Reviews:
         return MentionSpans.from_json(self.table.columns.column(MENTIONS)[document].as_py())
 
     def __getitem__(self, document: int) -> Review:
-        return self._review(
-            document, {title: self.table.columns.column(title)[document].as_py() for title in self._titles}
-        )
+        return self._review(document, self._row(document))
 
     @property
     def label_names(self) -> list[str]:
@@ -114,6 +124,14 @@ class Reviews:
         codes = {value: names.index(self.labels.names[code]) for value, code in self.labels.codes.items()}
         return replace(self, labels=replace(self.labels, names=names, codes=codes))
 
+    def _row(self, document: int) -> dict[str, Any]:
+        try:
+            return {title: self.table.columns.column(title)[document].as_py() for title in self._titles}
+        except UnicodeDecodeError as error:
+            raise IngestError(
+                f"Row {document + 1:,} of the column {short(self.text)!r} is not UTF-8. Save it as UTF-8 text."
+            ) from error
+
     def _review(self, document: int, row: dict[str, Any]) -> Review:
         label = self.labels.codes.get(row[self.labels.title], -1) if self.labels else -1
         return Review(document, row[self.text] or "", label)
@@ -125,10 +143,10 @@ def find_data(data: str) -> Data:
         return _embedded_data()
     path = Path(data)
     if is_file(path):
-        return Data(path.stem, str(path), sha256([path]))
-    if path.suffix in (*FORMS, GZIP) or is_folder(path):
+        return Data(path.stem, str(path), sha256([path]), form_with_columns(path))
+    if form_of(path) or is_compressed(path) or is_folder(path):
         raise IngestError(
-            f"There is no data file {short(data)}. Give --data=<csv, parquet, json, jsonl, txt, conllu, conllx, conll10, conll or tsv (GAP) file> "
+            f"There is no data file {short(data)}. Give --data=<csv, tsv, parquet, json, jsonl, txt, conllu, conllx, conll10 or conll file> "
             "or the name of a data set on the hub."
         )
     return _hub_data(data)
@@ -160,9 +178,10 @@ def _hub_data(data: str) -> Data:
 def read_reviews(data: Data, *, text: str, label: str, split: str = "train") -> Reviews:
     """The reviews of a split with the names of their labels; says what is wrong with the data."""
     table = _load(data, split)
-    if data.is_treebank or data.has_mentions or (data.place != EMBEDDED and form_of(Path(data.place)) == ".txt"):
+    if data.is_treebank or data.has_mentions or data.form == PLAIN:
         text = "text"
-    _check_text(data, table, text)
+    if table.titles:
+        _check_text(data, table, text)
     if not len(table):
         raise IngestError(f"{short(data.name)} has no reviews. Give a file with at least one.")
     return Reviews(

@@ -7,6 +7,7 @@ for patterns and URLs, and unpacks what is not named so.
 
 import json
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,10 +19,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.run.errors import IngestError, short
-from ingest.text.coreference import MentionSpans, read_coreference, read_gap
+from ingest.text.arrow_types import not_text, plain, refused
+from ingest.text.coreference import GAP_COLUMNS, MentionSpans, read_coreference, read_gap
+from ingest.text.delimited import delimited_rows
 from ingest.text.json_file import JsonColumns, json_records, json_row
-from ingest.text.lines import GZIP, csv_header, csv_rows, plain_rows, read_lines
-from ingest.text.parquet_file import NOT_TEXT, REFUSED, not_text, opened, plain_schema, read_parquet, refused
+from ingest.text.lines import GZIP, is_compressed, plain_rows, read_lines
+from ingest.text.parquet_file import opened, plain_schema, read_parquet
 from ingest.text.treebank import read_treebank
 
 
@@ -52,6 +55,11 @@ class Table:
     def __len__(self) -> int:
         return self.columns.num_rows
 
+    def plain_column(self, title: str) -> pa.ChunkedArray:
+        """A column in a type that Arrow picks values of."""
+        chunks = [plain(chunk) for chunk in self.columns.column(title).chunks]
+        return pa.chunked_array(chunks) if chunks else self.columns.column(title)
+
     @property
     def titles(self) -> list[str]:
         """Titles of all columns, the refused ones last."""
@@ -66,13 +74,13 @@ def read_table(path: Path, *, identity: str, hashed: Callable[[], str]) -> Table
     IngestError
         Where the file is not what its name says, is damaged, or no longer has that hash after it was read.
     """
-    form = form_of(path)
+    form = form_with_columns(path)
     if form is None:
         raise IngestError(f"{short(path)} does not end in {', '.join(FORMS)}. Save the reviews in one of these forms.")
     if not path.stat().st_size:
         raise IngestError(f"{short(path)} is empty. Give a file with at least one review.")
-    compressed = path.suffix == GZIP  # the same bytes under another name may have to be refused
-    converted = cache_folder() / f"{identity}{form}{GZIP if compressed else ''}-{VERSION}.arrow"
+    compressed = GZIP if is_compressed(path) else ""  # the same bytes under another name may have to be refused
+    converted = cache_folder() / f"{identity}{form}{compressed}-{VERSION}.arrow"
     if not converted.is_file():
         with new_file(converted) as unfinished:
             convert(path, form, unfinished)
@@ -113,13 +121,19 @@ def cache_folder() -> Path:
 
 
 #: Changes where the same file would be converted into something else.
-VERSION = 1
+VERSION = 2
+#: Of the metadata of the Arrow file: which columns can be neither text nor labels, which hold no text; each with what they hold.
+REFUSED, NOT_TEXT = b"refused", b"not_text"
 #: Rows and characters of a chunk.
 MOST_ROWS, MOST_CHARACTERS = 10_000, 1 << 24
 TREEBANKS = (".conllu", ".conllx", ".conll10")
-#: Coreference: CoNLL-2012, and the table of GAP.
-CONLL, GAP_TABLE = ".conll", ".tsv"
-FORMS = (".csv", ".parquet", ".jsonl", ".json", ".txt", *TREEBANKS, CONLL, GAP_TABLE)
+#: Coreference: CoNLL-2012, and the table of GAP, a tsv with its columns.
+CONLL, GAP_TABLE = ".conll", ".gap.tsv"
+CSV, TSV, PLAIN, PARQUET = ".csv", ".tsv", ".txt", ".parquet"
+FORMS = (CSV, TSV, PARQUET, ".jsonl", ".json", PLAIN, *TREEBANKS, CONLL)
+#: Other endings of the same forms; CoNLL-2012 has its versions in their names.
+ALIASES = {".ndjson": ".jsonl", ".pq": PARQUET, ".tab": TSV}
+CONLL_2012 = re.compile(r"\.v\d+_(gold|auto)_conll")
 #: Columns that hold the words, or the mentions, of the text in the column `text`.
 ANNOTATION, MENTIONS = "annotation", "mentions"
 
@@ -127,10 +141,18 @@ Row = Sequence[str | None]
 
 
 def form_of(path: Path) -> str | None:
-    """Form of a file by its name, without a `.gz`; None where it cannot be read. Parquet is compressed inside."""
-    compressed = path.suffix == GZIP
-    form = path.with_suffix("").suffix if compressed else path.suffix
-    return form if form in FORMS and not (compressed and form == ".parquet") else None
+    """Form of a file by its name in any case, without a `.gz`; None where it cannot be read. Parquet is compressed inside."""
+    compressed = is_compressed(path)
+    ending = (path.with_suffix("") if compressed else path).suffix.lower()
+    form = CONLL if CONLL_2012.fullmatch(ending) else ALIASES.get(ending, ending)
+    return form if form in FORMS and not (compressed and form == PARQUET) else None
+
+
+def form_with_columns(path: Path) -> str | None:
+    """Form of a file that exists: a tsv with the columns of GAP is the table of GAP."""
+    form = form_of(path)
+    header = next(read_lines(path), "").rstrip("\r\n").split("\t") if form == TSV else ()
+    return GAP_TABLE if {*GAP_COLUMNS} <= {*header} else form
 
 
 def convert(path: Path, form: str, target: Path) -> None:
@@ -141,17 +163,18 @@ def convert(path: Path, form: str, target: Path) -> None:
     IngestError
         Where the file is not what its name says, or damaged; the message names the line or the row.
     """
-    converters = {".csv": _convert_csv, ".txt": _convert_plain, ".parquet": _convert_parquet}
+    converters: dict[str, Callable[[Path, Path], None]] = {PLAIN: _convert_plain, PARQUET: _convert_parquet}
+    converters |= {CSV: partial(_convert_rows, quoted=True), TSV: partial(_convert_rows, quoted=False)}
     converters |= dict.fromkeys(TREEBANKS, _convert_treebank)
     converters |= {CONLL: partial(_convert_mentions, read_coreference), GAP_TABLE: partial(_convert_mentions, read_gap)}
     converters.get(form, _convert_json)(path, target)
 
 
-def _convert_csv(path: Path, target: Path) -> None:
-    header = csv_header(path)
+def _convert_rows(path: Path, target: Path, *, quoted: bool) -> None:
+    rows = delimited_rows(path, quoted=quoted)
+    header = next(rows, [])
     twice = {title: "two columns" for title, count in Counter(header).items() if count > 1}
     places = [place for place, title in enumerate(header) if title not in twice]
-    rows = csv_rows(path)
     chosen = ([row[place] for place in places] for row in rows) if twice else rows
     _write_text(target, [header[place] for place in places], chosen, {REFUSED: twice})
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ingest.run.errors import IngestError, short
-from ingest.run.progress import say
+from ingest.run.errors import IngestError, listed, short
 from ingest.text.annotation import Annotation
+from ingest.text.left_out import LeftOut, UnusableError
+from ingest.text.spelling import WITHHELD, place_of, unescaped
 from store.schema.words import ROOT
 from store.wording import many
 
@@ -30,22 +31,24 @@ class _Sentence:
 def read_treebank(lines: Iterable[str], name: str) -> Iterator[tuple[str, Annotation]]:
     """Text and words of every sentence of a treebank. Empty nodes, which stand for no characters, are left out.
 
-    A sentence whose governors are no tree, or whose words do not stand in its text, is left out; how many, and why the
-    first, is said at the end.
+    A sentence whose governors are no tree, or whose words are withheld or do not stand in its text, is left out; how many
+    for each cause, and what is wrong with the first, is said at the end.
 
     Raises
     ------
     IngestError
-        Where a line is not of the format; the message names the line.
+        Where a line is not of the format, which the message names, or where every sentence is left out.
     """
-    left_out: list[str] = []
+    left_out, read = LeftOut("sentence", name), 0
     for sentence in _sentences(lines, name):
         try:
             yield _read(sentence)
-        except ValueError as error:
-            left_out.append(f"the sentence at line {sentence.first_line:,} {error}")
-    if left_out:
-        say(f"{many(len(left_out), 'sentence')} of {short(name)} left out: {left_out[0]}. Mend the file to have all.")
+            read += 1
+        except UnusableError as error:
+            left_out.add(f"the sentence at line {sentence.first_line:,}", error)
+    left_out.tell(
+        read, "Give a treebank of trees with their words: where words are withheld, its README says how to add them."
+    )
 
 
 def _sentences(lines: Iterable[str], name: str) -> Iterator[_Sentence]:
@@ -89,9 +92,14 @@ def _is_empty_node(number: str) -> bool:
 
 
 def _read(sentence: _Sentence) -> tuple[str, Annotation]:
+    forms = {fields[FORM] for fields in sentence.words}
+    if all(map(WITHHELD.fullmatch, forms)):
+        raise UnusableError("whose words are withheld", f"has {listed(sorted(forms))} for words")
     governors = [_governor(fields, len(sentence.words)) for fields in sentence.words]
     _check_tree(governors)
     surface = list(_surface(sentence))
+    if not sentence.text:
+        surface = [([unescaped(each) for each in forms], unescaped(form), space) for forms, form, space in surface]
     text = " ".join(sentence.text.split()) if sentence.text else _joined(surface)
     spans = _spans(text, surface)
     columns = {
@@ -115,20 +123,22 @@ def _governor(fields: list[str], words: int) -> int:
     """Index of the governor, `ROOT` for a root."""
     text = fields[GOVERNOR]
     if not (text.isascii() and text.isdecimal() and int(text) <= words):
-        raise ValueError(f"has the governor {short(text)!r} of word {fields[0]}, but its words are 1 to {words}")
+        reason = f"has the governor {short(text)!r} of word {fields[0]}, but its words are 1 to {words}"
+        raise UnusableError("with a governor that is no word", reason)
     return int(text) - 1 if int(text) else ROOT
 
 
 def _check_tree(governors: list[int]) -> None:
     roots = [number for number, governor in enumerate(governors, 1) if governor == ROOT]
     if len(roots) != 1:
-        raise ValueError(f"has {len(roots)} roots, not one" + (f" (words {roots[0]} and {roots[1]})" if roots else ""))
+        where = f" (words {roots[0]} and {roots[1]})" if roots else ""
+        raise UnusableError("without one root", f"has {len(roots)} roots, not one{where}")
     reached: set[int] = {ROOT}
     for word in range(len(governors)):
         path: set[int] = set()
         while word not in reached:
             if word in path:
-                raise ValueError(f"has a cycle of governors at word {word + 1}")
+                raise UnusableError("with a cycle", f"has a cycle of governors at word {word + 1}")
             path.add(word)
             word = governors[word]
         reached |= path
@@ -154,16 +164,17 @@ def _spans(text: str, surface: list[tuple[list[str], str, bool]]) -> list[tuple[
     place = 0
     for forms, form, _ in surface:
         form = " ".join(form.split())
-        start = text.find(form, place)
-        if start < 0 or text[place:start].strip():
-            raise ValueError(f"has the word {short(form)!r}, which does not stand next in its text")
-        place = start + len(form)
-        spans += _divided(forms, form, start)
+        span = place_of(form, text, place) or place_of(unescaped(form), text, place)
+        if span is None:
+            reason = f"has the word {short(form)!r}, which does not stand next in its text"
+            raise UnusableError("whose words do not stand in the text", reason)
+        start, place = span
+        spans += _divided(forms, text[start:place], start)
     return spans
 
 
 def _divided(forms: list[str], form: str, start: int) -> Iterator[tuple[int, int]]:
-    if "".join(forms) != form:
+    if len(forms) == 1 or "".join(forms) != form:
         yield from [(start, start + len(form))] * len(forms)
         return
     for part in forms:

@@ -20,6 +20,7 @@ from ingest.run.settings import NONE, Settings
 from ingest.text.annotation import Annotation
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Data, Reviews, read_reviews
+from ingest.text.stored_sentences import check_texts
 from ingest.text.tokenizer import Tokenizer
 from ingest.words.pipelines import ENGLISH, annotated, find_pipeline
 from store.repository.arrays import array_of, create_arrays
@@ -110,7 +111,9 @@ def _annotator(source: zarr.Group, settings: Settings, data: Data) -> Annotator 
     if settings.annotate == NONE:
         return None
     if data.is_treebank:
-        return _gold(source, read_reviews(data, text=settings.text, label=settings.label))
+        reviews = read_reviews(data, text=settings.text, label=settings.label)
+        check_texts(source, reviews, data.name)
+        return _gold(source, reviews)
     if settings.annotate == "auto" and not is_english(_texts(source, 0, TOLD_FROM)):
         say(
             f"{data.name} does not read like English, so its words are not annotated. Give --annotate=<spaCy pipeline>."

@@ -15,6 +15,7 @@ from ingest.run.settings import Settings
 from ingest.text.coreference import MentionSpans
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Data, read_reviews
+from ingest.text.stored_sentences import check_texts
 from ingest.words.antecedents import Antecedents, antecedents_of
 from ingest.words.patterns import model_vectors, random_blocks, randomize, sentence_patterns, stored_vectors
 from ingest.words.strongest import content_of_words, read_words
@@ -41,6 +42,7 @@ def keep_mentions(writer: Writer, corpus: PlannedCorpus, settings: Settings, dat
     writer.delete(path)
     source, group = writer.group(f"corpus/{corpus.key}"), writer.group(path)
     reviews = read_reviews(data, text=settings.text, label=settings.label)
+    check_texts(source, reviews, data.name)
     documents = np.asarray(array_of(source, "document")[: corpus.sentences])
     spans = [reviews.mentions(int(document)) for document in documents]
     sizes = np.array([len(each) for each in spans], np.int32)
