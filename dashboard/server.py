@@ -5,6 +5,7 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 
 from dashboard.app import create_app
+from dashboard.monitoring.metric_files import take_places
 from dashboard.monitoring.metrics import VARIABLE, forget_dead, share_metrics
 from dashboard.monitoring.monitor import Monitor
 from dashboard.notes.database import Database
@@ -56,6 +57,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def run(self) -> None:
         """Serve until stopped."""
+        take_places(self.folder.metrics, self.serving.workers + 1)  # one more while a worker is replaced
         RollingArbiter(self).run()
 
     def load(self) -> Any:

@@ -7,8 +7,8 @@ from dash import ALL, Dash, Input, Output, State, dcc, html
 from gunicorn.arbiter import Arbiter
 from gunicorn.config import KNOWN_SETTINGS
 from gunicorn.workers.base import Worker
-from prometheus_client import metrics, values
-from waitress import task, wasyncore
+from prometheus_client import metrics, mmap_dict, values
+from waitress import buffers, task, wasyncore
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
@@ -119,6 +119,16 @@ def test_gunicorn_calls_what_our_arbiter_and_worker_override() -> None:
 def test_prometheus_client_takes_the_kind_of_a_value_when_a_metric_is_made() -> None:
     assert "values.ValueClass(" in getsource(metrics.Counter)
     assert VARIABLE in getsource(values.MultiProcessValue)
+
+
+def test_prometheus_client_makes_and_reads_its_files_as_ours_do() -> None:
+    assert "= MmapedDict(filename)" in getsource(values.MultiProcessValue)
+    assert "self._m = mmap.mmap(self._f.fileno(), self._capacity)" in getsource(mmap_dict.MmapedDict._init_value)
+    assert "'{}_{}.db'.format(file_prefix, pid['value'])" in getsource(values.MultiProcessValue)
+
+
+def test_waitress_asks_for_the_file_that_we_replace() -> None:
+    assert "self.newfile()" in getsource(buffers.TempfileBasedBuffer.__init__)
 
 
 def test_waitress_builds_the_headers_of_an_answer_where_we_end_its_connection() -> None:

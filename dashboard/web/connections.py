@@ -23,6 +23,7 @@ from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 
 from dashboard.web.addresses import UNIX
+from dashboard.web.full_disk import let_answers_overflow
 
 #: Bytes of the first line of a request, which holds a typed pair: as many as most proxies accept.
 REQUEST_LINE = 8190
@@ -339,6 +340,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]
         logging.getLogger("waitress.queue").setLevel(
             logging.ERROR
         )  # it would warn whenever a request waits for a thread
+        let_answers_overflow()
         self.threads = ThreadedTaskDispatcher()
         self.threads.set_thread_count(self.cfg.threads)
         self.loop = EventLoop()
