@@ -1,5 +1,6 @@
 """The production server: processes of gunicorn, each with an event loop and threads of waitress."""
 
+import atexit
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
@@ -72,7 +73,9 @@ class Server(BaseApplication):  # type: ignore[misc]
         self._monitor = Monitor(library, metrics)
         library.put(Monitor, self._monitor)
         app = create_app(library, self.serving)
-        library.get(Database).prepare()
+        notes = library.get(Database)
+        notes.prepare()
+        atexit.register(notes.close)
         return app.server
 
     def _begin(self, worker: BufferingWorker) -> None:

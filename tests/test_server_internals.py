@@ -94,7 +94,7 @@ def test_waitress_says_whether_a_client_has_left() -> None:
     assert DISCONNECTED in getsource(task)
 
 
-@pytest.mark.parametrize("name", ["sockets", "ppid", "alive", "cfg", "notify", "wsgi"])
+@pytest.mark.parametrize("name", ["sockets", "ppid", "alive", "cfg", "notify", "wsgi", "PIPE"])
 def test_a_worker_of_gunicorn_has_what_we_read_of_it(name: str) -> None:
     assert issubclass(BufferingWorker, Worker)
     assert hasattr(Worker, name) or f"self.{name} = " in getsource(Worker)
@@ -114,6 +114,10 @@ def test_gunicorn_calls_what_our_arbiter_and_worker_override() -> None:
     assert "raise HaltServer" in getsource(Arbiter.reap_workers)
     assert "self.kill_worker(pid, signal.SIGTERM)" in getsource(Arbiter.manage_workers)
     assert signature(Worker.init_signals).parameters.keys() == {"self"}
+
+
+def test_gunicorn_lets_every_signal_write_into_the_pipe_of_a_worker() -> None:
+    assert "signal.set_wakeup_fd(self.PIPE[1])" in getsource(Worker.init_signals)
 
 
 def test_prometheus_client_takes_the_kind_of_a_value_when_a_metric_is_made() -> None:

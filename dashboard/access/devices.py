@@ -7,8 +7,9 @@ of its own (OWASP, "Device Cookies"). It is known until its cookie ends, or the 
 import hashlib
 import secrets
 
-from flask import Response, current_app, request
+from flask import current_app, request
 from itsdangerous import BadSignature, Signer
+from werkzeug.wrappers import Response
 
 from dashboard.access.gate import SIGN_IN
 from dashboard.access.users import User

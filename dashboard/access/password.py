@@ -2,7 +2,7 @@
 
 import logging
 
-from flask import Flask, Response, redirect, request
+from flask import Flask, redirect, request
 from limits import RateLimitItem
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -63,7 +63,7 @@ class ByPassword:
             return error.headers(sign_in_page.sign_in_page(link, str(error), 429))
         except AccessFileError as error:
             raise Refusal(str(error), 503) from error
-        answer = redirect(link, 303, Response)
+        answer = redirect(link, 303)
         remember_device(answer, name, user)
         return answer
 

@@ -23,7 +23,7 @@ OF_LIVING = "gauge_live*"
 VALUE, AROUND = 16, 12
 
 
-class AllocatedFile(MmapedDict):  # type: ignore[misc]
+class AllocatedFile(MmapedDict):
     """A file of values. Where the disk has no room for more series, it keeps those that it has."""
 
     def __init__(self, filename: str, read_mode: bool = False) -> None:
@@ -87,7 +87,7 @@ def forget(folder: Path, place: int) -> None:
 
 def use_place(number: int) -> None:
     """Let metrics that are made from now on be in the files of a place, in the folder that prometheus-client's variable names."""
-    values.MmapedDict = AllocatedFile
+    values.MmapedDict = AllocatedFile  # type: ignore[attr-defined]
     values.ValueClass = values.MultiProcessValue(lambda: number)
 
 
