@@ -22,7 +22,7 @@ from dashboard.ui import files
 from dashboard.web import disk_cache, full_disk
 from dashboard.web.disk_cache import DiskCache
 from dashboard.web.http import data_link
-from dashboard.web.processes import write_whole
+from dashboard.web.processes import ServerFolder, write_whole
 from store import open_corpus
 
 PIECE = 1 << 16
@@ -143,6 +143,18 @@ def test_what_is_written_for_other_processes_is_left_out(tmp_path: Path) -> None
     write_whole(tmp_path / "small", b"content")
     write_whole(tmp_path / "large", bytes(2 * PIECE))
     assert [file.name for file in tmp_path.iterdir()] == ["small"]
+
+
+def test_the_process_of_the_model_starts(tmp_path: Path) -> None:
+    folder, before = ServerFolder(tmp_path), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        with folder.encoding():
+            assert folder.encoder_process is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with folder.encoding():
+        assert folder.encoder_process == os.getpid()
 
 
 @pytest.mark.usefixtures("full")

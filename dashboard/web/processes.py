@@ -40,8 +40,11 @@ class ServerFolder:
         """The encoder process lives within the context, for `encoder_process`."""
         with self._encoder.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            file.write(str(os.getpid()))
-            file.flush()
+            try:
+                os.write(file.fileno(), str(os.getpid()).encode())
+            except OSError as error:  # its memory is then missing among the metrics
+                if not is_full(error):
+                    raise
             yield
 
     @property
