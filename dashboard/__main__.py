@@ -18,7 +18,7 @@ from dashboard.access.private_file import AccessFileError
 from dashboard.listening import bind_of, check_free, socket_path
 from dashboard.web.processes import environment, own_module, workers_by_default
 from store.__main__ import NOTHING_YET
-from store.ending import until_pipe_closes
+from store.ending import end, until_pipe_closes
 from store.extras import check_extra
 from store.repository.errors import StoreError
 
@@ -187,7 +187,10 @@ def _serve(options: argparse.Namespace, serving: "Serving") -> int:
             flush=True,
         )
     with server_folder() as folder:
-        Server(options.store, address, folder, serving).run()
+        try:
+            Server(options.store, address, folder, serving).run()
+        except SystemExit as stopped:  # of gunicorn, in this process and in a worker that could not start
+            return int(stopped.code or 0)
     return 0
 
 
@@ -239,4 +242,4 @@ def _fail(sentence: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main())

@@ -1,6 +1,8 @@
 """Data routes: bytes, cards, files, pages. Every URL of data names its snapshot, so its response never changes."""
 
 import json
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
 
 from flask import Flask, Response, request
 from plotly.io.json import to_json_plotly
@@ -52,11 +54,26 @@ def _pages(server: Flask, library: Library) -> None:
 
     @server.post(PAGE)
     def page() -> Response:
-        content = page_content(library, _tab_link())
-        shown = content.get("shown")
-        if shown and page_name(shown["path"]) not in CHANGING and shown["snapshot"] == library.newest:
+        link = _tab_link()
+        content = page_content(library, link)
+        if _is_shared(content.get("shown"), link, library.newest):
             share()
         return Response(to_json_plotly(content), mimetype="application/json")
+
+
+def _is_shared(shown: Mapping[str, object] | None, link: TabLink, newest: str) -> bool:
+    """Whether the page depends on its link alone, and no other link shows it: each field has the value that the page shows."""
+    if shown is None or page_name(str(shown["path"])) in CHANGING or shown["snapshot"] != newest:
+        return False
+    written = _fields(link)
+    is_own = link.pathname == shown["path"] and link.snapshot in ("", newest)
+    is_completed = "written" in shown and len(written) > 1  # the browser compares the whole link
+    each_once = len(dict(written)) == len(written)
+    return is_own and not is_completed and each_once and all(str(shown.get(name, "")) == text for name, text in written)
+
+
+def _fields(link: TabLink) -> list[tuple[str, str]]:
+    return sorted(parse_qsl(link.search.lstrip("?"), keep_blank_values=True))
 
 
 def page_key(library: Library) -> str | None:
@@ -67,7 +84,7 @@ def page_key(library: Library) -> str | None:
     if request.path != PAGE or request.method != "POST" or library.ingest is not None:
         return None
     link = _tab_link()
-    return json.dumps([PAGE, library.newest, current_person().role, link.pathname, link.search, link.snapshot])
+    return json.dumps([PAGE, library.newest, current_person().role, link.pathname, _fields(link), link.snapshot])
 
 
 def _tab_link() -> TabLink:

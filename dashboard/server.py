@@ -1,10 +1,12 @@
 """The production server: processes of gunicorn, each with an event loop and threads of waitress."""
 
+import atexit
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
 from dashboard.app import create_app
+from dashboard.monitoring.metric_files import take_places
 from dashboard.monitoring.metrics import VARIABLE, forget_dead, share_metrics
 from dashboard.monitoring.monitor import Monitor
 from dashboard.notes.database import Database
@@ -56,6 +58,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def run(self) -> None:
         """Serve until stopped."""
+        take_places(self.folder.metrics, self.serving.workers + 1)  # one more while a worker is replaced
         RollingArbiter(self).run()
 
     def load(self) -> Any:
@@ -70,7 +73,9 @@ class Server(BaseApplication):  # type: ignore[misc]
         self._monitor = Monitor(library, metrics)
         library.put(Monitor, self._monitor)
         app = create_app(library, self.serving)
-        library.get(Database).prepare()
+        notes = library.get(Database)
+        notes.prepare()
+        atexit.register(notes.close)
         return app.server
 
     def _begin(self, worker: BufferingWorker) -> None:

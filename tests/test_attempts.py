@@ -1,18 +1,24 @@
 """Attempts to sign in are counted exactly over all processes, and nobody waits long."""
 
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
 from limits import parse
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
 from dashboard.access.attempts import SCHEME, AttemptsFile, client
+from dashboard.access.fair_turns import FairTurns
+from dashboard.access.users import change_user
+from dashboard.web.errors import Refusal
 from dashboard.web.processes import environment
 from tests.access import (
     PASSWORD,
@@ -72,8 +78,8 @@ def test_a_window_ends_also_where_the_clock_was_set_back(
     assert limits.hit(limit, "key")
 
 
-def statuses(server: Flask, names: list[str], addresses: list[str]) -> list[int]:  # noqa: F811
-    client = server.test_client()
+def statuses(server: Flask, names: list[str], addresses: list[str], browser: FlaskClient | None = None) -> list[int]:  # noqa: F811
+    client = browser or server.test_client()
     return [
         client.post(
             "/login", data={"name": name, "password": "wrong"}, environ_overrides={"REMOTE_ADDR": address}
@@ -82,14 +88,52 @@ def statuses(server: Flask, names: list[str], addresses: list[str]) -> list[int]
     ]
 
 
+def signs_in(browser: FlaskClient, address: str) -> int:
+    """The status of the answer to ada's right password."""
+    form = {"name": "ada", "password": PASSWORD}
+    return browser.post("/login", data=form, environ_overrides={"REMOTE_ADDR": address}).status_code
+
+
 def test_a_name_is_tried_five_times_a_minute_from_an_address(server: Flask) -> None:  # noqa: F811
     assert statuses(server, ["ada"] * 6, ["192.0.2.1"] * 6) == [401] * 5 + [429]
     assert statuses(server, ["bob", "ada"], ["192.0.2.1", "192.0.2.2"]) == [401, 401]
 
 
+def test_what_an_address_is_refused_does_not_count_against_the_name(server: Flask) -> None:  # noqa: F811
+    assert statuses(server, ["ada"] * 25, ["192.0.2.1"] * 25) == [401] * 5 + [429] * 20
+    assert signs_in(server.test_client(), "192.0.2.2") == 303
+
+
 def test_a_name_is_tried_twenty_times_a_minute_from_everywhere(server: Flask) -> None:  # noqa: F811
     addresses = [f"192.0.2.{number}" for number in range(21)]
     assert statuses(server, ["ada"] * 21, addresses) == [401] * 20 + [429]
+
+
+def test_the_device_of_an_owner_gets_in_whoever_else_tries_the_name(server: Flask) -> None:  # noqa: F811
+    own, other = server.test_client(), server.test_client()
+    assert signs_in(own, "192.0.2.1") == 303
+    statuses(server, ["ada"] * 60, [f"192.0.2.{1 + number % 30}" for number in range(60)])
+    assert [signs_in(browser, "192.0.2.1") for browser in (own, other)] == [303, 429]
+
+
+def test_a_known_device_is_known_for_its_name_and_password_alone(server: Flask, tmp_path: Path) -> None:  # noqa: F811
+    own = server.test_client()
+    assert signs_in(own, "192.0.2.1") == 303
+    assert statuses(server, ["ada"] * 11, ["192.0.2.2"] * 11, own) == [401] * 10 + [429]
+    assert statuses(server, ["bob"] * 6, ["192.0.2.3"] * 6, own) == [401] * 5 + [429]
+    change_user(tmp_path / "users.json", "ada", password="another password")
+    assert statuses(server, ["ada"] * 6, ["192.0.2.4"] * 6, own) == [401] * 5 + [429]
+
+
+def test_where_the_file_of_counts_cannot_be_written_a_worker_counts_alone(
+    server: Flask,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(AttemptsFile, "incr", fail)
+    assert statuses(server, ["ada"] * 6, ["192.0.2.1"] * 6) == [401] * 5 + [429]
 
 
 def test_an_address_tries_sixty_names_a_minute(server: Flask) -> None:  # noqa: F811
@@ -110,6 +154,30 @@ def test_too_many_attempts_are_a_sentence_with_the_time_to_wait(
     assert 'value="/head"' in response.text
     clock(61)
     assert browser.post("/login", data={"name": "ada", "password": PASSWORD}).status_code == 303
+
+
+def test_passwords_of_one_address_let_another_wait_for_one_check_alone() -> None:
+    turns, order, begun = FairTurns(12), list[str](), Event()
+
+    def check(sender: str) -> None:
+        with turns.turn(sender, lambda: False):
+            order.append(sender)
+            begun.wait()
+
+    def wait_until(condition: Callable[[], bool]) -> None:
+        while not condition():
+            time.sleep(0.01)
+
+    senders = [Thread(target=check, args=(sender,)) for sender in ["busy"] * 4 + ["other"]]
+    for number, thread in enumerate(senders):
+        thread.start()
+        wait_until(lambda number=number: turns.waiting == number + 1)  # type: ignore[misc]
+    with pytest.raises(Refusal, match="from your address"), turns.turn("busy", lambda: False):
+        raise AssertionError
+    begun.set()
+    for thread in senders:
+        thread.join()
+    assert order == ["busy", "other", "busy", "busy", "busy"]
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,12 @@ def test_a_log_that_is_moved_away_is_opened_anew(tmp_path: Path) -> None:
     assert len(entries(log)) == len(entries(log.with_suffix(".1"))) == 1
 
 
+def test_others_cannot_read_the_log_which_names_people(tmp_path: Path) -> None:
+    check_file(str(tmp_path / "checked"))
+    AccessLog(str(tmp_path / "written")).write(Entry("1", "ada", "::1", "GET", "page", "/", 200, 1.0, 2))
+    assert [file.stat().st_mode & 0o777 for file in sorted(tmp_path.iterdir())] == [0o640, 0o640]
+
+
 def test_the_log_goes_to_standard_output_for_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
     AccessLog("-").write(Entry("1", "ada", "::1", "GET", "page", "/", 200, 1.0, 2))
     assert json.loads(capsys.readouterr().out)["user"] == "ada"

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -10,14 +10,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 import headscape
+from dashboard.notes import importing
 from dashboard.notes.__main__ import main
 from dashboard.notes.address import notes_address
 from dashboard.notes.database import Database
 from dashboard.notes.exchange import export_notes, import_notes
+from dashboard.notes.failures import LOCKED, NotesUnavailable
 from dashboard.notes.note import Draft, folded
 from dashboard.notes.notes import Notes
+from dashboard.notes.rows import keep_texts
 from dashboard.notes.search import Search
 from dashboard.notes.views import SavedViews
 from dashboard.web.errors import Refusal
@@ -25,6 +29,8 @@ from store import StoreError
 from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER
 
 Open = Callable[[str], Notes]
+FIRST_YEAR = {"version": 1, "text": "old", "tags": [], "edited": "0001-01-01T00:00:00+14:00"}
+LAST_YEAR = FIRST_YEAR | {"edited": "9999-12-31T23:59:59-14:00"}
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(str.strip)
 DRAFTS = st.builds(Draft, WORDS.map(str.strip))
 ACTIONS = st.lists(
@@ -148,6 +154,11 @@ def broken(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], byte
         (broken(lambda file: file["notes"][1].update(target="head/x/1/2")), "nothing that a note can be about"),
         (broken(lambda file: file["notes"][1].update(text="x" * 10_001)), "Shorten"),
         (broken(lambda file: file["notes"][1].update(edited="2200-01-01T00:00:00Z")), "times are impossible"),
+        (broken(lambda file: file["notes"][1].update(created="2200-01-01T00:00:00Z")), "times are impossible"),
+        (broken(lambda file: file["notes"][1].update(deleted="0001-01-01T00:00:00+14:00")), "times are impossible"),
+        (broken(lambda file: file["notes"][0]["former"].append(FIRST_YEAR)), "Note .* times are impossible"),
+        (broken(lambda file: file["notes"][0]["former"].append(LAST_YEAR)), "Note .* times are impossible"),
+        (broken(lambda file: file["views"][0].update(created="9999-12-31T23:59:59-14:00")), "times are impossible"),
         (broken(lambda file: file["notes"][1].update(parent=file["notes"][1]["id"])), "replies to itself"),
         (broken(lambda file: file["notes"][1].update(id="1")), "not the id"),
         (broken(lambda file: file["notes"].pop(0)), "replies to none"),
@@ -166,6 +177,66 @@ def test_a_broken_file_is_refused_and_nothing_of_it_is_imported(
     assert other.find(Search()).total == 0
 
 
+def with_former_texts(content: bytes, number: int) -> bytes:
+    """The file, whose first note has so many former texts more, a second apart."""
+    file = json.loads(content)
+    first = datetime(2020, 1, 1, tzinfo=UTC)
+    file["notes"][0]["former"] += [
+        {"version": 1, "text": f"text {n}", "tags": [], "edited": (first + timedelta(seconds=n)).isoformat()}
+        for n in range(number)
+    ]
+    return json.dumps(file).encode()
+
+
+def test_many_former_texts_are_imported_in_short_steps_between_which_others_write(
+    file_notes: Notes, other: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    content = with_former_texts(export_notes(file_notes.database), 1_200)
+    sizes, write = [], other.database.write
+
+    def between(work: Callable[[Connection], object]) -> object:
+        before = len(other.history(note.id)) if sizes else 0
+        result = write(work)
+        sizes.append(len(other.history(note.id)) - before)
+        write(lambda connection: keep_texts(connection, note.id, []))  # another author's turn
+        return result
+
+    monkeypatch.setattr(other.database, "write", between)
+    import_notes(other.database, content)
+    assert sizes == [0, 500, 500, 200]
+    assert [former.text for former in other.history(note.id)] == [f"text {n}" for n in range(1_200)]
+
+
+def test_an_import_that_was_interrupted_is_completed_by_another(
+    file_notes: Notes, other: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    content = with_former_texts(export_notes(file_notes.database), 700)
+    with monkeypatch.context() as patch:
+        patch.setattr(importing, "_keep", lambda *_: (_ for _ in ()).throw(NotesUnavailable(LOCKED)))
+        with pytest.raises(NotesUnavailable):
+            import_notes(other.database, content)
+    assert (len(other.history(note.id)), str(import_notes(other.database, content))) == (
+        0,
+        "0 notes added, 0 updated, 1 unchanged; 0 saved views added",
+    )
+    assert len(other.history(note.id)) == 700
+
+
+def test_names_of_a_file_do_not_turn_the_direction_of_a_line(file_notes: Notes, other: Notes) -> None:
+    file_notes.add(ANN, HEADS, HEAD, Draft("text", ("tag",)))
+    SavedViews(file_notes.database).save(ANN, HEADS, "view", "/head")
+    file = json.loads(export_notes(file_notes.database))
+    file["notes"][0] |= {"author": "a\u202enn", "title": "L3\u2066 H1", "tags": ["t\u200fag"]}
+    file["notes"][0]["origin"]["model_name"] = "ti\u202dny"
+    file["views"][0]["name"] = "\u2067view\u2069"
+    import_notes(other.database, json.dumps(file).encode())
+    (note,) = other.find(Search()).notes
+    assert (note.author, note.title, note.tags, note.origin.model_name) == ("ann", "L3 H1", ("tag",), "tiny")
+    assert [view.name for view in SavedViews(other.database).of_corpus(HEADS)] == ["view"]
+
+
 def test_a_view_whose_name_is_taken_gets_another(file_notes: Notes, other: Notes) -> None:
     for notes, link in ((file_notes, "/head"), (other, "/heads")):
         SavedViews(notes.database).save(ANN, HEADS, "view", link)
@@ -180,6 +251,7 @@ def test_the_command_exports_and_imports(content: bytes, tmp_path: Path, capsys:
     assert "3 notes added" in capsys.readouterr().out
     assert main(["export", str(tmp_path / "again.json"), place]) == 0
     assert (tmp_path / "again.json").read_bytes() == content
+    assert (tmp_path / "again.json").stat().st_mode & 0o777 == 0o600  # it names people
 
 
 @pytest.mark.parametrize(

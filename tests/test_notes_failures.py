@@ -12,11 +12,24 @@ from typing import Any
 import psutil
 import pytest
 from sqlalchemy import Connection, event
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import Pool
 
-from dashboard.notes import database
+from dashboard.notes import database, failures
 from dashboard.notes.address import SWITCHED_OFF
-from dashboard.notes.failures import DAMAGED, FULL, GONE, LOCKED, NEWER, READ_ONLY, SILENT, UNCERTAIN, NotesUnavailable
+from dashboard.notes.failures import (
+    DAMAGED,
+    FULL,
+    GONE,
+    LOCKED,
+    NEWER,
+    READ_ONLY,
+    SILENT,
+    UNCERTAIN,
+    UNREADABLE,
+    WRITING_OFF,
+    NotesUnavailable,
+)
 from dashboard.notes.note import Draft
 from dashboard.notes.notes import Notes
 from dashboard.notes.search import Search
@@ -59,6 +72,62 @@ def test_reading_makes_no_file(file: Path, opened: Open) -> None:
     notes = opened(str(file))
     assert (notes.counts(HEADS), notes.of_target(HEAD), notes.find(Search()).total) == ({}, (), 0)
     assert not file.exists()
+
+
+def test_a_server_makes_the_tables_before_the_first_note(file: Path, opened: Open) -> None:
+    opened(str(file)).database.prepare()
+    with closing(sqlite3.connect(file)) as read:
+        assert read.execute("SELECT count(*) FROM headscape_notes").fetchall() == [(0,)]
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_place_that_cannot_be_written_does_not_keep_a_server_from_starting(tmp_path: Path, opened: Open) -> None:
+    opened(str(tmp_path / "none" / "notes.sqlite3")).database.prepare()
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.fixture
+def read_only(written: Notes, file: Path, opened: Open, monkeypatch: pytest.MonkeyPatch) -> Notes:
+    """The notes of a file, opened by who may write neither it nor its folder."""
+    written.database.close()
+    monkeypatch.setattr(database.os, "access", lambda _path, mode: not mode & os.W_OK)
+    return opened(str(file))
+
+
+def test_notes_in_a_folder_that_cannot_be_written_are_read_and_leave_no_trace(read_only: Notes, file: Path) -> None:
+    assert [note.text for note in read_only.find(Search()).notes] == ["Hello"]
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_where_nobody_can_write_a_sentence_says_so(read_only: Notes, file: Path) -> None:
+    before = file.read_bytes()
+    with unavailable(WRITING_OFF):
+        read_only.add(ANN, HEADS, HEAD, HELLO)
+    assert (read_only.find(Search()).total, file.read_bytes()) == (1, before)
+
+
+def test_a_file_that_others_change_is_read_anew(read_only: Notes, file: Path) -> None:
+    assert read_only.find(Search()).total == 1
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("UPDATE headscape_notes SET text = 'another'")
+    os.utime(file, (0, 0))
+    assert [note.text for note in read_only.find(Search()).notes] == ["another"]
+
+
+@pytest.mark.parametrize(
+    ("code", "to_reader", "to_author"),
+    [
+        ("SQLITE_CANTOPEN", GONE, GONE),
+        ("SQLITE_READONLY_DIRECTORY", GONE, READ_ONLY),
+        ("SQLITE_IOERR_READ", UNREADABLE, FULL),
+    ],
+)
+def test_nobody_who_reads_is_told_to_send_something_again(code: str, to_reader: str, to_author: str) -> None:
+    cause = sqlite3.OperationalError("message")
+    cause.sqlite_errorname = code
+    error = DBAPIError("statement", {}, cause)
+    assert [str(failures.unavailable(error, writes=writes)) for writes in (False, True)] == [to_reader, to_author]
 
 
 def test_on_a_full_disk_notes_are_read_and_none_is_half_written(written: Notes, file: Path, opened: Open) -> None:

@@ -1,5 +1,6 @@
 """What pages show of notes and saved views, without a browser."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any, get_args
@@ -9,6 +10,8 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.notes.address import notes_address
+from dashboard.notes.database import Database
+from dashboard.notes.failures import WRITING_OFF
 from dashboard.notes.page import KIND_NAMES
 from dashboard.notes.target import Kind, parse_target
 from dashboard.serving import Serving
@@ -234,3 +237,17 @@ def test_page_notes_of_a_server_without_notes_says_so(off: FlaskClient) -> None:
 
 def test_pages_work_without_notes(off: FlaskClient) -> None:
     assert page_of(off, "/head", "?tab=notes")["picture"]
+
+
+def test_pages_say_that_writing_is_off_where_the_file_cannot_be_written(
+    noted: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = panels(page_of(noted, "/head", "?layer=1&head=0&tab=notes")["beside"])["notes-head-0"]["target"]
+    write(noted, target)
+    monkeypatch.setattr(Database, "is_read_only", True)
+    page = json.dumps(page_of(noted, "/notes"))
+    assert WRITING_OFF in page
+    assert "import-notes" not in page
+    to_author, to_reader = (read(noted, "on", "/head", person, target=target) for person in (ANN, READER))
+    assert (to_author["writes"], to_author["off"], len(to_author["notes"])) == (False, WRITING_OFF, 1)
+    assert "off" not in to_reader

@@ -3,17 +3,21 @@
 import os
 from collections import Counter
 from pathlib import Path
+from select import select
 from socket import socket
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from gunicorn.errors import HaltServer
+from waitress.buffers import TempfileBasedBuffer
 
 from dashboard import __main__ as command
 from dashboard.reloading import RollingArbiter
-from dashboard.web import processes
-from dashboard.web.connections import FrontServer
+from dashboard.server import Server
+from dashboard.serving import Serving
+from dashboard.web import connections, processes
+from dashboard.web.connections import BufferingWorker, EventLoop, FrontServer
 from dashboard.web.processes import WORKER_MEMORY, workers_by_default
 from tests.bench.browser import server_process
 from tests.bench.reloads import reload_while_reading, workers
@@ -41,6 +45,42 @@ def test_a_worker_that_finishes_says_that_its_connections_end(serve: Serve) -> N
         front.finishes = True
         client.sendall(GET)
         assert b"Connection: close" in answer(client)
+
+
+def test_a_signal_ends_a_turn_of_the_event_loop() -> None:
+    loop, (reading, writing) = EventLoop(), os.pipe()
+    loop.wake_by(reading)
+    os.write(writing, b"signal")
+    loop.turn(0)
+    assert select([reading], [], [], 0) == ([], [], [])
+    loop.close()
+
+
+class Ended(Exception):
+    """Instead of the end of the process of the tests."""
+
+
+def test_a_worker_that_has_finished_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end(status: int) -> None:
+        raise Ended(status)
+
+    monkeypatch.setattr(connections, "end_now", end)
+    monkeypatch.setattr(TempfileBasedBuffer, "newfile", TempfileBasedBuffer.newfile)
+    worker = BufferingWorker.__new__(BufferingWorker)
+    worker.alive, worker.sockets, worker.PIPE = False, [], os.pipe()
+    worker.cfg, worker.tmp = SimpleNamespace(threads=1, graceful_timeout=0), SimpleNamespace(notify=lambda: None)
+    with pytest.raises(Ended, match="0"):
+        worker.run()
+    worker.threads.shutdown()
+
+
+def test_the_command_ends_by_its_own_way_when_the_server_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(_: Server) -> None:
+        raise SystemExit(0)
+
+    monkeypatch.setattr(Server, "run", stop)
+    options = command._parser().parse_args([])
+    assert command._serve(options, Serving()) == 0
 
 
 def answer(client: socket) -> bytes:

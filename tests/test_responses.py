@@ -111,6 +111,25 @@ def test_a_cached_response_is_the_first_one(
     assert dict(first.headers) | own == dict(second.headers) | own
 
 
+@pytest.mark.parametrize(
+    "fields", ["?x=1", "?tokens=5&tokens=6", "?tokens=05", "?tokens=99999999", "?tokens=many", "?lines=point"]
+)
+def test_a_link_that_no_page_writes_adds_no_entry(
+    client: FlaskClient, tiny_store: str, tmp_path: Path, fields: str
+) -> None:
+    corpus = open_corpus(tiny_store)
+    assert client.get(f"{data_link(corpus)}/points/{corpus.views[0]}/grid.bin{fields}").status_code == 200
+    assert not (tmp_path / "responses").exists()
+
+
+def test_two_spellings_of_a_link_are_one_entry(client: FlaskClient, tiny_store: str, tmp_path: Path) -> None:
+    corpus = open_corpus(tiny_store)
+    base = f"{data_link(corpus)}/raster/{corpus.views[0]}"
+    links = ["0/1.png?side=50&gap=2", "0/1.png?gap=2&side=50", "00/01.png?side=50&gap=2"]
+    assert len({client.get(f"{base}/{link}").data for link in links}) == 1
+    assert len(list((tmp_path / "responses").iterdir())) == 1
+
+
 def test_errors_are_not_cached(client: FlaskClient, tiny_store: str, tmp_path: Path) -> None:
     base = data_link(open_corpus(tiny_store))
     assert client.get(f"{base}/token/99/0/query/1.json").status_code == 404
@@ -129,6 +148,18 @@ def test_a_page_is_cached_for_its_link(client: FlaskClient, tmp_path: Path) -> N
     ]
     assert len(list((tmp_path / "responses").iterdir())) == 2
     assert pages[0] == pages[1] != pages[2] == pages[3]
+
+
+@pytest.mark.parametrize("search", ["?x=1", "?layer=00", "?layer=0&layer=1", "?layer=99", "?model=none"])
+def test_a_page_of_a_link_that_no_page_writes_is_not_cached(client: FlaskClient, tmp_path: Path, search: str) -> None:
+    _page(client, "/statistics", search)
+    _page(client, "/statistics/", "?layer=1")
+    assert not (tmp_path / "responses").exists()
+
+
+def test_a_page_that_completes_a_bare_link_is_cached(client: FlaskClient, tmp_path: Path) -> None:
+    assert _page(client, "/statistics") == _page(client, "/statistics")
+    assert len(list((tmp_path / "responses").iterdir())) == 1
 
 
 @pytest.mark.parametrize("pathname", ["/store", "/notes", "/server"])

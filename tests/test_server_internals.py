@@ -7,8 +7,8 @@ from dash import ALL, Dash, Input, Output, State, dcc, html
 from gunicorn.arbiter import Arbiter
 from gunicorn.config import KNOWN_SETTINGS
 from gunicorn.workers.base import Worker
-from prometheus_client import metrics, values
-from waitress import task, wasyncore
+from prometheus_client import metrics, mmap_dict, values
+from waitress import buffers, task, wasyncore
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
@@ -94,7 +94,7 @@ def test_waitress_says_whether_a_client_has_left() -> None:
     assert DISCONNECTED in getsource(task)
 
 
-@pytest.mark.parametrize("name", ["sockets", "ppid", "alive", "cfg", "notify", "wsgi"])
+@pytest.mark.parametrize("name", ["sockets", "ppid", "alive", "cfg", "notify", "wsgi", "PIPE"])
 def test_a_worker_of_gunicorn_has_what_we_read_of_it(name: str) -> None:
     assert issubclass(BufferingWorker, Worker)
     assert hasattr(Worker, name) or f"self.{name} = " in getsource(Worker)
@@ -116,9 +116,23 @@ def test_gunicorn_calls_what_our_arbiter_and_worker_override() -> None:
     assert signature(Worker.init_signals).parameters.keys() == {"self"}
 
 
+def test_gunicorn_lets_every_signal_write_into_the_pipe_of_a_worker() -> None:
+    assert "signal.set_wakeup_fd(self.PIPE[1])" in getsource(Worker.init_signals)
+
+
 def test_prometheus_client_takes_the_kind_of_a_value_when_a_metric_is_made() -> None:
     assert "values.ValueClass(" in getsource(metrics.Counter)
     assert VARIABLE in getsource(values.MultiProcessValue)
+
+
+def test_prometheus_client_makes_and_reads_its_files_as_ours_do() -> None:
+    assert "= MmapedDict(filename)" in getsource(values.MultiProcessValue)
+    assert "self._m = mmap.mmap(self._f.fileno(), self._capacity)" in getsource(mmap_dict.MmapedDict._init_value)
+    assert "'{}_{}.db'.format(file_prefix, pid['value'])" in getsource(values.MultiProcessValue)
+
+
+def test_waitress_asks_for_the_file_that_we_replace() -> None:
+    assert "self.newfile()" in getsource(buffers.TempfileBasedBuffer.__init__)
 
 
 def test_waitress_builds_the_headers_of_an_answer_where_we_end_its_connection() -> None:

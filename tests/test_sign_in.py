@@ -69,10 +69,14 @@ def test_the_cookie_is_for_this_server_alone(server: Flask) -> None:  # noqa: F8
         server.test_client().post("/login", data=form, base_url=f"{scheme}://localhost", environ_overrides=environ)
         for scheme, environ in (("http", {}), ("https", {"SCRIPT_NAME": "/x"}))
     )
-    flags = {part.strip() for part in plain.headers["Set-Cookie"].split(";")[1:]}
-    assert {"HttpOnly", "SameSite=Lax", "Path=/"} < flags
-    assert "Secure" not in flags
-    assert {"Secure", "Path=/x"} < {part.strip() for part in private.headers["Set-Cookie"].split(";")[1:]}
+    for path, cookie in (("", -1), ("login", 0)):
+        flags, private_flags = (
+            {part.strip() for part in answer.headers.getlist("Set-Cookie")[cookie].split(";")[1:]}
+            for answer in (plain, private)
+        )
+        assert {"HttpOnly", "SameSite=Lax", f"Path=/{path}"} < flags
+        assert "Secure" not in flags
+        assert {"Secure", f"Path=/x{path and '/'}{path}"} < private_flags
 
 
 def test_signing_out_ends_the_session_and_its_copies(client_of: ClientOf, server: Flask) -> None:  # noqa: F811

@@ -1,25 +1,30 @@
-"""Attempts to sign in, counted over all workers: Flask-Limiter, with its counts in a database of SQLite."""
+"""Attempts to sign in, counted over all workers: the library limits, with its counts in a database of SQLite."""
 
 import hashlib
+import logging
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import closing
 from ipaddress import ip_address, ip_network
 from math import ceil
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from flask import Flask, Response, request
-from flask_limiter import Limiter, RateLimitExceeded, RequestLimit
-from limits.storage import Storage
+from flask import Response, request
+from limits import RateLimitItem, parse
+from limits.storage import MemoryStorage, Storage
+from limits.strategies import FixedWindowRateLimiter
 
-#: Attempts of an address for a name; of all addresses for a name; of an address for all names. Nobody waits longer than
-#: a minute, and somebody else's attempts for a name leave its owner free at another address.
-NAME_AT_ADDRESS, NAME, ADDRESS = "5 per minute", "20 per minute", "60 per minute"
+#: Attempts of an address for all names; of an address for a name; of all addresses for a name. Nobody waits longer than a
+#: minute. Whoever is refused by one of them is not counted by the next: five attempts of an address count for a name, however
+#: many it sends.
+ADDRESS, NAME_AT_ADDRESS, NAME = parse("60 per minute"), parse("5 per minute"), parse("20 per minute")
+#: Attempts of a device that has signed in before, for the name that it signed in with: it is counted alone.
+KNOWN_DEVICE = parse("10 per minute")
 SCHEME = "headscape-attempts"
 #: Seconds that a process waits while another one counts.
 PATIENCE = 10
+log = logging.getLogger("headscape.access")
 _TABLE = "CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, number INTEGER NOT NULL, until REAL NOT NULL)"
 #: A time further away than a window is long was written before the clock was set back.
 _OVER = "until <= :now OR until > :now + :seconds"
@@ -31,14 +36,13 @@ RETURNING number
 
 
 class AttemptsFile(Storage):
-    """Counts of Flask-Limiter in a file: each is one statement, so that two processes never count one attempt as none."""
+    """Counts of limits in a file: each is one statement, so that two processes never count one attempt as none."""
 
     STORAGE_SCHEME = [SCHEME]  # noqa: RUF012
 
     def __init__(self, uri: str, wrap_exceptions: bool = False, **options: float | str | bool) -> None:
         super().__init__(uri, wrap_exceptions, **options)
         self._file = unquote(uri.removeprefix(f"{SCHEME}://"))
-        self._run(_TABLE)
 
     @property
     def base_exceptions(self) -> type[Exception]:
@@ -77,23 +81,48 @@ class AttemptsFile(Storage):
     def _run(self, statement: str, **values: float | str) -> float | None:
         with closing(sqlite3.connect(self._file, PATIENCE, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = OFF")  # they are worth nothing after a crash of the machine
+            database.execute(_TABLE)
             row = database.execute(statement, values).fetchone()
         value: float | None = row[0] if row else None
         return value
 
 
-def limiter(server: Flask, folder: Path, refuse: Callable[[str], Response]) -> Limiter:
-    """Limits of a server whose processes share a folder; `refuse` makes the page that says how long to wait."""
+class TooMany(Exception):
+    """There were too many attempts; another one is counted after so many seconds."""
 
-    def answer(limit: RequestLimit) -> Response:
-        seconds = max(1, ceil(limit.reset_at - time.time()))
-        response = refuse(f"Too many attempts to sign in. Try again in {seconds} s.")
-        response.headers["Retry-After"] = str(seconds)
-        return response
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"Too many attempts to sign in. Try again in {seconds} s.")
+        self.seconds = seconds
 
-    server.register_error_handler(RateLimitExceeded, lambda error: error.get_response())
-    location = f"{SCHEME}://{quote(str(folder / 'attempts.sqlite'))}"
-    return Limiter(client, app=server, storage_uri=location, on_breach=answer)
+    def headers(self, page: Response) -> Response:
+        """The page, which says to programs when to try again, too."""
+        page.headers["Retry-After"] = str(self.seconds)
+        return page
+
+
+class Attempts:
+    """The attempts at a server whose processes share a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._shared = FixedWindowRateLimiter(AttemptsFile(f"{SCHEME}://{quote(str(folder / 'attempts.sqlite'))}"))
+        self._own = FixedWindowRateLimiter(MemoryStorage())
+
+    def count(self, *limits: tuple[RateLimitItem, str]) -> None:
+        """Count an attempt by each of some limits under a key, until one refuses it. Raises `TooMany`.
+
+        Where the file cannot be written, as on a full disk, this worker counts its own attempts.
+        """
+        for limit, key in limits:
+            try:
+                _hit(self._shared, limit, key)
+            except sqlite3.Error as error:
+                log.warning("Attempts to sign in are counted for each worker alone: %s", error)
+                _hit(self._own, limit, key)
+
+
+def _hit(limiter: FixedWindowRateLimiter, limit: RateLimitItem, key: str) -> None:
+    if not limiter.hit(limit, key):
+        raise TooMany(max(1, ceil(limiter.get_window_stats(limit, key).reset_time - time.time())))
 
 
 def client() -> str:
@@ -105,11 +134,6 @@ def client() -> str:
     return str(address) if address.version == 4 else str(ip_network((int(address), 64), strict=False))
 
 
-def name() -> str:
-    """The name in the form; its digest, as people type a password there, too."""
-    return hashlib.sha256(request.form.get("name", "").strip().lower().encode()).hexdigest()
-
-
-def name_at_address() -> str:
-    """The name in the form and the address of its client."""
-    return f"{name()} {client()}"
+def digest(name: str) -> str:
+    """A name as it is counted: people type a password there, too."""
+    return hashlib.sha256(name.encode()).hexdigest()

@@ -140,7 +140,7 @@ def sign_in_link(link: str) -> str:
 
 
 def _entrance(access: Access) -> Entrance:
-    # Authlib and Flask-Limiter take a moment to import, and not every server needs them.
+    # Authlib and limits take a moment to import, and not every server needs them.
     if access.kind == "password":
         from dashboard.access.password import ByPassword
 

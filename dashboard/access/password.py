@@ -2,24 +2,27 @@
 
 import logging
 
-from flask import Flask, Response, redirect, request
+from flask import Flask, redirect, request
+from limits import RateLimitItem
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access import attempts, sign_in_page
+from dashboard.access.attempts import Attempts, TooMany
+from dashboard.access.devices import known_device, remember_device
+from dashboard.access.fair_turns import FairTurns
 from dashboard.access.gate import SIGN_IN, local_link
 from dashboard.access.person import Person
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.sessions import Sessions
 from dashboard.access.settings import Access
 from dashboard.access.users import User, checked_user, watched_users
-from dashboard.web.admission import Turns, reader_left
+from dashboard.web.admission import reader_left
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 
 WRONG = "The name or the password is wrong. Try again."
-#: Passwords that wait to be checked: one check takes a fifth of a second and 32 MiB.
-WAITING = 16
-BUSY = "Too many people sign in at this moment. Try again in a few seconds."
+#: Passwords that wait to be checked, of devices that nobody has signed in on, and of all others.
+STRANGERS, KNOWN = 12, 4
 
 log = logging.getLogger("headscape.access")
 
@@ -30,20 +33,13 @@ class ByPassword:
     def __init__(self, access: Access) -> None:
         self._sessions = Sessions(access)
         self._users = watched_users(access.users)
-        self._turns = Turns(WAITING, BUSY)
+        self._turns, self._turns_of_known = FairTurns(STRANGERS), FairTurns(KNOWN)
 
     def register(self, server: Flask, library: Library) -> None:
         """Add the page to sign in and what its form is sent to."""
         sign_in_page.register(server, self._sessions)
-        limits = attempts.limiter(server, library.folder, _too_many)
-        view = self._sign_in
-        for limit, key in (
-            (attempts.ADDRESS, attempts.client),
-            (attempts.NAME, attempts.name),
-            (attempts.NAME_AT_ADDRESS, attempts.name_at_address),
-        ):
-            view = limits.limit(limit, key_func=key)(view)
-        server.add_url_rule(SIGN_IN, "sign_in", view, methods=["POST"])
+        self._attempts = Attempts(library.folder)
+        server.add_url_rule(SIGN_IN, "sign_in", self._sign_in, methods=["POST"])
 
     @property
     def person(self) -> Person | None:
@@ -63,14 +59,29 @@ class ByPassword:
                 log.warning("A wrong name or password from %s", attempts.client())
                 return sign_in_page.sign_in_page(link, WRONG, 401, name=name[:64])
             self._sessions.begin(name, user.stamp)
+        except TooMany as error:
+            return error.headers(sign_in_page.sign_in_page(link, str(error), 429))
         except AccessFileError as error:
             raise Refusal(str(error), 503) from error
-        return redirect(link, 303)
+        answer = redirect(link, 303)
+        remember_device(answer, name, user)
+        return answer
 
     def _checked(self, name: str, password: str) -> User | None:
-        with self._turns.turn(reader_left):
-            return checked_user(self._users.value, name, password)
+        users, address = self._users.value, attempts.client()
+        device = known_device(name, users.get(name))
+        self._attempts.count(*_limits(name, address, device))
+        turns = self._turns if device is None else self._turns_of_known
+        with turns.turn(device or address, reader_left):
+            return checked_user(users, name, password)
 
 
-def _too_many(problem: str) -> Response:
-    return sign_in_page.sign_in_page(local_link(request.form.get("next", "")), problem, 429)
+def _limits(name: str, address: str, device: str | None) -> tuple[tuple[RateLimitItem, str], ...]:
+    if device is not None:
+        return ((attempts.KNOWN_DEVICE, device),)
+    of_name = attempts.digest(name)
+    return (
+        (attempts.ADDRESS, address),
+        (attempts.NAME_AT_ADDRESS, f"{of_name} {address}"),
+        (attempts.NAME, of_name),
+    )

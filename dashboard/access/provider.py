@@ -14,6 +14,7 @@ from requests import RequestException
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access import attempts, sign_in_page
+from dashboard.access.attempts import Attempts, TooMany
 from dashboard.access.gate import SIGN_IN, local_link
 from dashboard.access.person import Person
 from dashboard.access.private_file import AccessFileError
@@ -51,10 +52,9 @@ class ByProvider:
         logging.getLogger("authlib").setLevel(logging.INFO)  # below, it logs the verifiers of codes
         sign_in_page.register(server, self._sessions, self._host)
         self._client = _client(server, self._provider)
-        limits = attempts.limiter(server, library.folder, self._too_many)
+        self._attempts = Attempts(library.folder)
         for name, view in (("provider", self._go), ("callback", self._return)):
-            limited = limits.limit(attempts.ADDRESS, key_func=attempts.client)(_answered(view))
-            server.add_url_rule(f"{SIGN_IN}/{name}", name, limited, methods=["GET"])
+            server.add_url_rule(f"{SIGN_IN}/{name}", name, self._limited(name, _answered(view)), methods=["GET"])
 
     @property
     def person(self) -> Person | None:
@@ -99,8 +99,18 @@ class ByProvider:
             claims |= more if more["sub"] == claims["sub"] else {}
         return claims
 
-    def _too_many(self, problem: str) -> Response:
-        return sign_in_page.sign_in_page(local_link(str(session.get("link", ""))), problem, 429, provider=self._host)
+    def _limited(self, name: str, view: View) -> View:
+        """The view, as often as an address may ask for it."""
+
+        def answer() -> AnyResponse:
+            try:
+                self._attempts.count((attempts.ADDRESS, f"{name} {attempts.client()}"))
+            except TooMany as error:
+                link = local_link(str(session.get("link", "")))
+                return error.headers(sign_in_page.sign_in_page(link, str(error), 429, provider=self._host))
+            return view()
+
+        return answer
 
     def _refuse(self, link: str, problem: str, status: int) -> Response:
         self._sessions.forget_attempt()

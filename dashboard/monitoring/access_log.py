@@ -5,6 +5,7 @@ Query strings are left out: they hold typed texts, searches and codes of sign-in
 
 import json
 import logging
+import os
 import sys
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -72,8 +73,13 @@ class AccessLog:
             sys.stdout.write(line)
             sys.stdout.flush()
         else:
-            with open(self._file, "ab", buffering=0) as file:
+            with open(self._file, "ab", buffering=0, opener=private) as file:
                 file.write(line.encode())
+
+
+def private(file: str, flags: int) -> int:
+    """Open a file; one that is made is for this user and its group alone: it names people."""
+    return os.open(file, flags, 0o640)
 
 
 def check_file(file: str) -> None:
@@ -81,7 +87,7 @@ def check_file(file: str) -> None:
     if file in ("", STDOUT):
         return
     try:
-        open(file, "a").close()
+        open(file, "a", opener=private).close()
     except OSError as error:
         raise ValueError(
             f"--access-log={file} cannot be written ({error.strerror}). Give another file, or - for standard output."

@@ -4,15 +4,17 @@ Workers write them into files of the folder that they share (prometheus-client's
 files of its place, which its successor writes on: there are no more files and labels than there were workers at once.
 """
 
+import logging
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import IO
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import Metric
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.multiprocess import MultiProcessCollector
 
+from dashboard.monitoring import metric_files
 from dashboard.web.admission import Meter
 from dashboard.web.processes import locked
 
@@ -23,6 +25,8 @@ OTHER = "other"
 BUSY = 503
 #: Where prometheus-client looks for the folder of its files.
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+
+log = logging.getLogger("headscape")
 
 
 class Metrics(Meter):
@@ -112,14 +116,25 @@ class _Collected(CollectorRegistry):
         return self._metrics
 
 
-def share_metrics(folder: Path) -> tuple[Metrics, IO[str]]:
+def share_metrics(folder: Path) -> tuple[Metrics, IO[str] | None]:
     """The metrics of this worker, which others can read in the folder, and its place: a file that stays open as long as it lives.
 
-    Call it in the worker, once, with the folder in the variable of prometheus-client.
+    Where the disk has no room for them, they are of this worker alone, without a place. Call it in the worker, once, with the
+    folder in the variable of prometheus-client.
     """
-    number, place = _free_place(folder)
-    values.ValueClass = values.MultiProcessValue(lambda: number)
-    return Metrics(folder), place
+    place: IO[str] | None = None
+    try:
+        number, place = _free_place(folder)
+        metric_files.use_place(number)
+        return Metrics(folder), place
+    except OSError as error:
+        if place is not None:
+            place.close()
+        log.warning(
+            "The metrics of this worker are not shared: %s. Free space in the temporary folder.", error.strerror
+        )
+        metric_files.use_own()
+        return Metrics(), None
 
 
 def forget_dead(folder: Path) -> None:
@@ -127,7 +142,7 @@ def forget_dead(folder: Path) -> None:
     for path in folder.glob("worker-*"):
         with path.open("a") as place:
             if locked(place):
-                mark_process_dead(int(path.name.removeprefix("worker-")), str(folder))
+                metric_files.forget(folder, int(path.name.removeprefix("worker-")))
 
 
 def _free_place(folder: Path) -> tuple[int, IO[str]]:

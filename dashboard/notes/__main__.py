@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[2] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
+from dashboard.access.private_file import PRIVATE
 from store.ending import until_pipe_closes
 from store.extras import check_extra
 from store.repository.errors import StoreError
@@ -62,6 +63,8 @@ def _export(options: argparse.Namespace) -> int:
         sys.stdout.write(content.decode())
         return 0
     part = Path(f"{options.file}.part")
+    part.unlink(missing_ok=True)
+    part.touch(PRIVATE, exist_ok=False)  # it names people
     part.write_bytes(content)
     part.replace(options.file)
     return 0

@@ -4,20 +4,24 @@ Every piece of work runs in a thread of its own that is left behind when it take
 which was stopped cannot be interrupted. While threads are left behind, others are refused at once.
 """
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore, Lock, Thread
 from time import monotonic
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from dashboard.access.private_file import PRIVATE
 from dashboard.notes.address import NotesAddress, notes_address
-from dashboard.notes.failures import NEWER, SILENT, UNCERTAIN, NotesUnavailable, unavailable
+from dashboard.notes.failures import NEWER, OTHER, SILENT, UNCERTAIN, WRITING_OFF, NotesUnavailable, unavailable
 from dashboard.notes.tables import REVISION, VERSION_TABLE, metadata
 from dashboard.web.library import Library
 
@@ -51,7 +55,7 @@ class Database:
         self._room = BoundedSemaphore(CONNECTIONS)
         self._opening = Lock()
         self._engine: Engine | None = None
-        self._file: tuple[int, int] | None = None
+        self._file: tuple[int, ...] | None = None
         self._silent_until = 0.0
 
     @classmethod
@@ -67,10 +71,16 @@ class Database:
         """The result of some work in one transaction: all of it is stored, or nothing."""
         return self._within(seconds, UNCERTAIN, lambda: self._run(work, writes=True))
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether notes are in a file that this server may read and not write."""
+        file = self.address.file
+        return file is not None and not _may_write(file)
+
     def prepare(self) -> None:
-        """Begin to open and to migrate, so that no reader waits for it; what fails is said to whoever uses it."""
-        if self.address.url is not None:
-            _apart(lambda: self._run(lambda _: None, writes=False), lambda: None)
+        """Make the tables or bring them up to date, so that no note waits for it. What fails is said to whoever uses it."""
+        with suppress(NotesUnavailable):
+            self._within(WRITE, SILENT, lambda: self._run(lambda _: None, writes=True))
 
     def close(self) -> None:
         """Close the connections; the next work opens others."""
@@ -109,18 +119,20 @@ class Database:
                 if engine is not self._engine and engine is not _empty():
                     engine.pool.dispose()  # closed while this work had a connection, which is back now
         except (SQLAlchemyError, OSError) as error:
-            raise unavailable(error) from error
+            raise unavailable(error, writes=writes) from error
 
     def _opened(self, *, writes: bool) -> Engine:
         with self._opening:
-            file = self.address.file
-            there = None if file is None else _identity(file)
+            file, is_read_only = self.address.file, self.is_read_only
+            if is_read_only and writes:
+                raise NotesUnavailable(WRITING_OFF)
+            there = None if file is None else _identity(file, changes=is_read_only)
             if file is not None and there is None and not writes:
                 return _empty()
             if self._engine is None or there != self._file:
                 self._dispose()
-                self._engine = _migrated(self.address)
-                self._file = None if file is None else _identity(file)
+                self._engine = _read_only(file) if file and is_read_only else _migrated(self.address)
+                self._file = None if file is None else _identity(file, changes=is_read_only)
             return self._engine
 
     def _dispose(self) -> None:
@@ -145,22 +157,53 @@ def _apart(work: Callable[[], T], done: Callable[[], None]) -> Future[T]:
     return future
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
-    """Which file is at a path: an open one that was deleted or replaced must not be written."""
+def _may_write(file: Path) -> bool:
+    """Whether SQLite can write a file and those beside it; also where there is no folder, which is said in another way."""
+    if not file.parent.is_dir():
+        return True
+    return os.access(file.parent, os.W_OK | os.X_OK) and (not file.exists() or os.access(file, os.W_OK))
+
+
+def _identity(file: Path, *, changes: bool = False) -> tuple[int, ...] | None:
+    """Which file is at a path: an open one that was deleted or replaced must not be written. With `changes`, also what is in it."""
     try:
         status = file.stat()
     except FileNotFoundError:
         return None
     if file.is_dir():
         raise IsADirectoryError("a folder is in the place of the file")
-    return status.st_dev, status.st_ino
+    return (status.st_dev, status.st_ino, *((status.st_mtime_ns, status.st_size) if changes else ()))
 
 
 def _migrated(address: NotesAddress) -> Engine:
     assert address.url is not None
+    if address.file and not address.file.exists():
+        address.file.touch(PRIVATE)  # it names people; SQLite makes the files beside it alike
     engine = sqlite_engine(address.url) if address.file else _postgres_engine(address.url)
     try:
         migrate(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def _read_only(file: Path) -> Engine:
+    """A file in a folder where SQLite can make no other: it is then read as one that nobody changes, until it has changed.
+
+    Notes that are in the file `-wal` beside it are read where a server has left all that SQLite needs for it.
+    """
+    log = file.with_name(f"{file.name}-wal")
+    changing = {} if log.exists() and log.stat().st_size else {"immutable": "1"}
+    url = URL.create(
+        "sqlite", database=f"file:{quote(str(file.absolute()))}", query={"mode": "ro", "uri": "true", **changing}
+    )
+    engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=READ)
+    _follow_sqlite(engine, writes=False)
+    try:
+        with engine.execution_options(writes=False).begin() as connection:
+            if _revision(connection) != REVISION:
+                raise NotesUnavailable(OTHER)
     except BaseException:
         engine.dispose()
         raise
@@ -236,12 +279,13 @@ def _empty() -> Engine:
     return engine
 
 
-def _follow_sqlite(engine: Engine) -> None:
+def _follow_sqlite(engine: Engine, *, writes: bool = True) -> None:
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # Python's driver would begin transactions by itself, and later
+        settings = (f"busy_timeout={int(1000 * WRITE)}", "journal_mode=WAL", "foreign_keys=ON")
         cursor = connection.cursor()
-        for setting in (f"busy_timeout={int(1000 * WRITE)}", "journal_mode=WAL", "foreign_keys=ON"):
+        for setting in settings if writes else ():
             cursor.execute(f"PRAGMA {setting}")
         cursor.close()
 

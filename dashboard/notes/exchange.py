@@ -1,18 +1,19 @@
-"""Notes and saved views as one JSON file: exported whole, imported in one transaction, as often as one likes.
+"""Notes and saved views as one JSON file: exported whole, checked whole, and imported as often as one likes.
 
 A note is known by its id. Of two versions the later edit wins, and the other one becomes a former text, so nothing is lost.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from dashboard.access.person import Person
 from dashboard.notes.database import Database
+from dashboard.notes.importing import Entry, Imported, import_entries
 from dashboard.notes.note import (
     FormerText,
     Note,
@@ -22,28 +23,27 @@ from dashboard.notes.note import (
     checked_id,
     checked_name,
     checked_text,
-    folded,
     now,
+    without_direction,
 )
 from dashboard.notes.notes import check_writes
-from dashboard.notes.rows import former_texts_of, insert_note, keep_text, notes_of, read_note, update_note, view_of
+from dashboard.notes.rows import every_former_text, notes_of, view_of
 from dashboard.notes.tables import notes, views
 from dashboard.notes.target import TITLE, lasting_link, parse_target
-from dashboard.notes.views import row_of_view
 from dashboard.web.errors import Refusal
-from store.wording import many
 
-#: Seconds that an export or an import may take.
+#: Seconds that an export may take.
 SECONDS = 60.0
-#: How far a clock may be ahead of this server's.
-AHEAD = timedelta(days=1)
+#: The earliest time of a note, and how far a clock may be ahead of this server's.
+FIRST, AHEAD = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1)
+IMPOSSIBLE = "Its times are impossible."
 FORMAT: Literal["headscape-notes/1"] = "headscape-notes/1"
 _NO_FILE = "This is not a file of notes. Choose a file that `headscape notes export` or the page of notes wrote."
 
 
 def _plain(text: str) -> str:
     try:
-        return checked_text(text)
+        return without_direction(checked_text(text))
     except Refusal as refusal:
         raise ValueError(str(refusal)) from refusal
 
@@ -114,42 +114,21 @@ class NotesFile(Record):
     views: list[ViewRecord]
 
 
-@dataclass(frozen=True)
-class Imported:
-    """What an import did.
-
-    Attributes
-    ----------
-    added, updated, unchanged
-        Notes that are new here, that the file had a later version of, and all others.
-    views
-        Saved views that are new here.
-    """
-
-    added: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    views: int = 0
-
-    def __str__(self) -> str:
-        of_notes = f"{many(self.added, 'note')} added, {self.updated} updated, {self.unchanged} unchanged"
-        return f"{of_notes}; {many(self.views, 'saved view')} added"
-
-
 def export_notes(database: Database) -> bytes:
     """The file with every note and every saved view."""
 
     def work(connection: Connection) -> NotesFile:
         every = notes_of(connection, connection.execute(select(notes).order_by(notes.c.created, notes.c.id)).all())
         saved = map(view_of, connection.execute(select(views).order_by(views.c.created, views.c.id)))
-        records = [_note_record(note, former_texts_of(connection, note.id)) for note in every]
+        former = every_former_text(connection)
+        records = [_note_record(note, former.get(note.id, ())) for note in every]
         return NotesFile(format=FORMAT, notes=records, views=[ViewRecord(**asdict(view)) for view in saved])
 
     return database.read(work, SECONDS).model_dump_json(indent=1).encode()
 
 
 def import_notes(database: Database, content: bytes, person: Person | None = None) -> Imported:
-    """Import a file: all of it or, where one note of it is wrong, nothing.
+    """Import a file; where one note of it is wrong, nothing of it.
 
     Without a `person`, as who runs the server does, authors are as in the file. A person adds notes of others under their
     own name too, and changes only their own.
@@ -158,16 +137,7 @@ def import_notes(database: Database, content: bytes, person: Person | None = Non
         check_writes(person)
     file = _read(content)
     records = sorted(file.notes, key=lambda record: record.parent is not None)
-    each = [(_note(record), [_former(former) for former in record.former]) for record in records]
-    saved = [_view(record) for record in file.views]
-
-    def work(connection: Connection) -> Imported:
-        outcomes = [_import_note(connection, note, former, person) for note, former in each]
-        added_views = [_import_view(connection, view, person) for view in saved]
-        counts = {name: outcomes.count(name) for name in ("added", "updated", "unchanged")}
-        return Imported(**counts, views=sum(added_views))
-
-    return database.write(work, SECONDS)
+    return import_entries(database, list(map(_entry, records)), list(map(_view, file.views)), person)
 
 
 def _read(content: bytes) -> NotesFile:
@@ -184,28 +154,35 @@ def _note_record(note: Note, former: Iterable[FormerText]) -> NoteRecord:
     return NoteRecord(**fields, former=[FormerRecord(**asdict(text)) for text in former])
 
 
-def _note(record: NoteRecord) -> Note:
+def _entry(record: NoteRecord) -> Entry:
+    """A note with its former texts. Refusal, which names the note, where one of its parts is wrong."""
     try:
-        text, tags = ("", ()) if record.deleted else _checked(record)
-        note = Note(
-            id=checked_id(record.id),
-            target=parse_target(record.target),
-            title=record.title,
-            origin=Origin(**record.origin.model_dump()),
-            text=text,
-            tags=tags,
-            author=record.author,
-            created=record.created,
-            edited=_checked_time(record.edited, record.created),
-            version=record.version,
-            parent=record.parent and checked_id(record.parent),
-            deleted=record.deleted,
-            imported_by=record.imported_by,
-        )
-        if note.parent == note.id:
-            raise Refusal("It replies to itself.")
+        return _note(record), [_former(former) for former in record.former]
     except Refusal as refusal:
         raise Refusal(f"Note {record.id[:36]!a} of the file is wrong: {refusal} Nothing was imported.") from refusal
+
+
+def _note(record: NoteRecord) -> Note:
+    text, tags = ("", ()) if record.deleted else _checked(record)
+    note = Note(
+        id=checked_id(record.id),
+        target=parse_target(record.target),
+        title=record.title,
+        origin=Origin(**record.origin.model_dump()),
+        text=text,
+        tags=tags,
+        author=record.author,
+        created=_checked_time(record.created),
+        edited=_checked_time(record.edited),
+        version=record.version,
+        parent=record.parent and checked_id(record.parent),
+        deleted=record.deleted and _checked_time(record.deleted),
+        imported_by=record.imported_by,
+    )
+    if note.parent == note.id:
+        raise Refusal("It replies to itself.")
+    if note.edited < note.created:
+        raise Refusal(IMPOSSIBLE)
     return note
 
 
@@ -214,85 +191,19 @@ def _checked(record: NoteRecord | FormerRecord) -> tuple[str, tuple[str, ...]]:
     return draft.text, draft.tags
 
 
-def _checked_time(edited: datetime, created: datetime) -> datetime:
-    if edited < created or edited > now() + AHEAD or created.year < 2000:
-        raise Refusal("Its times are impossible.")
-    return edited
+def _checked_time(time: datetime) -> datetime:
+    """A time that may be. The tables hold times in UTC, where the first and the last hours of the calendar have no room."""
+    if not FIRST <= time <= now() + AHEAD:
+        raise Refusal(IMPOSSIBLE)
+    return time
 
 
 def _former(record: FormerRecord) -> FormerText:
     text, tags = _checked(record)
-    return FormerText(record.version, text, tags, record.edited)
+    return FormerText(record.version, text, tags, _checked_time(record.edited))
 
 
 def _view(record: ViewRecord) -> SavedView:
     origin, name = Origin(**record.origin.model_dump()), checked_name(record.name)
-    created = _checked_time(record.created, record.created)
+    created = _checked_time(record.created)
     return SavedView(checked_id(record.id), name, lasting_link(record.link), origin, record.author, created)
-
-
-Outcome = Literal["added", "updated", "unchanged"]
-
-
-def _import_note(connection: Connection, note: Note, former: list[FormerText], person: Person | None) -> Outcome:
-    there = read_note(connection, note.id, to_change=True)
-    if there is None:
-        _check_parent(connection, note)
-        insert_note(connection, _signed(note, person))
-        _keep(connection, note, former)
-        return "added"
-    if (there.target, there.parent, there.author) != (note.target, note.parent, note.author):
-        raise Refusal(f"Note {note.id} is another one here. Nothing was imported; remove it from the file.", 409)
-    if person is not None and there.author != person.name:
-        return "unchanged"
-    if note.edited <= there.edited:
-        return _keep_older(connection, note, former, there)
-    if not note.deleted:
-        keep_text(connection, there)
-    update_note(connection, replace(note, version=max(note.version, there.version + 1), imported_by=there.imported_by))
-    _keep(connection, note, former)
-    return "updated"
-
-
-def _keep_older(connection: Connection, note: Note, former: list[FormerText], there: Note) -> Outcome:
-    """Keep an older version with its former texts, unless the note was deleted since."""
-    if not there.deleted:
-        older = [FormerText(note.version, note.text, note.tags, note.edited)] if note.edited < there.edited else []
-        _keep(connection, there, [*former, *older])
-    return "unchanged"
-
-
-def _keep(connection: Connection, note: Note, former: Iterable[FormerText]) -> None:
-    for text in former:
-        if text.text and text.edited != note.edited:
-            keep_text(
-                connection, replace(note, text=text.text, tags=text.tags, version=text.version, edited=text.edited)
-            )
-
-
-def _signed(note: Note, person: Person | None) -> Note:
-    """A note of somebody else with the name of who imports it."""
-    if person is None:
-        return note
-    return replace(note, imported_by=None if note.author == person.name else person.name)
-
-
-def _check_parent(connection: Connection, note: Note) -> None:
-    if note.parent is None:
-        return
-    parent = read_note(connection, note.parent)
-    if parent is None or parent.target != note.target or parent.parent is not None:
-        raise Refusal(f"Note {note.id} replies to none of the file. Nothing was imported; export the notes again.")
-
-
-def _import_view(connection: Connection, view: SavedView, person: Person | None) -> bool:
-    """Add a saved view that is not here; where its name is taken, under a longer one."""
-    if connection.scalar(select(views.c.id).where(views.c.id == view.id)) is not None:
-        return False
-    own = select(views.c.folded).where(views.c.corpus == view.origin.corpus)
-    taken, name, number = set(connection.scalars(own)), view.name, 2
-    while folded(name) in taken:
-        name, number = f"{view.name[:90]} ({number})", number + 1
-    author = view.author if person is None else person.name
-    connection.execute(insert(views), row_of_view(replace(view, name=name, author=author)))
-    return True

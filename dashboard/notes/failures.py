@@ -13,6 +13,13 @@ SILENT = "The database of notes does not answer. Try again in a few seconds; pag
 LOCKED = "The database of notes is busy. Try again in a few seconds."
 FULL = "The disk of the notes is full or fails; nothing was saved. Ask who runs the server to free space, then send it again."
 READ_ONLY = "The database of notes cannot be written. Ask who runs the server to make it writable, then send it again."
+WRITING_OFF = (
+    "Notes can be read here and not written. Ask who runs the server to make the file of notes and its folder writable."
+)
+UNREADABLE = "The database of notes cannot be read: its disk is full or fails. Ask who runs the server to free space."
+OTHER = (
+    "The database of notes is of another version, and cannot be written. Ask who runs the server to make it writable."
+)
 GONE = "The database of notes cannot be opened. Ask who runs the server to check --notes."
 DAMAGED = "The database of notes is damaged. Ask who runs the server to restore it from a backup."
 NEWER = "A newer Headscape has changed the database of notes. Ask who runs the server to update Headscape."
@@ -20,6 +27,8 @@ FAILED = "The database of notes failed; the server's log says why. Try again, or
 COLLISION = "Somebody else wrote the same at this moment. Reload the page and try again."
 UNCERTAIN = "The database of notes did not answer in time. Reload the page to see whether your text was saved."
 
+#: What is said instead to who reads: they have sent nothing.
+_TO_READERS = {FULL: UNREADABLE, READ_ONLY: GONE, COLLISION: LOCKED}
 #: Beginnings of SQLite's names of errors, and of PostgreSQL's codes.
 _SENTENCES = {
     "SQLITE_FULL": FULL,
@@ -55,14 +64,15 @@ class NotesUnavailable(Refusal):
         super().__init__(sentence, 503)
 
 
-def unavailable(error: SQLAlchemyError | OSError) -> NotesUnavailable:
-    """The failure of a database for readers; what the database itself says is logged."""
+def unavailable(error: SQLAlchemyError | OSError, *, writes: bool) -> NotesUnavailable:
+    """The failure of a database for who reads, or writes; what the database itself says is logged."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None) or type(cause).__name__
     log.warning("notes: %s %.200s", code, _first_line(cause), extra={"kind": f"notes {code}"})
     beginnings = sorted(filter(str(code).startswith, _SENTENCES), key=len)
     if beginnings:
-        return NotesUnavailable(_SENTENCES[beginnings[-1]])
+        sentence = _SENTENCES[beginnings[-1]]
+        return NotesUnavailable(sentence if writes else _TO_READERS.get(sentence, sentence))
     no_connection = type(cause).__name__ in ("OperationalError", "ConnectionTimeout", "TimeoutError")
     return NotesUnavailable(GONE if no_connection or isinstance(cause, OSError) else FAILED)
 

@@ -13,6 +13,8 @@ from store import Corpus
 
 #: Characters of a note, tags of it and characters of a tag, characters of a saved view's name.
 MOST_TEXT, MOST_TAGS, MOST_TAG, MOST_NAME = 10_000, 20, 40, 100
+#: Marks, embeddings, overrides and isolates of the direction of a text.
+_DIRECTION = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 #: Characters of a search.
 MOST_SOUGHT = 200
 
@@ -144,7 +146,7 @@ def checked_draft(text: str, tags: Iterable[str]) -> Draft:
 
 def checked_tag(text: str) -> str:
     """A tag in lower case with single blanks; Refusal where it is too long."""
-    tag = " ".join(folded(checked_text(text)).replace(",", " ").split())
+    tag = " ".join(folded(without_direction(checked_text(text))).replace(",", " ").split())
     if len(tag) > MOST_TAG:
         raise Refusal(f"The tag “{tag[:MOST_TAG]}...” is too long. Shorten it to {MOST_TAG} characters.")
     return tag
@@ -152,7 +154,7 @@ def checked_tag(text: str) -> str:
 
 def checked_name(text: str) -> str:
     """The name of a saved view, with single blanks; Refusal where it is empty or too long."""
-    name = " ".join(checked_text(text).split())
+    name = " ".join(without_direction(checked_text(text)).split())
     if not name:
         raise Refusal("The view has no name. Give it one.")
     if len(name) > MOST_NAME:
@@ -165,6 +167,11 @@ def checked_text(text: str) -> str:
     if any(unicodedata.category(letter) == "Cs" or (letter < " " and letter not in "\t\n\r") for letter in text):
         raise Refusal("The text has characters that cannot be stored. Remove control characters and send it again.")
     return text
+
+
+def without_direction(text: str) -> str:
+    """A name without the characters by which it could turn the direction of what stands around it (UAX 9)."""
+    return text.translate(_DIRECTION)
 
 
 def folded(text: str) -> str:

@@ -20,10 +20,11 @@ from dashboard.notes.rows import (
     AT_ONCE,
     former_texts_of,
     insert_note,
-    keep_text,
+    keep_texts,
     notes_of,
     place_of,
     read_note,
+    text_of,
     update_note,
 )
 from dashboard.notes.search import Offers, Results, Search
@@ -88,7 +89,7 @@ class Notes:
                 return note
             if note.version != version:
                 _refuse_stale(note)
-            keep_text(connection, note)
+            keep_texts(connection, note.id, [text_of(note)])
             edited = replace(note, text=draft.text, tags=draft.tags, version=note.version + 1, edited=_after(note))
             update_note(connection, edited)
             return edited

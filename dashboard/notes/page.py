@@ -6,6 +6,8 @@ from typing import Any
 from dash import html
 
 from dashboard.access.person import current_person
+from dashboard.notes.database import Database
+from dashboard.notes.failures import WRITING_OFF
 from dashboard.notes.notes import Notes
 from dashboard.notes.panel import NotePanel, SavedViews
 from dashboard.notes.search import Offers
@@ -38,7 +40,12 @@ def layout(context: Context) -> Page:
         offers = context.library.get(Notes).offers()
     except Refusal as refusal:
         return Page(above=[title, html.P(str(refusal), className="notes-off", role="status")])
-    return Page(above=[title, how_to_read, _filters(context.state, offers), _files(), _list(context.state), *_views()])
+    is_read_only = context.library.get(Database).is_read_only
+    off = [html.P(WRITING_OFF, className="notes-off", role="status")] if is_read_only else []
+    files = _files(writes=current_person().writes and not is_read_only)
+    return Page(
+        above=[title, how_to_read, *off, _filters(context.state, offers), files, _list(context.state), *_views()]
+    )
 
 
 def _filters(state: LinkState, offers: Offers) -> html.Div:
@@ -60,12 +67,12 @@ def _filter(field: str, label: str, known: Mapping[str, Any], value: str | None,
     return choice(field, label, options, value or "", width, by="notes")
 
 
-def _files() -> html.Div:
+def _files(*, writes: bool) -> html.Div:
     """All notes and saved views as a file, and from one (assets/notes/transfer.mjs)."""
     export = html.A("Export as JSON", href=f"{root()}/api/notes/export")
     button = html.Button("Import JSON", id="import-notes", type="button", className="action")
     outcome = html.Span(id="imported", role="status")
-    return html.Div([export, *([button] if current_person().writes else []), outcome], className="note-files")
+    return html.Div([export, *([button] if writes else []), outcome], className="note-files")
 
 
 def _list(state: LinkState) -> NotePanel:

@@ -5,13 +5,15 @@ the database cannot be used, the answer is a sentence with status 200: a browser
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 from flask import Flask, Response, jsonify, request
 
-from dashboard.access.person import current_person
-from dashboard.notes.failures import NotesUnavailable
+from dashboard.access.person import Person, current_person
+from dashboard.notes.database import Database
+from dashboard.notes.failures import WRITING_OFF, NotesUnavailable
 from dashboard.notes.listing import former_json, found_json, thread_json, view_json
 from dashboard.notes.marks import marks_of
 from dashboard.notes.notes import Notes
@@ -43,11 +45,12 @@ def _of_page(server: Flask, library: Library) -> None:
     @server.post("/data/notes/on")
     @_uncached
     def notes_of_page() -> dict[str, Any]:
-        context, person = _context(library), current_person()
+        context, person = _context(library), _person(library)
         key = request.form.get("target")
         target = parse_target(key) if key else ViewTarget.of(context.corpus, context.state)
         threads = [thread_json(thread, person) for thread in notes.of_target(target)]
-        return {"notes": threads, "target": target.key, "writes": person.writes}
+        off = {"off": WRITING_OFF} if person != current_person() else {}
+        return {"notes": threads, "target": target.key, "writes": person.writes, **off}
 
     @server.get("/data/notes/<name>/history")
     @_uncached
@@ -62,18 +65,24 @@ def _of_list(server: Flask, library: Library) -> None:
     @_uncached
     def notes_of_list() -> dict[str, Any]:
         context = _context(library)
-        return found_json(notes.find(_search_of(context.state)), context.snapshot, current_person())
+        return found_json(notes.find(_search_of(context.state)), context.snapshot, _person(library))
 
     @server.post("/data/notes/views")
     @_uncached
     def views_of_page() -> dict[str, Any]:
-        context, person = _context(library), current_person()
+        context, person = _context(library), _person(library)
         return {"views": [view_json(view, context.snapshot, person) for view in views.of_corpus(context.corpus)]}
 
 
 def _context(library: Library) -> Context:
     """What the link of the page means, in the snapshot that its tab shows."""
     return resolve(library, *(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
+
+
+def _person(library: Library) -> Person:
+    """Who sends the request; a reader where nobody can write."""
+    person = current_person()
+    return replace(person, role="reader") if library.get(Database).is_read_only else person
 
 
 def _search_of(state: LinkState) -> Search:

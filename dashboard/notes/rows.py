@@ -1,7 +1,7 @@
 """Notes and saved views as rows of the tables, and back."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -107,24 +107,41 @@ def origin_of(row: RowMapping) -> Origin:
     return Origin(*(row[name] for name in ("model", "model_name", "corpus", "corpus_name")))
 
 
-def keep_text(connection: Connection, note: Note) -> None:
-    """Keep the text of a note before it is edited, unless it is kept already."""
-    key = {"note": note.id, "edited": time_text(note.edited)}
-    kept = select(former_texts.c.note).filter_by(**key)
-    if connection.scalar(kept) is None:
-        row = key | {"version": note.version, "text": note.text, "tags": json.dumps(note.tags)}
-        connection.execute(insert(former_texts), row)
+def keep_texts(connection: Connection, name: str, texts: Iterable[FormerText]) -> None:
+    """Keep former texts of a note, by the time of their edit: those that are kept already stay as they are."""
+    own = select(former_texts.c.edited).where(former_texts.c.note == name)
+    new = {time_text(text.edited): text for text in texts}
+    kept = set(connection.scalars(own.where(former_texts.c.edited.in_(list(new)))))
+    rows = [
+        {"note": name, "edited": time, "version": text.version, "text": text.text, "tags": json.dumps(text.tags)}
+        for time, text in new.items()
+        if time not in kept
+    ]
+    if rows:
+        connection.execute(insert(former_texts), rows)
+
+
+def text_of(note: Note) -> FormerText:
+    """The text of a note, to be kept before it is edited."""
+    return FormerText(note.version, note.text, note.tags, note.edited)
 
 
 def former_texts_of(connection: Connection, name: str) -> tuple[FormerText, ...]:
     """The former texts of a note, the oldest first."""
-    rows = connection.execute(
-        select(former_texts).where(former_texts.c.note == name).order_by(former_texts.c.edited)
-    ).all()
-    return tuple(
-        FormerText(row.version, row.text, tuple(json.loads(row.tags)), datetime.fromisoformat(row.edited))
-        for row in rows
-    )
+    own = select(former_texts).where(former_texts.c.note == name).order_by(former_texts.c.edited)
+    return tuple(map(_former_text, connection.execute(own)))
+
+
+def every_former_text(connection: Connection) -> dict[str, list[FormerText]]:
+    """The former texts of all notes, the oldest first, by the id of the note."""
+    every: dict[str, list[FormerText]] = {}
+    for row in connection.execute(select(former_texts).order_by(former_texts.c.edited)):
+        every.setdefault(row.note, []).append(_former_text(row))
+    return every
+
+
+def _former_text(row: Row[Any]) -> FormerText:
+    return FormerText(row.version, row.text, tuple(json.loads(row.tags)), datetime.fromisoformat(row.edited))
 
 
 def view_of(row: Row[Any]) -> SavedView:

@@ -1,7 +1,7 @@
 """Routes of one sentence, of the corpus or typed: its weights as bytes, the steps of a query, and files."""
 
 from collections.abc import Callable
-from functools import partial, update_wrapper
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,8 +97,7 @@ def _overlay(corpus: Corpus, view: str, sentence: Sentence, layer: int, head: in
 def _add(server: Flask, source: str, find: Find) -> None:
     for rule, answer in _ANSWERS.items():
         path = f"{BASE}/{source}/{rule}"
-        view = update_wrapper(partial(answer, find), answer)  # Flask-Limiter asks every view for its name
-        server.add_url_rule(path, endpoint=path, view_func=view)
+        server.add_url_rule(path, endpoint=path, view_func=partial(answer, find))
 
 
 def _layer(find: Find, layer: int, **named: Any) -> Response:

@@ -22,6 +22,7 @@ from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.library import Library
+from dashboard.web.state import FIELDS
 from store import Corpus
 from store.schema.model import BOUNDS, varying_statistics
 
@@ -47,9 +48,8 @@ def _of_parts(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/heat-map.{FORM}")
     def heat_map(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
-        context = resolve(
-            library, "statistics", urlencode(request.args.to_dict() | {"snapshot": snapshot, "model": model})
-        )
+        fields = {name: request.args[name] for name in FIELDS if name in request.args}
+        context = resolve(library, "statistics", urlencode(fields | {"snapshot": snapshot, "model": model}))
         state = context.state
         part = part_of(corpus, state.where)
         grid = shown_grid(context, part_numbers(context))

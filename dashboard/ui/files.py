@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from dashboard.ui.text import all_of, first_of, has_part
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, names_of, other_model
-from dashboard.web.errors import ReaderLeft
+from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.full_disk import is_full
 from dashboard.web.http import lasting
 from dashboard.web.library import Library
 from dashboard.web.responses import IN_MEMORY, FileResponse
@@ -30,6 +31,10 @@ FORM = "<any(csv, parquet):form>"
 MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 #: The library among the extensions of an application.
 LIBRARY = "headscape.library"
+FULL = (
+    "The server's temporary folder has no room for so large a file. Choose fewer tokens or a single head, "
+    "or ask who runs the server to free space there."
+)
 #: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
 FORMULA = r"\A[=+\-@\t\r\n]"
 
@@ -125,8 +130,10 @@ def file(parts: Iterator[Table], name: str, form: str, other: str | None = None)
     provenance = _provenance(other)
     try:
         _write(parts, provenance, form, content, compressed)
-    except BaseException:
+    except BaseException as error:
         content.close()
+        if isinstance(error, OSError) and is_full(error):
+            raise Refusal(FULL, 503) from error
         raise
     response = _sent(content)
     response.mimetype = MIMETYPES[form]

@@ -23,6 +23,8 @@ from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 
 from dashboard.web.addresses import UNIX
+from dashboard.web.full_disk import let_answers_overflow
+from store.ending import end_now
 
 #: Bytes of the first line of a request, which holds a typed pair: as many as most proxies accept.
 REQUEST_LINE = 8190
@@ -185,6 +187,12 @@ class EventLoop:
         self.sockets: dict[int, Any] = {}
         self._changed: set[int] = set()
         self._selector = selectors.DefaultSelector()
+        self._waking = -1
+
+    def wake_by(self, number: int) -> None:
+        """Let a turn end when this file number can be read. A signal that is handled does not end one."""
+        self._waking = number
+        self._selector.register(number, READ)
 
     def change(self, number: int) -> None:
         """Ask the socket of this file number again what it waits for."""
@@ -200,7 +208,9 @@ class EventLoop:
         for number in tuple(self._changed):
             self._ask(number)
         for key, events in self._selector.select(seconds):
-            if waiting := self.sockets.get(key.fd):  # an earlier one of these events may have closed it
+            if key.fd == self._waking:
+                os.read(key.fd, 1 << 10)
+            elif waiting := self.sockets.get(key.fd):  # an earlier one of these events may have closed it
                 self.change(key.fd)
                 wasyncore.readwrite(waiting, _poll_flags(events))
 
@@ -335,19 +345,22 @@ class BufferingWorker(Worker):  # type: ignore[misc]
         signal.signal(signal.SIGUSR2, self._handle_replacement)
 
     def run(self) -> None:
-        """Answer until told to stop, then finish what is being answered."""
+        """Answer until told to stop, then finish what is being answered, and end the process."""
         logging.getLogger("waitress.queue").setLevel(
             logging.ERROR
         )  # it would warn whenever a request waits for a thread
+        let_answers_overflow()
         self.threads = ThreadedTaskDispatcher()
         self.threads.set_thread_count(self.cfg.threads)
         self.loop = EventLoop()
+        self.loop.wake_by(self.PIPE[0])  # gunicorn lets every signal write into it
         self.fronts = [FrontServer(self.wsgi, listening.sock, self.threads, self.loop) for listening in self.sockets]
         for number in self.loop.sockets:
             self.loop.change(number)
         while self.alive and os.getppid() == self.ppid:
             self._turn(PULSE)
         self._finish()
+        end_now(0)
 
     def _handle_replacement(self, _number: int, _frame: object) -> None:
         self.alive, self.replaced = False, True

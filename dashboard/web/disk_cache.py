@@ -1,6 +1,7 @@
 """Cached bytes in files that all processes of a server share: bounded, the least recently used are deleted first."""
 
 import os
+import shutil
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +15,8 @@ import google_crc32c
 HEAD = Struct("<II")
 #: Share of the budget that one entry may take, that a process adds between two looks at the folder, and that is deleted then.
 MOST, STEP = 1 / 4, 1 / 32
+#: Share of the free disk that all entries may take: the rest is for whatever else is written there.
+OF_DISK = 1 / 2
 PIECE = 1 << 20
 
 
@@ -21,7 +24,7 @@ class DiskCache:
     """Entries under a text: a short description and a content, checked when they are read.
 
     Nothing depends on it: where the disk is full, or a file is damaged or gone, an entry is not there. `workers` processes
-    that share a folder stay within `budget` bytes together.
+    that share a folder stay within `budget` bytes together, and within half of what the disk has for them.
     """
 
     def __init__(self, folder: Path, budget: int, *, workers: int = 8) -> None:
@@ -56,7 +59,8 @@ class DiskCache:
         part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._trim(size)
+            if not self._has_room(size):
+                return
             _write(part, key, description, content)
             part.replace(file)
         except OSError:  # the disk is full, or the server has ended
@@ -67,18 +71,27 @@ class DiskCache:
     def _file(self, key: str) -> Path:
         return self._folder / sha256(key.encode()).hexdigest()
 
-    def _trim(self, size: int) -> None:
-        """Delete the least recently used entries, once this process has added enough since it last looked."""
+    def _has_room(self, size: int) -> bool:
+        """Whether there is room for so many bytes, once the least recently used entries are deleted.
+
+        It looks at the folder after this process has added enough since it last looked; on a nearly full disk, each time.
+        """
+        free = shutil.disk_usage(self._folder).free
         with self._lock:
             self._added += size
-            if self._added <= self._step:
-                return
+            if self._added <= self._step and OF_DISK * free > self.budget:
+                return True
             self._added = size
-        room = self._rest - size
-        for file, bytes_of_file in _latest_first(self._folder):
+        entries = _latest_first(self._folder)
+        of_disk = int(OF_DISK * (free + sum(bytes_of_file for _, bytes_of_file in entries)))
+        if size > MOST * of_disk:
+            return False
+        room = min(self._rest, of_disk) - size
+        for file, bytes_of_file in entries:
             room -= bytes_of_file
             if room < 0:
                 file.unlink(missing_ok=True)
+        return True
 
 
 def _write(part: Path, key: str, description: bytes, content: IO[bytes]) -> None:

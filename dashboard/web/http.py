@@ -8,6 +8,7 @@ from flask import Flask, Response, abort, request
 
 from dashboard.web.library import Library
 from dashboard.web.prefix import root
+from dashboard.web.query import note_other_spelling
 from store import Corpus
 from store.schema.model import SOURCES
 
@@ -49,16 +50,24 @@ def check_token(corpus: Corpus, token: int) -> None:
 def bounded(name: str, default: int, most: int, *, fewest: int = 1) -> int:
     """A whole number of the query string, `fewest` to `most`."""
     text = request.args.get(name, "")
-    return max(fewest, min(int(text), most)) if text.isascii() and text.isdigit() and len(text) < 12 else default
+    is_number = text.isascii() and text.isdigit() and len(text) < 12
+    number = max(fewest, min(int(text), most)) if is_number else default
+    if text and text != str(number):
+        note_other_spelling()
+    return number
 
 
 def share(name: str, default: float) -> float:
     """A number of the query string, 0 to 1."""
+    text = request.args.get(name, "")
     try:
-        number = float(request.args.get(name, "")[:40])
+        number = float(text[:40])
     except ValueError:
-        return default
-    return max(0.0, min(number, 1.0)) if isfinite(number) else default
+        number = default
+    number = max(0.0, min(number, 1.0)) if isfinite(number) else default
+    if text and text not in (f"{number:g}", str(number)):
+        note_other_spelling()
+    return number
 
 
 def source_of_means() -> str:
@@ -71,7 +80,10 @@ def source_of_means() -> str:
 
 def scheme() -> Literal["light", "dark"]:
     """The colour scheme of the query string: light by default."""
-    return "dark" if request.args.get("scheme") == "dark" else "light"
+    text = request.args.get("scheme", "light")
+    if text not in ("light", "dark"):
+        note_other_spelling()
+    return "dark" if text == "dark" else "light"
 
 
 def lasting(response: Response) -> Response:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import get_ident
@@ -15,6 +15,7 @@ from typing import IO
 import numpy as np  # noqa: F401  # loads the library whose threads are limited
 from threadpoolctl import threadpool_limits
 
+from dashboard.web.full_disk import is_full
 from store.heap import use_one_heap
 
 
@@ -39,8 +40,11 @@ class ServerFolder:
         """The encoder process lives within the context, for `encoder_process`."""
         with self._encoder.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            file.write(str(os.getpid()))
-            file.flush()
+            try:
+                os.write(file.fileno(), str(os.getpid()).encode())
+            except OSError as error:  # its memory is then missing among the metrics
+                if not is_full(error):
+                    raise
             yield
 
     @property
@@ -98,12 +102,18 @@ def locked(file: IO[str]) -> bool:
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Others find all of it or nothing."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    """Others find all of it or nothing; where the disk is full, nothing: it is for what saves time, or tells of it."""
     # Another thread may write another file of this name.
     part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")
-    part.write_bytes(content)
-    part.replace(file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(file)
+    except OSError as error:
+        if not is_full(error):
+            raise
+        with suppress(OSError):
+            part.unlink()
 
 
 #: Fewest workers by default, so that one answers while another computes, and bytes of memory that each needs.

@@ -1,7 +1,8 @@
 """Responses of data URLs and pages, cached for all readers and processes of a server: a URL of data names its snapshot.
 
 Only what took time is cached: responses that browsers cache for a year too, and pages that `share` was called for. Errors
-are not.
+are not, nor is a response to a link that says in another way what a page's own link says: nobody can fill the cache with one
+response.
 Cookies and all other headers of a person stay out: the request passes the gate of the server before its response is
 looked up here.
 """
@@ -18,9 +19,10 @@ from werkzeug.wsgi import wrap_file
 from dashboard.web.disk_cache import DiskCache
 from dashboard.web.http import FOREVER
 from dashboard.web.library import Library
+from dashboard.web.query import NotedRequest, ReadFields
 
 #: Bytes of all cached responses of a server.
-BUDGET = 512 << 20
+BUDGET = 256 << 20
 #: Seconds that a response must have taken: a faster one is not worth a file.
 WORTH = 0.01
 #: Bytes up to which a cached response is held in memory while it is sent.
@@ -99,6 +101,7 @@ def register(server: Flask, library: Library, page_key: Callable[[], str | None]
 
     `page_key` says what a page depends on; None for a request of another kind, and a page that is not to be cached.
     """
+    server.request_class = NotedRequest
 
     @server.before_request
     def answer() -> Response | None:
@@ -113,7 +116,7 @@ def register(server: Flask, library: Library, page_key: Callable[[], str | None]
 
     def cache(response: Response) -> Response:
         key, began = g.get("key"), g.get("began", 0.0)
-        if key and (_lasts(response) or _is_shared()) and time.perf_counter() - began > WORTH:
+        if key and (_lasts(response) or _is_shared()) and time.perf_counter() - began > WORTH and _in_one_spelling():
             library.get(ResponseCache).add(key, response)
         return response
 
@@ -122,11 +125,22 @@ def register(server: Flask, library: Library, page_key: Callable[[], str | None]
 
 
 def _key(page_key: Callable[[], str | None]) -> str | None:
-    """What the response depends on; None where it is neither one of a data URL nor a page."""
-    if request.method == "GET" and "snapshot" in (request.view_args or {}):
-        return "\n".join((request.path, request.query_string.decode("latin-1"), *_encodings()))
+    """What the response depends on; None where it is neither one of a data URL nor a page.
+
+    Of a data URL that is the route with its parts as they were read, and the fields of the query string: their order does
+    not count.
+    """
+    parts = request.view_args or {}
+    if request.method == "GET" and "snapshot" in parts:
+        fields = sorted(ReadFields(request.args).items(multi=True))
+        return json.dumps([request.endpoint, parts, fields, [*_encodings()]], default=str)
     key = page_key()
     return key and "\n".join((key, *_encodings()))
+
+
+def _in_one_spelling() -> bool:
+    """Whether no other query string has this response: whoever adds a field that nobody reads adds no entry."""
+    return isinstance(request.args, ReadFields) and request.args.in_one_spelling
 
 
 def _encodings() -> Iterator[str]:

@@ -33,7 +33,8 @@ def monitoring() -> None:
                 ("id, metrics of all processes, access log", shared, log),
             )
         ]
-        place.close()
+        if place is not None:
+            place.close()
     show(f"Added to a request, median of {ROUNDS} rounds of {REQUESTS:,}", ("what", "time"), rows)
 
 

@@ -75,7 +75,7 @@ export class NoteList {
     const back = this.focusNow();
     this.list.replaceChildren(...notes.map((note) => drawNote(note, { writes, placed: Boolean(this.about.search) })));
     this.list.hidden = !notes.length;
-    this.empty.textContent = notes.length ? "" : this.about.empty;
+    this.empty.textContent = answer.off ?? (notes.length ? "" : this.about.empty);
     this.target = answer.target;
     this.adding.hidden = !writes || !this.target || this.forms.has(ADD);
     this.pages.replaceChildren(...(answer.leaves > 1 ? drawPages(answer) : []));
