@@ -248,7 +248,7 @@ def _pair_row(context: Context, pair: PairExample, layer: int, head: int) -> lis
         html.Span([html.Mark(word, className=marks[place]) if place in marks else word, " "])
         for place, word in _around(pair)
     ]
-    return [html.Td(dcc.Link(str(pair.sentence), href=href), className="number"), html.Td(words)]
+    return [html.Td(dcc.Link(str(pair.sentence), href=href), className="number"), html.Td(words, dir="auto")]
 
 
 def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
