@@ -285,7 +285,7 @@ def _best_row(context: Context, row: BestHead) -> list[html.Td]:
         f"{row.pairs:,}",
     ]
     return [
-        html.Td([dcc.Link(row.relation, href=state.href), in_brackets(row.relation)]),
+        html.Td([dcc.Link(html.Bdi(row.relation), href=state.href), in_brackets(row.relation)]),
         html.Td(dcc.Link(head_name(row.layer, row.head), href=head.href)),
         html.Td(direction_titles(row.relation)[row.direction]),
         *(html.Td(number, className="number") for number in numbers),

@@ -43,6 +43,7 @@ const DATA = [
   ["p", { className: "sentence-text", dir: "auto" }, "the cat sat"],
   ["a", {}, "L3 H7"],
   ["b", {}, "0.43"],
+  ["h2", {}, "“the”"],
 ];
 for (const [tag, properties, text] of DATA)
   test(`no translator changes data: ${tag} ${text}`, () => {
@@ -60,6 +61,18 @@ for (const [tag, properties, text] of WORDS)
     assert.ok(!isData(tag, properties, text));
     assert.equal(drawn([tag, properties, text])[0].properties.translate, undefined);
   });
+
+test("what a sentence quotes stays as it is", () => {
+  const { children } = drawn(["h2", {}, "Sentences with “movie”: 50"])[0];
+  assert.deepEqual(
+    children.map(({ properties, children: [text] }) => [text, properties.translate]),
+    [
+      ["Sentences with ", undefined],
+      ["“movie”", "no"],
+      [": 50", "no"],
+    ],
+  );
+});
 
 test("a number beside words stays as it is", () => {
   const [number, words] = drawn(["p", {}, "0.43", ["b", {}, "of all attention"]])[0].children;

@@ -8,6 +8,8 @@ import { isData } from "./translation.mjs";
 
 /** An element that no style and no reader knows. */
 const TEXT = "plain-text";
+/** Words of the data in a sentence of a page. */
+const QUOTED = /(“[^”]*”)/;
 
 /** To the top only where it is another page. */
 function follow(event) {
@@ -23,24 +25,27 @@ const isWide = (tag, around) => tag === "table" && !around.split(" ").includes("
 
 const textOf = (children) => (children.every((child) => !Array.isArray(child)) ? children.join("") : undefined);
 
-/** A text as it is where it stands alone; where others stand beside it, as an element. Nobody translates a space. */
+const asElement = (text) => window.React.createElement(TEXT, isData(TEXT, {}, text) ? { translate: "no" } : null, text);
+
+/** A text as it is where it stands alone; where something stands beside it, as elements. Nobody translates a space. */
 function drawText(text, isAlone) {
   const written = typeof text === "boolean" ? "" : String(text ?? "");
-  if (isAlone || !written.trim()) return text;
-  return window.React.createElement(TEXT, isData(TEXT, {}, written) ? { translate: "no" } : null, written);
+  const parts = written.split(QUOTED).filter(Boolean);
+  if (!written.trim() || (isAlone && parts.length === 1)) return [text];
+  return parts.map((part) => (part.trim() ? asElement(part) : part));
 }
 
 /** The properties of an element; what comes from the data is not translated. */
 const marked = (tag, properties, children) =>
   isData(tag, properties, textOf(children)) ? { ...properties, translate: "no" } : properties;
 
-/** A node of a tree in React: [tag, properties, ...children] or a text. */
+/** A node of a tree in React, [tag, properties, ...children] or a text, as one node or several. */
 function draw(node, around, isAlone) {
   if (!Array.isArray(node)) return drawText(node, isAlone);
   const [tag, given, ...children] = node;
   const make = window.React.createElement;
   const properties = marked(tag, given, children);
-  const inner = children.map((child) => draw(child, properties.className || "", children.length === 1));
+  const inner = children.flatMap((child) => draw(child, properties.className || "", children.length === 1));
   if (tag === "link") return make("a", { ...properties, onClick: follow }, ...inner);
   const href = tag === "button" && properties["data-href"];
   const element = make(tag, href ? { ...properties, onClick: () => visit(href) } : properties, ...inner);
@@ -48,4 +53,4 @@ function draw(node, around, isAlone) {
 }
 
 export const Markup = ({ tree }) =>
-  window.React.createElement(window.React.Fragment, null, ...tree.map((node) => draw(node, "", false)));
+  window.React.createElement(window.React.Fragment, null, ...tree.flatMap((node) => draw(node, "", false)));
