@@ -5,6 +5,8 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.web.assets import VERSION, version
+
 PATHS = ["/", "/assets/style.css", "/data/page", "/data/1/a/b/c", "/nowhere/at/all", "/_dash-layout", "/_healthz"]
 
 
@@ -40,6 +42,7 @@ def test_every_response_has_the_headers(path: str, client: FlaskClient) -> None:
     assert answer.headers["X-Frame-Options"] == "DENY"
     assert answer.headers["Referrer-Policy"] == answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert "camera=()" in answer.headers["Permissions-Policy"]
+    assert answer.headers[VERSION] == version()
     answer.close()
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from werkzeug.exceptions import BadRequest
 from werkzeug.sansio.utils import host_is_trusted
 
-from dashboard.web.assets import import_map_hashes
+from dashboard.web.assets import VERSION, import_map_hashes, version
 
 CALLBACKS = "/_dash-update-component"
 #: Names of this machine that a browser resolves by itself.
@@ -192,7 +192,8 @@ def _is(sent: Id, wanted: Any) -> bool:
 
 def add_headers(app: Dash) -> None:
     """Add the headers to every response. Call it last: the inline scripts of Dash are allowed by their hashes."""
-    headers = ALWAYS | {"Content-Security-Policy": _content_policy([*app.csp_hashes(), *import_map_hashes(app)])}
+    policy = _content_policy([*app.csp_hashes(), *import_map_hashes(app)])
+    headers = ALWAYS | {"Content-Security-Policy": policy, VERSION: version()}
 
     def add(response: Response) -> Response:
         for name, value in (headers | BEHIND_HTTPS if request.is_secure else headers).items():
