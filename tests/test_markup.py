@@ -49,6 +49,12 @@ def test_controls_and_charts_keep_their_types_and_a_chart_gets_an_id() -> None:
     assert (graph["type"], graph["props"]["id"]) == ("Chart", "above-0-1-0-0")
 
 
+def test_the_label_of_a_control_is_markup_that_a_translator_may_change() -> None:
+    (select,) = as_sent([dmc.Select(id="a", label="At least, %")])
+    label = select["props"]["label"]
+    assert (label["type"], label["props"]["tree"]) == ("Markup", ["At least, %"])
+
+
 def test_condensing_changes_nothing_of_what_it_is_given() -> None:
     shown = html.Div([html.P("a"), dmc.Select(id="a")])
     condensed([shown], "above")

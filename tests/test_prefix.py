@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 from dashboard import __main__ as command
 from dashboard.app import create_app
 from dashboard.serving import Serving
+from dashboard.web.addresses import LOOPBACK
 from dashboard.web.library import Library
 from dashboard.web.prefix import path_prefix
 from dashboard.web.state import LinkState
@@ -41,6 +42,29 @@ def test_outside_the_prefix_there_is_nothing(method: str, path: str, under: Flas
     answer = under.open(path, method=method)
     assert (answer.status_code, answer.mimetype) == (404, "text/plain")
     assert answer.text.startswith(f"This server answers under {PREFIX}/ alone.")
+
+
+@pytest.mark.parametrize("header", ["X-ProxyContextPath", "X-Forwarded-Prefix"])
+def test_a_proxy_may_take_the_prefix_away_and_say_so(header: str, tiny_store: str) -> None:
+    serving = Serving(prefix=PREFIX, proxies=LOOPBACK)
+    client = create_app(Library(tiny_store), serving).server.test_client()
+    answer = client.get("/heads", headers={header: PREFIX})
+    assert answer.status_code == 200
+    assert f'src="{PREFIX}/assets/color_scheme.js"' in answer.text
+    assert client.get("/heads", headers={header: "/other"}).status_code == 404
+
+
+def test_a_proxy_that_takes_the_prefix_away_in_silence_is_no_endless_redirect(tiny_store: str) -> None:
+    client = create_app(Library(tiny_store), Serving(prefix=PREFIX)).server.test_client()
+    assert [client.get("/").status_code for _ in range(5)] == [302, 302, 302, 404, 404]
+    assert "a proxy must pass on the whole path" in client.get("/").text
+    assert client.get(f"{PREFIX}/").status_code == 200
+
+
+def test_a_page_without_its_files_says_why(under: FlaskClient) -> None:
+    shell = " ".join(under.get(f"{PREFIX}/").text.split())
+    assert "start the server with that path, <code>headscape serve --prefix=PATH</code>" in shell
+    assert "#unloaded { display: none; }" in under.get(f"{PREFIX}/assets/shell.css").text
 
 
 def test_routes_answer_under_the_prefix(under: FlaskClient) -> None:

@@ -22,7 +22,7 @@ POLICY = "; ".join(
         "font-src 'self'",
         "form-action 'self'",
         "base-uri 'self'",
-        "frame-ancestors 'none'",
+        "frame-ancestors 'self'",
     ]
 )
 

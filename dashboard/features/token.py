@@ -117,9 +117,9 @@ def _words(shown: ShownFeatures, tokens: list[int]) -> NDArray[np.int64] | None:
 
 
 def _row(shown: ShownFeatures, near: NearToken) -> html.Tr:
-    link = dcc.Link(near.piece, href=shown.context.state.with_(ftoken=near.token).href)
+    link = dcc.Link(html.Bdi(near.piece), href=shown.context.state.with_(ftoken=near.token).href)
     cosine = html.Td(f"{near.cosine:.3f}", className="number")
-    return html.Tr([html.Td(link), cosine, html.Td(_context(shown, near))])
+    return html.Tr([html.Td(link), cosine, html.Td(_context(shown, near), dir="auto")])
 
 
 def _context(shown: ShownFeatures, near: NearToken) -> list[object]:

@@ -199,7 +199,7 @@ def _source_of_words(corpus: Corpus) -> str:
 def _relation(context: Context, row: BestHead) -> html.Tr:
     state = context.state.with_(layer=row.layer, head=row.head)
     relation = dcc.Link(
-        row.relation, href=state.on("relations").with_(relation=row.relation, direction=row.direction).href
+        html.Bdi(row.relation), href=state.on("relations").with_(relation=row.relation, direction=row.direction).href
     )
     head = head_link(context, row.layer, row.head)
     low, high = row.interval

@@ -305,7 +305,11 @@ def _line_row(
     mark = dcc.Link("hide" if pair in marked else "show", href=context.state.with_(marks=text or None).href)
     pieces = (f"{position}:{point_focus['pieces'][position]}" for position in pair)
     return html.Tr(
-        [*[html.Td(piece) for piece in pieces], html.Td(f"{100 * weight:.1f} %", className="number"), html.Td(mark)]
+        [
+            *[html.Td(html.Bdi(piece)) for piece in pieces],
+            html.Td(f"{100 * weight:.1f} %", className="number"),
+            html.Td(mark),
+        ]
     )
 
 

@@ -162,7 +162,9 @@ def _category_chips(shown: Legend, roles: Sequence[str]) -> list[object]:
 
 def _chip(code: int, text: str) -> html.Span:
     colours = {f"--{scheme}": colours[code % 255 % len(colours)] for scheme, colours in CATEGORIES.items()}
-    return html.Span([html.Span(className="swatch", style=colours, **{"aria-hidden": "true"}), text], className="chip")
+    return html.Span(
+        [html.Span(className="swatch", style=colours, **{"aria-hidden": "true"}), html.Bdi(text)], className="chip"
+    )
 
 
 def _mark(shape: str, role: str) -> html.Span:

@@ -92,8 +92,8 @@ def _row(context: Context, pair: Pair) -> html.Tr:
     )
     return html.Tr(
         [
-            html.Td(pair.query_piece),
-            html.Td(pair.key_piece),
+            html.Td(html.Bdi(pair.query_piece)),
+            html.Td(html.Bdi(pair.key_piece)),
             html.Td(f"{pair.logit:.2f}", className="number"),
             html.Td(f"{100 * pair.weight:.0f} %", className="number"),
             html.Td(dcc.Link("show", href=state.href, title="Show the pair in the picture")),

@@ -329,7 +329,9 @@ def _by_wordpiece(context: Context, sought: str) -> list[html.P]:
     order = np.argsort(-counts, kind="stable")
     pieces = [(str(corpus.vocab[different[piece]]), int(counts[piece])) for piece in order[:COUNTED]]
     links = [
-        html.Span([dcc.Link(piece, href=state.with_(q=piece, within="token").href), f" {count:,}"], className="chip")
+        html.Span(
+            [dcc.Link(html.Bdi(piece), href=state.with_(q=piece, within="token").href), f" {count:,}"], className="chip"
+        )
         for piece, count in pieces
     ]
     more = [f"and {many(len(order) - COUNTED, 'other wordpiece')}"] if len(order) > COUNTED else []
@@ -353,8 +355,8 @@ def _hit_row(context: Context, sentence: SentenceHit) -> html.Tr:
                 dcc.Link(f"at {sentence.position}", href=state.href, title="Show the token in its head"),
                 className="number",
             ),
-            html.Td(sentence.label),
-            html.Td(text),
+            html.Td(html.Bdi(sentence.label)),
+            html.Td(text, dir="auto"),
         ]
     )
 

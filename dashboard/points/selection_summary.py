@@ -193,7 +193,7 @@ def _share_table(comparison: Comparison) -> html.Div:
     rows = [
         html.Tr(
             [
-                html.Td(share.category),
+                html.Td(html.Bdi(share.category)),
                 html.Td(f"{share.count:,}", className="number"),
                 html.Td(f"{100 * share.selected:.1f} %", className="number"),
                 html.Td("" if share.rest != share.rest else f"{100 * share.rest:.1f} %", className="number"),

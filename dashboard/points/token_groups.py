@@ -81,4 +81,6 @@ def _row(context: Context, found: FoundToken) -> html.Tr:
     words: Any = excerpt(corpus.wordpieces(corpus.sentence_rows(sentence)), {position: found.role}, around=AROUND)
     href = context.state.with_(token=found.token, role=found.role, tab="point", marks=None).href
     where = f"Open this {found.role}: sentence {sentence:,}, position {position}"
-    return html.Tr([html.Td(dcc.Link(words, href=href, title=where)), html.Td(found.note, className="number")])
+    return html.Tr(
+        [html.Td(dcc.Link(words, href=href, title=where), dir="auto"), html.Td(found.note, className="number")]
+    )

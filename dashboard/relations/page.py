@@ -249,7 +249,7 @@ def _pair_row(context: Context, pair: PairExample, layer: int, head: int) -> lis
         html.Span([html.Mark(word, className=marks[place]) if place in marks else word, " "])
         for place, word in _around(pair)
     ]
-    return [html.Td(dcc.Link(str(pair.sentence), href=href), className="number"), html.Td(words)]
+    return [html.Td(dcc.Link(str(pair.sentence), href=href), className="number"), html.Td(words, dir="auto")]
 
 
 def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
@@ -286,7 +286,7 @@ def _best_row(context: Context, row: BestHead) -> list[html.Td]:
         f"{row.pairs:,}",
     ]
     return [
-        html.Td([dcc.Link(row.relation, href=state.href), in_brackets(row.relation)]),
+        html.Td([dcc.Link(html.Bdi(row.relation), href=state.href), in_brackets(row.relation)]),
         html.Td(dcc.Link(head_name(row.layer, row.head), href=head.href)),
         html.Td(direction_titles(row.relation)[row.direction]),
         *(html.Td(number, className="number") for number in numbers),

@@ -154,5 +154,5 @@ def _reason(state: LinkState, opening: Opening) -> list[Any]:
     compared = (
         f"{direction_titles(best.relation)[best.direction]}; the best offset finds {100 * best.offset_accuracy:.0f} %"
     )
-    pairs = dcc.Link(f"{best.relation}{in_brackets(best.relation)} pairs", href=href, title=compared)
+    pairs = dcc.Link([html.Bdi(best.relation), f"{in_brackets(best.relation)} pairs"], href=href, title=compared)
     return [f"follows grammar best: it links {100 * best.accuracy:.0f} % of ", pairs]

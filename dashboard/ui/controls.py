@@ -24,7 +24,7 @@ def info(name: str, text: str) -> html.Button:
 
 
 def action(content: Any, href: str, *, title: str | None = None, look: str = "action") -> html.Button:
-    """A button that changes what this page shows: the browser goes to the link of the changed page (assets/web/follow.mjs)."""
+    """A button that changes what this page shows: the browser goes to the link of the changed page (assets/web/markup.mjs)."""
     described: dict[str, Any] = {"data-href": href} | ({"title": title} if title else {})
     return html.Button(content, type="button", className=look, **described)
 

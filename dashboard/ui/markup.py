@@ -22,7 +22,7 @@ _AVAILABLE = ("available_properties", "available_wildcard_properties")
 
 
 class Markup(BrowserComponent):
-    """Elements and texts without callbacks. Its JavaScript is in assets/web/follow.mjs.
+    """Elements and texts without callbacks. Its JavaScript is in assets/web/markup.mjs.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def condensed(children: Any, place: str) -> list[Any]:
     """The same children, neighbours that are plain HTML as one Markup, also inside of those that are not.
 
     A chart without an id and every Markup get one from where they stand below `place`, so that the browser can change
-    their properties alone (assets/web/follow.mjs).
+    their properties alone (assets/web/follow.mjs). The label of a control is Markup too: a browser may translate it
+    (assets/web/markup.mjs).
     """
     runs = groupby(_flat(children), key=_is_plain)
     return [item for number, (plain, run) in enumerate(runs) for item in _run(plain, list(run), f"{place}-{number}")]
@@ -56,6 +57,8 @@ def _inside(component: Component, place: str) -> Component:
     inner = copy(component)
     if isinstance(getattr(inner, "children", None), list | tuple | Component):
         inner.children = condensed(inner.children, place)
+    if "label" in inner._children_props and isinstance(getattr(inner, "label", None), str):
+        inner.label = Markup(tree=[inner.label])  # type: ignore[attr-defined]
     if isinstance(inner, Chart) and not hasattr(inner, "id"):
         inner.id = place  # type: ignore[attr-defined]
     return inner

@@ -8,7 +8,9 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from functools import cache
 from hashlib import sha256
+from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
 
@@ -26,6 +28,10 @@ TYPEFACE = files("xstatic.pkg.roboto_fontface") / "data/fonts/roboto"
 FONTS = ("Roboto-Regular.woff2", "Roboto-Medium.woff2")
 #: The module that registers our components and callbacks with Dash.
 ENTRY = "/assets/headscape.mjs"
+#: Header by which a page knows the answers of its server, and whether the server was upgraded since (assets/web/session.mjs).
+VERSION = "Headscape-Version"
+#: Packages whose scripts a page fetches when it needs them.
+SCRIPTS = ("dash", "dash-mantine-components", "plotly")
 #: Assets that the page names itself, where Dash would add a script for each.
 NAMED = r"color_scheme\.js|\.mjs$"
 #: Dash starts when the modules have run: they are deferred, and this event comes after them.
@@ -43,12 +49,19 @@ def _version(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()[:12]
 
 
+@cache
+def version() -> str:
+    """What a page is made of: our files, and the versions of the packages with the others."""
+    ours = [f"{path.name} {_version(path)}" for path in sorted(ASSETS.rglob("*.*"))]
+    return sha256("\n".join([*ours, *map(metadata.version, SCRIPTS)]).encode()).hexdigest()[:12]
+
+
 def index_string(prefix: str = "") -> str:
     """The page that loads our modules from under the server's prefix, as a template of Dash."""
     page = (DASHBOARD / "index.html").read_text("utf-8")
     tags = "\n      ".join(_tags(modules(), prefix))
     page = page.replace("{%modules%}", tags).replace("{%prefix%}", prefix)
-    return page.replace("{%link-table%}", json.dumps(browser_table(prefix)))
+    return page.replace("{%link-table%}", json.dumps(browser_table(prefix) | {"version": version()}))
 
 
 def _tags(versions: Mapping[str, str], prefix: str) -> Iterator[str]:

@@ -17,6 +17,8 @@ from store.schema.model import SOURCES
 FORMAT = 1
 #: Where every route begins.
 BASE = f"/data/{FORMAT}/<snapshot>/<model>"
+#: Where a page learns whether its session goes on.
+SESSION = "/data/session"
 ONE_HEAD = "<int:layer>/<int:head>"
 #: The browser never asks for such a response again.
 FOREVER = "private, max-age=31536000, immutable"
@@ -113,8 +115,14 @@ def png(content: bytes) -> Response:
 
 
 def register(server: Flask, _library: Library) -> None:
-    """Answer every data URL that no other route has, such as those of a page of an older server."""
+    """Answer whether a page has a session, and every data URL that no other route has, such as those of an older server."""
     server.add_url_rule("/data/<path:_address>", view_func=_outdated)
+    server.add_url_rule(SESSION, view_func=_has_session)
+
+
+def _has_session() -> Response:
+    """Nothing, to whom the server knows: a page asks before a file is saved, which could be a page to sign in."""
+    return Response(status=204, headers={"Cache-Control": "no-store"})
 
 
 def _outdated(_address: str) -> NoReturn:

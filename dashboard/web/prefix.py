@@ -13,6 +13,14 @@ from werkzeug.wrappers import Response
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
+#: Headers in which a proxy names the path that it has taken away, such as jupyter-server-proxy.
+TAKEN = ("HTTP_X_PROXYCONTEXTPATH", "HTTP_X_FORWARDED_PREFIX")
+#: Cookie with a letter for each time that a browser was led to the prefix; how often that is no accident, within seconds.
+LED, OFTEN, LED_SECONDS = "headscape-led", 3, 10
+OUTSIDE = (
+    "This server answers under {prefix}/ alone. Open {prefix}/; a proxy must pass on the whole path, or name what it takes "
+    "away in the header X-Forwarded-Prefix."
+)
 _PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)*")
 
 
@@ -43,24 +51,27 @@ def page_name(pathname: str) -> str:
 
 
 def serve_under(server: Flask, prefix: str) -> None:
-    """Answer under the prefix alone; its start and `/` lead to the first page."""
+    """Answer under the prefix alone, also where a proxy takes it away and says so; its start and `/` lead to the first page."""
     answer = server.wsgi_app
 
     def strip(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if f"{path}/".startswith(f"{prefix}/"):
             environ |= {"SCRIPT_NAME": prefix, "PATH_INFO": path[len(prefix) :]}
+        elif any(environ.get(name, "").rstrip("/") == prefix for name in TAKEN):
+            environ["SCRIPT_NAME"] = prefix
         return answer(environ, start_response)
 
     def check_prefix() -> Response | None:
-        if request.root_path == prefix and request.environ["PATH_INFO"]:
-            return None
-        if request.path != "/":
-            abort(
-                404, f"This server answers under {prefix}/ alone. Open {prefix}/; a proxy must pass on the whole path."
-            )
         query = request.query_string.decode("latin-1")
-        return redirect(f"{prefix}/" + (f"?{query}" if query else ""))
+        answer = redirect(f"{prefix}/" + (f"?{query}" if query else ""))
+        if request.root_path == prefix:
+            return None if request.environ["PATH_INFO"] else answer
+        led = request.cookies.get(LED, "")
+        if request.path != "/" or len(led) >= OFTEN:  # led to the prefix, the browser comes back without it
+            abort(404, OUTSIDE.format(prefix=prefix))
+        answer.set_cookie(LED, f"{led}x", max_age=LED_SECONDS, httponly=True, samesite="Lax")
+        return answer
 
     if prefix:
         server.wsgi_app = strip  # type: ignore[method-assign]

@@ -5,6 +5,7 @@ import re
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
@@ -14,15 +15,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from werkzeug.exceptions import BadRequest
 from werkzeug.sansio.utils import host_is_trusted
 
-from dashboard.web.assets import import_map_hashes
+from dashboard.web.assets import VERSION, import_map_hashes, version
 
 CALLBACKS = "/_dash-update-component"
 #: Names of this machine that a browser resolves by itself.
 LOCAL = (".localhost", "127.0.0.1", "::1")
-#: Headers of every response: no page of another server reads it, frames it or learns a link of it.
+#: Headers of every response: no page of another origin reads it, frames it or learns a link of it.
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",  # for browsers that do not know frame-ancestors
+    "X-Frame-Options": "SAMEORIGIN",  # for browsers that do not know frame-ancestors
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -32,6 +33,10 @@ BEHIND_HTTPS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Strict-Transport-Security": "max-age=31536000",
 }
+FRAMED = (
+    "<!DOCTYPE html><title>Headscape</title><p>Headscape is not shown inside pages of other servers. "
+    '<a href="{link}" target="_blank" rel="noopener">Open it in a tab of its own</a>.</p>'
+)
 _NAME = re.compile(r"\.?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 
 
@@ -192,14 +197,31 @@ def _is(sent: Id, wanted: Any) -> bool:
 
 def add_headers(app: Dash) -> None:
     """Add the headers to every response. Call it last: the inline scripts of Dash are allowed by their hashes."""
-    headers = ALWAYS | {"Content-Security-Policy": _content_policy([*app.csp_hashes(), *import_map_hashes(app)])}
+    policy = _content_policy([*app.csp_hashes(), *import_map_hashes(app)])
+    headers = ALWAYS | {"Content-Security-Policy": policy, VERSION: version()}
 
     def add(response: Response) -> Response:
+        if _is_framed_elsewhere():
+            return _framed()
         for name, value in (headers | BEHIND_HTTPS if request.is_secure else headers).items():
             response.headers.setdefault(name, value)  # the page to sign in has a stricter policy
         return response
 
     app.server.after_request(add)
+
+
+def _is_framed_elsewhere() -> bool:
+    """Whether a page of another origin has the browser show this one in a frame: it would stay empty."""
+    other = request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
+    return other and request.headers.get("Sec-Fetch-Dest") in ("iframe", "frame", "embed", "object")
+
+
+def _framed() -> Response:
+    """A page for the frame: it has a sentence and a link, and nothing of the answer."""
+    link = f"{request.script_root}/{request.full_path.strip('/?')}"
+    response = Response(FRAMED.format(link=escape(link)), 403, mimetype="text/html")
+    response.headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors *"
+    return response
 
 
 def _content_policy(script_hashes: Sequence[str]) -> str:
@@ -213,6 +235,6 @@ def _content_policy(script_hashes: Sequence[str]) -> str:
         "connect-src": ["'self'"],
         "base-uri": ["'none'"],
         "form-action": ["'self'"],
-        "frame-ancestors": ["'none'"],
+        "frame-ancestors": ["'self'"],  # such as JupyterLab, before a server behind its proxy
     }
     return "; ".join(" ".join([name, *sources]) for name, sources in directives.items())

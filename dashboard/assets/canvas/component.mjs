@@ -24,14 +24,14 @@ const KEYS = {
 const names = (make, className, texts) =>
   make(
     "div",
-    { key: className, className, "aria-hidden": true },
+    { key: className, className, "aria-hidden": true, translate: "no" },
     texts.map((text, i) => make("span", { key: i }, text)),
   );
 
 const titles = (make, panels) =>
   make(
     "div",
-    { key: "panel-names", className: "panel-names", "aria-hidden": true },
+    { key: "panel-names", className: "panel-names", "aria-hidden": true, translate: "no" },
     panels.map(({ name, value }) =>
       make("div", { key: name }, [make("span", { key: "name" }, name), make("b", { key: "value" }, value)]),
     ),
@@ -40,7 +40,7 @@ const titles = (make, panels) =>
 const tags = (make, panels) =>
   make(
     "div",
-    { key: "panel-tags", className: "panel-tags", "aria-hidden": true },
+    { key: "panel-tags", className: "panel-tags", "aria-hidden": true, translate: "no" },
     panels.map(({ name, tag }) => make("span", { key: name }, tag)),
   );
 
@@ -48,7 +48,7 @@ const tags = (make, panels) =>
 const notes = (make, panels, noted, picture) =>
   make(
     "div",
-    { key: "panel-notes", className: "panel-notes", "aria-hidden": true },
+    { key: "panel-notes", className: "panel-notes", "aria-hidden": true, translate: "no" },
     panels.map(({ name }) => make("span", { key: name }, notesOfPanel(noted, picture, name) || "")),
   );
 

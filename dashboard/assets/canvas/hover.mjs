@@ -4,6 +4,7 @@ import { DIAGONAL, buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } 
 import { panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
 import { notesOfPanel, notesOfToken } from "./noted.mjs";
 import { ending } from "../notes/words.mjs";
+import { make } from "../web/elements.mjs";
 
 const RADIUS = 14;
 const PAUSE = 25;
@@ -94,7 +95,7 @@ export function createHover(panels) {
     if (x1 <= x0 || y1 <= y0) return hide();
     moveRing(x0, y0, x1 - x0, y1 - y0);
     const about = ` ${summary}${ending(notesOfPanel(panels.noted, panels.picture, name))}`;
-    tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), about);
+    tip.replaceChildren(make("strong", { textContent: name }), about);
     announcement.textContent = name + about;
     placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8);
   }
@@ -103,7 +104,7 @@ export function createHover(panels) {
   function showCluster({ name, role, points, of, left, top, width, height }) {
     hide();
     const text = ` ${points.toLocaleString("en")} of ${of.toLocaleString("en")} ${PLURALS[panels.roles[role]]}`;
-    tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), text);
+    tip.replaceChildren(make("strong", { textContent: name }), text);
     placeTip(left + width / 2, top + height + 6, height + 6);
   }
 
@@ -211,12 +212,7 @@ export function createHover(panels) {
 /** Wordpieces of the sentence on each side of the point. The card is text only, never HTML. */
 const AROUND = 24;
 
-function element(name, className, ...children) {
-  const created = document.createElement(name);
-  if (className) created.className = className;
-  created.append(...children);
-  return created;
-}
+const element = (name, className, ...children) => make(name, { className }, ...children);
 
 function sentence(card) {
   const first = Math.max(0, card.position - AROUND);
@@ -233,7 +229,7 @@ function partners(card) {
     element(
       "tr",
       "",
-      element("td", "", partner.wordpiece),
+      element("td", "", element("bdi", "", partner.wordpiece)),
       element("td", "number", `at ${partner.position}`),
       element("td", "number", (100 * partner.weight).toFixed(1) + " %"),
     ),
@@ -257,7 +253,7 @@ function attention(card) {
 
 /** The DOM of a card. */
 function drawCard(card, notes) {
-  const title = element("h2", card.role, card.wordpiece);
+  const title = element("h2", card.role, element("bdi", "", card.wordpiece));
   const place = element("p", "where", placeOf(card) + ending(notes, ", "));
   return element("div", "", title, place, sentence(card), ...attention(card));
 }

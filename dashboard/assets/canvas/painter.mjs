@@ -248,7 +248,14 @@ export function createPainter(canvas) {
   /** Give the context back: a browser keeps only sixteen. */
   const release = () => gl.getExtension("WEBGL_lose_context")?.loseContext();
 
-  return { take, takeOnward, paint, whenDone, restore, release };
+  /** Whether the browser has taken the context away, or gives it fewer pixels than the canvas has. */
+  const isLost = () =>
+    gl.isContextLost() || gl.drawingBufferWidth < canvas.width || gl.drawingBufferHeight < canvas.height;
+
+  /** The longest side of a picture, in pixels. */
+  const longest = () => gl.getParameter(gl.MAX_RENDERBUFFER_SIZE) ?? Infinity;
+
+  return { take, takeOnward, paint, whenDone, restore, release, isLost, longest };
 }
 
 const VERTEX = `#version 300 es

@@ -8,10 +8,11 @@ import { createLevelOfDetail, createPainter, pointStyle } from "./painter.mjs";
 import { createLinkedPanels } from "./linked_panels.mjs";
 import { createOverlay } from "./overlay.mjs";
 import { createPlayer, shareSequence } from "./player.mjs";
-import { drawForPaper } from "./save.mjs";
+import { LOST, drawForPaper } from "./save.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
+import { whenPixelRatioChanges } from "../web/pixel_ratio.mjs";
 
 const NO_SPACE = "This browser has no WebGL2, which 3D pictures need. Choose a 2D picture.";
 const STILL = "This browser has no WebGL2: this is a still picture, without colours, search, lasso and zoom.";
@@ -114,14 +115,25 @@ export class Panels {
     return { token: Math.floor(point / this.roles.length), role: this.roles[point % this.roles.length] };
   }
 
+  /** Whether the graphics card holds the points. */
+  get hasPoints() {
+    return Boolean(this.painter && !this.painter.isLost());
+  }
+
+  /** Says a problem; without one, that the points are lost as long as they are. */
+  say(problem) {
+    this.problem.textContent = problem || (this.painter?.isLost() ? LOST : "");
+  }
+
   on(target, name, act, options) {
     target.addEventListener(name, act, { signal: this.listening.signal, ...options });
   }
 
   watch() {
-    this.on(this.canvas, "webglcontextlost", (event) => event.preventDefault());
-    this.on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.paint()));
-    this.on(window, "beforeprint", () => this.painter && this.picture && drawForPaper(this, this.paper));
+    this.on(this.canvas, "webglcontextlost", (event) => (event.preventDefault(), this.say("")));
+    this.on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.say(""), this.paint()));
+    this.on(window, "beforeprint", () => this.picture && this.hasPoints && drawForPaper(this, this.paper));
+    whenPixelRatioChanges(() => resize(this), this.listening.signal);
     this.watchers = [new ResizeObserver(() => resize(this)), new MutationObserver(() => this.repaint())];
     this.watchers[0].observe(this.host.parentElement);
     this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
@@ -224,7 +236,7 @@ export class Panels {
 
   finish(problem, renewed) {
     const { points, colours, mask } = this.picture || {};
-    this.problem.textContent = problem;
+    this.say(problem);
     this.frame.removeAttribute("aria-busy");
     Object.assign(this.frame.dataset, {
       drawn: problem ? "" : points || "",
@@ -290,8 +302,11 @@ export class Panels {
       this.paintNow();
     };
     paint(scale);
-    act();
-    paint(before);
+    try {
+      act();
+    } finally {
+      paint(before);
+    }
   }
 
   /** While a head's picture is on its way its panel of the grid stands in for it, and the other way round. */

@@ -14,6 +14,9 @@ const NARROWEST = 480;
 const PAPER = 1600;
 /** No browser keeps a canvas with a longer side. */
 const LONGEST = 16000;
+export const LOST =
+  "The browser has lost the points of this picture, which come back by themselves. If they do not, reload the page.";
+const NOT_DRAWN = "The points could not be drawn: nothing is saved. Reload the page.";
 
 function marginsOf({ layout, picture }) {
   if (picture.headings) return HEADED;
@@ -40,9 +43,14 @@ export function sheetOf(panels, captions = captionOf(panels)) {
 
 /** Pixels of a file that is so wide, for each of the page; as many as the screen's where no width is given. */
 const scaleFor = (panels, sheet, width) =>
-  Math.min(width ? width / sheet.width : panels.scale, LONGEST / Math.max(sheet.width, sheet.height));
+  Math.min(
+    width ? width / sheet.width : panels.scale,
+    LONGEST / Math.max(sheet.width, sheet.height),
+    panels.painter.longest() / Math.max(panels.layout.width, panels.layout.height),
+  );
 
 function drawPoints(context, panels, { left, top }) {
+  if (!panels.hasPoints) throw new Error(LOST);
   const { width, height } = panels.layout;
   context.drawImage(panels.canvas, left, top, width, height);
 }
@@ -89,11 +97,17 @@ function drawing(panels, width) {
   return svg.text();
 }
 
-/** Saves a file as wide as this; `form` is png or svg. */
-export function savePicture(panels, form, width) {
+/** Saves a file as wide as this, once its points are there; `form` is png or svg. Without points it says why. */
+export async function savePicture(panels, form, width) {
+  await panels.loaded;
   const name = [titleOf(panels), panels.picture.file.stem];
-  if (form === "svg") saveText(drawing(panels, width), "image/svg+xml", name, "svg");
-  else saveCanvas(compose(panels, width), name);
+  try {
+    if (!panels.frame.dataset.drawn) throw new Error(panels.problem.textContent || NOT_DRAWN);
+    if (form === "svg") saveText(drawing(panels, width), "image/svg+xml", name, "svg");
+    else saveCanvas(compose(panels, width), name);
+  } catch (error) {
+    panels.say(error.message);
+  }
 }
 
 const SAID = ".of-picture";

@@ -9,6 +9,7 @@ import { ROW_HEIGHT, markNoted, pairOf, selectedPositions } from "./tokens.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
+import { whenPixelRatioChanges } from "../web/pixel_ratio.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 const scheme = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";
@@ -55,6 +56,7 @@ export class Views {
     const { signal } = this.listening;
     this.host.addEventListener("keydown", (event) => this.press(event), { signal });
     document.addEventListener("click", (event) => this.act(event), { signal });
+    whenPixelRatioChanges(() => this.redraw(), signal);
     this.watchers = [new ResizeObserver(() => this.resized()), new MutationObserver(() => this.redraw())];
     this.watchers[0].observe(this.host);
     this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });

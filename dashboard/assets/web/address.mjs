@@ -10,6 +10,8 @@ const defaultOf = (field, shown) => shown?.defaults?.[field] ?? fieldOf(field).d
 
 /** The path of a page, or of anything else that this server answers: it may have a prefix. */
 export const pathOf = (name) => `${linkTable().root}/${name}`;
+/** The version of the scripts that the page was made of. */
+export const versionOfPage = () => linkTable().version;
 /** The name of the page in the address bar. */
 export const pageNow = () => window.location.pathname.slice(pathOf("").length);
 

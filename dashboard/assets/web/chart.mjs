@@ -35,13 +35,17 @@ function drawLater(element, draw) {
   return withdraw;
 }
 
-/** The Dash component Chart. Plotly takes long to draw: what is in view comes first. */
+/**
+ * The Dash component Chart. Plotly takes long to draw: what is in view comes first. No translator writes into it: what
+ * it would put into an SVG text is not drawn.
+ */
 export function Chart(properties) {
   const { createElement, useEffect, useRef, useState } = window.React;
   const [drawn, setDrawn] = useState(false);
   const place = useRef(null);
   useEffect(() => (drawn ? undefined : drawLater(place.current, () => setDrawn(true))), [drawn]);
-  if (drawn) return createElement(window.dash_core_components.Graph, properties);
+  const graph = createElement(window.dash_core_components.Graph, properties);
+  if (drawn) return createElement("div", { translate: "no" }, graph);
   return createElement("div", { ref: place, style: properties.style, className: "undrawn" });
 }
 

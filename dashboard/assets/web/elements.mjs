@@ -1,4 +1,5 @@
 // Makes elements of a page, and those of an SVG file. Text is always text: a wordpiece is never read as HTML or XML.
+import { isData } from "./translation.mjs";
 
 /** The typeface of pages, on canvases and in saved files. */
 export const FAMILY = "Roboto, system-ui, -apple-system, 'Segoe UI', sans-serif";
@@ -11,6 +12,7 @@ export function make(tag, attributes = {}, ...children) {
     if (PROPERTIES.has(name)) element[name] = value;
     else element.setAttribute(name, value);
   }
+  if (isData(tag, attributes, attributes.textContent)) element.translate = false;
   element.append(...children);
   return element;
 }

@@ -1,5 +1,5 @@
-// Follows the address bar: fetches the page of the newest link, cancels earlier requests, updates what has changed on
-// screen, and draws its plain HTML.
+// Follows the address bar: fetches the page of the newest link, cancels earlier requests, and updates what has changed
+// on screen.
 import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
 import { UNREACHABLE, prefetch } from "./loading.mjs";
 
@@ -277,33 +277,6 @@ export function changes(before, after, current) {
   const inner = "children" in ownProperties(after) ? [] : changes(before.props.children, after.props.children, current);
   return own && inner && [...own, ...inner];
 }
-
-/** To the top only where it is another page. */
-function follow(event) {
-  if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
-  event.preventDefault();
-  const before = window.location.pathname;
-  visit(event.currentTarget.href);
-  if (window.location.pathname !== before) window.scrollTo(0, 0);
-}
-
-/** A table scrolls within itself in a narrow window: where it is not in something that scrolls anyway. */
-const isWide = (tag, around) => tag === "table" && !around.split(" ").includes("scroll");
-
-/** The tree of the Dash component Markup in React; dashboard/ui/markup.py says what a tree is. */
-function draw(node, around) {
-  if (!Array.isArray(node)) return node;
-  const [tag, properties, ...children] = node;
-  const make = window.React.createElement;
-  const inner = children.map((child) => draw(child, properties.className || ""));
-  if (tag === "link") return make("a", { ...properties, onClick: follow }, ...inner);
-  const href = tag === "button" && properties["data-href"];
-  const element = make(tag, href ? { ...properties, onClick: () => visit(href) } : properties, ...inner);
-  return isWide(tag, around) ? make("div", { className: "wide" }, element) : element;
-}
-
-export const Markup = ({ tree }) =>
-  window.React.createElement(window.React.Fragment, null, ...tree.map((node) => draw(node, "")));
 
 /** A link that names a part of its page scrolls there: Dash has taken the click and scrolled to the top before. */
 export function scrollToParts() {

@@ -1,35 +1,92 @@
-// Says where the session of the reader has ended: every request of the page goes through `fetch`, those of Dash too.
+// Says where the page can go on no longer as it is: its session has ended, or its server was upgraded.
+//
+// Every request of the page goes through `fetch`, those of Dash too. What a proxy or a provider answers in place of the
+// server is told by what it lacks: the header of the server. A download is asked for once the session is known to last.
+import { pathOf, versionOfPage } from "./address.mjs";
 import { make } from "./elements.mjs";
+import { UNREACHABLE } from "./loading.mjs";
 
-/** The header by which the server names its page to sign in (dashboard/access/gate.py). */
-const HEADER = "Sign-In";
+/** Headers of the server: its page to sign in (dashboard/access/gate.py), and its version (dashboard/web/assets.py). */
+const [SIGN_IN, VERSION] = ["Sign-In", "Headscape-Version"];
+const ENDED = "Your session has ended. Sign in again.";
+const UPGRADED = "Headscape was upgraded. What this page has yet to fetch may be missing.";
 
 /** The page to sign in, which returns to the link in the address bar. */
 export const signInLink = (page, { pathname, search }) => `${page}?next=${encodeURIComponent(pathname + search)}`;
 
-/** The page to sign in, where a response says that the session has ended; else null. */
-export const signInPage = ({ status, headers }) => (status === 401 ? headers.get(HEADER) : null);
+const isHtml = ({ headers }) => (headers.get("Content-Type") ?? "").startsWith("text/html");
 
-function show(page) {
-  if (document.getElementById("session-ended")) return;
-  const link = make("a", { textContent: "Sign in again", href: signInLink(page, window.location) });
-  link.addEventListener("click", () => (link.href = signInLink(page, window.location)));
-  const attributes = { id: "session-ended", className: "session-ended", role: "alert" };
-  document.body.append(make("div", attributes, "Your session has ended. ", link, "."));
+/**
+ * What a response says: "own" of the server, "ended" where a session has ended, else "lost", which is of a proxy that
+ * does not reach the server. An answer that a browser has kept from before may lack the header.
+ */
+export function kindOf(response) {
+  const { status, ok, type, headers } = response;
+  if (type === "opaqueredirect" || status === 401 || status === 407) return "ended";
+  if (headers.has(VERSION)) return "own";
+  if (ok) return isHtml(response) ? "ended" : "own";
+  if (status === 403) return "ended";
+  return isHtml(response) || status === 502 || status === 504 ? "lost" : "own";
 }
 
-/** To Dash a callback without a session is one that changes nothing: it would read the text of a refusal twice. */
-export const forDash = (response) =>
-  new URL(response.url).pathname.endsWith("/_dash-update-component") ? new Response(null, { status: 204 }) : response;
+/** Whether the server has other scripts than the page: what is posted is never answered by the browser. */
+export const isUpgraded = (response, method, version) =>
+  method === "POST" && (response.headers.get(VERSION) ?? version) !== version;
 
-/** Watches the responses to all requests of the page. */
+const lost = (status) => `The server cannot be reached: the proxy before it answers ${status}. Try again in a moment.`;
+
+/** A notice over the page, one of a kind, with a link that goes where the reader is once it is clicked. */
+function show(id, sentence, text, place) {
+  if (document.getElementById(id)) return;
+  const link = make("a", { textContent: text, href: place() });
+  link.addEventListener("click", () => (link.href = place()));
+  document.body.append(make("div", { id, className: "session-ended", role: "alert" }, `${sentence} `, link, "."));
+}
+
+/** The page anew: a link with a hash would stay. */
+const here = () => window.location.pathname + window.location.search;
+
+const showEnded = (page) =>
+  show("session-ended", "Your session has ended.", "Sign in again", () =>
+    page ? signInLink(page, window.location) : here(),
+  );
+
+/** To Dash a callback without a session is one that changes nothing: it would read the text of a refusal twice. */
+export const forDash = (url, response) =>
+  new URL(url, "http://localhost").pathname.endsWith("/_dash-update-component")
+    ? new Response(null, { status: 204 })
+    : response;
+
+/** The response in the form that the page reads: what is not of the server is a refusal with a sentence. */
+function checked(response, url, method) {
+  const kind = kindOf(response);
+  if (kind === "ended") {
+    showEnded(response.headers.get(SIGN_IN));
+    return forDash(url, new Response(ENDED, { status: 401 }));
+  }
+  if (kind === "lost") return forDash(url, new Response(lost(response.status), { status: response.status }));
+  if (isUpgraded(response, method, versionOfPage())) show("upgraded", UPGRADED, "Reload the page", here);
+  return response;
+}
+
+/** Saves the file of a link once the server says that the session lasts: else its page to sign in would be saved. */
+async function download(event) {
+  const link = event.target.closest?.("a[download]");
+  if (!link || link.origin !== window.location.origin || link.protocol === "blob:" || event.defaultPrevented) return;
+  event.preventDefault();
+  const copy = link.cloneNode();
+  const response = await fetch(pathOf("data/session"), { cache: "no-store" }).catch(() => null);
+  if (response?.ok) copy.click();
+  else if (response?.status !== 401) show("unsaved", (await response?.text()) ?? UNREACHABLE, "Reload the page", here);
+}
+
+/** Watches the responses to all requests of the page, and its downloads. */
 export function watchSession() {
   const { fetch } = window;
-  window.fetch = async (...request) => {
-    const response = await fetch(...request);
-    const page = signInPage(response);
-    if (!page) return response;
-    show(page);
-    return forDash(response);
+  window.fetch = async (request, options = {}) => {
+    const url = request.url ?? String(request);
+    if (new URL(url, window.location).origin !== window.location.origin) return fetch(request, options);
+    return checked(await fetch(request, { ...options, redirect: "manual" }), url, options.method ?? request.method);
   };
+  document.addEventListener("click", download);
 }

@@ -1,0 +1,56 @@
+// The Dash component Markup: plain HTML of a page, as dashboard/ui/markup.py describes it.
+//
+// A browser that translates the page takes texts out of their elements and puts its own into their place. Of several
+// texts in one element React changes the one that it has made, which nobody sees then; all that an element holds it
+// replaces. So every text beside another node is in an element of its own.
+import { visit } from "./address.mjs";
+import { isData } from "./translation.mjs";
+
+/** An element that no style and no reader knows. */
+const TEXT = "plain-text";
+/** Words of the data in a sentence of a page. */
+const QUOTED = /(“[^”]*”)/;
+
+/** To the top only where it is another page. */
+function follow(event) {
+  if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
+  event.preventDefault();
+  const before = window.location.pathname;
+  visit(event.currentTarget.href);
+  if (window.location.pathname !== before) window.scrollTo(0, 0);
+}
+
+/** A table scrolls within itself in a narrow window: where it is not in something that scrolls anyway. */
+const isWide = (tag, around) => tag === "table" && !around.split(" ").includes("scroll");
+
+const textOf = (children) => (children.every((child) => !Array.isArray(child)) ? children.join("") : undefined);
+
+const asElement = (text) => window.React.createElement(TEXT, isData(TEXT, {}, text) ? { translate: "no" } : null, text);
+
+/** A text as it is where it stands alone; where something stands beside it, as elements. Nobody translates a space. */
+function drawText(text, isAlone) {
+  const written = typeof text === "boolean" ? "" : String(text ?? "");
+  const parts = written.split(QUOTED).filter(Boolean);
+  if (!written.trim() || (isAlone && parts.length === 1)) return [text];
+  return parts.map((part) => (part.trim() ? asElement(part) : part));
+}
+
+/** The properties of an element; what comes from the data is not translated. */
+const marked = (tag, properties, children) =>
+  isData(tag, properties, textOf(children)) ? { ...properties, translate: "no" } : properties;
+
+/** A node of a tree in React, [tag, properties, ...children] or a text, as one node or several. */
+function draw(node, around, isAlone) {
+  if (!Array.isArray(node)) return drawText(node, isAlone);
+  const [tag, given, ...children] = node;
+  const make = window.React.createElement;
+  const properties = marked(tag, given, children);
+  const inner = children.flatMap((child) => draw(child, properties.className || "", children.length === 1));
+  if (tag === "link") return make("a", { ...properties, onClick: follow }, ...inner);
+  const href = tag === "button" && properties["data-href"];
+  const element = make(tag, href ? { ...properties, onClick: () => visit(href) } : properties, ...inner);
+  return isWide(tag, around) ? make("div", { className: "wide" }, element) : element;
+}
+
+export const Markup = ({ tree }) =>
+  window.React.createElement(window.React.Fragment, null, ...tree.flatMap((node) => draw(node, "", false)));

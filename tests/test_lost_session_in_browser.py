@@ -1,0 +1,73 @@
+"""A tab whose session ends at a proxy or at a provider says so, and saves no page to sign in as data."""
+
+from typing import Any
+
+from playwright.sync_api import Browser, Download, Page, Route, expect
+
+from tests.browser import GOT_IT
+
+PAGE = {"content_type": "text/html", "body": "<h1>Sign in</h1>"}
+#: What stands before a server answers in its place to whom it knows no longer.
+ENDED: dict[str, dict[str, Any]] = {
+    "a redirect to a provider": {"status": 302, "headers": {"Location": "https://provider.example.org/sign-in"}},
+    "a page to sign in": {"status": 200, **PAGE},
+    "a refusal that is a page": {"status": 403, **PAGE},
+    "a bare refusal": {"status": 401},
+}
+
+
+def answer(page: Page, how: dict[str, Any]) -> None:
+    """Have every request of the page from here on answered so."""
+
+    def fulfil(route: Route) -> None:
+        route.fulfill(**how)
+
+    page.unroute_all(behavior="ignoreErrors")
+    page.route("**/data/**", fulfil)
+    page.route("**/_dash-update-component*", fulfil)
+
+
+def test_a_page_says_that_its_session_has_ended_and_saves_only_data(chromium: Browser, tiny_server: str) -> None:
+    page = chromium.new_page()
+    saved: list[Download] = []
+    page.add_init_script(GOT_IT)
+    page.on("download", lambda file: saved.append(file))
+    page.goto(link := f"{tiny_server}/statistics?statistic=to_sep")
+    file, notice = page.locator("a[download][href]").first, page.locator("#session-ended")
+    expect(file).to_be_visible()
+    for how in ENDED.values():
+        answer(page, how)
+        file.click()
+        expect(notice).to_have_text("Your session has ended. Sign in again.")
+        assert notice.get_by_role("link").evaluate("(link) => link.href") == link
+        notice.evaluate("(notice) => notice.remove()")
+    answer(page, {"status": 502, **PAGE})
+    page.get_by_role("link", name="Head map").click()
+    lost = "The server cannot be reached: the proxy before it answers 502. Try again in a moment."
+    expect(page.locator("#above .problem")).to_contain_text(lost)
+    assert saved == []
+    page.unroute_all(behavior="ignoreErrors")
+    page.goto(link)
+    with page.expect_download() as download:
+        file.click()
+    assert download.value.suggested_filename.endswith(".csv")
+    page.close()
+
+
+def test_a_tab_that_is_older_than_its_server_says_reload(chromium: Browser, tiny_server: str) -> None:
+    page = chromium.new_page()
+    page.add_init_script(GOT_IT)
+    page.goto(f"{tiny_server}/statistics")
+    expect(page.locator("#navigation a").first).to_be_visible()
+    upgraded = page.locator("#upgraded")
+    expect(upgraded).to_have_count(0)
+
+    def upgrade(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, headers=response.headers | {"headscape-version": "another"})
+
+    page.route("**/data/page", upgrade)
+    page.get_by_role("link", name="Head map").click()
+    expect(upgraded).to_contain_text("Headscape was upgraded.")
+    expect(upgraded.get_by_role("link")).to_have_attribute("href", "/map")
+    page.close()

@@ -1,0 +1,68 @@
+"""A page that the browser translates says what the page itself says, after every choice."""
+
+from playwright.sync_api import Page
+
+from tests.browser import Open, choose, drawn, turned_to, until
+
+#: Does what translators of browsers do: each text is taken out, and an element with its translation is put into its place.
+#: What may not be translated stays. Here every translation says the same, so that a text that is left behind is seen.
+TRANSLATE = """() => {
+  const kept = "script, style, textarea, [translate=no]";
+  function translate(text) {
+    const around = text.parentElement;
+    if (!around || !text.data.trim() || around.closest(kept) || around.closest("font")) return;
+    const [outer, inner] = [0, 0].map(() => document.createElement("font"));
+    inner.textContent = text.data;
+    outer.append(inner);
+    text.replaceWith(outer);
+  }
+  function translateAll(node) {
+    const [walker, texts] = [document.createTreeWalker(node, NodeFilter.SHOW_TEXT), []];
+    while (walker.nextNode()) texts.push(walker.currentNode);
+    texts.forEach(translate);
+  }
+  translateAll(document.body);
+  const watched = { childList: true, subtree: true, characterData: true };
+  new MutationObserver((records) => {
+    for (const { type, target, addedNodes } of records) {
+      if (type === "characterData") translate(target);
+      for (const node of addedNodes) node.nodeType === Node.TEXT_NODE ? translate(node) : translateAll(node);
+    }
+  }).observe(document.body, watched);
+}"""
+TEXTS = """() => [...document.querySelectorAll("header, #navigation, #page")].flatMap((part) => part.innerText.split("\\n"))
+  .map((line) => line.replace(/\\s+/g, " ").trim()).filter((line) => line && !line.startsWith("Computed ")).sort()"""
+#: What a translator may not touch, by a text of it that it would.
+DATA = "td.number, .sentence-text, .tokens .token, .panel-names span, bdi, mark"
+SETTLED = "!document.querySelector('#page[aria-busy], #page [aria-busy=true], #page .waiting')"
+#: Links one after the other: each changes what the one before has written, between its elements and beside them.
+LINKS = (
+    "/head?layer=1&head=0&colour=label&size=norm&labels=1&tab=pairs",
+    "/head?layer=1&head=0&token=5&role=key",
+    "/heads?arranged=entropy",
+    "/heads?arranged=to_sep&q=a&where=position:1..9&colour=label",
+    "/statistics?statistic=to_sep",
+    "/statistics?statistic=entropy&layer=1",
+    "/relations?relation=det",
+    "/relations?relation=nsubj&layer=1&head=1",
+    "/sentence?sentence=1",
+    "/sentence?sentence=2&queries=1&show=matrix",
+    "/",
+)
+
+
+def settled(page: Page) -> Page:
+    until(page, SETTLED)
+    return page
+
+
+def test_a_translated_page_shows_what_its_link_says(open_page: Open, bank_server: str) -> None:
+    plain, translated = (drawn(open_page(f"{bank_server}/head?layer=0&head=0")) for _ in range(2))
+    translated.evaluate(TRANSLATE)
+    for page in (plain, translated):
+        choose(page, "Head", "1")
+    assert settled(translated).evaluate(TEXTS) == settled(plain).evaluate(TEXTS)
+    for link in LINKS:
+        texts = [settled(turned_to(page, f"{bank_server}{link}")).evaluate(TEXTS) for page in (plain, translated)]
+        assert texts[0] == texts[1], link
+        assert translated.locator(DATA).locator("font").count() == 0, link
