@@ -6,6 +6,8 @@ draws. Imports nothing slow: every process of the command `headscape` imports th
 
 from typing import TYPE_CHECKING
 
+from headscape.packages import check_packages
+
 if TYPE_CHECKING:
     from pandas import DataFrame
     from plotly.graph_objects import Figure
@@ -31,7 +33,10 @@ def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = N
     ------
     StoreError
         With a sentence that ends in what to do next.
+    ImportError
+        Where a file of the folder that Python runs in is called as a package of Headscape.
     """
+    check_packages("store")
     from store import open_corpus
 
     return open_corpus(path_or_url, snapshot=snapshot, model=model)
@@ -76,6 +81,7 @@ def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "Dat
     Columns id, kind, target, title, text, tags, author, created, edited, parent, model, model_name, corpus, corpus_name.
     A target of kind `head` is `head/<SHA-256 of the weights>/<layer>/<head>`; docs/notes.md has all kinds.
     """
+    check_packages("store", "dashboard")
     from store.extras import check_extra
 
     check_extra("dashboard")

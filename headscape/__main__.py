@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NoReturn
 
+from headscape.packages import check_packages
+
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
@@ -51,6 +53,11 @@ def main() -> int:
         return 2
     command = COMMANDS[name]
     sys.argv[1:] = [*command.arguments, *arguments]
+    try:
+        check_packages("store", command.module.partition(".")[0])
+    except ImportError as error:
+        print(f"headscape: {error}", file=sys.stderr)
+        return 1
     return int(import_module(command.module).main())
 
 

@@ -4,9 +4,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from headscape.notebook import NotebookFigure
 from store import Corpus, StoreError
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
+from store.wording import as_label
 
 #: Okabe and Ito's blue and vermillion, and the shapes of the points: circles are queries, diamonds are keys.
 COLOURS = {"query": "#0072B2", "key": "#D55E00"}
@@ -15,14 +17,14 @@ SYMBOLS = {"query": "circle", "key": "diamond"}
 SIZE, CELL = 700, 22
 
 
-def head_figure(corpus: Corpus, layer: int, head: int, *, view: str | None, tokens: int) -> go.Figure:
+def head_figure(corpus: Corpus, layer: int, head: int, *, view: str | None, tokens: int) -> NotebookFigure:
     """See `headscape.show`."""
     _check_head(corpus, layer, head)
     name = view or _default_view(corpus)
     rows = corpus.rows[: max(tokens, 1)]
     points = corpus.places(name, rows, layer=layer, head=head)
     labels = _labels(corpus, rows)
-    figure = go.Figure(
+    figure = NotebookFigure(
         [_points(points[:, ROLES.index(role)], role, labels) for role in ROLES],
         layout={
             "width": SIZE,
@@ -45,7 +47,8 @@ def _default_view(corpus: Corpus) -> str:
 def _labels(corpus: Corpus, rows: NDArray[np.int64]) -> list[str]:
     """What a point says under the pointer: its wordpiece and its sentence."""
     sentences = corpus.tokens.sentence_index.values[rows]
-    return [f"{piece}, sentence {sentence}" for piece, sentence in zip(corpus.wordpieces(rows), sentences, strict=True)]
+    pieces = map(as_label, corpus.wordpieces(rows))
+    return [f"{piece}, sentence {sentence}" for piece, sentence in zip(pieces, sentences, strict=True)]
 
 
 def _points(points: NDArray[np.float32], role: str, labels: list[str]) -> go.Scatter | go.Scatter3d:
@@ -72,16 +75,16 @@ def _title(corpus: Corpus, view: str, layer: int, head: int, tokens: int) -> str
     held_out, fitted = (float(fidelity.sel(judged=judged)) for judged in ("held_out", "fitted"))
     measured = f"{fitted:.2f} on fitted sentences" if np.isnan(held_out) else f"{held_out:.2f} on held-out sentences"
     return (
-        f"{head_name(layer, head)} of {corpus.name}, {tokens:,} of {corpus.counted_tokens:,} tokens<br>"
+        f"{head_name(layer, head)} of {as_label(corpus.name)}, {tokens:,} of {corpus.counted_tokens:,} tokens<br>"
         f"{ViewName.parse(view).title}, Spearman {measured}"
     )
 
 
-def sentence_figure(corpus: Corpus, index: int, layer: int, head: int) -> go.Figure:
+def sentence_figure(corpus: Corpus, index: int, layer: int, head: int) -> NotebookFigure:
     """See `headscape.sentence`."""
     _check_head(corpus, layer, head)
     pattern = corpus.pattern(index, layer=layer, head=head)
-    wordpieces = corpus.wordpieces(corpus.sentence_rows(index))
+    wordpieces = list(map(as_label, corpus.wordpieces(corpus.sentence_rows(index))))
     places = np.arange(len(wordpieces))
     weights = go.Heatmap(
         z=pattern.values,
@@ -93,8 +96,10 @@ def sentence_figure(corpus: Corpus, index: int, layer: int, head: int) -> go.Fig
         colorbar={"title": "weight"},
     )
     side = 200 + CELL * len(wordpieces)
-    figure = go.Figure(weights, layout={"width": side, "height": side, "template": "plotly_white"})
-    figure.update_layout(title=f"{head_name(layer, head)} of {corpus.name}, sentence {index}: attention weights")
+    figure = NotebookFigure(weights, layout={"width": side, "height": side, "template": "plotly_white"})
+    figure.update_layout(
+        title=f"{head_name(layer, head)} of {as_label(corpus.name)}, sentence {index}: attention weights"
+    )
     figure.update_xaxes(title="key", tickvals=places, ticktext=wordpieces, tickangle=-90)
     return figure.update_yaxes(
         title="query", tickvals=places, ticktext=wordpieces, autorange="reversed", scaleanchor="x"

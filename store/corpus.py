@@ -17,17 +17,18 @@ from store.kernels.labels import head_labels
 from store.kernels.words import StrongestWords
 from store.means import Watch, contrast_statistics, part_means, part_statistics
 from store.relations import with_accuracies
-from store.repository.errors import NotIngested, StoreError
+from store.repository.errors import StoreError
 from store.repository.tiles import read_rows
-from store.schema.model import PAIR_NUMBERS, ROLES, counted_size
+from store.results import StageResults
+from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
 from store.stored_keys import stored_vectors, with_keys
-from store.text import WORDS_REMEDY, CorpusText
+from store.text import WORDS_REMEDY
 
 HEADS = "layer", "head"
 
 
-class Corpus(CorpusText):
+class Corpus(StageResults):
     """What one model does on one corpus, read at one snapshot. Every array is read when it is first used.
 
     Attributes
@@ -43,19 +44,25 @@ class Corpus(CorpusText):
     """
 
     def __init__(self, chunks: Store, snapshot: str, name: str) -> None:
-        self.name, self.snapshot = name, snapshot
+        self.snapshot = snapshot
         groups = Groups(chunks)
         self._model = with_keys(groups.open(f"models/{name}"))
         self.attributes: Mapping[str, Any] = self._model.attrs
         sizes = {size: int(self.attributes[size]) for size in ("sentences", "tokens")}
         sizes |= {f"counted_{size}": counted_size(self.attributes, size) for size in sizes}
-        super().__init__(groups, str(self.attributes["corpus"]), **sizes)
+        super().__init__(groups, str(self.attributes["corpus"]), name, **sizes)
         self.layers: int = self._model.sizes["layer"]
         self.heads: int = self._model.sizes["head"]
         finished = list(self.attributes.get("views", []))
         self._views = Views(self._groups, f"models/{name}/views", finished, quality="fidelity")
         self._features: dict[str, Features] = {}
         self._lazy: dict[str, xr.DataArray] = {}
+
+    def __repr__(self) -> str:
+        return (
+            f"<Corpus of model {self.name}: {self.layers} layers of {self.heads} heads on {self.n_sentences:,} sentences, "
+            f"{self.n_tokens:,} tokens of {self.corpus_attributes['name']}; snapshot {self.snapshot}>"
+        )
 
     def _per_token(self, name: str) -> xr.DataArray:
         if name not in self._lazy:
@@ -285,55 +292,6 @@ class Corpus(CorpusText):
         coordinates: dict[str, Any] = {"layer": pattern["layer"], "head": pattern["head"], **spelled}
         return xr.DataArray(merge_words(pattern.values, groups, groups), coordinates, dims, name="word_pattern")
 
-    # -- results of single stages of the ingest -----------------------------------------------------
-
-    @cached_property
-    def pairs(self) -> xr.Dataset:
-        """Highest-scoring query-key pairs of each head: query_token, key_token, logit, weight (layer, head, rank).
-
-        Tokens are rows of the token axis. A pair stands within a sentence of the corpus; each combination of two
-        wordpieces counts at its highest logit. Pairs with [CLS] or [SEP], or of a token with itself, are left out.
-        Where a head has fewer pairs, tokens are -1 and numbers NaN. Loaded at first use.
-        NotIngested where the ingest has not computed them.
-        """
-        return self._results("pairs", "sentences", "Highest-scoring pairs")[list(PAIR_NUMBERS)].load()
-
-    @cached_property
-    def importance(self) -> xr.Dataset:
-        """Head importance: `change` (layer, head) of the model's loss when the head is silenced (Michel 2019, section 3).
-
-        Positive where the model gets worse without the head. Attributes: `kind` and `measure` of the loss, `loss` of
-        the whole model, number of `sentences` and `answers`. Loaded at first use.
-        NotIngested where the ingest has not computed it.
-        """
-        remedy = "Run `headscape ingest --importance=100`."
-        return self._results("importance", "importance_hash", "Head importance", remedy)[["change"]].load()
-
-    @cached_property
-    def divergence(self) -> xr.Dataset:
-        """Divergence between heads and the map of the heads (Clark 2019, section 6). Loaded at first use.
-
-        `divergence` (layer, head, other_layer, other_head): Jensen-Shannon divergence in nats, sum over the tokens of a
-        sample; `mean_divergence`: per token, 0 to ln 2; `place` (layer, head, component): position of the head on the
-        map. Attributes: tokens, sentences, measured_on, stress, seed. NotIngested where the ingest has not computed it.
-        """
-        group = self._results("divergence", "tokens", "Divergence between heads")
-        return group.assign(mean_divergence=group.divergence / group.attrs["tokens"]).load()
-
-    def _results(self, stage: str, finished: str, title: str, remedy: str = "Run `headscape ingest`.") -> xr.Dataset:
-        """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""
-        group = self._groups.open_optional(f"models/{self.name}/{stage}")
-        if finished not in group.attrs:
-            raise NotIngested(f"{title}: not computed.", remedy)
-        return group
-
-    def _of_words(self, stage: str, finished: str, title: str, remedy: str) -> xr.Dataset:
-        """The group of a stage that counts words; not computed either where another model had them annotated anew since."""
-        group = self._results(stage, finished, title, remedy)
-        if group.attrs.get("annotation") != self.words.identity:
-            raise NotIngested(f"{title}: not computed.", remedy)
-        return group
-
     # -- pictures -----------------------------------------------------------------------------------
 
     @property
@@ -372,11 +330,6 @@ class Corpus(CorpusText):
         coordinates = self.view(view).coordinates.variable.isel(_indexers(layer, head))
         places = np.moveaxis(read_rows(coordinates, rows), -3, -2)
         return places.astype(np.float32) / np.float32(LARGEST_COORDINATE)
-
-    @cached_property
-    def normalizations(self) -> xr.Dataset:
-        """Constants and quality of each normalisation (normalization, layer, head), `store.schema.pictures`; or NotIngested."""
-        return self._results("normalizations", "judged_on", "Normalisations").load()
 
     # -- feature points -----------------------------------------------------------------------------
 

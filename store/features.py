@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.groups import Groups, Views
+from store.netcdf import with_written_attributes
 from store.repository.errors import StoreError
 from store.schema.features import SAMPLE
 from store.schema.pictures import LARGEST_COORDINATE
@@ -68,12 +69,15 @@ class Features:
             for group in ("views", "value_views")
         )
 
+    def __repr__(self) -> str:
+        return f"<Features {self.name} of model {self._corpus.name}: {self.n_tokens:,} tokens at {len(self.points)} points>"
+
     # -- tokens -------------------------------------------------------------------------------------
 
     @cached_property
     def tokens(self) -> xr.Dataset:
         """TOKEN_ARRAYS (token). `sentence_index` counts the sentences of the corpus in the sample, of the review in a review."""
-        return self._group[list(TOKEN_ARRAYS)].load()
+        return with_written_attributes(self._group[list(TOKEN_ARRAYS)]).load()
 
     def wordpieces(self) -> list[str]:
         """Wordpieces of the tokens."""

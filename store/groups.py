@@ -4,6 +4,7 @@ import xarray as xr
 import zarr
 from zarr.abc.store import Store
 
+from store.netcdf import with_written_attributes, with_written_types
 from store.repository.errors import StoreError
 from store.repository.tiles import with_tiles
 
@@ -19,7 +20,8 @@ class Groups:
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
         # zarr_format=3: every store has it, and zarr would look for version 2 beside each group.
         dataset = xr.open_zarr(self._chunks, group=path, chunks=None, consolidated=False, zarr_format=3)
-        return with_tiles(dataset, zarr.open_group(self._chunks, path=path, mode="r", zarr_format=3))
+        group = zarr.open_group(self._chunks, path=path, mode="r", zarr_format=3)
+        return with_written_types(with_tiles(dataset, group))
 
     def open_optional(self, path: str) -> xr.Dataset:
         """A group as a lazy dataset, empty where there is none: stores of earlier versions lack some groups."""
@@ -65,5 +67,5 @@ class Views:
         if name not in self._opened:
             view = self._groups.open(f"{self._path}/{name}")
             view[self._quality].load()
-            self._opened[name] = view
+            self._opened[name] = with_written_attributes(view)
         return self._opened[name]

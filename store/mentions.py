@@ -39,6 +39,9 @@ class Mentions:
         self.scheme: str = group.attrs["scheme"]
         self._words, self._group = words, group
 
+    def __repr__(self) -> str:
+        return f"<Mentions: {self.table.sizes['mention']:,} mentions ({self.scheme})>"
+
     @cached_property
     def table(self) -> xr.Dataset:
         """Numbers of a mention (mention): `sentence`, `character_start`, `character_stop`, `entity`, `head_word`.

@@ -45,7 +45,7 @@ class Snapshot:
         check_snapshot(repository, url, self.id)
         session = repository.readonly_session(snapshot_id=self.id)
         self.chunks: Store = chunks_of(session, url)
-        if checksums.listed:
+        if local_path(url):
             self.chunks = CheckedStore(session.store, repository, self.id, checksums)
         try:
             self.root = self._checked_root()
@@ -54,6 +54,9 @@ class Snapshot:
             problem = f"Snapshot {self.id} of {url} cannot be read ({first_line(error)})."
             raise StoreCorrupt(f"{problem} Run `headscape mend --store={url}`, or open an older snapshot.") from error
         self._corpora: dict[str, Corpus] = {}
+
+    def __repr__(self) -> str:
+        return f"<Snapshot {self.id} of {self.url}: models {', '.join(self.models)}>"
 
     def _checked_root(self) -> zarr.Group:
         root = zarr.open_group(self.chunks, mode="r")

@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.groups import Groups
+from store.netcdf import with_written_attributes
 from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import PAD
 from store.words import Words
@@ -47,12 +48,15 @@ class CorpusText:
     @cached_property
     def sentences(self) -> xr.Dataset:
         """Sentences: row_start, row_size, label, document, sentence_hash, text (sentence). Loaded at first use."""
-        return self._text[list(SENTENCE_ARRAYS)].isel(sentence=slice(0, self.n_sentences)).load()
+        return self._public(SENTENCE_ARRAYS).isel(sentence=slice(0, self.n_sentences)).load()
 
     @cached_property
     def tokens(self) -> xr.Dataset:
         """Rows of the token axis, padding included: TOKEN_COORDINATES (token). Loaded at first use."""
-        return self._text[list(TOKEN_COORDINATES)].isel(token=slice(0, self._token_stop)).load()
+        return self._public(TOKEN_COORDINATES).isel(token=slice(0, self._token_stop)).load()
+
+    def _public(self, names: tuple[str, ...]) -> xr.Dataset:
+        return with_written_attributes(self._text[list(names)])
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -133,7 +137,7 @@ class CorpusText:
         )
         for name, column in columns.items():
             column.attrs |= {"title": group.attrs["titles"][name], "names": group.attrs["names"][name]}
-        return columns
+        return with_written_attributes(columns)
 
     @cached_property
     def words(self) -> Words:

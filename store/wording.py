@@ -15,6 +15,11 @@ def utc(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%d %b %Y, %H:%M} UTC"
 
 
+def as_label(text: str) -> str:
+    """A text that plotly shows character by character: it takes `<s>` for a tag, `&amp;` for `&` and `$a$` for a formula."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
+
+
 def held_sentences(model: Mapping[str, Any]) -> str:
     """How much a model holds, by its attributes: `4,000 sentences (105,232 tokens)`, and of which there are vectors."""
     stored = f"{many(model['sentences'], 'sentence')} ({many(model['tokens'], 'token')})"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from store.kernels.relations import WordPairs
 from store.mentions import Mentions
+from store.netcdf import with_written_attributes
 from store.repository.errors import StoreError
 from store.schema.words import CATEGORIES
 
@@ -50,6 +51,9 @@ class Words:
         self._group, self._texts = group, texts
         self.mentions = Mentions(mentions, self) if mentions.attrs else None
 
+    def __repr__(self) -> str:
+        return f"<Words: {len(self):,} words of {len(self.size):,} sentences, {self.source}>"
+
     @property
     def kind(self) -> str:
         """Whether the annotation is `gold` or `silver`."""
@@ -74,9 +78,8 @@ class Words:
         for name in CATEGORIES:
             table[name].attrs["names"] = self._group.attrs["names"][name]
         sentence = np.repeat(np.arange(len(size)), size)
-        return table.assign(
-            sentence=("word", sentence), word_in_sentence=("word", np.arange(words) - self.start[sentence])
-        )
+        place = np.arange(words) - self.start[sentence]
+        return with_written_attributes(table.assign(sentence=("word", sentence), word_in_sentence=("word", place)))
 
     @cached_property
     def start(self) -> NDArray[np.int64]:

@@ -1,5 +1,6 @@
 """Pictures of feature points and of values: their places, against scikit-learn, and the rules for tokens no fit has seen."""
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -112,7 +113,7 @@ def test_a_view_says_what_it_is_fitted_on_and_how_others_are_placed(drawn: Featu
     assert attributes["placed"].endswith(
         "weighted by 1 / distance squared; then turned and scaled onto the point before"
     )
-    assert attributes["parameters"] == {"metric": "euclidean", "min_dist": 0.1, "neighbors": 15, "seed": 0}
+    assert json.loads(attributes["parameters"]) == {"metric": "euclidean", "min_dist": 0.1, "neighbors": 15, "seed": 0}
     assert drawn.view("umap-joint").attrs["fitted_on"] == "the first 40 tokens at all points together"
     assert drawn.view("tsne-L01.mixed").attrs["fitted_on"] == "the first 50 tokens at the point L01.mixed"
     assert drawn.view("pca-joint").attrs["fitted_on"] == f"all {drawn.n_tokens} tokens at all points together"
@@ -124,7 +125,7 @@ def test_a_jointly_fitted_view_says_that_others_are_placed_at_their_own_point(dr
 
 
 def test_a_view_names_the_perplexity_that_so_few_points_allow(drawn: Features) -> None:
-    assert drawn.view("tsne-L01.mixed").attrs["parameters"]["perplexity"] == pytest.approx(49 / 3)
+    assert json.loads(drawn.view("tsne-L01.mixed").attrs["parameters"])["perplexity"] == pytest.approx(49 / 3)
 
 
 def test_more_neighbours_than_points_are_not_named() -> None:

@@ -2,12 +2,22 @@
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
+import plotly.io as pio
 import pytest
+import xarray as xr
 
 import headscape
 import store
+from headscape.notebook import HTML, IN_KERNEL, NotebookFigure
+from store.repository.errors import NotIngested
 from store.schema.model import ROLES
 
 
@@ -64,6 +74,153 @@ def test_a_head_that_the_model_lacks_is_refused(layer: int, head: int, named: st
     ):
         with pytest.raises(store.StoreError, match=f"There is no {named}"):
             figure()
+
+
+#: Wordpieces that plotly takes for a tag, for an entity and, two in a label, for a formula.
+ODD = ["<s>", "&amp;", "$", "<b>x</b>", "a&lt;b"]
+
+
+@pytest.fixture
+def odd(tiny_store: str) -> store.Corpus:
+    """Its first wordpieces are ODD ones."""
+    opened = headscape.open(tiny_store)
+    ids = opened.tokens.token_id.values
+    opened.vocab[ids[:5]] = ODD
+    return opened
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
+    """Begins a cell of a notebook, as far as a figure can tell; gives what is displayed."""
+    displayed: list[dict[str, Any]] = []
+    request: dict[str, Any] = {}
+    shell = SimpleNamespace(get_parent=lambda: request)
+    for name, member in (("display", lambda bundle, **_: displayed.append(bundle)), ("get_ipython", lambda: shell)):
+        module = ModuleType("IPython" if name == "get_ipython" else "IPython.display")
+        setattr(module, name, member)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(NotebookFigure, "_bringing", None)
+    before = pio.renderers.default
+    pio.renderers.default = IN_KERNEL
+
+    def begin(cell: str) -> list[dict[str, Any]]:
+        request["metadata"] = {"cellId": cell}
+        return displayed
+
+    yield begin
+    pio.renderers.default = before
+
+
+def test_figures_are_drawn_in_a_kernel_without_nbformat(
+    tiny_corpus: store.Corpus, kernel: Callable[[str], list[dict[str, Any]]]
+) -> None:
+    displayed = kernel("first")
+    headscape.show(tiny_corpus, 1, 0, tokens=5)._ipython_display_()
+    headscape.sentence(tiny_corpus, 3, 1, 0).show()
+    assert [set(bundle) for bundle in displayed] == [{"application/vnd.plotly.v1+json", HTML, "text/plain"}] * 2
+
+
+def test_the_first_cell_with_a_figure_brings_plotly_and_brings_it_again(
+    tiny_corpus: store.Corpus, kernel: Callable[[str], list[dict[str, Any]]]
+) -> None:
+    figure = headscape.show(tiny_corpus, 1, 0, tokens=5)
+    for cell in ("first", "second", "first"):
+        displayed = kernel(cell)
+        figure.show()
+    assert [len(bundle[HTML]) > 1e6 for bundle in displayed] == [True, False, True]
+
+
+def test_an_exported_figure_is_drawn_with_its_wordpieces_character_by_character(
+    odd: store.Corpus, kernel: Callable[[str], list[dict[str, Any]]], open_page: Callable[..., Any]
+) -> None:
+    displayed = kernel("first")
+    headscape.sentence(odd, 0, 1, 0).show()
+    page = open_page("about:blank")
+    page.set_content(f"<body>{displayed[0][HTML]}</body>")
+    page.locator(".ytick").first.wait_for()
+    assert page.locator(".ytick").all_text_contents() == odd.wordpieces(odd.sentence_rows(0))
+    page.locator(".nsewdrag").hover(position={"x": 33, "y": 11})
+    page.locator(".hovertext").wait_for()
+    assert page.locator(".hovertext").text_content().startswith(f"{ODD[0]} to {ODD[1]}: 0.")
+
+
+def test_a_figure_whose_plotly_is_not_in_the_notebook_says_so(
+    tiny_corpus: store.Corpus, kernel: Callable[[str], list[dict[str, Any]]], open_page: Callable[..., Any]
+) -> None:
+    kernel("first")
+    headscape.show(tiny_corpus, 1, 0, tokens=5).show()
+    displayed = kernel("second")
+    headscape.show(tiny_corpus, 1, 0, tokens=5).show()
+    body = displayed[1][HTML].replace("Plotly.newPlot", "void ")  # else the page's console has an error
+    page = open_page("about:blank")
+    page.set_content(f"<body>{body}</body>")
+    assert page.locator("p").text_content().startswith("To see this figure, trust the notebook and run it from its")
+
+
+def test_objects_say_what_they_are(bank_store: str, tiny_corpus: store.Corpus) -> None:
+    snapshot = store.open_snapshot(bank_store)
+    corpus, features = snapshot.corpus(), tiny_corpus.features("sample")
+    counts = f"2 layers of 2 heads on {corpus.n_sentences} sentences, {corpus.n_tokens} tokens of bank"
+    assert repr(corpus) == f"<Corpus of model {corpus.name}: {counts}; snapshot {snapshot.id}>"
+    assert repr(snapshot) == f"<Snapshot {snapshot.id} of {bank_store}: models {corpus.name}>"
+    assert repr(corpus.words).startswith(f"<Words: {len(corpus.words)} words of {corpus.n_sentences} sentences, ")
+    assert repr(features).startswith(f"<Features sample of model {tiny_corpus.name}: {features.n_tokens} tokens at ")
+
+
+#: Arrays and datasets that a corpus gives, but for those with hashes of 64 bits or names of codes: NetCDF 3 has neither.
+NAMES = (
+    *("tokens", "query", "key", "value_norm", "token_statistic", "token_mixing", "head_statistic", "head_interval"),
+    *("head_profile", "received_at", "layer_mixing", "expansion_rate", "head_labels", "strongest_words", "relations"),
+    *("pairs", "divergence", "normalizations"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arrays_are_saved_as_netcdf(name: str, bank_corpus: store.Corpus, tmp_path: Path) -> None:
+    assert_saved(getattr(bank_corpus, name), tmp_path / "array.nc")
+
+
+def test_patterns_and_feature_points_are_saved_as_netcdf(
+    bank_corpus: store.Corpus, tiny_corpus: store.Corpus, tmp_path: Path
+) -> None:
+    features = tiny_corpus.features("sample")
+    assert_saved(bank_corpus.pattern(3, layer=1, head=0), tmp_path / "pattern.nc")
+    assert_saved(bank_corpus.word_pattern(3, layer=1, head=0), tmp_path / "words.nc")
+    assert_saved(features.feature, tmp_path / "feature.nc")
+    assert_saved(features.tokens, tmp_path / "tokens.nc")
+    assert_saved(features.view(features.views[0]), tmp_path / "view.nc")
+
+
+def assert_saved(array: xr.Dataset | xr.DataArray, place: Path) -> None:
+    """It is saved as xarray does without further packages, and its numbers are read again."""
+    array.to_netcdf(place, engine="scipy")
+    with xr.open_dataset(place, engine="scipy") as read:
+        saved = read if isinstance(array, xr.Dataset) else read[array.name]
+        xr.testing.assert_equal(saved.load().astype(object), array.load().astype(object))
+
+
+def _weight(corpus: store.Corpus) -> float:
+    return float(corpus.pattern(3, layer=1, head=0)[0, 1])
+
+
+@pytest.mark.parametrize("started", ["fork", "spawn"])
+def test_a_pool_of_processes_reads_or_is_told_how(started: str, tiny_store: str) -> None:
+    corpus = headscape.open(tiny_store)
+    expected = _weight(corpus)
+    with ProcessPoolExecutor(1, mp_context=get_context(started)) as pool:
+        answer = pool.submit(_weight, corpus)
+        if started == "spawn":
+            assert answer.result() == expected
+        else:
+            with pytest.raises(store.StoreError, match="Start processes anew: ProcessPoolExecutor"):
+                answer.result()
+
+
+def test_a_missing_result_is_told_across_processes(tiny_store: str) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        answer = pool.submit(getattr, headscape.open(tiny_store), "importance")
+        with pytest.raises(NotIngested, match="headscape ingest --importance"):
+            answer.result()
 
 
 def test_importing_headscape_imports_nothing_slow() -> None:

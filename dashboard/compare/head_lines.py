@@ -12,6 +12,7 @@ from dashboard.compare.names import LETTERS, lettered, marked
 from dashboard.compare.two_models import ModelPair
 from dashboard.ui.charts import NOTE, Layout, chart, layout
 from dashboard.ui.controls import info
+from store.wording import as_label
 
 Floats = NDArray[np.float32]
 #: Of a longer sentence only the matrices are legible.
@@ -82,18 +83,18 @@ def _lines(queries: NDArray[np.intp], keys: NDArray[np.intp], step: int, colour:
 
 def _axes(tokens: Sequence[str]) -> Layout:
     """Queries as ticks on the left, keys as texts on the right."""
-    places = list(range(len(tokens)))
+    labels, places = list(map(as_label, tokens)), list(range(len(tokens)))
     down = {
         "tickvals": places,
-        "ticktext": list(tokens),
+        "ticktext": labels,
         "range": [len(tokens) - 0.5, -1.2],
         "tickfont": {"size": NOTE},
     }
     across = {"range": [0, 1], "showticklabels": False}
     text: Layout = {"xref": "x", "yref": "y", "showarrow": False, "font": {"size": NOTE}}
     keys = [
-        text | {"x": 1, "y": place, "text": token, "xanchor": "left", "xshift": 4}
-        for place, token in zip(places, tokens, strict=True)
+        text | {"x": 1, "y": place, "text": label, "xanchor": "left", "xshift": 4}
+        for place, label in zip(places, labels, strict=True)
     ]
     heads = [
         text | {"x": 0, "y": -0.9, "text": "query", "xanchor": "right", "xshift": -4},

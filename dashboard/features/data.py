@@ -1,5 +1,6 @@
 """Feature points of a set of tokens: the series of panels that show them, their places, vectors and similarities."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -124,7 +125,8 @@ class Series:
         """Title and method of a view: by which parameters, fitted and judged on what."""
         if (trial := self.trial_picture(view)) is not None:
             return trial.attributes
-        return (self.features.view(view) if self.layer is None else self.features.value_view(view)).attrs
+        stored = (self.features.view(view) if self.layer is None else self.features.value_view(view)).attrs
+        return {**stored, "parameters": json.loads(stored["parameters"])}
 
     def trustworthiness(self, view: str) -> NDArray[np.float64]:
         """Trustworthiness of every panel, 1 is perfect: (panel,)."""

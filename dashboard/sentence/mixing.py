@@ -14,6 +14,7 @@ from dashboard.ui.charts import RAMP, chart, colour_bar, every, layers_down, lay
 from dashboard.ui.tables import scrolling
 from dashboard.web.context import Context
 from store.schema.model import RATIOS
+from store.wording import as_label
 
 #: Above this many tokens a cell is too narrow for its number, which is on hover and in the table.
 WRITTEN = 24
@@ -24,7 +25,7 @@ NAMED = 60
 def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) -> go.Figure:
     """The figure of shares (layer, token)."""
     layers, tokens = values.shape
-    names_of_cells = np.broadcast_to(np.array(wordpieces, object), values.shape)
+    names_of_cells = np.broadcast_to(np.array([*map(as_label, wordpieces)], object), values.shape)
     heat: Any = go.Heatmap(
         z=values,
         customdata=names_of_cells,
@@ -37,7 +38,7 @@ def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) 
         colorbar=colour_bar("%"),
     )
     shown = list(range(0, tokens, every(tokens, NAMED)))
-    names = [wordpieces[position] for position in shown]
+    names = [as_label(wordpieces[position]) for position in shown]
     across = {"side": "top", "tickmode": "array", "tickvals": shown, "ticktext": names, "tickangle": -50}
     down = layers_down(layers)
     return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 96, "b": 6}))

@@ -12,6 +12,7 @@ from dashboard.ui.charts import QUIET, chart, layout
 from dashboard.ui.tables import file_href
 from dashboard.web.context import Context
 from store.schema.model import head_name
+from store.wording import as_label
 
 #: Tokens of a sentence that can be named beside their rows.
 NAMED = 24
@@ -46,7 +47,8 @@ def _of_sentence(context: Context) -> list[object]:
 
 def sentence_figure(pattern: NDArray[np.floating], pieces: list[str], position: int, role: str) -> go.Figure:
     """A cell for each pair of tokens; the row of a selected query, or the column of a key, has a frame."""
-    named = [f"{index}:{piece}" for index, piece in enumerate(pieces)]
+    labels = list(map(as_label, pieces))
+    named = [f"{index}:{label}" for index, label in enumerate(labels)]
     queries, keys = np.meshgrid(named, named, indexing="ij")
     heat: Any = go.Heatmap(
         z=pattern,
@@ -57,7 +59,7 @@ def sentence_figure(pattern: NDArray[np.floating], pieces: list[str], position: 
         colorbar=WEIGHT_BAR,
         hovertemplate="query %{customdata[0]}, key %{customdata[1]}: %{z:.4f}<extra></extra>",
     )
-    names = {"tickvals": list(range(len(pieces))), "ticktext": pieces} if len(pieces) <= NAMED else {}
+    names = {"tickvals": list(range(len(pieces))), "ticktext": labels} if len(pieces) <= NAMED else {}
     across: dict[str, Any] = {"title": "key", **names} | ({"tickangle": -60} if names else {})
     down: dict[str, Any] = {"title": "query", "autorange": "reversed", **names}
     font = {"size": 11, "color": QUIET}

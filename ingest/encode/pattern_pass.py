@@ -8,9 +8,9 @@ Imports numba: import it where it is used.
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ingest.run.compiled import njit
 from store.kernels.statistics import ATTENDED, SINK, SINK_OF_UNIFORM
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import FARTHEST, OFFSETS, STATISTICS

@@ -1,8 +1,9 @@
 """What is done with the vectors of every token in one pass, on a CPU. Imports numba: import it where it is used."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ingest.run.compiled import njit
 
 Singles = NDArray[np.float32]
 Numbers = NDArray[np.int64]

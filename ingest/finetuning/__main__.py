@@ -18,10 +18,12 @@ def main() -> int:
 
 def _finetune() -> None:
     from ingest.finetuning.settings import parse
+    from ingest.run.folders import check_folders
     from store.extras import check_extra
 
     settings = parse()
     check_extra("ingest")
+    check_folders(Path(settings.out), "--out", model=settings.model, data=settings.data)
     from ingest.finetuning.run import run  # imports torch: after the flags are read
 
     run(settings)

@@ -4,9 +4,9 @@ Steps, learning rate, momentum and start are scikit-learn's. Imports numba: impo
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ingest.run.compiled import njit
 from store.kernels.normalization import unit
 from store.kernels.projection import fit_pca
 

@@ -1,5 +1,6 @@
 """t-SNE and UMAP, as the libraries make them. Imports nothing slow: every process of a pool imports it."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.projections.projection_settings import PROJECTIONS
+from ingest.run.folders import place_compiled_code
 from store.threads import one_thread
 
 Floats = NDArray[np.floating]
@@ -40,6 +42,7 @@ def fit_points(
     used = used_settings(settings, len(points)) | ({"tell": tell} if tell else {})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the libraries remark on what is not installed, and on settings that are meant
+        place_compiled_code(os.environ)
         import_module(LIBRARIES[kind])  # a limit holds for libraries that are loaded: the first fit would use all cores
         with one_thread():
             return np.asarray(FITS[kind](points, components, seed=seed, **used), np.float32)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ingest.run.compiled import njit
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS
 

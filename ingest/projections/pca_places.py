@@ -5,10 +5,10 @@ Imports numba: import it where it is used.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ingest.projections.normalizations import Constants
+from ingest.run.compiled import njit
 
 Floats = NDArray[np.floating]
 Singles = NDArray[np.float32]

@@ -5,10 +5,10 @@ sorts; tests compare both. Imports numba: import it where it is used.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ingest.projections.nearest_points import LANES, largest_of_row
+from ingest.run.compiled import njit
 
 Floats = NDArray[np.floating]
 Doubles = NDArray[np.float64]

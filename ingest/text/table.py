@@ -19,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.run.errors import IngestError, short
+from ingest.run.folders import is_writable, own_temporary_folder
 from ingest.text.arrow_types import not_text, plain, refused
 from ingest.text.coreference import GAP_COLUMNS, MentionSpans, read_coreference, read_gap
 from ingest.text.delimited import delimited_rows
@@ -109,14 +110,13 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def cache_folder() -> Path:
-    """The folder of converted tables, beside what is downloaded from the hub."""
+    """The folder of converted tables, beside what is downloaded from the hub; a temporary one where nothing can be written there."""
     from huggingface_hub.constants import HF_HOME
 
     folder = Path(HF_HOME) / "headscape"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise IngestError(f"The cache {short(folder)} cannot be made. Give another folder in HF_HOME.") from error
+    if not is_writable(folder):
+        folder = own_temporary_folder() / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 

@@ -61,7 +61,7 @@ def head_labels(head_statistic: AnyArray, lengths: NDArray[np.integer]) -> AnyAr
     labels = np.full(entropy.shape, "", dtype="U11")
     for label, (statistic, threshold) in THRESHOLDS.items():
         labels[means.sel(statistic=statistic).values > threshold * largest.get(statistic, 1)] = label
-    return entropy.copy(data=labels).drop_attrs().rename("head_label")
+    return entropy.copy(data=labels).drop_attrs().drop_encoding().rename("head_label")
 
 
 def nearest_heads(mean_divergence: ArrayLike, layer: int, head: int, count: int) -> list[NearHead]:

@@ -25,6 +25,7 @@ from zarr.abc.store import Store
 
 from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
 from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable
+from store.repository.forked import enter_process
 from store.repository.lock import remove_lock, take_lock
 from store.repository.object_storage import RemoteStore, create_remote, open_remote, remedy, s3_storage
 from store.repository.retries import NoAnswer
@@ -93,6 +94,7 @@ def open_repository(url: str) -> Repository:
     StoreError
         Where there is no store, it is damaged, or its storage does not answer.
     """
+    enter_process()
     place, path = storage(url), local_path(url)
     _check_branch(url, MAIN)
     try:
@@ -113,6 +115,7 @@ def _open(place: icechunk.Storage, path: Path | None) -> Repository | None:
 
 def chunks_of(session: Session, url: str) -> Store:
     """The chunks of a session of a store, as zarr reads and writes them."""
+    enter_process()
     return session.store if local_path(url) else RemoteStore(session.store)
 
 
@@ -124,6 +127,7 @@ def create_repository(url: str) -> Repository:
     StoreError
         Where the folder holds something else, the store is damaged, or its storage does not answer.
     """
+    enter_process()
     check_place(url)
     _check_branch(url, MAIN)
     try:

@@ -19,6 +19,7 @@ from zarr.abc.store import ByteRequest
 from zarr.storage import WrapperStore
 
 from store.repository.errors import StoreCorrupt
+from store.repository.forked import enter_process
 
 NAME = "checksums"
 FOLDERS = ("snapshots", "manifests", "transactions", "chunks")
@@ -138,6 +139,7 @@ class CheckedStore(WrapperStore[IcechunkStore]):
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """Read a key, as zarr defines it. StoreCorrupt where a manifest of its array is damaged."""
+        enter_process()
         if chunk := _CHUNK.fullmatch(key):
             self._check(f"/{chunk[1]}")
         return await super().get(key, prototype, byte_range)

@@ -30,6 +30,12 @@ class NotIngested(StoreError):
         super().__init__(f"{missing} {remedy}")
         self.missing, self.remedy = missing, remedy
 
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (
+            self.missing,
+            self.remedy,
+        )  # a pool of processes waits for ever on an error that cannot be read
+
 
 class SchemaMismatch(StoreError):
     """The store was written with another version of the schema."""

@@ -29,6 +29,7 @@ from zarr.abc.store import ByteRequest, Store
 from zarr.buffer import default_buffer_prototype
 from zarr.storage import WrapperStore
 
+from store.repository.forked import enter_process
 from store.repository.retries import LONGEST_WRITE, tried
 from store.repository.zarr_internals import run_in_zarr
 
@@ -74,6 +75,7 @@ class RemoteStore(WrapperStore[Store]):
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """Read a key, as zarr defines it."""
+        enter_process()
         return await tried(lambda: self._store.get(key, prototype, byte_range))
 
     async def set(self, key: str, value: Buffer) -> None:

@@ -1,0 +1,36 @@
+"""What `to_netcdf` of xarray can write: netCDF holds no 16-bit floats, and of attributes only texts, numbers and lists of them."""
+
+import json
+
+import xarray as xr
+
+#: dtypes that netCDF 4 or netCDF 3 lacks -> the smallest of both that holds every value.
+WRITTEN_AS = {"float16": "float32", "uint16": "int32"}
+
+
+def with_written_types(opened: xr.Dataset) -> xr.Dataset:
+    """The lazy dataset, whose arrays `to_netcdf` writes in dtypes that netCDF has; in memory they stay as they are stored."""
+    for variable in opened.variables.values():
+        if str(variable.dtype) in WRITTEN_AS:
+            variable.encoding["dtype"] = WRITTEN_AS[str(variable.dtype)]
+    return opened
+
+
+def with_written_attributes(opened: xr.Dataset) -> xr.Dataset:
+    """The dataset with attributes that `to_netcdf` writes: mappings and lists of texts as JSON, truth as 0 or 1.
+
+    Attributes of its arrays stay: a list of texts, such as the names of codes, is written where `netcdf4` is installed.
+    """
+    return opened.assign_attrs({name: written(value) for name, value in opened.attrs.items()})
+
+
+def written(value: object) -> object:
+    """An attribute as `with_written_attributes` gives it."""
+    if isinstance(value, bool):
+        return int(value)
+    numbers = isinstance(value, list) and bool(value) and all(type(number) in (int, float) for number in value)
+    return (
+        value
+        if numbers or isinstance(value, (str, int, float))
+        else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    )
