@@ -32,8 +32,8 @@ class Corpus(CorpusText):
 
     Attributes
     ----------
-    name
-        Key of the model group.
+    name, title
+        Key of the model group, and its name for people.
     snapshot
         Id of the snapshot that every number comes from.
     attributes
@@ -42,8 +42,8 @@ class Corpus(CorpusText):
         Sizes; those of the text are in `CorpusText`.
     """
 
-    def __init__(self, chunks: Store, snapshot: str, name: str) -> None:
-        self.name, self.snapshot = name, snapshot
+    def __init__(self, chunks: Store, snapshot: str, name: str, *, title: str) -> None:
+        self.name, self.snapshot, self.title = name, snapshot, title
         groups = Groups(chunks)
         self._model = with_keys(groups.open(f"models/{name}"))
         self.attributes: Mapping[str, Any] = self._model.attrs

@@ -50,7 +50,9 @@ def test_a_classifier_under_a_wrapper_is_one(tmp_path: Path) -> None:
 
 def test_of_two_encoders_under_wrappers_none_is_chosen(broken: Path, complaint: Complaint) -> None:
     path = broken / "model.safetensors"
-    both = [(f"{kind}.{name}", weight.clone()) for name, weight in load_file(path).items() for kind in ("query", "passage")]
+    both = [
+        (f"{kind}.{name}", weight.clone()) for name, weight in load_file(path).items() for kind in ("query", "passage")
+    ]
     save_file(dict(both), path, metadata={"format": "pt"})
     assert "embeddings.word_embeddings.weight is missing" in complaint(model=broken)
 

@@ -69,7 +69,7 @@ class CorpusModel:
         provenance = corpus.attributes.get("provenance", {})
         return cls(
             key=corpus.name,
-            model_id=str(corpus.attributes["model_id"]),
+            model_id=corpus.title,
             source=provenance.get("settings", {}).get("model"),
             weights_sha256=str(corpus.attributes["weights_sha256"]),
             tokenizer_sha256=provenance.get("tokenizer_sha256"),
