@@ -280,7 +280,7 @@ def _open_newest(context: Context, newest: str, kind: str) -> list[html.A]:
 def _model_choice(context: Context) -> object:
     if len(context.snapshot.models) == 1:
         return html.Span(
-            f"{context.corpus.attributes['model_id']} on {context.corpus.corpus_attributes['name']}",
+            f"{context.corpus.title} on {context.corpus.corpus_attributes['name']}",
             className="one-model",
         )
     return dmc.Select(

@@ -25,7 +25,7 @@ def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = N
     path_or_url
         Folder, `s3://bucket/prefix` or `gs://bucket/prefix`.
     model
-        Name of a model in the store; None for the one ingested last.
+        Key or name of a model in the store; None for the one ingested last.
     snapshot
         Id of an older publication; None for the newest.
 

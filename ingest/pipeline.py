@@ -296,6 +296,7 @@ def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder:
     return {
         "settings": asdict(settings),
         "revision": checkpoint.revision,
+        "folder": str(checkpoint.folder.resolve()),
         "tokenizer_sha256": checkpoint.tokenizer_sha256,
         "data": asdict(data),
         "device": str(encoder.bert.device),

@@ -33,8 +33,8 @@ class Corpus(StageResults):
 
     Attributes
     ----------
-    name
-        Key of the model group.
+    name, title
+        Key of the model group, and its name for people.
     snapshot
         Id of the snapshot that every number comes from.
     attributes
@@ -43,8 +43,8 @@ class Corpus(StageResults):
         Sizes; those of the text are in `CorpusText`.
     """
 
-    def __init__(self, chunks: Store, snapshot: str, name: str) -> None:
-        self.snapshot = snapshot
+def __init__(self, chunks: Store, snapshot: str, name: str, *, title: str) -> None:
+        self.snapshot, self.title = snapshot, title
         groups = Groups(chunks)
         self._model = with_keys(groups.open(f"models/{name}"))
         self.attributes: Mapping[str, Any] = self._model.attrs

@@ -133,7 +133,7 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
     names = ("corpus", "sentences", "tokens", "dtype", "attention", "weights_sha256", "views", "finished", "provenance")
     return ModelDescription(
         key=key,
-        model=attributes["model_id"],
+        model=snapshot.titles[key],
         layers=layers,
         heads=heads,
         channels=channels,
@@ -192,7 +192,7 @@ def _lines_of(model: ModelDescription, size: int | None) -> list[str]:
         [] if model.tokens == model.counted_tokens else [f"    vectors, pictures and relations of the first {stored}"]
     )
     return [
-        f"  model {model.key}",
+        f"  model {model.key}: {model.model}",
         f"    {model.layers} layers x {model.heads} heads x {model.channels} channels, {model.dtype}, weights {model.weights_sha256[:12]}",
         f"    {many(model.counted_sentences, 'sentence')}, {many(model.counted_tokens, 'token')} of {model.corpus}{per_token}",
         *vectors,

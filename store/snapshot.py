@@ -10,9 +10,10 @@ from icechunk import IcechunkError, Repository
 from zarr.abc.store import Store
 
 from store.corpus import Corpus
+from store.model_names import find_key, model_titles
 from store.repository.access import chunks_of, first_line, local_path, open_repository
 from store.repository.checksums import CheckedStore, Checksums
-from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
+from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreIncomplete
 from store.repository.history import PUBLISHED, bytes_on_disk, check_snapshot, published_snapshot
 from store.repository.object_storage import RemoteStore, read_ahead
 from store.schema.array import READABLE, SCHEMA_VERSION
@@ -82,6 +83,11 @@ class Snapshot:
         assert isinstance(group, zarr.Group), f"{path} is an array, not a group"
         return group
 
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """Name of each finished model for people, by key: no two models with different weights have the same."""
+        return model_titles(self.models)
+
     @property
     def published(self) -> datetime:
         """Time of the publication, in UTC."""
@@ -93,17 +99,15 @@ class Snapshot:
         return bytes_on_disk(self.url)
 
     def corpus(self, model: str | None = None) -> Corpus:
-        """A model on its corpus by the key of the model; None for the model ingested last."""
-        name = model or next(iter(self.models))
-        if name not in self.models:
-            raise StoreError(f"There is no model {name!r} in this store. Choose one of: {', '.join(self.models)}.")
+        """A model on its corpus by the key or name of the model; None for the model ingested last."""
+        name = find_key(self.models, model) if model else next(iter(self.models))
         if name in self._corpora:
             return self._corpora[name]
         if isinstance(self.chunks, RemoteStore):
             for path in (f"corpus/{self.models[name]['corpus']}", f"models/{name}"):
                 read_ahead(self.group(path))
         # Two threads may both open it: both get the same object.
-        return self._corpora.setdefault(name, Corpus(self.chunks, self.id, name))
+        return self._corpora.setdefault(name, Corpus(self.chunks, self.id, name, title=self.titles[name]))
 
 
 def open_snapshot(url: str, snapshot: str | None = None) -> Snapshot:
@@ -127,7 +131,7 @@ def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = No
     snapshot
         Id of an older published snapshot; None for the current one.
     model
-        Key of a model of the store; None for the one ingested last.
+        Key or name of a model of the store; None for the one ingested last.
 
     Raises
     ------

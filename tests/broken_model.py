@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 
 from ingest.run.errors import IngestError
@@ -30,6 +31,14 @@ def change_weights(model: Path, change: Callable[[dict[str, torch.Tensor]], obje
     weights = load_file(path)
     change(weights)
     save_file(weights, path, metadata={"format": "pt"})
+
+
+def add_pieces(model: Path, *pieces: str) -> int:
+    """Adds wordpieces to the tokenizer alone; how many it has then."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    tokenizer.add_tokens(list(pieces))
+    tokenizer.save_pretrained(model)
+    return len(tokenizer)
 
 
 def works_or_is_refused(work: Callable[[], object]) -> None:

@@ -32,6 +32,7 @@ HEADS: Any = SimpleNamespace(
     layers=4,
     heads=4,
     attributes={"weights_sha256": "ab" * 32, "model_id": "lab/tiny", "corpus": "reviews-1"},
+    title="lab/tiny",
     corpus_attributes={"name": "reviews"},
 )
 HEAD = HeadTarget.of(HEADS, 3, 1)

@@ -19,8 +19,8 @@ from ingest.run.checkpoint import find_checkpoint
 from ingest.run.config import FIELDS
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
+from ingest.text.own_tokenizer import load_tokenizer
 from ingest.text.reviews import find_data
-from ingest.text.tokenizer import load_tokenizer
 from tests.broken_model import change_config, works_or_is_refused
 from tests.tiny_models import save_model
 

@@ -11,6 +11,7 @@ from ingest.finetuning.__main__ import main
 from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, parse
 from ingest.run.errors import IngestError
+from tests.broken_model import add_pieces
 from tests.complaints import complaint_of
 from tests.finetuned import write_opinions
 
@@ -82,6 +83,30 @@ def test_a_model_whose_layers_are_of_another_shape_is_refused(
     config = json.loads((broken / "config.json").read_text())
     (broken / "config.json").write_text(json.dumps(config | {"intermediate_size": 48}))
     assert "(16, 32), where config.json says (16, 48)" in refused(model=broken)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "part"),
+    [
+        ({"tokenizer_class": "BertJapaneseTokenizer", "word_tokenizer_type": "jumanpp"}, "pip install rhoknp."),
+        ({"tokenizer_class": "CanineTokenizer"}, "(CanineTokenizer) does not tell which characters"),
+    ],
+)
+def test_a_tokenizer_that_cannot_be_read_is_refused_before_the_training(
+    configuration: dict[str, str], part: str, refused: Complaint, broken: Path, tmp_path: Path
+) -> None:
+    (broken / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
+    (broken / "tokenizer_config.json").write_text(json.dumps(configuration))
+    assert part in refused(model=broken)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_tokenizer_with_more_wordpieces_than_rows_is_refused_before_the_training(
+    refused: Complaint, broken: Path, tmp_path: Path
+) -> None:
+    pieces = add_pieces(broken, "zork")
+    assert refused(model=broken).endswith(f"model.resize_token_embeddings({pieces}).")
+    assert not (tmp_path / "out").exists()
 
 
 def test_refused_settings_leave_no_folder_behind(refused: Complaint, tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ SIMILAR_POINTS = DeferredPart(
 
 
 def _without_other(context: Context) -> Page:
-    name = context.corpus.attributes["model_id"]
+    name = context.corpus.title
     missing = (
         f"The store has one model on this corpus, {name}. Ingest a second one to compare them: another checkpoint with the same "
         "tokenizer on the same sentences, such as this model fine-tuned on the review labels."
@@ -263,14 +263,13 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
 def _model_choice(context: Context, two: ModelPair) -> html.Div:
     """The choice of the other model, the names of both, and a link that swaps them."""
     others = on_same_corpus(context.snapshot, context.corpus)
-    models = {name: str(context.snapshot.models[name]["model_id"]) for name in others}
-    repeated = {name: f"{title} ({name})" for name, title in models.items() if list(models.values()).count(title) > 1}
+    models = {name: context.snapshot.titles[name] for name in others}
     swapped = context.state.with_(model=two.other.name, other=two.own.name)
     return html.Div(
         [
             marked(two, 0),
             badge(1),
-            choice("other", "Model B", models | repeated, two.other.name, 300),
+            choice("other", "Model B", models, two.other.name, 300),
             action("Swap A and B", swapped.href),
         ],
         className="controls which",

@@ -69,7 +69,7 @@ class CorpusModel:
         provenance = corpus.attributes.get("provenance", {})
         return cls(
             key=corpus.name,
-            model_id=str(corpus.attributes["model_id"]),
+            model_id=corpus.title,
             source=provenance.get("settings", {}).get("model"),
             weights_sha256=str(corpus.attributes["weights_sha256"]),
             tokenizer_sha256=provenance.get("tokenizer_sha256"),
@@ -107,6 +107,7 @@ def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
     words = segment[tokens.word_index >= 0]
     check_words(0 in words, "first " if other else "")
     check_words(not other or 1 in words, "second ")
+    _check_vectors(model, tokens)
     vectors = _run(model, tokens, segment)
     return Sentence(
         text=first,
@@ -122,6 +123,14 @@ def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
         mixing=vectors.mixing,
         cut=_is_cut(tokens, text, second),
     )
+
+
+def _check_vectors(model: "SentenceModel", tokens: "Tokens") -> None:
+    """Refuse a text with a wordpiece of the tokenizer that the model lacks."""
+    if lacking := model.without_vector(tokens):
+        raise Refusal(
+            f"The model cannot encode this text: its embedding has no vector for the wordpiece {lacking[0]!r}. Type a text without it."
+        )
 
 
 def _run(model: "SentenceModel", tokens: "Tokens", segment: NDArray[np.uint8]) -> "Vectors":

@@ -88,7 +88,7 @@ def _between(context: Context, older: Snapshot) -> str:
 
 
 def _models(models: ListChange, older: Snapshot, newer: Snapshot) -> str:
-    names = {key: str(attributes["model_id"]) for key, attributes in {**older.models, **newer.models}.items()}
+    names = {**older.titles, **newer.titles}
     listed = (("added", models.added), ("removed", models.removed))
     return " ".join(f"Models {what}: {', '.join(names[key] for key in keys)}." for what, keys in listed if keys)
 

@@ -167,7 +167,7 @@ def _pictures(context: Context) -> list[object]:
     rows = [_picture(context, view) for view in corpus.views]
     judged_on = ", ".join(dict.fromkeys(str(corpus.view(view).attrs["judged_on"]) for view in corpus.views))
     return [
-        html.H2(f"Pictures of {corpus.attributes['model_id']}"),
+        html.H2(f"Pictures of {corpus.title}"),
         html.P(
             [
                 f"Means over heads on {judged_on}. The first is the default.",

@@ -105,7 +105,7 @@ def _other(context: Context) -> Corpus | None:
 def _models(context: Context, other: Corpus | None) -> str:
     """On Statistics only the heat map is of two models."""
     if other is None:
-        return str(context.corpus.attributes["model_id"])
+        return context.corpus.title
     own, subtracted = names_of(context.corpus, other)
     return f"{own} and {subtracted}" if context.state.page == "compare" else f"{own} (differences: minus {subtracted})"
 

@@ -81,7 +81,7 @@ def significant(numbers: Iterable[float]) -> list[float]:
 
 def model_names(snapshot: Snapshot) -> dict[str, str]:
     """Key of every finished model -> "model on corpus": a model may be in a store with several corpora."""
-    return {key: f"{model['model_id']} on {model['corpus']}" for key, model in snapshot.models.items()}
+    return {key: f"{snapshot.titles[key]} on {model['corpus']}" for key, model in snapshot.models.items()}
 
 
 def all_of(corpus: Corpus, noun: str) -> str:

@@ -160,14 +160,15 @@ def other_model(context: Context) -> Corpus | None:
 
 
 def short_name(corpus: Corpus) -> str:
-    """The last part of the model's name or folder."""
-    return str(corpus.attributes["model_id"]).rstrip("/").rpartition("/")[2]
+    """The last part of the model's name, and what tells it apart from another of that name."""
+    name = str(corpus.attributes["model_id"])
+    return corpus.title if corpus.title != name else name.rpartition("/")[2]
 
 
 def names_of(own: Corpus, other: Corpus) -> tuple[str, str]:
-    """The names of two models; their keys where both have the same name."""
+    """The names of two models; whole ones where their last parts are the same."""
     names = [short_name(model) for model in (own, other)]
-    return (names[0], names[1]) if names[0] != names[1] else (own.name, other.name)
+    return (names[0], names[1]) if names[0] != names[1] else (own.title, other.title)
 
 
 def value_layers(features: Features) -> list[int]:

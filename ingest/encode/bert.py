@@ -4,6 +4,7 @@ The model runs on its fast attention path (sdpa), which never hands out a patter
 the captured queries and keys of a batch and drops it.
 """
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 
 from ingest.encode.counted_attention import CountedAttention, Sentences
 from ingest.encode.packed_linear import can_pack, pack_linears
-from ingest.encode.weights import check_shapes, check_values, refused
+from ingest.encode.weights import check_shapes, check_values, refused, stored_tensors, wrapper_of
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.config import model_config
 from ingest.run.errors import IngestError
@@ -246,6 +247,8 @@ def load_model(
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     options |= {"attn_implementation": "sdpa", "dtype": torch.float32, "output_loading_info": True}
+    if wrapper := wrapper_of(stored_tensors(checkpoint)):
+        options["key_mapping"] = {f"^{re.escape(wrapper)}": ""}
     try:
         loaded: Any = getattr(transformers, architecture).from_pretrained(
             checkpoint.folder, config=model_config(checkpoint.config, **(config or {})), **options

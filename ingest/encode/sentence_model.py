@@ -48,6 +48,11 @@ class SentenceModel:
         tokens = self.tokenizer.tokenize([text])
         return tokens, np.zeros(len(tokens.token_id), np.uint8)
 
+    def without_vector(self, tokens: Tokens) -> list[str]:
+        """Wordpieces that the embedding of the model has no row for: its tokenizer may know more."""
+        rows = int(self._bert.model.config.vocab_size)
+        return [self.tokenizer.vocab[number] for number in tokens.token_id if number >= rows]
+
     def run(self, tokens: Tokens, segment: NDArray[np.uint8]) -> Vectors:
         """One forward pass."""
         # Some checkpoints know one segment only.

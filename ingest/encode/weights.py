@@ -1,7 +1,9 @@
-"""Checks of a checkpoint's tensors: names and shapes before a model is built, finite numbers afterwards."""
+"""Checks of a checkpoint's tensors: names, types and shapes before a model is built, finite numbers afterwards."""
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -14,12 +16,29 @@ from ingest.run.config import size_of
 from ingest.run.errors import IngestError, short
 
 Shapes = Mapping[str, tuple[int, ...]]
+#: A tensor that every BERT has, and what transformers' classes with a head write before its name.
+FIRST, OWN_PREFIX = "embeddings.word_embeddings.weight", "bert."
+#: Numbers that are weights themselves; others are to be scaled or unpacked first. By the names of safetensors and torch.
+PLAIN = ("F64", "F32", "F16", "BF16", "torch.float64", "torch.float32", "torch.float16", "torch.bfloat16")
+#: In the names of what peft adds to a layer, or of the layer beneath.
+ADAPTED = re.compile(r"\.(lora_\w+|base_layer|ia3_\w+|vera_\w+)(\.|$)")
 #: Of a weight: the queries and keys that follow from larger ones are beyond float16, in which they are stored.
 LARGEST = torch.finfo(torch.float16).max
 
 
-def weight_shapes(checkpoint: Checkpoint) -> Shapes:
-    """Shape of every tensor by name; the tensors themselves are not read, and no code in a file runs.
+@dataclass(frozen=True)
+class StoredTensor:
+    """Shape of a tensor in a file, and the type of its numbers as the file names it."""
+
+    shape: tuple[int, ...]
+    numbers: str
+
+
+Tensors = Mapping[str, StoredTensor]
+
+
+def stored_tensors(checkpoint: Checkpoint) -> Tensors:
+    """Every tensor by its name in the file; the tensors themselves are not read, and no code in a file runs.
 
     Raises
     ------
@@ -28,11 +47,11 @@ def weight_shapes(checkpoint: Checkpoint) -> Shapes:
     """
     safe = sorted(checkpoint.folder.glob("*.safetensors"))
     files = safe or sorted(checkpoint.folder.glob("pytorch_model*.bin"))
-    read: Callable[[Path], Shapes] = _safetensors_shapes if safe else _pickle_shapes
-    shapes: dict[str, tuple[int, ...]] = {}
+    read: Callable[[Path], Tensors] = _safetensors if safe else _pickled
+    tensors: dict[str, StoredTensor] = {}
     for path in files:
         try:
-            shapes |= read(path)
+            tensors |= read(path)
         except UnpicklingError as error:
             raise IngestError(
                 f"{path.name} of {short(checkpoint.name)} is damaged or holds more than tensors; nothing of it was run. "
@@ -40,22 +59,57 @@ def weight_shapes(checkpoint: Checkpoint) -> Shapes:
             ) from error
         except Exception as error:  # readers of damaged files raise nothing more exact
             raise refused(checkpoint, f"{path.name}: {type(error).__name__}") from error
-    return shapes
+    return tensors
+
+
+def weight_shapes(checkpoint: Checkpoint) -> Shapes:
+    """Shape of every tensor by the name that transformers gives it; raises as `stored_tensors`."""
+    tensors = stored_tensors(checkpoint)
+    wrapper = wrapper_of(tensors)
+    return {name.removeprefix(wrapper): tensor.shape for name, tensor in tensors.items()}
+
+
+def wrapper_of(tensors: Tensors) -> str:
+    """What a wrapper around the model wrote before every name, such as `module.`; empty where there is not one BERT."""
+    wrappers = {name.removesuffix(FIRST).removesuffix(OWN_PREFIX) for name in tensors if name.endswith(FIRST)}
+    return wrappers.pop() if len(wrappers) == 1 else ""
 
 
 def check_shapes(checkpoint: Checkpoint) -> None:
-    """Refuse weights of other sizes than config.json says, before a model of these sizes is built.
+    """Refuse weights that are no plain numbers or of other sizes than config.json says, before a model of these sizes is built.
 
     Raises
     ------
     IngestError
-        Names the first tensor that is missing or has another shape.
+        Names the first tensor that is missing, has another shape, or is to be computed from others.
     """
-    shapes = {name.removeprefix("bert."): shape for name, shape in weight_shapes(checkpoint).items()}
+    tensors = stored_tensors(checkpoint)
+    _check_plain(checkpoint, tensors)
+    shapes = {
+        name.removeprefix(wrapper_of(tensors)).removeprefix(OWN_PREFIX): tensor.shape
+        for name, tensor in tensors.items()
+    }
     for name, shape in _expected(checkpoint.config).items():
         if shapes.get(name) != shape:
             problem = f"is {shapes[name]}" if name in shapes else "is missing"
             raise refused(checkpoint, f"{name} {problem}, where config.json says {shape}")
+
+
+def _check_plain(checkpoint: Checkpoint, tensors: Tensors) -> None:
+    """Refuse weights with an adapter beside them, and quantized ones, which would be read as numbers of another size."""
+    if adapted := next(filter(ADAPTED.search, tensors), None):
+        raise IngestError(
+            f"{short(checkpoint.name)} has weights with an adapter that is not merged into them ({adapted}). "
+            "Save the model that model.merge_and_unload() returns."
+        )
+    scaled = [name for name, tensor in tensors.items() if "encoder." in name and tensor.numbers not in PLAIN]
+    if scaled:
+        method = checkpoint.config.get("quantization_config")
+        by = f" by {method['quant_method']}" if isinstance(method, dict) and "quant_method" in method else ""
+        raise IngestError(
+            f"{short(checkpoint.name)} has weights that are quantized{short(by)}: {scaled[0]} is {tensors[scaled[0]].numbers}. "
+            "Save the model again after model.dequantize(), or give the one that was quantized."
+        )
 
 
 def check_values(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
@@ -93,15 +147,16 @@ def _expected(config: Mapping[str, Any]) -> Shapes:
     return embeddings | last
 
 
-def _safetensors_shapes(path: Path) -> Shapes:
+def _safetensors(path: Path) -> Tensors:
     from safetensors import safe_open
 
     with safe_open(path, "pt") as file:
-        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        return {name: StoredTensor(tuple(part.get_shape()), part.get_dtype()) for name, part in parts.items()}
 
 
-def _pickle_shapes(path: Path) -> Shapes:
+def _pickled(path: Path) -> Tensors:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch remarks on how a file was pickled
         weights = torch.load(path, map_location="meta", weights_only=True)
-    return {name: tuple(weight.shape) for name, weight in weights.items()}
+    return {name: StoredTensor(tuple(weight.shape), str(weight.dtype)) for name, weight in weights.items()}

@@ -13,8 +13,9 @@ from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.progress import say
+from ingest.text.own_tokenizer import check_vocabulary, load_tokenizer
 from ingest.text.reviews import Data, find_data
-from ingest.text.tokenizer import load_tokenizer
+from ingest.text.tokenizer import vocabulary
 
 if TYPE_CHECKING:
     import torch
@@ -27,12 +28,16 @@ VERSION = "finetuning/1"
 def run(settings: FinetuningSettings) -> None:
     """Fine-tune a checkpoint; an existing result is not computed again."""
     from ingest.encode.bert import find_device
+    from ingest.encode.weights import check_shapes
     from ingest.finetuning.model import check_freeze
 
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     check_length(checkpoint, settings.max_length)
     check_freeze(checkpoint, settings.freeze)
+    check_shapes(checkpoint)
     device = find_device(settings.device)
+    tokenizer = load_tokenizer(checkpoint.folder)
+    check_vocabulary(checkpoint, vocabulary(tokenizer))
     labelled = read_labelled(data, text=settings.text, label=settings.label)
     folder = Folder(Path(settings.out), _identity(settings, checkpoint, data, device.type))
     with folder.lock():
@@ -43,7 +48,7 @@ def run(settings: FinetuningSettings) -> None:
                 f"Nothing to do: {folder.path} already holds {checkpoint.name} fine-tuned with these settings.{_result(folder.metrics)}"
             )
             return
-        metrics = Finetuning(settings, checkpoint, data, labelled, folder, device).run()
+        metrics = Finetuning(settings, checkpoint, data, labelled, tokenizer, folder, device).run()
         say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_result(metrics)}")
 
 
@@ -55,6 +60,7 @@ class Finetuning:
     checkpoint: Checkpoint
     data: Data
     labelled: Labelled
+    tokenizer: Any
     folder: Folder
     device: "torch.device"
 
@@ -106,8 +112,7 @@ class Finetuning:
         )
 
     def _encode(self, labelled: Labelled) -> list[Example]:
-        tokenizer = load_tokenizer(self.checkpoint.folder)
-        return encode(labelled, tokenizer, max_length=self.settings.max_length)
+        return encode(labelled, self.tokenizer, max_length=self.settings.max_length)
 
     def _test(self, trainer: "ClassifierTrainer", test: Labelled) -> dict[str, Any] | None:
         """Once, after everything else is settled; None where there is nothing to test on."""

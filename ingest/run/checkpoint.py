@@ -13,6 +13,7 @@ from typing import Any
 
 from ingest.run.config import DEFAULTS, check_config, size_of
 from ingest.run.errors import IngestError, short
+from ingest.run.near_checkpoints import check_folder, check_whole
 from ingest.run.progress import bar
 from ingest.run.settings import EMBEDDED
 
@@ -83,12 +84,14 @@ def _download(model: str, weights: str) -> Path:
 
 
 def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
+    check_folder(folder)
     config = _read_config(folder)
     if config.get("model_type") != "bert":
         raise IngestError(
             f"{name} is no BERT: its config.json says model_type {short(config.get('model_type', 'nothing'))}. Give a checkpoint of model_type bert."
         )
     check_config(name, config)
+    check_whole(name, config)
     if config.get("is_decoder"):
         raise IngestError(f"{name} is a decoder: its tokens do not see the whole sentence. Give a BERT encoder.")
     if (config.get("position_embedding_type") or "absolute") != "absolute":

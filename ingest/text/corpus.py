@@ -15,6 +15,7 @@ from ingest.run.progress import bar, say
 from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
+from ingest.text.own_tokenizer import check_vocabulary
 from ingest.text.reviews import Data, Reviews, read_reviews
 from ingest.text.sentence_index import index_file
 from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence, fewest_tokens, one_each
@@ -115,7 +116,9 @@ def prepare_corpus(
     identity = _identity(settings, data, checkpoint)
     key = short_key(data.name, identity)
     group = writer.group(f"corpus/{key}")
-    if not _holds(group, budget):
+    if _holds(group, budget):  # of another model that has the same tokenizer
+        check_vocabulary(checkpoint, _read(group, "vocab").tolist())
+    else:
         reviews = read_reviews(data, text=settings.text, label=settings.label).numbered_as(label_names(group))
         if reviews.columns.left_out:
             say(reviews.columns.complaint(short(data.name)))
@@ -192,6 +195,7 @@ def _read_sentences(
     meanwhile: Callable[[], object],
 ) -> tuple[list[Sentence], Tokenizer]:
     tokenizer = Tokenizer(checkpoint.folder, max_length=settings.max_length)
+    check_vocabulary(checkpoint, tokenizer.vocab)
     with bar("sentences", total=len(reviews), unit="reviews") as progress:
         sentences = smallest_sentences(
             reviews,

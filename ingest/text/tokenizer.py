@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.run.errors import IngestError
+from ingest.text.own_tokenizer import load_tokenizer
 from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 
 #: Of a text per wordpiece that is kept, before a part of it is tried.
 CHARACTERS = 64
-#: One of them holds the wordpieces of a checkpoint.
-VOCABULARIES = ("tokenizer.json", "vocab.txt")
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Tokenizer:
     def __init__(self, folder: Path, *, max_length: int) -> None:
         self._tokenizer = load_tokenizer(folder)
         self.max_length = max_length
-        self.vocab = _vocab(self._tokenizer)
+        self.vocab = vocabulary(self._tokenizer)
         #: Id of the wordpiece that stands for a hidden one, if the model knows any.
         self.mask_id: int | None = self._tokenizer.mask_token_id
         self._flags = _vocab_flags(self.vocab, self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
@@ -100,22 +98,6 @@ class Tokenizer:
         return tokens, segment
 
 
-def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer that a checkpoint was saved with."""
-    from transformers import AutoTokenizer, BertConfig
-
-    if not any((folder / name).is_file() for name in VOCABULARIES):  # transformers would make one without wordpieces
-        raise IngestError(
-            f"{folder} has no tokenizer ({' or '.join(VOCABULARIES)}). Save it with tokenizer.save_pretrained."
-        )
-    try:  # with a config, config.json is left alone: it was checked for what a BERT reads
-        return AutoTokenizer.from_pretrained(folder, config=BertConfig(), trust_remote_code=False)
-    except Exception as error:  # `tokenizers` raises nothing more exact
-        raise IngestError(
-            f"The tokenizer in {folder} cannot be loaded ({type(error).__name__}). Save it again with tokenizer.save_pretrained."
-        ) from error
-
-
 def longest_first(first: int, second: int, *, room: int) -> tuple[int, int]:
     """How many wordpieces of each text of a pair are kept: the longer text is cut first, as transformers' `longest_first`."""
     short = min(first, second, room // 2)
@@ -130,7 +112,8 @@ def concatenate(parts: Sequence[Tokens]) -> Tokens:
     return Tokens(**joined)
 
 
-def _vocab(tokenizer: Any) -> list[str]:
+def vocabulary(tokenizer: Any) -> list[str]:
+    """The wordpiece of every number, "" for a number without one."""
     by_id = {number: piece for piece, number in tokenizer.get_vocab().items()}
     return [by_id.get(number, "") for number in range(max(by_id) + 1)]
 

@@ -1,0 +1,136 @@
+"""A checkpoint's tokenizer is one that its model can follow, or the refusal names what it lacks."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tokenizers
+import transformers
+
+from dashboard.sentence.encoder import TypedSentences
+from dashboard.web.errors import Refusal
+from ingest.run.errors import IngestError
+from ingest.text.own_tokenizer import load_tokenizer
+from store import open_corpus
+from tests.broken_model import add_pieces, change_config, change_weights
+
+Complaint = Callable[..., str]
+Ingest = Callable[..., str]
+ROWS = "embeddings.word_embeddings.weight"
+
+
+# -- more wordpieces than the embedding has rows -------------------------------------------------------------
+
+
+def test_a_tokenizer_with_more_wordpieces_than_rows_is_refused_before_a_commit(
+    broken: Path, complaint: Complaint, tmp_path: Path
+) -> None:
+    pieces = add_pieces(broken, "zork", "quux")
+    told = complaint(model=broken)
+    assert f"has {pieces} wordpieces, and the embedding of the model {pieces - 2} rows: 'zork' has no vector" in told
+    assert told.endswith(f"model.resize_token_embeddings({pieces}).")
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_model_with_fewer_rows_than_a_corpus_has_wordpieces_is_refused(
+    broken: Path, ingest: Ingest, complaint: Complaint, tmp_path: Path
+) -> None:
+    """The sentences are in the store already, of another model with the same tokenizer."""
+    ingest(tmp_path / "store", model=broken, sentences=5)
+    smaller = Path(shutil.copytree(broken, tmp_path / "smaller"))
+    rows = json.loads((smaller / "config.json").read_text())["vocab_size"] - 1
+    change_config(smaller, vocab_size=rows)
+    change_weights(smaller, lambda weights: weights.update({ROWS: weights[ROWS][:rows].clone()}))
+    assert f"the embedding of the model {rows} rows" in complaint(model=smaller, sentences=5)
+
+
+def test_an_embedding_that_is_padded_is_allowed(broken: Path, ingest: Ingest, tmp_path: Path) -> None:
+    rows = json.loads((broken / "config.json").read_text())["vocab_size"]
+    change_config(broken, vocab_size=rows + 6)
+    change_weights(broken, lambda weights: weights.update({ROWS: weights[ROWS][[*range(rows), *[0] * 6]].clone()}))
+    corpus = open_corpus(ingest(tmp_path / "store", model=broken, sentences=5))
+    assert len(corpus.vocab) == rows
+
+
+def test_a_typed_wordpiece_without_a_vector_is_named(
+    broken: Path, ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a store made before such tokenizers were refused."""
+    add_pieces(broken, "zork")
+    monkeypatch.setattr("ingest.text.corpus.check_vocabulary", lambda *_unchecked: None)
+    corpus, typed = open_corpus(ingest(tmp_path / "store", model=broken, sentences=5)), TypedSentences()
+    with pytest.raises(Refusal, match=r"no vector for the wordpiece 'zork'\. Type a text without it\.$") as refused:
+        typed.encode(corpus, "the film", "a zork")
+    assert refused.value.status == 400
+    assert typed.encode(corpus, "the film").wordpieces == ("[CLS]", "the", "film", "[SEP]")
+
+
+# -- what a tokenizer puts around a text --------------------------------------------------------------------
+
+
+def save_fast(model: Path, *, single: str | None = None, unknown: str = "[UNK]", **names: str) -> None:
+    """Replaces the tokenizer by one of words, with a template of what it puts around a text."""
+    vocab = {piece: number for number, piece in enumerate(["[PAD]", "[UNK]", "<s>", "</s>", "film", "the"])}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocab, unk_token=unknown))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(["<s>", "</s>"])
+    if single:
+        special = [("<s>", 2), ("</s>", 3)]
+        template = tokenizers.processors.TemplateProcessing(single=single, special_tokens=special)
+        tokenizer.post_processor = template
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(model)
+
+
+def test_ends_of_a_text_are_those_that_the_tokenizer_puts_there(broken: Path) -> None:
+    """It need not name them."""
+    save_fast(broken, single="<s> $A </s>")
+    tokenizer = load_tokenizer(broken)
+    assert (tokenizer.cls_token, tokenizer.sep_token) == ("<s>", "</s>")
+    assert (tokenizer.cls_token_id, tokenizer.sep_token_id) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("single", "names", "problem"),
+    [
+        (None, {}, "it names no cls_token and sep_token"),
+        ("$A </s>", {}, "it names no cls_token and sep_token"),
+        (None, {"cls_token": "<s>", "sep_token": "</s>"}, "it has no post-processor"),
+    ],
+)
+def test_a_tokenizer_that_leaves_the_ends_of_a_text_open_is_refused(
+    single: str | None, names: dict[str, str], problem: str, broken: Path, complaint: Complaint
+) -> None:
+    save_fast(broken, single=single, **names)
+    told = complaint(model=broken)
+    assert f"puts no [CLS] before a text and no [SEP] after it: {problem}." in told
+    assert told.endswith("the post-processor tokenizers.processors.BertProcessing.")
+
+
+def test_a_tokenizer_that_cannot_read_unknown_letters_is_refused(broken: Path) -> None:
+    save_fast(broken, single="<s> $A </s>", unknown="nowhere")
+    with pytest.raises(
+        IngestError, match=r"cannot read a text with an unknown letter .* Save it again with an unk_tok"
+    ):
+        load_tokenizer(broken)
+
+
+# -- what a tokenizer needs ---------------------------------------------------------------------------------
+
+
+def test_a_package_that_a_tokenizer_needs_is_named(broken: Path, complaint: Complaint) -> None:
+    (broken / "tokenizer.json").unlink()
+    (broken / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
+    config = {"tokenizer_class": "BertJapaneseTokenizer", "word_tokenizer_type": "jumanpp"}
+    (broken / "tokenizer_config.json").write_text(json.dumps(config))
+    told = complaint(model=broken)
+    assert "(BertJapaneseTokenizer) needs the package rhoknp, which is not installed" in told
+    assert told.endswith("Install it: pip install rhoknp.")
+
+
+def test_a_tokenizer_without_offsets_is_refused_by_its_class(broken: Path, complaint: Complaint) -> None:
+    (broken / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "CanineTokenizer"}))
+    assert "(CanineTokenizer) does not tell which characters of a text a wordpiece stands for" in complaint(
+        model=broken
+    )
