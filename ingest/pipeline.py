@@ -288,7 +288,8 @@ def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) ->
         "dtype": dtype,
         "attention": ATTENTION,
     }
-    return ModelGroup(short_key(checkpoint.name, identity), identity)
+    renewed = {"token_rule": corpus.token_rule} if corpus.token_rule else {}
+    return ModelGroup(short_key(checkpoint.name, identity), identity | renewed)
 
 
 def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder: "Encoder") -> dict[str, Any]:

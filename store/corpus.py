@@ -43,7 +43,7 @@ class Corpus(StageResults):
         Sizes; those of the text are in `CorpusText`.
     """
 
-def __init__(self, chunks: Store, snapshot: str, name: str, *, title: str) -> None:
+    def __init__(self, chunks: Store, snapshot: str, name: str, *, title: str) -> None:
         self.snapshot, self.title = snapshot, title
         groups = Groups(chunks)
         self._model = with_keys(groups.open(f"models/{name}"))

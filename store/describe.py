@@ -74,6 +74,8 @@ class CorpusDescription:
     data_identity: str
     max_length: int
     truncated: int
+    #: Sentences with a special token in their text; None where the store does not say.
+    marked: int | None
     label_names: list[str]
 
 
@@ -162,7 +164,8 @@ def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
     group = snapshot.group(f"corpus/{key}")
     names = ("name", "data_identity", "max_length", "truncated", "label_names")
     recorded: dict[str, Any] = {name: group.attrs[name] for name in names}
-    return CorpusDescription(key=key, sentences=array_of(group, "row_size").shape[0], **recorded)
+    marked: Any = group.attrs.get("marked")
+    return CorpusDescription(key=key, sentences=array_of(group, "row_size").shape[0], marked=marked, **recorded)
 
 
 def as_json(description: Description) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from store.groups import Groups, Views
 from store.netcdf import with_written_attributes
+from store.pieces import Piece
 from store.repository.errors import StoreError
 from store.schema.features import SAMPLE
 from store.schema.pictures import LARGEST_COORDINATE
@@ -28,6 +29,9 @@ class Sentences(Protocol):
 
     @property
     def vocab(self) -> NDArray[np.object_]:
+        """As in `store.Corpus`."""
+
+    def pieces(self, tokens: xr.Dataset) -> list[Piece]:
         """As in `store.Corpus`."""
 
     @property
@@ -82,6 +86,11 @@ class Features:
     def wordpieces(self) -> list[str]:
         """Wordpieces of the tokens."""
         return [str(piece) for piece in self._corpus.vocab[self.tokens.token_id.values]]
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """The wordpieces of the tokens, where they stand."""
+        return self._corpus.pieces(self.tokens)
 
     @cached_property
     def label(self) -> NDArray[np.int64]:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from store.groups import Groups
 from store.netcdf import with_written_attributes
+from store.pieces import Piece
 from store.repository.errors import NotIngested, StoreError
-from store.schema.corpus import PAD
+from store.schema.corpus import CONTINUATION, NO_WORD, PAD
 from store.words import Words
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
@@ -69,6 +70,21 @@ class CorpusText:
         return self._text.vocab.values
 
     @cached_property
+    def piece_texts(self) -> NDArray[np.object_]:
+        """The text that the wordpiece of each token id stands for, empty for white space: (vocab,).
+
+        A store made before has none: of its wordpieces, all but the mark of BERT's continuations.
+        """
+        if "vocab_text" in self._text:
+            return self._text.vocab_text.values
+        return np.array([str(piece).removeprefix("##") for piece in self.vocab], object)
+
+    @property
+    def splits_at_marks(self) -> bool:
+        """Whether a mark is a word of its own to the tokenizer, as to BERT's, or a part of the word that it stands at."""
+        return bool(self.corpus_attributes.get("splits_at_marks", True))
+
+    @cached_property
     def counted_lengths(self) -> NDArray[np.int32]:
         """Tokens of each sentence that the model was run on: (counted_sentences,)."""
         lengths: NDArray[np.int32] = self._text.row_size.isel(sentence=slice(0, self.counted_sentences)).values
@@ -104,6 +120,18 @@ class CorpusText:
     def wordpieces(self, rows: slice | NDArray[np.int64]) -> list[str]:
         """Wordpieces of some rows of the token axis."""
         return [str(piece) for piece in self.vocab[self.tokens.token_id.values[rows]]]
+
+    def pieces(self, tokens: xr.Dataset) -> list[Piece]:
+        """The wordpieces of tokens with their token_id and token_flags, of the corpus or of feature points."""
+        ids, flags = tokens.token_id.values, tokens.token_flags.values
+        every = zip(
+            self.vocab[ids], self.piece_texts[ids], (flags & CONTINUATION) != 0, (flags & NO_WORD) != 0, strict=True
+        )
+        return [Piece(str(name), str(text), bool(goes_on), bool(special)) for name, text, goes_on, special in every]
+
+    def sentence_pieces(self, sentence: int) -> list[Piece]:
+        """The wordpieces of a sentence."""
+        return self.pieces(self.tokens.isel(token=self.sentence_rows(sentence)))
 
     def sentence_rows(self, sentence: int) -> slice:
         """Rows of the token axis that hold a sentence. StoreError where the corpus has no such sentence."""

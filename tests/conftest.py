@@ -24,6 +24,7 @@ import pytest  # noqa: E402
 #: A module stands after those it imports: pytest rewrites what they assert while it imports them.
 pytest_plugins = [
     "tests.tiny_models",
+    "tests.sentencepiece",
     "tests.reviews",
     "tests.stores",
     "tests.complaints",

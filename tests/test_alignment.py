@@ -5,7 +5,7 @@ import pytest
 
 from ingest.words.annotate import covered_tokens
 
-SPECIAL = (0, 0)
+SPECIAL = (-1, -1)
 
 
 def covered(words: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> list[tuple[int, ...]]:
@@ -42,6 +42,16 @@ def test_a_word_without_wordpieces_between_others_has_none() -> None:
 def test_a_text_of_special_tokens_alone_covers_nothing() -> None:
     [(first, stop)] = covered([(0, 3)], [])
     assert first == stop
+
+
+def test_a_special_token_in_a_text_stands_for_no_word() -> None:
+    [before, (first, stop), after] = covered([(0, 1), (3, 6), (8, 9)], [(0, 1), SPECIAL, (8, 9)])
+    assert (before, first == stop, after) == ((1, 2), True, (3, 4))
+
+
+def test_a_word_with_a_special_token_in_its_middle_has_no_wordpiece() -> None:
+    [(first, stop), after] = covered([(0, 9), (10, 12)], [(0, 2), SPECIAL, (7, 9), (10, 12)])
+    assert (first == stop, after) == (True, (4, 5))
 
 
 @pytest.mark.parametrize("text", ["Don't re-watch it!", "naïve café", "日本 film", "x" * 30 + " ok", "a\u0301 b"])

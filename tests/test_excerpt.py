@@ -5,8 +5,10 @@ from typing import Any
 from dash import html
 
 from dashboard.points.excerpt import excerpt
+from store.pieces import Piece
 
-PIECES = ["[CLS]", "he", "was", "caution", "##ed", "to", "stay", ".", "[SEP]"]
+TEXTS = ["[CLS]", "he", "was", "caution", "ed", "to", "stay", ".", "[SEP]"]
+PIECES = [Piece(text, text, text == "ed", text[0] == "[") for text in TEXTS]
 
 
 def texts(parts: list[Any]) -> str:

@@ -5,7 +5,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.points import search as module
-from dashboard.points.search import folded, hits, matching_tokens, texts
+from dashboard.points.piece_search import folded
+from dashboard.points.search import hits, matching_tokens, texts
 from dashboard.web.cache import BUDGET, Cache
 from dashboard.web.state import Within
 from store import Corpus

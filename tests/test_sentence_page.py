@@ -77,14 +77,14 @@ def test_a_clicked_query_has_its_lines_alone(page: Page, pattern: np.ndarray) ->
 
 
 def test_hiding_cls_and_sep_removes_their_lines(page: Page, pattern: np.ndarray) -> None:
-    turn(page, "hide [CLS] and [SEP]")
+    turn(page, "hide special tokens")
     came(page, "special=0")
     has_lines(page, pattern[LAYER, :, 1:-1, 1:-1])
     assert link_fields(page)["special"] == "0"
 
 
 def test_rows_that_sum_to_1_again_are_divided_by_what_is_left(page: Page, pattern: np.ndarray) -> None:
-    for switch, wanted in (("hide [CLS] and [SEP]", "special=0"), ("renormalise rows", "renormalize=1")):
+    for switch, wanted in (("hide special tokens", "special=0"), ("renormalise rows", "renormalize=1")):
         turn(page, switch)
         came(page, wanted)
     left = pattern[LAYER, :, 1:-1, 1:-1]
@@ -207,7 +207,7 @@ def test_a_link_restores_all_of_it(open_page: Open, tiny_server: str, pattern: n
     page = sentence_page(open_page, tiny_server, **link, special=0, renormalize=1, find="the", labelled="positive")
     left = pattern[1, 1, 1:-1, 1:-1]
     has_lines(page, (left / left.sum(axis=-1, keepdims=True))[1:3], least=0.1)
-    for switch in ("hide [CLS] and [SEP]", "renormalise rows"):
+    for switch in ("hide special tokens", "renormalise rows"):
         expect(page.get_by_role("switch", name=switch)).to_be_checked()
     expect(page.get_by_role("textbox", name="Words")).to_have_value("the")
     expect(page.get_by_role("textbox", name="Label")).to_have_value("positive")

@@ -56,8 +56,8 @@ def test_the_next_word_is_spelled_by_its_wordpieces(tiny_corpus: Corpus) -> None
             words[word] = words.get(word, "") + piece.removeprefix("##")
         for row in range(rows.start, rows.stop - 1):
             expected = words.get(int(tokens.word_index.values[row]) + 1, END)
-            assert next_word(tokens, tiny_corpus.vocab, row) == expected
-        assert next_word(tokens, tiny_corpus.vocab, rows.stop - 1) == END
+            assert next_word(tokens, tiny_corpus.piece_texts, row) == expected
+        assert next_word(tokens, tiny_corpus.piece_texts, rows.stop - 1) == END
 
 
 def test_categories_are_those_of_the_words(bank_corpus: Corpus) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ingest.run.errors import IngestError
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
-from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SPECIAL, SYMBOL
 from tests.warned import warned
 
 TEXT = "The film, zany!"
@@ -47,14 +47,28 @@ def test_only_full_stop_and_comma_are_punctuation(tokenizer: Tokenizer, mark: st
     assert tokenizer.tokenize([f"the {mark}"]).token_flags[2] == flag
 
 
-def test_unknown_and_mask_are_not_symbols(tokenizer: Tokenizer) -> None:
+def test_what_is_unknown_is_no_symbol_and_a_mask_is_special(tokenizer: Tokenizer) -> None:
     tokens = tokenizer.tokenize(["\U0001f600 [MASK]"])
     assert pieces(tokenizer, tokens) == ["[CLS]", "[UNK]", "[MASK]", "[SEP]"]
-    assert tokens.token_flags.tolist() == [CLS, 0, 0, SEP]
+    assert tokens.token_flags.tolist() == [CLS, 0, SPECIAL, SEP]
 
 
 def test_word_index_counts_words_and_marks(tokenizer: Tokenizer) -> None:
     assert tokenizer.tokenize([TEXT]).word_index.tolist() == [-1, 0, 1, 2, 3, 3, 3, 3, 4, -1]
+
+
+def test_a_special_token_in_a_text_is_in_no_word(tokenizer: Tokenizer) -> None:
+    tokens = tokenizer.tokenize(["I [SEP] the [MASK]s [PAD] film", "[UNK] film", "the film"])
+    assert tokens.word_index.tolist()[:9] == [-1, 0, -1, 1, -1, 2, -1, 3, -1]
+    assert tokens.token_flags.tolist()[:9] == [CLS, 0, SEP, 0, SPECIAL, 0, SPECIAL, 0, SEP]
+    assert tokens.word_index.tolist()[9:13] == [-1, 0, 1, -1]
+    assert tokens.marked.tolist() == [True, False, False]
+
+
+def test_a_special_token_in_a_text_stays_in_the_segment_of_its_text(tokenizer: Tokenizer) -> None:
+    made = tokenizer.tokenize_pair("the [SEP] film", "odd")
+    assert pieces(tokenizer, made.tokens) == ["[CLS]", "the", "[SEP]", "film", "[SEP]", "o", "##d", "##d", "[SEP]"]
+    assert made.segment.tolist() == made.token_type.tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1]
 
 
 def test_position_begins_again_with_every_sentence(tokenizer: Tokenizer) -> None:
@@ -92,7 +106,8 @@ def test_a_pair_is_cut_as_by_the_checkpoints_own_tokenizer(
 ) -> None:
     pair = [f"{words} " * length for length in lengths]
     expected = own(*pair, truncation="longest_first", max_length=12)
-    tokens, segment = tokenizer.tokenize_pair(*pair)
+    made = tokenizer.tokenize_pair(*pair)
+    tokens, segment = made.tokens, made.segment
     assert (tokens.token_id.tolist(), segment.tolist()) == (expected["input_ids"], expected["token_type_ids"])
     assert bool(tokens.truncated[0]) == bool(expected.encodings[0].overflowing)
 
@@ -106,13 +121,14 @@ def test_nobody_is_warned_of_a_pair_that_is_cut(own: Any, tmp_path: Path) -> Non
 
 
 def test_a_pair_has_words_counted_through_both(tokenizer: Tokenizer) -> None:
-    tokens, segment = tokenizer.tokenize_pair("the film.", "odd")
+    made = tokenizer.tokenize_pair("the film.", "odd")
+    tokens, segment = made.tokens, made.segment
     assert tokens.word_index.tolist() == [-1, 0, 1, 2, -1, 3, 3, 3, -1]
     assert segment.tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1]
 
 
 def test_a_pair_with_nothing_on_one_side_has_its_marks(tokenizer: Tokenizer) -> None:
-    assert pieces(tokenizer, tokenizer.tokenize_pair("\u200b", "it")[0]) == ["[CLS]", "[SEP]", "it", "[SEP]"]
+    assert pieces(tokenizer, tokenizer.tokenize_pair("\u200b", "it").tokens) == ["[CLS]", "[SEP]", "it", "[SEP]"]
 
 
 def test_vocab_is_the_wordpiece_of_every_number(tokenizer: Tokenizer, tiny_model: Path) -> None:

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.features.data import Series, pieces_of
+from dashboard.features.data import Series
 from dashboard.features.trials import Trials
+from dashboard.points.piece_search import folded, matching_pieces
 from dashboard.points.search import (
     BETWEEN,
     Texts,
-    folded,
-    folded_pieces,
-    matches,
     matching_tokens,
     parted,
     spaced,
@@ -110,8 +108,8 @@ def _matching(corpus: Corpus, features: Features, selection: TokenSelection) -> 
         return matching_tokens(corpus, selection.q, selection.within)[rows]
     sought = folded(spaced(selection.q))
     if selection.within == "phrase":
-        return phrase_in_review(features, sought)
-    return matches(folded_pieces(pieces_of(features)), sought, selection.within)
+        return phrase_in_review(features, parted(sought, at_marks=corpus.splits_at_marks))
+    return matching_pieces(features.pieces, sought, selection.within)
 
 
 def _region(text: str, corpus: Corpus, features: Features, notices: list[str], trials: Trials | None) -> Region | None:
@@ -128,10 +126,10 @@ def _region(text: str, corpus: Corpus, features: Features, notices: list[str], t
 
 
 def phrase_in_review(features: Features, sought: str) -> NDArray[np.bool_]:
-    """Which tokens belong to a word of the phrase, in lower case: (token,); a review counts as one sentence."""
+    """Which tokens belong to a word of the phrase, in lower case with its words apart: (token,); a review is one sentence."""
     word_index = features.tokens.word_index.values
     own = review_text(features)
-    return tokens_of_phrase(own, np.zeros(len(word_index), np.int64), word_index, _plain(parted(sought)))
+    return tokens_of_phrase(own, np.zeros(len(word_index), np.int64), word_index, _plain(sought))
 
 
 @cached
@@ -151,7 +149,7 @@ def _words(features: Features) -> list[str]:
     """The words of a review; one that is not in the vocabulary is [UNK]."""
     word_index = features.tokens.word_index.values
     words = [""] * (int(word_index.max()) + 1)
-    for piece, word in zip(pieces_of(features), word_index, strict=True):
+    for piece, word in zip(features.pieces, word_index, strict=True):
         if word >= 0:
-            words[word] += piece.removeprefix("##") if words[word] else piece
+            words[word] += piece.text
     return words

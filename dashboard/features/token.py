@@ -182,6 +182,7 @@ def token_card(features: Features, token: int) -> dict[str, object]:
         "position": token - own.start,
         "sentence": int(features.tokens.sentence_index.values[token]),
         "wordpieces": pieces[own.start : own.stop],
+        "texts": [piece.spaced for piece in features.pieces[own.start : own.stop]],
         "where": where_of(features, token),
     }
 

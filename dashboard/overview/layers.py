@@ -15,7 +15,7 @@ from store import Corpus
 TARGETS: Mapping[str, tuple[str, str]] = {
     "[CLS]": ("to_cls", "norm_to_cls"),
     "[SEP]": ("to_sep", "norm_to_sep"),
-    ". and ,": ("to_punctuation", "norm_to_punctuation"),
+    "full stops and commas": ("to_punctuation", "norm_to_punctuation"),
 }
 OTHERS = "other tokens"
 _NORMS = (

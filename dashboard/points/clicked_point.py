@@ -52,6 +52,8 @@ class PointCard:
     sentence: int
     label: str
     wordpieces: list[str]
+    #: What each of these adds to the text.
+    texts: list[str]
     received: float
     entropy: float
     partners: list[Partner]
@@ -63,7 +65,8 @@ def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) 
     sentence = int(corpus.tokens.sentence_index.values[row])
     position = int(corpus.tokens.position.values[row])
     pattern = corpus.weights(sentence, layer=layer, head=head)
-    wordpieces = corpus.wordpieces(corpus.sentence_rows(sentence))
+    pieces = corpus.sentence_pieces(sentence)
+    wordpieces = [piece.name for piece in pieces]
     weights = pattern[position] if role == "query" else pattern[:, position]
     return PointCard(
         role=role,
@@ -72,6 +75,7 @@ def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) 
         sentence=sentence,
         label=corpus.label_name(sentence),
         wordpieces=wordpieces,
+        texts=[piece.spaced for piece in pieces],
         received=round(float(pattern[:, position].sum()), 3),
         entropy=round(float(entropy(pattern)[position]), 3),
         partners=_partners(weights, wordpieces),

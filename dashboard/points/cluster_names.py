@@ -62,15 +62,16 @@ def over_represented(codes: Codes, member: NDArray[np.bool_]) -> list[tuple[int,
 def name_of(drawn: Drawn, member: NDArray[np.bool_]) -> str:
     """The name of a group of the drawn tokens (token,); empty where nothing tells it from the rest."""
     pieces = _most_certain(over_represented(drawn.of_tokens("token_id").astype(np.int64), member))
-    words = [_spelled(str(drawn.corpus.vocab[code])) for code, _ in pieces]
+    names, texts = drawn.corpus.vocab, drawn.corpus.piece_texts
+    words = [_spelled(str(names[code]), str(texts[code])) for code, _ in pieces]
     covered = sum(share for _, share in pieces)
     kinds = () if covered >= MOST else _of_kind(drawn, member)
     return " · ".join([*kinds, *words[: PIECES - len(kinds)]])
 
 
-def _spelled(piece: str) -> str:
-    """A wordpiece; a mark, which is hardly seen, by its name in Unicode."""
-    return piece if len(piece) > 1 or piece.isalnum() else MARKS.get(piece, unicodedata.name(piece, piece).lower())
+def _spelled(piece: str, text: str) -> str:
+    """A wordpiece; a mark, which is hardly seen, by the name in Unicode of its text."""
+    return piece if len(text) != 1 or text.isalnum() else MARKS.get(text, unicodedata.name(text, text).lower())
 
 
 def _most_certain(found: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dashboard.points.drawn import Drawn
 from dashboard.web.cache import cached
 from store import STATISTICS, Corpus, StoreError
-from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+from store.schema.corpus import CLS, CONTINUATION, NO_WORD, PUNCTUATION, SEP, SPECIAL, SYMBOL
 from store.schema.model import ROLES
 
 Numbers = NDArray[np.float64]
@@ -24,7 +24,7 @@ Codes = NDArray[np.int64]
 FREQUENCIES = (2, 10, 100, 1_000)
 Kind = Literal["category", "number"]
 Values = NDArray[np.float64 | np.int64]
-KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word")
+KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word", "other special token")
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
 PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
 #: Names of the bands that begin at `FREQUENCIES`.
@@ -59,19 +59,20 @@ def read_kind(drawn: Drawn) -> Codes:
 
 def kinds_of(flags: NDArray[np.integer]) -> Codes:
     """Token types, as codes of `KINDS`, from token flags of any shape."""
-    bits = (CLS, SEP, PUNCTUATION, SYMBOL, CONTINUATION)
-    return np.select([flags & bit != 0 for bit in bits], range(len(bits)), len(bits)).astype(np.int64)
+    bits = {CLS: 0, SEP: 1, PUNCTUATION: 2, SYMBOL: 3, CONTINUATION: 4, SPECIAL: 6}
+    return np.select([flags & bit != 0 for bit in bits], list(bits.values()), 5).astype(np.int64)
 
 
 def read_punctuation(drawn: Drawn) -> Codes:
-    """Punctuation as a code of `PUNCTUATION_NAMES`."""
+    """Punctuation as a code of `PUNCTUATION_NAMES`; other special tokens have none."""
     flags = drawn.of_tokens("token_flags")
-    return _codes(np.select([flags & (CLS | SEP) != 0, flags & (PUNCTUATION | SYMBOL) != 0], [2, 1], 0))
+    bits = {CLS | SEP: 2, PUNCTUATION | SYMBOL: 1, SPECIAL: -1}
+    return _codes(np.select([flags & bit != 0 for bit in bits], list(bits.values()), 0))
 
 
 def read_token_length(drawn: Drawn) -> Numbers:
-    """Characters of the wordpiece without ##; [CLS] and [SEP] have none."""
-    special = drawn.of_tokens("token_flags") & (CLS | SEP) != 0
+    """Characters of the text that the wordpiece stands for; special tokens have none."""
+    special = drawn.of_tokens("token_flags") & NO_WORD != 0
     return _numbers(np.where(special, np.nan, piece_lengths(drawn.corpus)[drawn.of_tokens("token_id")]))
 
 
@@ -140,8 +141,8 @@ def piece_counts(corpus: Corpus) -> NDArray[np.int64]:
 
 @cached
 def piece_lengths(corpus: Corpus) -> NDArray[np.int64]:
-    """Characters of each wordpiece without ##: (vocab,)."""
-    return np.fromiter((len(str(piece).removeprefix("##")) for piece in corpus.vocab), np.int64)
+    """Characters of the text that each wordpiece stands for: (vocab,)."""
+    return np.fromiter((len(str(text)) for text in corpus.piece_texts), np.int64)
 
 
 def _numbers(values: NDArray[np.generic]) -> Numbers:

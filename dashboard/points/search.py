@@ -6,7 +6,7 @@ text (it was cut, or its tokenizer splits otherwise), all its tokens are selecte
 
 import itertools
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -14,6 +14,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.points.piece_search import folded, occurring_pieces, tokens_of_piece
 from dashboard.ui.tables import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
@@ -66,7 +67,7 @@ def texts(corpus: Corpus) -> Texts:
     every = [spaced(str(text)) for text in corpus.sentences.text.values]
     blob = BETWEEN.join(every) + BETWEEN
     start = np.cumsum([0, *(len(text) + 1 for text in every)])[:-1]
-    starts_word = _word_starts(blob)
+    starts_word = _word_starts(blob, corpus.splits_at_marks)
     word = np.cumsum(starts_word, dtype=np.int32) - 1
     first_word = word[start].astype(np.int64) + (~starts_word[start])
     count = np.diff(np.append(first_word, int(word[-1]) + 1))
@@ -78,17 +79,9 @@ def spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def folded(text: str) -> str:
-    """The text in lower case, without changing its length."""
-    lower = text.lower()
-    if len(lower) == len(text):
-        return lower
-    return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
-
-
-def parted(text: str) -> str:
-    """The text with a space between any two words, where every punctuation mark is a word."""
-    starts = _word_starts(text) if text else ()
+def parted(text: str, *, at_marks: bool) -> str:
+    """The text with a space between any two words, as the tokenizer parts them."""
+    starts = _word_starts(text, at_marks) if text else ()
     return spaced("".join(f" {letter}" if start else letter for letter, start in zip(text, starts, strict=True)))
 
 
@@ -99,10 +92,11 @@ def _token_words(corpus: Corpus) -> NDArray[np.int64]:
     return np.maximum.reduceat(word.astype(np.int64), first) + 1
 
 
-def _word_starts(text: str) -> NDArray[np.bool_]:
-    """Whether a word starts at each character, by the rule of BERT: between spaces, every punctuation mark alone."""
+def _word_starts(text: str, at_marks: bool) -> NDArray[np.bool_]:
+    """Whether a word starts at each character: between spaces, and `at_marks`, by the rule of BERT, every mark alone."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     space, alone = (_characters_where(points, rule) for rule in (str.isspace, _is_alone))
+    alone &= at_marks
     before = np.concatenate([[True], (space | alone)[:-1]])
     return alone | (~space & before)
 
@@ -170,7 +164,7 @@ def matching_tokens(corpus: Corpus, q: str, within: Within) -> Tokens:
 def _matching_tokens(corpus: Corpus, sought: str, within: Within) -> Tokens:
     if within == "lemma":
         return _by_lemma(corpus, sought)
-    return _by_phrase(corpus, sought) if within == "phrase" else _by_piece(corpus, sought, within)
+    return _by_phrase(corpus, sought) if within == "phrase" else tokens_of_piece(corpus, sought, within)
 
 
 def _by_lemma(corpus: Corpus, sought: str) -> Tokens:
@@ -181,35 +175,6 @@ def _by_lemma(corpus: Corpus, sought: str) -> Tokens:
     of_word = np.append(np.isin(corpus.words.table.lemma.values, codes), False)  # the last for tokens without a word
     matching: Tokens = of_word[corpus.token_words[corpus.rows]]
     return matching
-
-
-def _by_piece(corpus: Corpus, sought: str, within: Within) -> Tokens:
-    return matches(_folded_pieces(corpus), sought, within)[corpus.tokens.token_id.values[corpus.rows]]
-
-
-def matches(pieces: NDArray[np.str_], sought: str, within: Within) -> NDArray[np.bool_]:
-    """Which wordpieces match, none where `sought` is empty: (piece,). All in lower case."""
-    if not sought or sought.endswith("\0"):  # numpy drops a NUL at the end
-        return np.zeros(len(pieces), bool)
-    return np.strings.startswith(pieces, sought) if within == "prefix" else pieces == sought
-
-
-@cached
-def _folded_pieces(corpus: Corpus) -> NDArray[np.str_]:
-    """Every wordpiece in lower case."""
-    return folded_pieces(corpus.vocab)
-
-
-def folded_pieces(pieces: Iterable[object]) -> NDArray[np.str_]:
-    """Wordpieces in lower case, as an array of numpy's variable-width strings."""
-    return np.array([folded(str(piece)) for piece in pieces], np.dtypes.StringDType())
-
-
-@cached
-def occurring_pieces(corpus: Corpus) -> list[str]:
-    """Wordpieces of the corpus' tokens in lower case, each once."""
-    ids = np.unique(corpus.tokens.token_id.values[corpus.rows])
-    return sorted(set(_folded_pieces(corpus)[ids].tolist()))
 
 
 def _by_phrase(corpus: Corpus, sought: str) -> Tokens:
@@ -278,7 +243,7 @@ def _sentence(corpus: Corpus, sentence: int, tokens: NDArray[np.int64]) -> Sente
     rows, word_index = corpus.rows[tokens], corpus.tokens.word_index.values
     text = spaced(str(corpus.sentences.text.values[sentence]))
     # Not from `texts`: at 1,000,000 tokens these are too large for the cache, and take half a second for each sentence.
-    starts = _word_starts(text + BETWEEN)[:-1]
+    starts = _word_starts(text + BETWEEN, corpus.splits_at_marks)[:-1]
     agrees = starts.sum() == word_index[corpus.sentence_rows(sentence)].max() + 1
     marked = np.isin(np.cumsum(starts) - 1, word_index[rows]) & agrees
     return SentenceHit(

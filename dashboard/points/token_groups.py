@@ -78,7 +78,7 @@ def _body(context: Context, group: TokenGroup, unit: str) -> html.Tbody:
 def _row(context: Context, found: FoundToken) -> html.Tr:
     corpus, row = context.corpus, int(context.corpus.rows[found.token])
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
-    words: Any = excerpt(corpus.wordpieces(corpus.sentence_rows(sentence)), {position: found.role}, around=AROUND)
+    words: Any = excerpt(corpus.sentence_pieces(sentence), {position: found.role}, around=AROUND)
     href = context.state.with_(token=found.token, role=found.role, tab="point", marks=None).href
     where = f"Open this {found.role}: sentence {sentence:,}, position {position}"
     return html.Tr(

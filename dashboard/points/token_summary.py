@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def summary(context: Context, tokens: xr.Dataset, rows: Sequence[int], words: ND
     `words` are their rows of the word axis, -1 for none; None where the tokens are no part of the annotated corpus.
     """
     corpus = context.corpus
-    next_words = Shares.among("next word", (next_word(tokens, corpus.vocab, row) for row in rows))
+    next_words = Shares.among("next word", (next_word(tokens, corpus.piece_texts, row) for row in rows))
     if words is None:
         return [_bars([next_words])]
     try:
@@ -70,17 +71,17 @@ def _categories(corpus: Corpus, name: str, words: NDArray[np.int64]) -> list[str
     return [names[codes[word]] if word >= 0 and codes[word] >= 0 else NONE for word in words.tolist()]
 
 
-def next_word(tokens: xr.Dataset, vocab: NDArray[np.object_], row: int) -> str:
-    """The wordpieces of the word after the token's, joined; `END` after the last."""
+def next_word(tokens: xr.Dataset, texts: NDArray[np.object_], row: int) -> str:
+    """The texts of the wordpieces of the word after the token's, joined; `END` after the last. `texts` are (vocab,)."""
     sentence, word = tokens.sentence_index.values, tokens.word_index.values
-    stop = row + 1
-    while stop < len(word) and sentence[stop] == sentence[row] and word[stop] == word[row]:
-        stop += 1
-    pieces = []
-    while stop < len(word) and sentence[stop] == sentence[row] and word[stop] == word[row] + 1:
-        pieces.append(str(vocab[tokens.token_id.values[stop]]).removeprefix("##"))
-        stop += 1
-    return "".join(pieces) or END
+    rest = takewhile(lambda other: sentence[other] == sentence[row], range(row + 1, len(word)))
+    first = next((other for other in rest if word[other] >= 0 and word[other] != word[row]), None)
+    if first is None:
+        return END
+    following = takewhile(
+        lambda other: (sentence[other], word[other]) == (sentence[first], word[first]), range(first, len(word))
+    )
+    return "".join(str(texts[tokens.token_id.values[other]]) for other in following) or END
 
 
 def _bars(every: Sequence[Shares]) -> html.Div:

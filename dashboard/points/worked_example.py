@@ -15,6 +15,7 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from store import Corpus
+from store.pieces import Piece
 from store.schema.model import head_name
 
 #: Labels of the heads that are tried first: what these attend to needs no grammar.
@@ -39,7 +40,7 @@ class WorkedExample:
     label: str
     #: Number of the query's token in the corpus.
     token: int
-    wordpieces: tuple[str, ...]
+    pieces: tuple[Piece, ...]
     query: int
     key: int
     #: Rounded to a hundredth.
@@ -78,7 +79,7 @@ def _of_head(corpus: Corpus, view: str, layer: int, head: int) -> WorkedExample 
         head=head,
         label=str(corpus.head_labels.values[layer, head]),
         token=first + query,
-        wordpieces=tuple(corpus.wordpieces(corpus.sentence_rows(sentence))),
+        pieces=tuple(corpus.sentence_pieces(sentence)),
         query=query,
         key=key,
         weight=weight / 100,
@@ -107,7 +108,7 @@ def _pairs(
 ) -> Iterator[tuple[int, float, int, int, int, int]]:
     """Pairs of words with a large weight that are near: weight in per cent, minus their distance, and where they are."""
     weights = corpus.weights(sentence, layer=layer, head=head)
-    words = np.array([piece.isalpha() for piece in corpus.wordpieces(corpus.sentence_rows(sentence))])
+    words = np.array([piece.text.isalpha() and not piece.continues for piece in corpus.sentence_pieces(sentence)])
     large = (weights >= LARGE) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)
     for query, key in np.argwhere(large).tolist():
         pair = np.stack([places[first + query, 0], places[first + key, 1]])
@@ -157,7 +158,7 @@ def example_card(context: Context) -> list[object]:
 
 
 def _steps(example: WorkedExample) -> html.Ol:
-    query, key = (f"“{example.wordpieces[position]}”" for position in (example.query, example.key))
+    query, key = (f"“{example.pieces[position].text}”" for position in (example.query, example.key))
     return html.Ol(
         [
             html.Li(["This dot is a ", html.B("query", className="query"), f", {query}."]),
@@ -168,7 +169,7 @@ def _steps(example: WorkedExample) -> html.Ol:
 
 
 def _sentence(example: WorkedExample) -> html.P:
-    words: Any = excerpt(example.wordpieces, {example.query: "query", example.key: "key"}, around=AROUND)
+    words: Any = excerpt(example.pieces, {example.query: "query", example.key: "key"}, around=AROUND)
     return html.P(words, className="example-sentence")
 
 

@@ -81,7 +81,7 @@ def filter_group(context: Context) -> list[html.Fieldset]:
         return []
     least = [number("least", "minimum weight", state.least, 0, 1, 0.01)] if state.show == "head" else []
     switches = [
-        switch("special", "hide [CLS] and [SEP]", state.special == "0"),
+        switch("special", "hide special tokens", state.special == "0"),
         switch("renormalize", "renormalise rows", bool(state.renormalize)),
         switch("words", "whole words", bool(state.words)),
     ]

@@ -6,9 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
 from cachetools import LRUCache
-from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
 from dashboard.web.admission import Turns, reader_left
@@ -36,7 +34,7 @@ log = logging.getLogger("headscape")
 if TYPE_CHECKING:
     from ingest.encode.sentence_model import SentenceModel, Vectors
     from ingest.run.checkpoint import Checkpoint
-    from ingest.text.tokenizer import Tokens
+    from ingest.text.tokenizer import Pair, Tokens
 
 
 @dataclass(frozen=True)
@@ -103,20 +101,22 @@ class Encoder:
 
 def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
     first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
-    tokens, segment = model.tokenize(first, other)
-    words = segment[tokens.word_index >= 0]
+    pair = model.tokenize(first, other)
+    tokens = pair.tokens
+    words = pair.segment[tokens.word_index >= 0]
     check_words(0 in words, "first " if other else "")
     check_words(not other or 1 in words, "second ")
     _check_vectors(model, tokens)
-    vectors = _run(model, tokens, segment)
+    vectors = _run(model, pair)
     return Sentence(
         text=first,
         second=other,
         label="",
-        wordpieces=_wordpieces(model, tokens.token_id),
+        wordpieces=tuple(model.tokenizer.vocab[number] for number in tokens.token_id),
+        texts=tuple(map(model.tokenizer.piece_text, tokens.token_id.tolist())),
         flags=tokens.token_flags,
         word_index=tokens.word_index,
-        segment=segment,
+        segment=pair.segment,
         query=vectors.query,
         key=vectors.key,
         value_norm=vectors.value_norm,
@@ -133,9 +133,9 @@ def _check_vectors(model: "SentenceModel", tokens: "Tokens") -> None:
         )
 
 
-def _run(model: "SentenceModel", tokens: "Tokens", segment: NDArray[np.uint8]) -> "Vectors":
+def _run(model: "SentenceModel", pair: "Pair") -> "Vectors":
     try:
-        return model.run(tokens, segment)
+        return model.run(pair.tokens, pair.token_type)
     except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
         raise _cannot_run(error) from error
 
@@ -143,10 +143,6 @@ def _run(model: "SentenceModel", tokens: "Tokens", segment: NDArray[np.uint8]) -
 def _cannot_run(error: RuntimeError) -> Refusal:
     log.error("could not run a model", exc_info=error)
     return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
-
-
-def _wordpieces(model: "SentenceModel", token_id: NDArray[np.int32]) -> tuple[str, ...]:
-    return tuple(model.tokenizer.vocab[number] for number in token_id)
 
 
 def _is_cut(tokens: "Tokens", *texts: str) -> bool:

@@ -15,7 +15,7 @@ from dashboard.ui.files import Table
 from dashboard.ui.text import significant
 from dashboard.web.state import PAIRS, Mean, Pair
 from store.kernels.attention import merge_words, softmax
-from store.schema.corpus import CLS, SEP
+from store.schema.corpus import NO_WORD
 
 #: Fields of a link that change what is shown.
 FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout")
@@ -43,7 +43,7 @@ class PatternOptions:
     hide
         Positions hidden as queries and keys; a word is hidden with all its wordpieces.
     special
-        Whether [CLS] and [SEP] are shown.
+        Whether [CLS], [SEP] and special tokens in the text are shown.
     renormalize
         Rows are divided by their sum; an empty row stays 0.
     words
@@ -147,7 +147,8 @@ def _units(sentence: Sentence, *, words: bool) -> list[Unit]:
     """Every wordpiece or every word, in their order; a special token is a word of its own."""
     positions = range(len(sentence.wordpieces))
     grouped = groupby(positions, lambda place: _word(sentence, place) if words else (place, place))
-    return [_unit(sentence, tuple(group)) for _, group in grouped]
+    names = sentence.texts if words else sentence.wordpieces
+    return [_unit(sentence, names, tuple(group)) for _, group in grouped]
 
 
 def _word(sentence: Sentence, position: int) -> tuple[int, int]:
@@ -156,13 +157,12 @@ def _word(sentence: Sentence, position: int) -> tuple[int, int]:
     return index, position if index < 0 else -1
 
 
-def _unit(sentence: Sentence, positions: tuple[int, ...]) -> Unit:
-    first, *others = (sentence.wordpieces[position] for position in positions)
+def _unit(sentence: Sentence, names: Sequence[str], positions: tuple[int, ...]) -> Unit:
     return Unit(
-        name="".join([first, *(piece.removeprefix("##") for piece in others)]),
+        name="".join(names[position] for position in positions) or sentence.wordpieces[positions[0]],
         positions=positions,
         segment=int(sentence.segment[positions[0]]),
-        special=bool(sentence.flags[positions[0]] & (CLS | SEP)),
+        special=bool(sentence.flags[positions[0]] & NO_WORD),
     )
 
 

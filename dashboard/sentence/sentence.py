@@ -69,12 +69,14 @@ class Sentence:
         Empty where there is none.
     wordpieces
         [CLS] and [SEP] included: (token,).
+    texts
+        The text that each wordpiece stands for: (token,).
     flags
         Token flags of `store.schema`: (token,).
     word_index
         Word of each wordpiece, -1 for special tokens; of a pair counted on through both: (token,).
     segment
-        0 for [CLS] A [SEP], 1 for B [SEP]: (token,).
+        0 for [CLS] A [SEP], 1 for B [SEP], or what the tokenizer makes of a pair: (token,).
     query, key
         (layer, head, token, channel), before the 1/sqrt(channels) scale.
     value_norm
@@ -89,6 +91,7 @@ class Sentence:
     second: str
     label: str
     wordpieces: tuple[str, ...]
+    texts: tuple[str, ...]
     flags: NDArray[np.uint8]
     word_index: NDArray[np.int16]
     segment: NDArray[np.uint8]
@@ -136,6 +139,7 @@ def stored_sentence(corpus: Corpus, index: int) -> Sentence:
         second="",
         label=corpus.label_name(index),
         wordpieces=tuple(corpus.wordpieces(rows)),
+        texts=tuple(corpus.piece_texts[tokens.token_id.values]),
         flags=tokens.token_flags.values,
         word_index=tokens.word_index.values,
         segment=np.zeros(tokens.sizes["token"], np.uint8),

@@ -18,7 +18,7 @@ BEHAVIOURS: Mapping[str, str] = {
     "broad": "attend broadly",
     "[CLS]": "attend to [CLS]",
     "[SEP]": "attend to [SEP]",
-    "punctuation": "attend to . and ,",
+    "punctuation": "attend to full stops and commas",
 }
 #: Label -> its statistic in words, where that is taken as a share of the largest possible value.
 OF_LARGEST: Mapping[str, str] = {"broad": "entropy relative to uniform attention"}

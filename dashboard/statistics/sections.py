@@ -31,8 +31,8 @@ from store.schema.model import RATIOS, head_name
 from store.wording import many
 
 _NEIGHBOURS = {"to_previous": "previous token", "to_next": "next token", "to_self": "itself"}
-_SPECIAL = {"to_cls": "[CLS]", "to_sep": "[SEP]", "to_punctuation": ". or ,"}
-_NORMS = {"norm_to_cls": "[CLS]", "norm_to_sep": "[SEP]", "norm_to_punctuation": ". or ,"}
+_SPECIAL = {"to_cls": "[CLS]", "to_sep": "[SEP]", "to_punctuation": "full stop or comma"}
+_NORMS = {"norm_to_cls": "[CLS]", "norm_to_sep": "[SEP]", "norm_to_punctuation": "full stop or comma"}
 #: Of each figure by layer its name, its title, and the statistic that it explains.
 _BY_LAYER = (
     ("curves-classes", "Attention to special tokens", "to_cls"),
@@ -55,7 +55,7 @@ _NAMES = {
     "attnresln_n": "AttnResLn-N",
 }
 #: Source -> its token type. All but [SEP] is no type.
-_TYPES = {"all": "all", "cls": "[CLS]", "sep": "[SEP]", "punctuation": ". or ,", "word": "words"}
+_TYPES = {"all": "all", "cls": "[CLS]", "sep": "[SEP]", "punctuation": "full stop or comma", "word": "words"}
 EXPANSION = (
     "By how much f changes the norm of vectors on average: root of the mean squared singular value of its affine map "
     "(Kobayashi et al. 2021)."

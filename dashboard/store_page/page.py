@@ -142,6 +142,8 @@ def _corpus(corpus: CorpusDescription) -> html.Section:
         "labels": ", ".join(corpus.label_names) or "none",
         "cut": f"{many(corpus.truncated, 'sentence')} had more than {corpus.max_length} wordpieces",
     }
+    if corpus.marked:
+        facts["special tokens"] = f"in the text of {many(corpus.marked, 'sentence')}: the model reads them as such"
     identity = {"key": corpus.key, "order": "by content hash, so that every prefix is a uniform sample"}
     return html.Section(
         [

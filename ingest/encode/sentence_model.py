@@ -10,7 +10,7 @@ from torch import Tensor
 from ingest.encode.bert import Bert, Capture, find_device, find_dtype
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.config import size_of
-from ingest.text.tokenizer import Tokenizer, Tokens
+from ingest.text.tokenizer import Pair, Tokenizer, Tokens
 from store.kernels.attention import attention_pattern, value_norm
 
 
@@ -34,29 +34,30 @@ class SentenceModel:
         self._bert = Bert(checkpoint, device=device, dtype=find_dtype(dtype, device))
         self._grams = self._bert.output_grams()
         self._projections = self._bert.output_projections()
-        self._segments = int(self._bert.model.config.type_vocab_size)
+        self._token_types = int(self._bert.model.config.type_vocab_size)
 
     @property
     def size(self) -> int:
         """Bytes of the weights."""
         return sum(parameter.nbytes for parameter in self._bert.model.parameters())
 
-    def tokenize(self, text: str, second: str) -> tuple[Tokens, NDArray[np.uint8]]:
-        """Wordpieces of a sentence, or of a pair where there is a second, and the segment of each: (token,)."""
+    def tokenize(self, text: str, second: str) -> Pair:
+        """Wordpieces of a pair, or of one sentence where there is no second."""
         if second:
             return self.tokenizer.tokenize_pair(text, second)
         tokens = self.tokenizer.tokenize([text])
-        return tokens, np.zeros(len(tokens.token_id), np.uint8)
+        first = np.zeros(len(tokens.token_id), np.uint8)
+        return Pair(tokens, first, first)
 
     def without_vector(self, tokens: Tokens) -> list[str]:
         """Wordpieces that the embedding of the model has no row for: its tokenizer may know more."""
         rows = int(self._bert.model.config.vocab_size)
         return [self.tokenizer.vocab[number] for number in tokens.token_id if number >= rows]
 
-    def run(self, tokens: Tokens, segment: NDArray[np.uint8]) -> Vectors:
+    def run(self, tokens: Tokens, token_type: NDArray[np.uint8]) -> Vectors:
         """One forward pass."""
-        # Some checkpoints know one segment only.
-        known = np.minimum(segment, self._segments - 1)
+        # Some checkpoints know one token type only.
+        known = np.minimum(token_type, self._token_types - 1)
         token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in (tokens.token_id, known))
         capture = self._bert.run(token_ids.to(self._bert.device), None, segments.to(self._bert.device))
         with torch.inference_mode():

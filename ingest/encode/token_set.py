@@ -64,7 +64,7 @@ def sample_token_set(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> T
 
 
 def review_token_set(checkpoint: Checkpoint, reviews: Reviews, number: int) -> TokenSet:
-    """A whole review between [CLS] and [SEP], cut where the model reads no further."""
+    """A whole review between the special tokens of one text, cut where the model reads no further."""
     review = find_review(checkpoint, reviews, number)
     longest = size_of(checkpoint.config, "max_position_embeddings")
     columns, cut = _as_one_input(checkpoint, split_review(review.text), min(REVIEW_TOKENS, longest))
@@ -95,7 +95,8 @@ def find_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Review
 def has_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> bool:
     """Whether the review exists and has wordpieces."""
     sentences = split_review(reviews[number].text) if number < len(reviews) else []
-    return bool(sentences) and bool((_tokenizer(checkpoint).tokenize(sentences).lengths > 2).any())
+    tokenizer = _tokenizer(checkpoint)
+    return bool(sentences) and bool((tokenizer.tokenize(sentences).lengths > tokenizer.layout.special).any())
 
 
 def _tokenizer(checkpoint: Checkpoint) -> Tokenizer:
@@ -104,26 +105,26 @@ def _tokenizer(checkpoint: Checkpoint) -> Tokenizer:
 
 
 def _as_one_input(checkpoint: Checkpoint, sentences: list[str], longest: int) -> tuple[dict[str, NDArray[Any]], bool]:
-    """Columns of the sentences between one [CLS] and one [SEP], and whether something was cut."""
-    each = _tokenizer(checkpoint).tokenize(sentences)
+    """Columns of the sentences between the special tokens of one text, and whether something was cut."""
+    tokenizer = _tokenizer(checkpoint)
+    each, layout = tokenizer.tokenize(sentences), tokenizer.layout
     stops = np.cumsum(each.lengths)
-    inner = np.ones(len(each.token_id), bool)
-    inner[stops - 1] = inner[stops - each.lengths] = False
+    place = np.arange(len(each.token_id)) - np.repeat(stops - each.lengths, each.lengths)
+    inner = (place >= layout.before) & (place < np.repeat(each.lengths, each.lengths) - layout.after)
     owner = np.repeat(np.arange(len(sentences)), each.lengths)
     words = np.array(
         [int(each.word_index[stop - length : stop].max()) + 1 for stop, length in zip(stops, each.lengths, strict=True)]
     )
     counted_on = each.word_index + (np.cumsum(words) - words)[owner]
-    inner_rows = np.flatnonzero(inner)[: longest - 2]
-    ends = np.array([0, len(each.token_id) - 1])
-    rows = np.concatenate([ends[:1], inner_rows, ends[1:]])
-    special = np.array([True, *np.zeros(len(inner_rows), bool), True])
+    inner_rows = np.flatnonzero(inner)[: longest - layout.special]
+    first, last = np.arange(layout.before), np.arange(len(place) - layout.after, len(place))
+    rows = np.concatenate([first, inner_rows, last])
     columns = {
         "row": np.full(len(rows), -1, np.int64),
         "token_id": each.token_id[rows],
         "position": np.arange(len(rows), dtype=np.int16),
-        "word_index": np.where(special, -1, counted_on[rows]).astype(np.int16),
+        "word_index": np.where(each.word_index[rows] < 0, -1, counted_on[rows]).astype(np.int16),
         "token_flags": each.token_flags[rows],
-        "sentence_index": np.append(owner[rows[:-1]], owner[rows[-2]]).astype(np.int32),
+        "sentence_index": np.minimum(owner[rows], owner[inner_rows[-1]]).astype(np.int32),
     }
     return columns, len(inner_rows) < int(inner.sum())

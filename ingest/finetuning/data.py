@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ingest.run.errors import IngestError, listed
 from ingest.run.progress import counted_on_bar
+from ingest.text.layout import Layout
 from ingest.text.reviews import Data, Reviews, has_split, read_reviews
 
 #: Share of the reviews of every label that is held out, and most in all: with so many the standard error of the accuracy is
@@ -69,13 +70,14 @@ def read_test(data: Data, known: Labelled, *, text: str, label: str) -> tuple[La
 
 
 def encode(labelled: Labelled, tokenizer: Any, *, max_length: int) -> list[Example]:
-    """Every review between [CLS] and [SEP], cut to `max_length` wordpieces."""
-    cls, sep, room = tokenizer.cls_token_id, tokenizer.sep_token_id, max_length - 2
+    """Every review between the tokenizer's special tokens, cut to `max_length` wordpieces."""
+    layout = Layout.of(tokenizer, texts=1)
+    room = max_length - layout.special
     pieces = counted_on_bar(
         _wordpieces(labelled.texts, tokenizer), "tokenize", total=len(labelled.texts), unit="reviews"
     )
     return [
-        {"input_ids": [cls, *head_and_tail(piece, room), sep], "labels": int(label)}
+        {"input_ids": layout.fill([head_and_tail(piece, room)]).token_id.tolist(), "labels": int(label)}
         for piece, label in zip(pieces, labelled.labels, strict=True)
     ]
 

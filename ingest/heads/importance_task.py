@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ingest.encode.batches import Batch, make_batches
 from ingest.run.errors import IngestError
 from ingest.text.blocks import Block, content_hash
-from store.schema.corpus import CLS, SEP
+from store.schema.corpus import NO_WORD
 
 #: Share of a sentence's wordpieces that are hidden (Devlin et al. 2019, section 3.1); at least one.
 MASKED = 0.15
@@ -66,7 +66,7 @@ def label_task(sentences: Block, labels: NDArray[np.integer]) -> ImportanceTask:
 def choose_hidden(sentences: Block, *, seed: int) -> NDArray[np.bool_]:
     """Mask of the hidden wordpieces (token,); more sentences leave those of the first ones as they are."""
     generator = np.random.default_rng(seed & (1 << 64) - 1)
-    ordinary = (sentences.token_flags & (CLS | SEP)) == 0
+    ordinary = (sentences.token_flags & NO_WORD) == 0
     hidden = np.zeros(len(ordinary), bool)
     for stop, size in zip(np.cumsum(sentences.lengths), sentences.lengths, strict=True):
         own = stop - size + np.flatnonzero(ordinary[stop - size : stop])

@@ -26,10 +26,13 @@ from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.array import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
+from store.wording import many
 
 TEXTS_AT_ONCE = 1000
 #: Tokens of a short sentence: those of a sample are longer in the mean.
 SHORT = 12
+#: How words, continuations, marks and special tokens are told, as a corpus states it that was first made by another rule.
+TOKEN_RULE = "tokens/2"
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,17 @@ class Budget:
 
 @dataclass(frozen=True)
 class PlannedCorpus:
-    """The part of a corpus group that an ingest works on."""
+    """The part of a corpus group that an ingest works on.
+
+    Attributes
+    ----------
+    token_rule
+        Empty unless the corpus was first made by another rule: what was computed then is of other words and flags.
+    """
 
     key: str
     blocks: list[Block]
+    token_rule: str = ""
 
     @property
     def sentences(self) -> int:
@@ -126,7 +136,8 @@ def prepare_corpus(
         check_prefix(group, sentences, data.name)
         tokens = _tokenize(tokenizer, [sentence.text for sentence in sentences], budget)
         exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
-        _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer.vocab)
+        _renew(writer, key, tokens)
+        _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer)
         _write_columns(group, sentences[: len(tokens.lengths)], reviews)
         group.attrs.update(
             identity
@@ -135,11 +146,14 @@ def prepare_corpus(
                 "label_names": reviews.label_names,
                 "exhausted": exhausted,
                 "truncated": int(tokens.truncated.sum()),
+                "marked": int(tokens.marked.sum()),
+                "splits_at_marks": tokenizer.splits_at_marks,
                 "tokens_asked": budget.tokens or 0,
             }
         )
         writer.commit(f"sentences of {key}: {len(tokens.lengths):,}")
-    return PlannedCorpus(key, _stored_plan(group, budget))
+    _say_marked(group, data)
+    return PlannedCorpus(key, _stored_plan(group, budget), _token_rule(group))
 
 
 def find_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus | None:
@@ -151,13 +165,26 @@ def find_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Chec
 
 def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
     """The plan of the first stored sentences."""
-    return PlannedCorpus(key, _stored_plan(writer.group(f"corpus/{key}"), Budget(sentences, None)))
+    group = writer.group(f"corpus/{key}")
+    return PlannedCorpus(key, _stored_plan(group, Budget(sentences, None)), _token_rule(group))
 
 
 def label_names(group: zarr.Group) -> list[str]:
     """Names of the labels of a corpus by number; empty where it has none."""
     names: Any = group.attrs.get("label_names", [])
     return list(names)
+
+
+def _say_marked(group: zarr.Group, data: Data) -> None:
+    """Say how many sentences have a special token in their text; in an older store they are not counted."""
+    marked = int(str(group.attrs.get("marked", 0)))
+    if marked:
+        sentences = f"{many(marked, 'sentence')} of {data.name} {'has' if marked == 1 else 'have'}"
+        say(f"{sentences} a special token in the text, such as [SEP]. The model reads it as one, so it is in no word.")
+
+
+def _token_rule(group: zarr.Group) -> str:
+    return str(group.attrs.get("token_rule", ""))
 
 
 def _identity(settings: Settings, data: Data, checkpoint: Checkpoint) -> dict[str, Any]:
@@ -234,14 +261,29 @@ def _first_sentences(tokens: Tokens, budget: Budget) -> Tokens:
         tokens.word_index[:stop],
         tokens.token_flags[:stop],
         tokens.truncated[:count],
+        tokens.marked[:count],
     )
 
 
-def _write(group: zarr.Group, sentences: list[Sentence], tokens: Tokens, vocab: list[str]) -> None:
+def _renew(writer: Writer, key: str, tokens: Tokens) -> None:
+    """Where the sentences in the store have other words or flags than now, what was computed of them is computed again."""
+    group = writer.group(f"corpus/{key}")
+    if "row_size" not in group:
+        return
+    real = np.flatnonzero((_read(group, "token_flags") & PAD) == 0)
+    now: dict[str, NDArray[Any]] = {"token_flags": tokens.token_flags, "word_index": tokens.word_index}
+    if all(np.array_equal(_read(group, name)[real], values[: len(real)]) for name, values in now.items()):
+        return
+    if "words" in group:
+        writer.delete(f"corpus/{key}/words")
+    group.attrs["token_rule"] = TOKEN_RULE
+
+
+def _write(group: zarr.Group, sentences: list[Sentence], tokens: Tokens, tokenizer: Tokenizer) -> None:
     starts = pack(tokens.lengths, length=BLOCK)
     rows = -(-int(starts[-1] + tokens.lengths[-1]) // BLOCK) * BLOCK
     create_arrays(
-        group, CORPUS_ARRAYS, {"token": rows, "sentence": len(sentences), "vocab": len(vocab), "block": BLOCK}
+        group, CORPUS_ARRAYS, {"token": rows, "sentence": len(sentences), "vocab": len(tokenizer.vocab), "block": BLOCK}
     )
     place = np.repeat(starts - np.concatenate([[0], np.cumsum(tokens.lengths)[:-1]]), tokens.lengths) + np.arange(
         len(tokens.token_id)
@@ -259,7 +301,10 @@ def _write(group: zarr.Group, sentences: list[Sentence], tokens: Tokens, vocab: 
         array_of(group, name)[:] = padded
     for name, column in _sentence_columns(sentences, tokens, starts).items():
         array_of(group, name)[:] = column
-    array_of(group, "vocab")[:] = np.array(vocab, dtype=object)
+    array_of(group, "vocab")[:] = np.array(tokenizer.vocab, dtype=object)
+    array_of(group, "vocab_text")[:] = np.array(
+        list(map(tokenizer.piece_text, range(len(tokenizer.vocab)))), dtype=object
+    )
 
 
 def _sentence_columns(sentences: list[Sentence], tokens: Tokens, starts: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

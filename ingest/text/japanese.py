@@ -16,7 +16,7 @@ MARKS = ("##", "\u2581")
 
 def with_offsets(own: Any) -> Any:
     """A `PreTrainedTokenizerFast` with the wordpieces and ids of transformers' `BertJapaneseTokenizer`."""
-    from tokenizers import Tokenizer
+    from tokenizers import Tokenizer, decoders
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import PreTokenizer
     from tokenizers.processors import BertProcessing
@@ -30,6 +30,7 @@ def with_offsets(own: Any) -> Any:
     )
     # Set afterwards: transformers copies the tokenizer that it is given, and Python code in it cannot be copied.
     known.backend_tokenizer.pre_tokenizer = PreTokenizer.custom(_Splitter(own))
+    known.backend_tokenizer.decoder = decoders.WordPiece(prefix="##", cleanup=False)
     ends = [(own.sep_token, own.sep_token_id), (own.cls_token, own.cls_token_id)]
     known.backend_tokenizer.post_processor = BertProcessing(*ends)
     return known

@@ -1,25 +1,32 @@
-"""Wordpieces of sentences with their flags: special, punctuation, or continuation of a word."""
+"""Wordpieces of sentences with their flags: special, punctuation, or continuation of a word, as the tokenizer says."""
 
 import re
-import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.text.layout import Layout
 from ingest.text.own_tokenizer import load_tokenizer
-from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+from ingest.text.pieces import piece_flags, piece_reader
+from store.schema.corpus import CLS, CONTINUATION, NO_WORD, SEP, SPECIAL
 
 #: Of a text per wordpiece that is kept, before a part of it is tried.
 CHARACTERS = 64
+#: More than one word, if white space parts words, and if marks do.
+AT_SPACE, AT_MARK = "a a", "a,a"
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Wordpieces of sentences, one sentence after the other, without padding."""
+    """Wordpieces of sentences, one sentence after the other, without padding.
+
+    `truncated` and `marked` are (sentence,): whether it was cut, and whether a special token stands in its text.
+    """
 
     lengths: NDArray[np.int32]
     token_id: NDArray[np.int32]
@@ -27,6 +34,24 @@ class Tokens:
     word_index: NDArray[np.int16]
     token_flags: NDArray[np.uint8]
     truncated: NDArray[np.bool_]
+    marked: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts as one sentence.
+
+    Attributes
+    ----------
+    segment
+        0 from the first token on, 1 from the place of the second text on: (token,).
+    token_type
+        What the tokenizer has the model read as token types: (token,).
+    """
+
+    tokens: Tokens
+    segment: NDArray[np.uint8]
+    token_type: NDArray[np.uint8]
 
 
 class Tokenizer:
@@ -38,26 +63,52 @@ class Tokenizer:
         self.vocab = vocabulary(self._tokenizer)
         #: Id of the wordpiece that stands for a hidden one, if the model knows any.
         self.mask_id: int | None = self._tokenizer.mask_token_id
-        self._flags = _vocab_flags(self.vocab, self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
+        self._special = _special_flags(self._tokenizer)
+        self._flags = dict(self._special)
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """Wordpieces of each text between [CLS] and [SEP], cut at `max_length`."""
-        encoded = self._tokenizer(list(map(self._head, texts)), truncation=True, max_length=self.max_length)
-        lengths = np.fromiter(map(len, encoded["input_ids"]), np.int32)
-        token_id = np.fromiter((token for row in encoded["input_ids"] for token in row), np.int32)
-        words = (-1 if word is None else word for row in range(len(lengths)) for word in encoded.word_ids(row))
-        position = np.concatenate([np.arange(length, dtype=np.int16) for length in lengths])
+        heads = list(map(self._head, texts))
+        encoded = self._tokenizer(heads, truncation=True, max_length=self.max_length)
         truncated = np.fromiter((bool(encoding.overflowing) for encoding in encoded.encodings), np.bool_)
-        return Tokens(lengths, token_id, position, np.fromiter(words, np.int16), self._flags[token_id], truncated)
+        words = [self._words(encoding, text) for encoding, text in zip(encoded.encodings, heads, strict=True)]
+        return self._tokens(encoded["input_ids"], words, truncated)
 
     def spans(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """First character of each wordpiece of `tokenize` in its text and the one after its last, 0 and 0 for [CLS] and [SEP].
+        """First character of each wordpiece of `tokenize` in its text and the one after its last, -1 and -1 for special tokens.
 
-        One array (token, 2) per text.
+        White space that is a wordpiece has the characters of the next one of its word. One array (token, 2) per text.
         """
-        heads = list(map(self._head, texts))
-        encoded = self._tokenizer(heads, truncation=True, max_length=self.max_length, return_offsets_mapping=True)
-        return [np.array(spans, np.int64).reshape(-1, 2) for spans in encoded["offset_mapping"]]
+        encoded = self._tokenizer(list(map(self._head, texts)), truncation=True, max_length=self.max_length)
+        return list(map(self._spans, encoded.encodings))
+
+    def _spans(self, encoding: Any) -> NDArray[np.int64]:
+        spans = np.array(encoding.offsets, np.int64).reshape(-1, 2)
+        words, pieces = encoding.word_ids, encoding.ids
+        for place in reversed(range(len(pieces))):
+            if words[place] is None or pieces[place] in self._special:
+                spans[place] = -1
+            elif not self.piece_text(pieces[place]):
+                goes_on = place + 1 < len(words) and words[place + 1] == words[place]
+                spans[place] = spans[place + 1] if goes_on else spans[place, 1]
+        return spans
+
+    def piece_text(self, number: int) -> str:
+        """The text that a wordpiece stands for; of a special token its name."""
+        return self.vocab[number] if number in self._special else self._read(self.vocab[number])
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the special tokens stand around one text."""
+        return Layout.of(self._tokenizer, texts=1)
+
+    @cached_property
+    def _pair_layout(self) -> Layout:
+        return Layout.of(self._tokenizer, texts=2)
+
+    @cached_property
+    def _read(self) -> Callable[[str], str]:
+        return piece_reader(self._tokenizer)
 
     def _head(self, text: str) -> str:
         """As much of a text as has the same wordpieces once it is cut; all of a text as long as a library takes minutes.
@@ -75,27 +126,81 @@ class Tokenizer:
             size *= 4
         return text
 
-    def tokenize_pair(self, first: str, second: str) -> tuple[Tokens, NDArray[np.uint8]]:
-        """Wordpieces of [CLS] first [SEP] second [SEP] as one sentence, and the segment of each: (token,), 0 or 1.
+    def tokenize_pair(self, first: str, second: str) -> Pair:
+        """Wordpieces of [CLS] first [SEP] second [SEP], or what the tokenizer makes of a pair, as one sentence.
 
         Of a pair longer than `max_length` the longer one is cut. Words are counted on through both.
         """
-        # Told to cut a pair, the tokenizer also returns every part of one with every part of the other; told nothing, it warns.
+        # Told nothing, the tokenizer warns of a text that is longer than the model reads.
         encoded = self._tokenizer([first, second], add_special_tokens=False, verbose=False)
         whole = [len(row) for row in encoded["input_ids"]]
-        lengths = longest_first(*whole, room=self.max_length - 3)
-        ids = [row[:length] for row, length in zip(encoded["input_ids"], lengths, strict=True)]
-        words = [np.array(encoded.word_ids(row)[:length], np.int16) for row, length in enumerate(lengths)]
-        cls, sep = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
-        token_id = np.array([cls, *ids[0], sep, *ids[1], sep], np.int32)
-        counted_on = words[1] + words[0].max(initial=-1) + 1
-        word_index = np.array([-1, *words[0], -1, *counted_on, -1], np.int16)
-        segment = np.repeat(np.array([0, 1], np.uint8), [lengths[0] + 2, lengths[1] + 1])
-        length, position = np.array([len(token_id)], np.int32), np.arange(len(token_id), dtype=np.int16)
-        tokens = Tokens(
-            length, token_id, position, word_index, self._flags[token_id], np.array([lengths != (whole[0], whole[1])])
-        )
-        return tokens, segment
+        lengths = longest_first(*whole, room=max(0, self.max_length - self._pair_layout.special))
+        kept = [row[:length] for row, length in zip(encoded["input_ids"], lengths, strict=True)]
+        laid = self._pair_layout.fill(kept)
+        words = [
+            self._words(encoding, text)[:length]
+            for encoding, text, length in zip(encoded.encodings, (first, second), lengths, strict=True)
+        ]
+        word = np.full(len(laid.owner), -1)
+        word[laid.owner == 0] = words[0]
+        word[laid.owner == 1] = words[1] + words[0].max(initial=-1) + 1
+        tokens = self._tokens([laid.token_id.tolist()], [word], np.array([lengths != (whole[0], whole[1])]))
+        return Pair(tokens, laid.segment, laid.token_type)
+
+    def _words(self, encoding: Any, text: str) -> NDArray[np.int64]:
+        """Number of the word of each wordpiece of an encoded text, ascending, -1 for a special token around the text.
+
+        A word is what the tokenizer splits a text into first; where it does not split at white space, what that leaves.
+        """
+        words = np.array([-1 if word is None else word for word in encoding.word_ids], np.int64)
+        if self._splits_at_space or not len(words):
+            return words
+        spans = np.array(encoding.offsets, np.int64).reshape(-1, 2)
+        return np.where(words < 0, -1, words + _parts_before(text)[spans[:, 0]])
+
+    @cached_property
+    def splits_at_marks(self) -> bool:
+        """Whether a mark is a word of its own."""
+        return self._parts_of(AT_MARK) > 1
+
+    @cached_property
+    def _splits_at_space(self) -> bool:
+        return self._parts_of(AT_SPACE) != 1
+
+    def _parts_of(self, text: str) -> int:
+        """How many parts the tokenizer splits a text into first."""
+        [encoding] = self._tokenizer([text], add_special_tokens=False).encodings
+        return len(set(encoding.word_ids))
+
+    def _tokens(
+        self, token_ids: Sequence[Sequence[int]], words: Sequence[NDArray[np.int64]], truncated: NDArray[np.bool_]
+    ) -> Tokens:
+        """Sentences from their wordpieces and the number of each one's word, -1 for a special token around the text.
+
+        A special token that stands in a text is what the model reads, so that it is special here too, and in no word.
+        """
+        lengths = np.fromiter(map(len, token_ids), np.int32)
+        token_id = np.fromiter((token for row in token_ids for token in row), np.int32)
+        position = np.concatenate([np.arange(length, dtype=np.int16) for length in lengths])
+        sentence = np.repeat(np.arange(len(lengths)), lengths)
+        flags, word = self._flags_of(token_id), np.concatenate(words)
+        of_text = word >= 0
+        ordinary = of_text & ((flags & NO_WORD) == 0)
+        starts = ordinary & ((np.diff(word, prepend=-1) != 0) | ~np.append(False, ordinary[:-1]) | (position == 0))
+        counted = np.cumsum(starts)
+        before = np.append(0, counted)[np.cumsum(lengths) - lengths][sentence]
+        word_index = np.where(ordinary, counted - before - 1, -1).astype(np.int16)
+        flags[ordinary & ~starts] |= CONTINUATION
+        marked = np.zeros(len(lengths), bool)
+        marked[sentence[of_text & ~ordinary]] = True
+        return Tokens(lengths, token_id, position, word_index, flags, truncated, marked)
+
+    def _flags_of(self, token_id: NDArray[np.int32]) -> NDArray[np.uint8]:
+        different, place = np.unique(token_id, return_inverse=True)
+        for number in different.tolist():
+            if number not in self._flags:
+                self._flags[number] = piece_flags(self.piece_text(number))
+        return np.array([self._flags[number] for number in different.tolist()], np.uint8)[place]
 
 
 def longest_first(first: int, second: int, *, room: int) -> tuple[int, int]:
@@ -107,9 +212,8 @@ def longest_first(first: int, second: int, *, room: int) -> tuple[int, int]:
 
 def concatenate(parts: Sequence[Tokens]) -> Tokens:
     """Join the tokens of several texts."""
-    fields = ("lengths", "token_id", "position", "word_index", "token_flags", "truncated")
-    joined = {field: np.concatenate([getattr(part, field) for part in parts]) for field in fields}
-    return Tokens(**joined)
+    names = [field.name for field in fields(Tokens)]
+    return Tokens(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 def vocabulary(tokenizer: Any) -> list[str]:
@@ -118,17 +222,15 @@ def vocabulary(tokenizer: Any) -> list[str]:
     return [by_id.get(number, "") for number in range(max(by_id) + 1)]
 
 
-def _vocab_flags(vocab: Sequence[str], cls: int, sep: int) -> NDArray[np.uint8]:
-    flags = np.fromiter(map(_wordpiece_flags, vocab), np.uint8)
-    flags[[cls, sep]] = CLS, SEP
-    return flags
+def _special_flags(tokenizer: Any) -> dict[int, int]:
+    """Flags of the special tokens by their ids. The token for what is unknown stands for a part of the text: it is none."""
+    flags = dict.fromkeys(tokenizer.all_special_ids, SPECIAL)
+    flags |= {tokenizer.cls_token_id: CLS, tokenizer.sep_token_id: SEP}
+    return {number: flag for number, flag in flags.items() if number != tokenizer.unk_token_id}
 
 
-def _wordpiece_flags(piece: str) -> int:
-    letters = piece.removeprefix("##")
-    flags = CONTINUATION if piece != letters else 0
-    if piece in (".", ","):
-        return flags | PUNCTUATION
-    if letters and all(unicodedata.category(letter)[0] in "PS" for letter in letters):
-        return flags | SYMBOL
-    return flags
+def _parts_before(text: str) -> NDArray[np.int64]:
+    """How many parts between white space stand before each character and the one after the last; white space belongs to the next."""
+    space = np.array([letter.isspace() for letter in text] + [True])
+    begun = np.cumsum(~space & np.append(True, space[:-1]))
+    return np.where(space, begun, begun - 1)

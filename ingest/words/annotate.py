@@ -179,21 +179,22 @@ def covered_tokens(words: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArr
     """First token of each word and the one after its last: (word, 2); both are equal where no token stands for the word.
 
     By the characters of the text that both stand for: spelling plays no part.
-    A wordpiece that stands for characters of two words belongs to both.
+    A wordpiece that stands for characters of two words belongs to both. A word with a special token in its middle has none.
 
     Parameters
     ----------
     words
         (word, 2), first character and the one after the last.
     tokens
-        (token, 2), the same of every wordpiece, in the order of the text; equal numbers for special tokens.
+        (token, 2), the same of every wordpiece, in the order of the text; -1 and -1 for special tokens.
     """
     real = np.flatnonzero(tokens[:, 0] < tokens[:, 1])
     first = np.searchsorted(tokens[real, 1], words[:, 0], side="right")
     stop = np.searchsorted(tokens[real, 0], words[:, 1], side="left")
-    covered = np.stack([first, np.maximum(first, stop)], axis=-1)
-    # Special tokens stand before and after the wordpieces of a text, never between them.
-    return (covered + (real[0] if len(real) else 0)).astype(np.int16)
+    start = np.append(real, 0)[first]
+    end = np.where(first < stop, np.append(real, 0)[stop - 1] + 1, start)
+    special = np.append(0, np.cumsum(tokens[:, 0] < 0))
+    return np.stack([start, np.where(special[start] < special[end], start, end)], axis=-1).astype(np.int16)
 
 
 def _append(group: zarr.Group, first: int, sentences: list[SeenWords]) -> None:

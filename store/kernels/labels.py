@@ -28,7 +28,7 @@ LABELS: Mapping[str, str] = {
     "broad": f"its entropy is above {100 * BROAD:g} % of that of uniform attention",
     "[CLS]": "more than 60 % of its attention goes to [CLS]",
     "[SEP]": "more than 60 % of its attention goes to [SEP]",
-    "punctuation": "more than 60 % of its attention goes to . and ,",
+    "punctuation": "more than 60 % of its attention goes to full stops and commas",
 }
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels.attention import attention_logits, softmax
-from store.schema.corpus import CLS, PAD, SEP
+from store.schema.corpus import NO_WORD, PAD
 
 #: Tokens that form no pair. Idle heads attend to them (Clark et al. 2019, section 3.2): in 45 of the 72 heads of the
 #: default model they would be in more than half of the 100 highest-scoring pairs (300 sentences of IMDB).
-NO_PAIR = CLS | SEP | PAD
+NO_PAIR = NO_WORD | PAD
 
 
 class Admitted(NamedTuple):

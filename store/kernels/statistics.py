@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels import AnyArray, as_float, namespace
-from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
+from store.schema.corpus import CLS, NO_WORD, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import FARTHEST, SOURCES, STATISTICS
 
 #: Weight above which a key counts as attended (AttentionViz draws lines above it; its issue on sparsity).
@@ -163,7 +163,7 @@ def source_rows(flags: AnyArray, real: AnyArray) -> AnyArray:
     (source, ..., token), bool.
     """
     xp = namespace(flags)
-    special = (flags & (CLS | SEP | PUNCTUATION | SYMBOL)) != 0
+    special = (flags & (NO_WORD | PUNCTUATION | SYMBOL)) != 0
     by_name = {
         "all": real,
         "cls": real & ((flags & CLS) != 0),

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from store.schema.array import Array, numbered
 
-CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL = 1, 2, 4, 8, 16, 32
-#: Bits of `token_flags`. PUNCTUATION: "." and "," only (Clark 2019). SYMBOL: other tokens without letter or digit.
+CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL, SPECIAL = 1, 2, 4, 8, 16, 32, 64
+#: Bits of `token_flags`. PUNCTUATION: full stops and commas of any script (Clark 2019: "." and ","). SYMBOL: other tokens
+#: without letter or digit. SPECIAL: a special token other than [CLS] and [SEP], such as [MASK]; older stores lack it.
 TOKEN_FLAGS = {
     "cls": CLS,
     "sep": SEP,
@@ -13,7 +14,10 @@ TOKEN_FLAGS = {
     "continuation": CONTINUATION,
     "pad": PAD,
     "symbol": SYMBOL,
+    "special": SPECIAL,
 }
+#: Special tokens, which are in no word, whether the tokenizer adds them or they stand in a text.
+NO_WORD = CLS | SEP | SPECIAL
 
 
 def _token(dtype: str, meaning: str, fill: int = 0) -> Array:
@@ -39,6 +43,7 @@ CORPUS_ARRAYS: Mapping[str, Array] = {
     ),
     "text": Array(("sentence",), "str", (4096,), "the sentence as it stands in the review"),
     "vocab": numbered("vocab", "wordpiece of each token id", "str"),
+    "vocab_text": numbered("vocab", "text that the wordpiece stands for, empty for white space", "str"),
 }
 
 #: Declaration of each array of `/corpus/<key>/columns`: a categorical column of the data.

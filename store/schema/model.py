@@ -28,6 +28,8 @@ class Statistic:
 
 
 _CLARK = "Clark et al. 2019, section 3"
+#: What `to_punctuation` counts, as its formula says.
+STOPS = "a full stop or comma of any script, such as . , 。 、 ।"
 
 
 def _share(of: str, formula: str, *, paper: str = _CLARK) -> Statistic:
@@ -47,7 +49,7 @@ def _norm_share(of: str, which: str) -> Statistic:
 STATISTICS: Mapping[str, Statistic] = {
     "to_cls": _share("[CLS]", "sum of p(i,j) over j = [CLS]"),
     "to_sep": _share("[SEP]", "sum of p(i,j) over j = [SEP]"),
-    "to_punctuation": _share(". and ,", "sum of p(i,j) over j = '.' or ','"),
+    "to_punctuation": _share("full stops and commas", f"sum of p(i,j) over j = {STOPS}"),
     "to_previous": _share("the previous token", "p(i,i-1), 0 for the first token"),
     "to_next": _share("the next token", "p(i,i+1), 0 for the last token"),
     "to_self": _share("itself", "p(i,i)"),
@@ -102,7 +104,7 @@ STATISTICS: Mapping[str, Statistic] = {
     ),
     "norm_to_cls": _norm_share("[CLS]", "j = [CLS]"),
     "norm_to_sep": _norm_share("[SEP]", "j = [SEP]"),
-    "norm_to_punctuation": _norm_share(". and ,", "j = '.' or ','"),
+    "norm_to_punctuation": _norm_share("full stops and commas", f"j = {STOPS}"),
     "norm_to_self": _norm_share("itself", "j = i"),
 }
 

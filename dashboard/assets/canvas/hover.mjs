@@ -209,19 +209,19 @@ export function createHover(panels) {
   return state;
 }
 
-/** Wordpieces of the sentence on each side of the point. The card is text only, never HTML. */
+/** Wordpieces of the sentence on each side of the point, each a text after a space where it begins a word. The card is text only, never HTML. */
 const AROUND = 24;
 
 const element = (name, className, ...children) => make(name, { className }, ...children);
 
 function sentence(card) {
   const first = Math.max(0, card.position - AROUND);
-  const last = Math.min(card.wordpieces.length, card.position + AROUND + 1);
-  const pieces = card.wordpieces.slice(first, last).map((piece, i) => {
-    const joined = piece.startsWith("##") ? piece.slice(2) : (i ? " " : "") + piece;
+  const last = Math.min(card.texts.length, card.position + AROUND + 1);
+  const pieces = card.texts.slice(first, last).map((piece, i) => {
+    const joined = i ? piece : piece.trimStart();
     return first + i === card.position ? element("mark", card.role, joined) : joined;
   });
-  return element("p", "sentence", first ? "… " : "", ...pieces, last < card.wordpieces.length ? " …" : "");
+  return element("p", "sentence", first ? "… " : "", ...pieces, last < card.texts.length ? " …" : "");
 }
 
 function partners(card) {

@@ -1,0 +1,48 @@
+"""A tiny BERT with a SentencePiece tokenizer, as multilingual models have: `▁` begins a word, `<s> A </s> </s> B </s>` is a pair."""
+
+from pathlib import Path
+
+import pytest
+import tokenizers
+import transformers
+from tokenizers import decoders, models, pre_tokenizers, processors
+
+from tests.made_once import made_once
+from tests.tiny_models import WORDS, save_model
+
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+#: Full stops and commas of other scripts.
+STOPS = ["\N{IDEOGRAPHIC FULL STOP}", "\N{FULLWIDTH COMMA}", "\N{DEVANAGARI DANDA}"]
+
+
+def save_sentencepiece(folder: Path) -> Path:
+    """The tiny model's weights with another tokenizer, of no more wordpieces."""
+    save_model(folder)
+    pieces = [
+        "▁",
+        *".,!?",
+        *STOPS,
+        *"abcdefghijklmnopqrstuvwxyz",
+        "ing",
+        *(f"▁{word}" for word in WORDS if word != "."),
+    ]
+    scores = [(piece, 0.0) for piece in SPECIAL] + [(piece, -1.0 / len(piece)) for piece in pieces]
+    backend = tokenizers.Tokenizer(models.Unigram(scores, unk_id=SPECIAL.index("<unk>")))
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    backend.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[(name, SPECIAL.index(name)) for name in ("<s>", "</s>")],
+    )
+    names = {"cls": "<s>", "sep": "</s>", "pad": "<pad>", "unk": "<unk>", "mask": "<mask>"}
+    for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink(missing_ok=True)
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, **{f"{name}_token": token for name, token in names.items()}
+    ).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def piece_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "sentencepiece-bert", save_sentencepiece)
