@@ -22,7 +22,7 @@ from store.repository.tiles import read_rows
 from store.schema.model import PAIR_NUMBERS, ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
 from store.stored_keys import stored_vectors, with_keys
-from store.text import WORDS_REMEDY, CorpusText
+from store.text import REMEDY, WORDS_REMEDY, CorpusText
 
 HEADS = "layer", "head"
 
@@ -252,8 +252,7 @@ class Corpus(CorpusText):
         """Share of words whose governor is found from attention (Clark et al. 2019, section 5), of held-out sentences.
 
         `uas` (method, decoding), its 95 % `interval` (bound) and `of_seed` (seed); methods as in `store.schema.uas`.
-        Attributes: `trained_on` and `reported_on` sentences, `words`. Loaded at first use.
-        NotIngested where the ingest has not computed it.
+        Attributes: `trained_on` and `reported_on` sentences, `words`. Loaded at first use, or NotIngested.
         """
         remedy = "Run `headscape ingest --probes=all`."
         return self._of_words("uas", "uas_hash", "Governors from attention", remedy).load()
@@ -320,19 +319,20 @@ class Corpus(CorpusText):
         group = self._results("divergence", "tokens", "Divergence between heads")
         return group.assign(mean_divergence=group.divergence / group.attrs["tokens"]).load()
 
-    def _results(self, stage: str, finished: str, title: str, remedy: str = "Run `headscape ingest`.") -> xr.Dataset:
-        """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""
+    def _results(
+        self, stage: str, finished: str, title: str, remedy: str = REMEDY, of_words: bool = False
+    ) -> xr.Dataset:
+        """The group of a stage, which has the attribute `finished` once it has run to its end, on the words of now."""
         group = self._groups.open_optional(f"models/{self.name}/{stage}")
-        if finished not in group.attrs:
+        if finished not in group.attrs or (of_words and group.attrs.get("annotation") != self.words.identity):
             raise NotIngested(f"{title}: not computed.", remedy)
         return group
 
     def _of_words(self, stage: str, finished: str, title: str, remedy: str) -> xr.Dataset:
         """The group of a stage that counts words; not computed either where another model had them annotated anew since."""
-        group = self._results(stage, finished, title, remedy)
-        if group.attrs.get("annotation") != self.words.identity:
-            raise NotIngested(f"{title}: not computed.", remedy)
-        return group
+        if self.has_words:
+            self.words.check_governors(stage, title)
+        return self._results(stage, finished, title, remedy, of_words=True)
 
     # -- pictures -----------------------------------------------------------------------------------
 
