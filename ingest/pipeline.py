@@ -42,7 +42,7 @@ from ingest.run.settings import Settings
 from ingest.text.blocks import short_key
 from ingest.text.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
-from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation
+from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation, check_pipeline
 from ingest.words.coreference import find_coreference, keep_mentions
 from ingest.words.relations import find_relations
 from ingest.words.strongest import find_strongest_words
@@ -142,6 +142,7 @@ class Ingest:
 
         Fits run in processes of low priority from the moment that their input is there: other stages leave some time of the cores.
         """
+        check_pipeline(self.writer, self.corpus, self.settings)
         self._encode()
         sample, split = take_sample(self.corpus), split_sentences(self.corpus)
         head_vectors = HeadVectors(self.writer, self.model, self.corpus, split, self.settings.seed, str(self.device))

@@ -8,7 +8,7 @@ from store.groups import Groups
 from store.netcdf import with_written_attributes, written
 from store.repository.errors import NotIngested
 from store.schema.model import PAIR_NUMBERS
-from store.text import CorpusText
+from store.text import REMEDY, CorpusText
 
 
 class StageResults(CorpusText):
@@ -62,7 +62,7 @@ class StageResults(CorpusText):
         """Constants and quality of each normalisation (normalization, layer, head), `store.schema.pictures`; or NotIngested."""
         return self._results("normalizations", "judged_on", "Normalisations").load()
 
-    def _results(self, stage: str, finished: str, title: str, remedy: str = "Run `headscape ingest`.") -> xr.Dataset:
+    def _results(self, stage: str, finished: str, title: str, remedy: str = REMEDY) -> xr.Dataset:
         """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""
         group = self._groups.open_optional(f"models/{self.name}/{stage}")
         if finished not in group.attrs:
@@ -71,6 +71,8 @@ class StageResults(CorpusText):
 
     def _of_words(self, stage: str, finished: str, title: str, remedy: str) -> xr.Dataset:
         """The group of a stage that counts words; not computed either where another model had them annotated anew since."""
+        if self.has_words:
+            self.words.check_governors(stage, title)
         group = self._results(stage, finished, title, remedy)
         if group.attrs.get("annotation") != written(self.words.identity):
             raise NotIngested(f"{title}: not computed.", remedy)

@@ -19,6 +19,7 @@ TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "to
 SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
 #: Sentences whose text is read at a time, as many as a chunk has.
 TEXTS_AT_ONCE = 4096
+REMEDY = "Run `headscape ingest`."
 WORDS_REMEDY = "Run `headscape ingest`; where the text is not English, with --annotate=<spaCy pipeline>."
 
 

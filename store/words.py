@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from store.kernels.relations import WordPairs
 from store.mentions import Mentions
 from store.netcdf import with_written_attributes
-from store.repository.errors import StoreError
+from store.repository.errors import NotIngested, StoreError
 from store.schema.words import CATEGORIES
 
 #: `ADJ -> NOUN`: a dependent and its governor, or a governor and its dependent.
 PATTERN = re.compile(r"\s*(\S+)\s*->\s*(\S+)\s*")
 ANY = "*"
+#: Stages of an ingest that need words with governors.
+OF_GOVERNORS = "relations", "uas"
 #: Name of the relation between mentions.
 COREFERENCE = "coreference"
 #: Where a word stands in the texts.
@@ -129,6 +131,16 @@ class Words:
         dependent = np.flatnonzero((governor >= 0) & labels[self.table.relation.values])
         first = self.start[self.table.sentence.values[dependent]]
         return self.pairs(dependent, first + governor[dependent])
+
+    def check_governors(self, stage: str, title: str) -> None:
+        """Raise NotIngested for a result of a stage that needs governors, where no word has one."""
+        if stage in OF_GOVERNORS and not len(self.dependencies.source):
+            other = (
+                "Give other data."
+                if self.kind == "gold"
+                else "Run `headscape ingest --annotate=<spaCy pipeline with a parser>`."
+            )
+            raise NotIngested(f"{title}: no word has a governor in the {self.source}.", other)
 
     def pairs(self, source: NDArray[np.integer], target: NDArray[np.integer]) -> WordPairs:
         """Pairs from their rows of the word axis; both words of a pair are in one sentence."""

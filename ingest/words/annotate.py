@@ -22,10 +22,10 @@ from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Data, Reviews, read_reviews
 from ingest.text.stored_sentences import check_texts
 from ingest.text.tokenizer import Tokenizer
-from ingest.words.pipelines import ENGLISH, annotated, find_pipeline
+from ingest.words.pipelines import ENGLISH, Pipeline, annotated, find_pipeline, load_pipeline
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.words import CATEGORIES, WORD_ARRAYS
+from store.schema.words import CATEGORIES, NO_GOVERNOR, WORD_ARRAYS
 
 VERSION = "words/1"
 #: Sentences that are annotated and committed at a time.
@@ -71,11 +71,23 @@ def annotate(writer: Writer, corpus: PlannedCorpus, settings: Settings, data: Da
         for annotations in annotator.pieces(begun, corpus.sentences):
             first, begun = begun, begun + len(annotations)
             spans = tokenizer.spans(_texts(source, first, begun))
+            if not first:
+                _tell_of_no_parser(annotator, annotations)
             _append(group, first, list(map(SeenWords.of, annotations, spans)))
             group.attrs.update({"identity": annotator.identity, "sentences": begun})
             writer.commit(f"words of {corpus.key}: {begun:,} sentences")
             progress.update(len(annotations))
     return True
+
+
+def _tell_of_no_parser(annotator: Annotator, annotations: list[Annotation]) -> None:
+    """Say once, of the first sentences, that words without governors have no relations."""
+    pipeline = annotator.identity.get("pipeline")
+    if pipeline and all(governor == NO_GOVERNOR for each in annotations for governor in each.governor):
+        say(
+            f"The spaCy pipeline {pipeline['package']} has no parser, so words get no governors and there will be no relations. "
+            "Give --annotate=<spaCy pipeline with a parser> for them."
+        )
 
 
 def check_annotation(settings: Settings, data: Data) -> None:
@@ -85,6 +97,16 @@ def check_annotation(settings: Settings, data: Data) -> None:
     if data.is_treebank:
         raise IngestError(f"{data.name} has gold annotation. Leave --annotate out, or give --annotate=none.")
     find_pipeline(settings.annotate)
+
+
+def check_pipeline(writer: Writer, corpus: PlannedCorpus, settings: Settings) -> None:
+    """Load the pipeline of the settings, if it is to annotate sentences; where that fails, the model need not run."""
+    if settings.annotate in ("auto", NONE):
+        return
+    attributes = dict(writer.group(f"corpus/{corpus.key}/words").attrs)
+    identity = _silver_identity(find_pipeline(settings.annotate))
+    if attributes.get("identity") != identity or annotated_sentences(writer, corpus) < corpus.sentences:
+        load_pipeline(identity["pipeline"]["package"])
 
 
 def annotated_sentences(writer: Writer, corpus: PlannedCorpus) -> int:
@@ -151,7 +173,11 @@ def _silver(source: zarr.Group, package: str) -> Annotator:
         for piece in parsed:
             yield piece.result()
 
-    return Annotator({"version": VERSION, "kind": "silver", "pipeline": asdict(pipeline)}, pieces)
+    return Annotator(_silver_identity(pipeline), pieces)
+
+
+def _silver_identity(pipeline: Pipeline) -> dict[str, Any]:
+    return {"version": VERSION, "kind": "silver", "pipeline": asdict(pipeline)}
 
 
 def _bounds(begun: int, sentences: int) -> Iterator[tuple[int, int]]:

