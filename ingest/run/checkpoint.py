@@ -44,9 +44,14 @@ def find_checkpoint(model: str) -> Checkpoint:
     return _hub_checkpoint(model)
 
 
+def longest_input(checkpoint: Checkpoint) -> int:
+    """Wordpieces that the model reads at most."""
+    return size_of(checkpoint.config, "max_position_embeddings")
+
+
 def check_length(checkpoint: Checkpoint, max_length: int) -> None:
     """Refuse a --max-length beyond the positions of the model."""
-    longest = size_of(checkpoint.config, "max_position_embeddings")
+    longest = longest_input(checkpoint)
     if max_length > longest:
         raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give --max-length={longest} or less.")
 

@@ -97,6 +97,12 @@ class Reviews:
             document, {title: self.table.columns.column(title)[document].as_py() for title in self._titles}
         )
 
+    def some_texts(self, most: int) -> Iterator[str]:
+        """Texts of reviews at equal distances, at most so many."""
+        step = -(-len(self) // most)
+        for document in range(0, len(self), step):
+            yield self.table.columns.column(self.text)[document].as_py() or ""
+
     @property
     def label_names(self) -> list[str]:
         """Names of the labels by their numbers; empty where the data has none."""
