@@ -40,7 +40,7 @@ from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
 from ingest.run.settings import Settings
 from ingest.text.blocks import short_key
-from ingest.text.corpus import PlannedCorpus, cut_report, find_corpus, prepare_corpus, stored_corpus
+from ingest.text.corpus import PlannedCorpus, cut_report, find_corpus, held_data, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
 from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation
 from ingest.words.coreference import find_coreference, keep_mentions
@@ -62,7 +62,9 @@ EARLY = 2
 
 def run(settings: Settings) -> None:
     """Run the stages that have something to do, and publish; what the store holds is not computed again."""
-    checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
+    checkpoint = find_checkpoint(settings.model)
+    held = partial(held_data, settings.store)
+    data = find_data(settings.data, split=settings.data_split, first=settings.first, held=held)
     check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
     check_features(settings, checkpoint, data)

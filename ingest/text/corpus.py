@@ -21,6 +21,7 @@ from ingest.text.sentence_index import index_file
 from ingest.text.sentences import Sentence, fewest_tokens, one_each
 from ingest.text.splitting import SampleSize, smallest_sentences
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
+from store import StoreError, open_snapshot
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.array import BLOCK
@@ -153,6 +154,16 @@ def find_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Chec
 def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
     """The plan of the first stored sentences."""
     return PlannedCorpus(key, _stored_plan(writer.group(f"corpus/{key}"), Budget(sentences, None)))
+
+
+def held_data(url: str) -> list[str]:
+    """Identities of the data that a published store is of."""
+    try:
+        snapshot = open_snapshot(url)
+    except StoreError:
+        return []
+    corpora = sorted({str(model["corpus"]) for model in snapshot.models.values()})
+    return [str(snapshot.group(f"corpus/{key}").attrs["data_identity"]) for key in corpora]
 
 
 def cut_report(writer: Writer, corpus: PlannedCorpus, longest: int) -> str:
