@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ingest.run.checkpoint import is_folder
 from ingest.run.errors import IngestError, short
 from ingest.run.progress import bar, say
 from ingest.text.folder import TRAIN, chosen_split, no_configuration, splits_of_folder
@@ -226,6 +227,8 @@ def _prepared(data: HubData) -> list[Path]:
 
     namespace, _, name = data.place.rpartition("/")
     root = Path(config.HF_DATASETS_CACHE) / "___".join(filter(None, [namespace, camelcase_to_snakecase(name)]))
+    if not is_folder(root):
+        return []
     there = sorted(root.glob("*/*/*/dataset_info.json"), key=lambda path: path.stat().st_mtime)
     folders = [path.parent for path in there if data.revision in (None, path.parts[-2])]
     commits = [folder for folder in folders if len(folder.name) == COMMIT_LENGTH]
