@@ -13,6 +13,10 @@ DTYPE ?=
 SEED ?=
 BATCH ?=
 TEXT ?=
+SENTENCE_SPLIT ?=
+DATA_SPLIT ?=
+FIRST ?=
+SPLIT ?=
 VIEWS ?=
 LABEL ?=
 IMPORTANCE ?=
@@ -54,7 +58,7 @@ TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
 # Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
-export MODEL DATA CHOOSE SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
+export MODEL DATA CHOOSE SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT SENTENCE_SPLIT DATA_SPLIT FIRST SPLIT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS \
   PREFIX TRUSTED_PROXIES WORKERS SCHEDULER METRICS_FROM ACCESS_LOG DAYS \
   AUTH OPEN_TO_ANYBODY STATE USERS SESSION_HOURS OIDC_DISCOVERY OIDC_CLIENT OIDC_DOMAINS OIDC_GROUPS IDENTITY_HEADER IDENTITY_FROM AUTHORS
@@ -97,7 +101,7 @@ lock:       ## write the versions of constraints.txt with their hashes to requir
 
 FLAGS = --store="$$STORE" --model="$$MODEL" --data="$$DATA" --sentences="$$SENTENCES" --tokens="$$TOKENS" --vectors="$$VECTORS" \
   --max-length="$$MAX_LENGTH" --device="$$DEVICE" --dtype="$$DTYPE" --seed="$$SEED" --batch="$$BATCH" --text="$$TEXT" --label="$$LABEL" --views="$$VIEWS" --importance="$$IMPORTANCE" \
-  --annotate="$$ANNOTATE" --probes="$$PROBES" --points="$$POINTS" --features="$$FEATURES" --reviews="$$REVIEWS" --metric="$$METRIC" --neighbors="$$NEIGHBORS" --min-dist="$$MIN_DIST" --workers="$$WORKERS" --scheduler="$$SCHEDULER"
+  --sentence-split="$$SENTENCE_SPLIT" --data-split="$$DATA_SPLIT" --first="$$FIRST" --split="$$SPLIT" --annotate="$$ANNOTATE" --probes="$$PROBES" --points="$$POINTS" --features="$$FEATURES" --reviews="$$REVIEWS" --metric="$$METRIC" --neighbors="$$NEIGHBORS" --min-dist="$$MIN_DIST" --workers="$$WORKERS" --scheduler="$$SCHEDULER"
 
 # A command that ends when make is killed. make passes its own process id: a shell that starts after that would pass another.
 RUN = exec env HEADSCAPE_PARENT=$(shell echo $$PPID) $(PYTHON) -m headscape

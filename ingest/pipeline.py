@@ -33,14 +33,14 @@ from ingest.projections.head_vectors import HeadVectors
 from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.projections.stage import begin, project
-from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
+from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, longest_input
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
 from ingest.run.settings import Settings
 from ingest.text.blocks import short_key
-from ingest.text.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
+from ingest.text.corpus import PlannedCorpus, cut_report, find_corpus, held_data, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
 from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation, check_pipeline
 from ingest.words.coreference import find_coreference, keep_mentions
@@ -62,7 +62,9 @@ EARLY = 2
 
 def run(settings: Settings) -> None:
     """Run the stages that have something to do, and publish; what the store holds is not computed again."""
-    checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
+    checkpoint = find_checkpoint(settings.model)
+    held = partial(held_data, settings.store)
+    data = find_data(settings.data, split=settings.data_split, first=settings.first, held=held)
     check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
     check_features(settings, checkpoint, data)
@@ -82,11 +84,11 @@ def run(settings: Settings) -> None:
         planned = _planned(writer, settings, checkpoint, data)
         ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype, cluster)
         ingest.bring_up_to_date()
-        if not ingest.changed and not writer.unpublished:
-            say(f"Nothing to do: {settings.store} holds {ingest.model.key} with {ingest.held}.")
-            return
         if writer.unpublished:
             ingest.publish()
+        elif not ingest.changed:
+            say(f"Nothing to do: {settings.store} holds {ingest.model.key} with {ingest.held}.")
+        say(cut_report(writer, planned, longest_input(checkpoint)))
 
 
 def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data) -> PlannedCorpus:

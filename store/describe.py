@@ -11,7 +11,7 @@ from store.repository.arrays import array_of
 from store.repository.history import history
 from store.schema.model import counted_size
 from store.snapshot import Snapshot
-from store.wording import many, utc
+from store.wording import cut_sentences, many, utc
 
 #: Stages of an ingest after the vectors and statistics: the group of each, and an attribute that it has once it is finished.
 STAGES: Mapping[str, tuple[str, str]] = {
@@ -77,6 +77,7 @@ class CorpusDescription:
     #: Sentences with a special token in their text; None where the store does not say.
     marked: int | None
     label_names: list[str]
+    splitter: str
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def describe_token_set(snapshot: Snapshot, key: str, name: str) -> TokenSetDescr
 def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
     """Describe a corpus by the key of its group."""
     group = snapshot.group(f"corpus/{key}")
-    names = ("name", "data_identity", "max_length", "truncated", "label_names")
+    names = ("name", "data_identity", "max_length", "truncated", "label_names", "splitter")
     recorded: dict[str, Any] = {name: group.attrs[name] for name in names}
     marked: Any = group.attrs.get("marked")
     return CorpusDescription(key=key, sentences=array_of(group, "row_size").shape[0], marked=marked, **recorded)
@@ -180,7 +181,7 @@ def as_text(description: Description) -> str:
     alone = description.bytes if len(description.models) == 1 else None
     models = [line for model in description.models for line in _lines_of(model, alone)]
     corpora = [
-        f"  corpus {corpus.key}: {many(corpus.sentences, 'sentence')} of {corpus.name}, at most {corpus.max_length} wordpieces ({corpus.truncated} cut)"
+        f"  corpus {corpus.key}: {many(corpus.sentences, 'sentence')} of {corpus.name}, {cut_sentences(corpus.truncated, corpus.sentences, corpus.max_length)}; splitter {corpus.splitter}"
         for corpus in description.corpora
     ]
     history = [f"    {_date(old['published'])}  {old['snapshot']}  {old['message']}" for old in description.history]

@@ -20,6 +20,18 @@ def as_label(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
 
 
+#: Share of cut sentences from which on a reader is warned: numbers of heads then miss much of the text.
+MANY_CUT = 0.02
+
+
+def cut_sentences(cut: int, sentences: int, max_length: int) -> str:
+    """How many sentences were cut: `3 of 4,000 sentences (0.1%) are longer than 128 wordpieces and were cut`."""
+    if not cut:
+        return f"no sentence is longer than {max_length} wordpieces"
+    are = "is longer than {} wordpieces and was cut" if cut == 1 else "are longer than {} wordpieces and were cut"
+    return f"{cut:,} of {many(sentences, 'sentence')} ({100 * cut / sentences:.2g}%) {are.format(max_length)}"
+
+
 def held_sentences(model: Mapping[str, Any]) -> str:
     """How much a model holds, by its attributes: `4,000 sentences (105,232 tokens)`, and of which there are vectors."""
     stored = f"{many(model['sentences'], 'sentence')} ({many(model['tokens'], 'token')})"

@@ -35,8 +35,9 @@ Ingest = Callable[..., str]
         ({"dtype": "int8"}, "--dtype=int8 is not known"),
         ({"text": "body"}, "no column 'body', it has: text, label"),
         ({"data": "missing.csv"}, "no data file missing.csv"),
-        ({"data": "nobody/nothing"}, "neither a local file nor on the hub"),
-        ({"data": "."}, "no data file ."),
+        ({"data": "nobody/nothing"}, "neither a local file nor in the cache, and the hub cannot be reached"),
+        ({"data": "tests/javascript"}, "The folder tests/javascript holds no data"),
+        ({"data": "no/*.csv"}, "No file is named as no/*.csv"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(settings: dict[str, object], part: str, complaint: Complaint) -> None:
@@ -155,5 +156,7 @@ def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
         raise ConnectionResetError("no route")
 
     monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
-    with pytest.raises(IngestError, match=r"neither a local file nor on the hub .* Give --data="):
+    with pytest.raises(
+        IngestError, match=r"neither a local file nor in the cache, and the hub cannot be reached .* Give --data="
+    ):
         find_data("somebody/reviews")

@@ -164,7 +164,9 @@ def test_a_problem_with_a_checkpoint_is_an_ingest_error(tmp_path: Path) -> None:
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that stands for the only model of the hub; what is downloaded of it is copied."""
 
-    def download(_name: str, *, allow_patterns: list[str]) -> str:
+    def download(_name: str, *, allow_patterns: list[str], local_files_only: bool = False, **_: object) -> str:
+        if local_files_only:
+            raise FileNotFoundError("an empty cache")
         (tmp_path / "cache").mkdir(exist_ok=True)
         for file in [file for pattern in allow_patterns for file in (tmp_path / "hub").glob(pattern)]:
             shutil.copy(file, tmp_path / "cache")
@@ -194,3 +196,33 @@ def test_a_model_of_the_hub_without_weights_is_refused(tiny_model: Path, hub: Pa
     (hub / "model.safetensors").unlink()
     with pytest.raises(IngestError, match=r"somebody/none has no weights .* Give a --model"):
         find_checkpoint("somebody/none")
+
+
+@pytest.fixture
+def cached(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the cache with the only model that there is; the hub is out of reach."""
+
+    def download(_name: str, *, local_files_only: bool = False, **_: object) -> str:
+        if not local_files_only:
+            raise ConnectionResetError("no route")
+        return str(tmp_path / "cached")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    return Path(shutil.copytree(tiny_model, tmp_path / "cached"))
+
+
+def test_a_model_in_the_cache_is_not_asked_of_the_hub(cached: Path) -> None:
+    checkpoint = find_checkpoint("somebody/known")
+    assert (checkpoint.name, checkpoint.folder) == ("somebody/known", cached)
+
+
+def test_a_named_revision_of_a_model_is_asked_of_the_hub(cached: Path) -> None:
+    assert cached.is_dir()
+    with pytest.raises(IngestError, match="neither a local folder nor on the hub"):
+        find_checkpoint("somebody/known@main")
+
+
+def test_a_model_without_weights_in_the_cache_is_asked_of_the_hub(cached: Path) -> None:
+    (cached / "model.safetensors").unlink()
+    with pytest.raises(IngestError, match="neither a local folder nor on the hub"):
+        find_checkpoint("somebody/known")

@@ -14,7 +14,7 @@ import store
 from ingest.encode.token_set import review_token_set
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
-from ingest.text.sentences import split_review
+from ingest.text.rules import split_text
 from store.features import TOKEN_ARRAYS, Features
 from store.repository.errors import StoreError
 from store.schema.features import FACTORS
@@ -72,7 +72,7 @@ def test_the_labels_of_the_sample_are_those_of_its_sentences(sample: Features, t
 
 def tokenized(folder: Path, text: str, longest: int) -> Any:
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    return tokenizer(" ".join(split_review(text)), truncation=True, max_length=longest)
+    return tokenizer(" ".join(split_text(text)), truncation=True, max_length=longest)
 
 
 def test_a_review_is_one_input_as_its_tokenizer_makes_it(review: Features, tiny_model: Path, tiny_data: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_review_is_one_input_as_its_tokenizer_makes_it(review: Features, tiny_
 
 
 def test_a_token_of_a_review_knows_its_sentence(review: Features, tiny_model: Path, tiny_data: Path) -> None:
-    sentences = split_review(read_reviews(find_data(str(tiny_data)), text="text", label="label")[3].text)
+    sentences = list(split_text(read_reviews(find_data(str(tiny_data)), text="text", label="label")[3].text))
     sizes = [len(tokenized(tiny_model, sentence, 512)["input_ids"]) - 2 for sentence in sentences]
     expected = [0, *np.repeat(np.arange(len(sentences)), sizes), len(sentences) - 1]
     assert review.tokens.sentence_index.values.tolist() == expected

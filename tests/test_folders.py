@@ -1,120 +1,211 @@
-"""Folders that a command writes, where there is no home and where somebody else's file is in the way."""
+"""A data set in several files: a folder that `datasets` saved, shards, a pattern, a clone of a repository of the hub."""
 
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import huggingface_hub.constants
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from ingest.run import folders
+import store
 from ingest.run.errors import IngestError
-from ingest.run.folders import COMPILED, check_folders, is_writable, own_temporary_folder, place_compiled_code
-from ingest.text.table import cache_folder
+from ingest.text.reviews import Reviews, find_data, has_split, read_reviews
+from tests.test_hub import write_glue
+from tests.treebanks import write_treebank
 
-#: Where nothing can be made, not even by root.
-NOWHERE = Path("/proc/1/nowhere")
-
-
-@pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of temporary files."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    return tmp_path
+Ingest = Callable[..., str]
+FEATURES = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])})
 
 
-@pytest.fixture
-def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No home, and packages in a folder that cannot be written."""
-    monkeypatch.setenv("HOME", str(NOWHERE))
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(folders, "_beside_source", lambda: [NOWHERE])
+def rows(first: int, count: int) -> datasets.Dataset:
+    numbers = range(first, first + count)
+    return datasets.Dataset.from_dict(
+        {"text": [f"Film {number}." for number in numbers], "label": [number % 2 for number in numbers]}, FEATURES
+    )
 
 
-def test_a_file_in_place_of_a_folder_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert [
-        is_writable(place) for place in (tmp_path / "a" / "b", tmp_path / "file", tmp_path / "file" / "b", NOWHERE)
-    ] == [
-        True,
-        False,
-        False,
-        False,
-    ]
+def write_shards(folder: Path) -> Path:
+    """Two shards in Parquet, of three and of four rows."""
+    folder.mkdir()
+    for shard, (first, count) in enumerate([(0, 3), (3, 4)]):
+        rows(first, count).to_parquet(str(folder / f"part-{shard}.parquet"))
+    return folder
 
 
-@pytest.mark.usefixtures("homeless")
-def test_compiled_code_is_kept_in_a_temporary_folder_without_a_home(temporary: Path) -> None:
-    environment: dict[str, str] = {}
-    place_compiled_code(environment)
-    assert environment == {COMPILED: str(temporary / f"headscape-{os.getuid()}" / "numba")}
+def read(place: object, split: str | None = None) -> Reviews:
+    return read_reviews(find_data(str(place), split=split), text="text", label="label")
 
 
-@pytest.mark.usefixtures("homeless")
-def test_a_cache_of_numba_that_can_be_written_stays(temporary: Path) -> None:
-    for environment in ({COMPILED: str(temporary)}, {COMPILED: str(temporary / "new")}):
-        before = dict(environment)
-        place_compiled_code(environment)
-        assert environment == before
+def texts_and_labels(reviews: Reviews) -> list[tuple[str, str]]:
+    return [(review.text, reviews.label_names[review.label]) for review in reviews]
 
 
-def test_a_cache_of_numba_that_cannot_be_written_is_moved(temporary: Path) -> None:
-    environment = {COMPILED: str(NOWHERE)}
-    place_compiled_code(environment)
-    assert environment[COMPILED].startswith(str(temporary))
+SEVEN = [(f"Film {number}.", ("bad", "good")[number % 2]) for number in range(7)]
 
 
-def test_a_home_that_can_be_written_is_left_to_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "_beside_source", lambda: [NOWHERE])
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    environment: dict[str, str] = {}
-    place_compiled_code(environment)
-    assert environment == {}
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_folder_of_save_to_disk_is_read_with_the_names_of_its_labels(shards: int, tmp_path: Path) -> None:
+    rows(0, 7).save_to_disk(str(tmp_path / "films"), num_shards=shards)
+    assert texts_and_labels(read(tmp_path / "films")) == SEVEN
 
 
-def test_code_is_never_kept_where_another_user_could_put_some(temporary: Path) -> None:
-    own = own_temporary_folder()
-    assert own_temporary_folder() == own == temporary / f"headscape-{os.getuid()}"
-    own.chmod(0o777)
-    other = own_temporary_folder()
-    assert other != own
-    assert other.stat().st_mode & 0o077 == 0
+def test_a_split_of_save_to_disk_is_read(tmp_path: Path) -> None:
+    datasets.DatasetDict(train=rows(0, 5), test=rows(5, 2)).save_to_disk(str(tmp_path / "films"))
+    assert texts_and_labels(read(tmp_path / "films")) == SEVEN[:5]
+    assert texts_and_labels(read(tmp_path / "films", "test")) == SEVEN[5:]
+    assert find_data(str(tmp_path / "films"), split="test").name == "films (test)"
+    assert [has_split(find_data(str(tmp_path / "films")), split) for split in ("test", "validation")] == [True, False]
 
 
-@pytest.mark.usefixtures("temporary")
-def test_tables_are_converted_elsewhere_where_the_cache_is_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HOME", str(tmp_path / "home"))
-    asked = tmp_path / "home" / "headscape"
-    assert cache_folder() == asked
-    asked.rmdir()
-    asked.touch()
-    assert cache_folder() == own_temporary_folder() / "tables"
-    assert cache_folder().is_dir()
+def test_shards_of_a_folder_are_one_data_set(tmp_path: Path) -> None:
+    assert texts_and_labels(read(write_shards(tmp_path / "films"))) == SEVEN
 
 
-def test_what_must_be_downloaded_needs_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(NOWHERE))
-    check_folders(None, "--store", model="embedded", data=str(tmp_path))
+@pytest.mark.parametrize("name", ["a [b] c", "a*b", "a:b", "50%"])
+def test_a_folder_of_any_name_is_read(name: str, tmp_path: Path) -> None:
+    assert texts_and_labels(read(write_shards(tmp_path / name))) == SEVEN
+
+
+def test_files_of_a_pattern_are_one_data_set(tmp_path: Path) -> None:
+    folder = write_shards(tmp_path / "films")
+    assert texts_and_labels(read(folder / "part-*.parquet")) == SEVEN
+    names = [find_data(str(folder / pattern)).name for pattern in ("part-*.parquet", "*.parquet")]
+    assert names == ["part-*", "films"]
+
+
+@pytest.mark.parametrize("writer", [pa.ipc.new_stream, pa.ipc.new_file])
+def test_arrow_files_are_read_whether_stream_or_file(writer: Callable[..., Any], tmp_path: Path) -> None:
+    columns = pa.table({"text": pa.array(["One.", "Two."]).dictionary_encode()})
+    with pa.OSFile(str(tmp_path / "films.arrow"), "wb") as sink, writer(sink, columns.schema) as written:
+        written.write_table(columns)
+    for place in (tmp_path, tmp_path / "films.arrow"):
+        assert [review.text for review in read(place)] == ["One.", "Two."]
+
+
+def test_a_clone_of_a_repository_is_read_by_its_configurations(tmp_path: Path) -> None:
+    write_glue(tmp_path / "glue")
+    reviews = read(f"{tmp_path / 'glue'}:sst2", "validation")
+    assert (len(reviews), reviews[0].text, reviews.label_names) == (20, "sst2 validation 0.", ["bad", "good"])
+    with pytest.raises(IngestError, match=r"glue has several configurations: cola, sst2\. Give --data=.*glue:cola"):
+        read(tmp_path / "glue")
+    with pytest.raises(IngestError, match=r"has no configuration 'xyz': cola, sst2\. Give --data="):
+        read(f"{tmp_path / 'glue'}:xyz")
+
+
+def test_treebanks_of_a_folder_are_one_treebank(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_treebank(tmp_path / f"{name}.conllu")
+    data = find_data(str(tmp_path))
+    assert data.is_treebank
+    assert len(read_reviews(data, text="text", label="label")) == 2 * len(read(tmp_path / "a.conllu"))
+
+
+def test_a_folder_is_told_by_the_bytes_of_its_files(tmp_path: Path) -> None:
+    before = find_data(str(write_shards(tmp_path / "films"))).identity
+    (tmp_path / "films" / "part-0.parquet").rename(tmp_path / "films" / "part-00.parquet")
+    assert find_data(str(tmp_path / "films")).identity == before
+    rows(9, 1).to_parquet(str(tmp_path / "films" / "part-1.parquet"))
+    assert find_data(str(tmp_path / "films")).identity != before
+
+
+def save(folder: Path, name: str, columns: dict[str, list[object]]) -> None:
+    folder.mkdir(exist_ok=True)
+    pq.write_table(pa.table(columns), folder / name)
+
+
+def test_a_column_of_different_types_is_left_out_of_shards(tmp_path: Path) -> None:
+    save(tmp_path / "films", "a.parquet", {"text": ["a", "c"], "year": [1, 1], "stars": [1, 2]})
+    save(tmp_path / "films", "b.parquet", {"text": ["b", "d"], "year": ["two", "two"], "stars": [1.0, 2.0]})
+    reviews = read(tmp_path / "films")
+    assert [column.title for column in reviews.columns] == ["stars"]
     with pytest.raises(
-        IngestError, match=r"The cache /proc/1/nowhere cannot be written\. Give another folder in HF_HOME\."
+        IngestError, match=r"column 'year' of films does not hold text but int64 and .*string; columns of text: text"
     ):
-        check_folders(None, "--store", model="bert-base-uncased", data="embedded")
+        read_reviews(find_data(str(tmp_path / "films")), text="year", label="label")
 
 
-def test_a_model_in_a_cache_that_is_read_only_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    (tmp_path / "models--bert-base-uncased").mkdir()
-    monkeypatch.setattr(folders, "is_writable", lambda _: False)
-    monkeypatch.setattr(folders, "place_compiled_code", lambda _: None)
-    check_folders(None, "--store", model="bert-base-uncased", data="embedded")
+def is_not_fetched(folder: Path) -> Path:
+    save(folder, "a.parquet", {"text": ["a"]})
+    (folder / "a.parquet").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    return folder
 
 
-def test_a_store_that_cannot_be_written_is_refused_before_torch_is_imported(
-    complaint: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+def is_cut(folder: Path) -> Path:
+    rows(0, 7).save_to_disk(str(folder))
+    shard = next(folder.glob("*.arrow"))
+    shard.write_bytes(shard.read_bytes()[:40])
+    return folder
+
+
+def has_a_script(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / f"{folder.name}.py").write_text("raise SystemExit\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("write", "part"),
+    [
+        (is_not_fetched, "is a pointer of Git LFS, not the data. Run `git lfs pull`"),
+        (is_cut, "is not whole Arrow"),
+        (has_a_script, "is read by a script, which `datasets` no longer runs. Save its data as Parquet"),
+        (lambda folder: folder.mkdir() or folder, "holds no data. Give --data=<a folder"),
+        (lambda folder: write_shards(folder).parent / "none-*.csv", "No file is named as"),
+    ],
+)
+def test_a_folder_that_cannot_be_read_is_refused(write: Callable[[Path], Path], part: str, tmp_path: Path) -> None:
+    with pytest.raises(IngestError) as refused:
+        read(write(tmp_path / "films"))
+    assert part in str(refused.value)
+
+
+def test_files_of_different_forms_are_refused(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.jsonl"):
+        (tmp_path / name).write_text("text\n")
+    with pytest.raises(IngestError, match=r"differ in their form: a\.csv and b\.jsonl\. Give --data="):
+        read(tmp_path / "*")
+
+
+@pytest.mark.parametrize(("split", "part"), [("test", "has no split 'test', it has: train. Give --data-split=train")])
+def test_a_split_that_is_not_there_is_refused(split: str, part: str, tmp_path: Path) -> None:
+    with pytest.raises(IngestError, match=part):
+        read(write_shards(tmp_path / "films"), split)
+
+
+def test_a_file_has_no_splits(tmp_path: Path) -> None:
+    (tmp_path / "films.txt").write_text("A film.\n")
+    with pytest.raises(IngestError, match=r"films has no splits\. Give no --data-split=test\."):
+        read(tmp_path / "films.txt", "test")
+
+
+@pytest.mark.parametrize("place", ["films.csv", "embedded"])
+def test_the_first_reviews_are_a_data_set_of_their_own(place: str, tmp_path: Path) -> None:
+    (tmp_path / "films.csv").write_text("text\n" + "".join(f"Film {row}.\n" for row in range(9)))
+    name = place if place == "embedded" else str(tmp_path / place)
+    every, some = find_data(name), find_data(name, first=4)
+    assert (some.name, some.identity) == (f"{every.name} (first 4 reviews)", f"{every.identity}#first=4")
+    assert len(read_reviews(some, text="text", label="none")) == 4
+
+
+def test_a_store_of_a_folder_needs_nothing_but_the_folder(ingest: Ingest, tmp_path: Path) -> None:
+    folder = write_shards(tmp_path / "films")
+    opened = store.open_corpus(ingest(tmp_path / "store", data=folder))
+    assert (opened.n_sentences, opened.label_names) == (7, ("bad", "good"))
+
+
+def test_a_finished_store_asks_nothing_of_a_hub_that_is_out_of_reach(
+    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "ingest.pipeline", None)  # to import it fails
-    sentence = complaint(store=NOWHERE / "store")
-    assert sentence == f"{NOWHERE}/store cannot be written. Choose another place with --store=..."
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionResetError("no route")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: type("Info", (), {"sha": "abc"}))
+        patch.setattr("datasets.load_dataset", lambda *_, **__: rows(0, 7))
+        ingest(tmp_path / "store", data="films/one")
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
+    monkeypatch.setattr("datasets.load_dataset", refuse)
+    ingest(tmp_path / "store", data="films/one")
+    assert "Nothing to do: " in capsys.readouterr().out

@@ -159,7 +159,9 @@ def test_a_killed_ingest_ends_as_if_it_had_not_been(
 
 
 def test_the_last_run_publishes_the_whole(killed: tuple[str, list[tuple[int, list[str]]], list[str]]) -> None:
-    assert [line.partition(" ")[0] for line in killed[2]] == ["Ingesting", "Published"]
+    *said, cut = killed[2]
+    assert [line.partition(" ")[0] for line in said] == ["Ingesting", "Published"]
+    assert "wordpieces" in cut
     assert store.open_corpus(killed[0]).n_sentences == SENTENCES
     assert list(verify(store.open_snapshot(killed[0]))) == []
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.text import sentences
+from ingest.text import rules
 from ingest.text.reviews import Review
+from ingest.text.rules import split_text
 from ingest.text.sentences import (
     Sentence,
     fewest_tokens,
     sentence_hash,
-    split_review,
     split_reviews,
     take_smallest,
 )
@@ -45,18 +45,18 @@ def with_hashes(hashes: list[int]) -> list[Sentence]:
     ],
 )
 def test_review_is_split_into_its_sentences(review: str, sentences: list[str]) -> None:
-    assert split_review(review) == sentences
+    assert list(split_text(review)) == sentences
 
 
 @given(parts=st.lists(st.sampled_from(["a", "b.", " ", "! ", "?", "\n\n", "<br />", "\U0001f600", "\u05d0"])))
 def test_splitting_loses_nothing_but_space_and_breaks(parts: list[str]) -> None:
-    letters = "".join("".join(split_review("".join(parts))).split())
+    letters = "".join("".join(split_text("".join(parts))).split())
     assert letters == "".join(part.strip() for part in parts if part != "<br />")
 
 
 @given(review=st.text(max_size=60))
 def test_sentences_are_never_empty_or_padded_with_space(review: str) -> None:
-    assert all(sentence and sentence == sentence.strip() for sentence in split_review(review))
+    assert all(sentence and sentence == sentence.strip() for sentence in split_text(review))
 
 
 def test_a_paragraph_is_split_in_parts_as_it_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,15 +64,15 @@ def test_a_paragraph_is_split_in_parts_as_it_is_whole(monkeypatch: pytest.Monkey
     paragraph = " ".join(
         f"{number}. Mr. Wayne acts in {number}. It was {'very ' * (number % 7)}bad!" for number in range(90)
     )
-    whole = split_review(paragraph)
+    whole = list(split_text(paragraph))
     for length in range(40, 400, 7):
-        monkeypatch.setattr(sentences, "LONGEST_PART", length)
-        assert split_review(paragraph) == whole
+        monkeypatch.setattr(rules, "LONGEST_PART", length)
+        assert list(split_text(paragraph)) == whole
 
 
 def test_many_spaces_take_no_longer_than_many_letters() -> None:
     """A pattern that tries every one of them takes hours."""
-    assert split_review(f"a{' ' * 100_000}b") == ["a b"]
+    assert list(split_text(f"a{' ' * 100_000}b")) == ["a b"]
 
 
 def test_what_is_done_of_a_review_is_counted_while_it_is_split() -> None:

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from ingest.run.parallel import fits_killed_on_error
-from ingest.text import splitting
+from ingest.text import rules, splitting
 from ingest.text.columns import Columns
 from ingest.text.reviews import Review, Reviews
+from ingest.text.rules import BY_SCRIPT, LINES, NOT_SPLIT, NUPUNKT
 from ingest.text.sentence_index import ENTRY
 from ingest.text.sentences import Sentence, fewest_tokens, one_each, split_reviews, take_smallest
 from ingest.text.splitting import SampleSize, smallest_sentences
@@ -39,20 +40,20 @@ def smallest(tmp_path: Path) -> Smallest:
         reviews: Reviews,
         sample: SampleSize = SAMPLE,
         *,
-        whole: bool = False,
         passed: Callable[[float], object] = float,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> list[Sentence]:
         index = tmp_path / "sentences.index"
         with fits_killed_on_error():
-            return smallest_sentences(reviews, sample, whole=whole, passed=passed, meanwhile=meanwhile, index=index)
+            return smallest_sentences(reviews, sample, passed=passed, meanwhile=meanwhile, index=index)
 
     return smallest
 
 
-def expected(reviews: Reviews, sample: SampleSize = SAMPLE, *, whole: bool = False) -> list[Sentence]:
+def expected(reviews: Reviews, sample: SampleSize = SAMPLE) -> list[Sentence]:
     """The sample of all reviews, split one after the other."""
-    return take_smallest(split_reviews(reviews, seed=sample.seed, whole=whole), sample.count, sample.size)
+    every = split_reviews(reviews, seed=sample.seed, splitter=sample.splitter)
+    return take_smallest(every, sample.count, sample.size)
 
 
 @pytest.fixture
@@ -62,9 +63,10 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_small_parts")
-@pytest.mark.parametrize("whole", [False, True])
-def test_reviews_in_parts_give_the_sentences_of_one_part(smallest: Smallest, whole: bool) -> None:
-    assert smallest(REVIEWS, whole=whole) == expected(REVIEWS, whole=whole)
+@pytest.mark.parametrize("splitter", [NUPUNKT, BY_SCRIPT, LINES, rules.TEXTS, NOT_SPLIT])
+def test_reviews_in_parts_give_the_sentences_of_one_part(smallest: Smallest, splitter: str) -> None:
+    sample = replace(SAMPLE, splitter=splitter)
+    assert smallest(REVIEWS, sample) == expected(REVIEWS, sample)
 
 
 @pytest.mark.usefixtures("_small_parts")

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.pages import PAGES
 from dashboard.store_page.history import history_section
+from dashboard.store_page.page import many_cut
 from dashboard.store_page.settings import PLACES, command, readable_settings
 from dashboard.ui.progress import STORE, UNDER_WAY, under_way
 from dashboard.web.context import resolve
@@ -28,6 +29,9 @@ CHANGED: dict[str, object] = {
     **dict.fromkeys(("device", "dtype", "text", "label", "annotate", "probes", "points"), "other"),
     **dict.fromkeys(("sentences", "tokens", "batch", "importance", "max_length", "seed", "neighbors", "min_dist"), 7),
     "reviews": "7",
+    "sentence_split": "lines",
+    "data_split": "test",
+    "first": 7,
     "vectors": "all",
     "metric": "cosine",
     "views": "pca-raw-3d",
@@ -51,7 +55,7 @@ def shown(library: Library, search: str = "") -> str:
     return str(PAGES["store"](resolve(library, "store", search)).above)
 
 
-@pytest.mark.parametrize("name", sorted(DEFAULTS.keys() - {*PLACES, "stage"}))
+@pytest.mark.parametrize("name", sorted(DEFAULTS.keys() - {*PLACES, "stage", "split"}))
 def test_every_setting_of_an_ingest_is_read_in_words(name: str) -> None:
     assert readable_settings(DEFAULTS | {name: CHANGED[name]}) != readable_settings(DEFAULTS)
 
@@ -132,3 +136,18 @@ def test_a_number_of_a_changed_head_opens_it_in_its_snapshot(compared: Page, old
 
 def test_axe_finds_nothing_serious_in_changes(compared: Page) -> None:
     is_accessible(compared)
+
+
+def cut_corpus(tiny_store: str, share: float) -> object:
+    """What the page says above all of a corpus of which this share of sentences is cut."""
+    corpus = describe(open_snapshot(tiny_store)).corpora[0]
+    return many_cut(replace(corpus, name="films", sentences=1000, truncated=int(1000 * share), max_length=24))
+
+
+def test_a_page_warns_of_a_corpus_with_many_cut_sentences(tiny_store: str) -> None:
+    said = str(cut_corpus(tiny_store, 0.021))
+    assert "Corpus films: 21 of 1,000 sentences (2.1%) are longer than 24 wordpieces and were cut." in said
+
+
+def test_a_page_does_not_warn_of_few_cut_sentences(tiny_store: str) -> None:
+    assert cut_corpus(tiny_store, 0.02) == []

@@ -21,7 +21,7 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
 from store.describe import CorpusDescription, Description, ModelDescription, contents_of, describe
-from store.wording import many, utc
+from store.wording import MANY_CUT, cut_sentences, many, utc
 
 _contents_of = cached(contents_of)
 PICTURE_MEASURES = ("spearman", "recall", "across", "trustworthiness")
@@ -35,6 +35,7 @@ def layout(context: Context) -> Page:
     parts = [
         html.H1("Store"),
         *_contents(described, context),
+        *[alert for corpus in described.corpora for alert in many_cut(corpus)],
         *_under_way(context),
         *_failed_ingest(context),
         *history_section(described, context),
@@ -65,6 +66,15 @@ def _model_row(context: Context, model: ModelDescription, corpus: str) -> list[o
     shape = f"{model.layers} x {model.heads}"
     numbers = f"{model.counted_sentences:,}", f"{model.counted_tokens:,}", shape, str(len(model.views))
     return [heads, corpus, *numbers, published_at(model.finished)]
+
+
+def many_cut(corpus: CorpusDescription) -> list[object]:
+    """That many sentences of a corpus were cut: what follows the cut is in no number."""
+    if corpus.truncated <= MANY_CUT * corpus.sentences:
+        return []
+    cut = cut_sentences(corpus.truncated, corpus.sentences, corpus.max_length)
+    remedy = f"What follows the cut is in no number. Ingest with a --max-length above {corpus.max_length}, or with shorter sentences."
+    return [dmc.Alert(f"Corpus {corpus.name}: {cut}. {remedy}", color="orange", variant="light", className="failed")]
 
 
 def _under_way(context: Context) -> list[object]:
@@ -138,9 +148,10 @@ def _provenance(model: ModelDescription) -> dict[str, str]:
 
 def _corpus(corpus: CorpusDescription) -> html.Section:
     facts = {
-        "sentences": f"{corpus.sentences:,}, a uniform sample of the data",
+        "sentences": f"{corpus.sentences:,}, a uniform sample of {corpus.name}",
         "labels": ", ".join(corpus.label_names) or "none",
-        "cut": f"{many(corpus.truncated, 'sentence')} had more than {corpus.max_length} wordpieces",
+        "cut": cut_sentences(corpus.truncated, corpus.sentences, corpus.max_length),
+        "splitter": corpus.splitter,
     }
     if corpus.marked:
         facts["special tokens"] = f"in the text of {many(corpus.marked, 'sentence')}: the model reads them as such"

@@ -36,6 +36,9 @@ def _titled(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "vectors", _vectors(settings)
     yield "longest sentence", _worded(settings, "max_length", "wordpieces")
     yield "sample", _worded(settings, "seed", before="seed")
+    yield "split into sentences", _choice(settings, "sentence_split")
+    yield "split of the data", str(settings.get("data_split") or "")
+    yield "first reviews only", f"{settings['first']:,}" if settings.get("first") else ""
     yield "columns", " and ".join(f"“{settings[name]}”" for name in ("text", "label") if settings.get(name))
     yield "device, precision", ", ".join(filter(None, (_choice(settings, name) for name in ("device", "dtype"))))
     yield "forward pass", _batch(settings)

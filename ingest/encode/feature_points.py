@@ -129,7 +129,9 @@ class FeaturePoints:
     def _token_set(self, name: str) -> TokenSet:
         if name == SAMPLE:
             return sample_token_set(self.writer, self.corpus, self.sample)
-        return review_token_set(self.checkpoint, self._reviews, int(name.removeprefix("review-")))
+        splitter = str(self.writer.group(f"corpus/{self.corpus.key}").attrs["splitter"])
+        number = int(name.removeprefix("review-"))
+        return review_token_set(self.checkpoint, self._reviews, number, splitter=splitter)
 
     @cached_property
     def _model(self) -> "PointModel":

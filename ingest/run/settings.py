@@ -37,8 +37,10 @@ DEFAULT_FEATURES = ("pca-joint", "pca-each", "umap-joint", "tsne-each")
 #: Where the data has it.
 DEFAULT_REVIEW = 3
 POINTS = ("standard", "fine")
-NONE = "none"
-PROBES = ("auto", "all", NONE)
+AUTO, NONE = "auto", "none"
+#: What splits the texts of the data into sentences.
+SENTENCE_SPLITS = (AUTO, "lines", NONE)
+PROBES = (AUTO, "all", NONE)
 #: Of UMAP, whose time and memory grow with them.
 MOST_NEIGHBORS = 200
 
@@ -50,7 +52,8 @@ class Settings:
     model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
     data: str = setting(
         EMBEDDED,
-        "hub data set, or csv, tsv (also GAP), parquet, json, jsonl, txt, conllu, conllx, conll10 or conll file, all but parquet also as .gz; "
+        "hub data set, as <name>, <name>:<configuration> or either with @<revision>; or csv, tsv (also GAP), parquet, json, jsonl, txt, conllu, conllx, "
+        "conll10 or conll file, all but parquet also as .gz; or folder of such files, or what save_to_disk wrote, or pattern; "
         "'embedded' is the 25,000 labelled IMDB training reviews",
     )
     store: str = setting("data/headscape", "folder, s3://bucket/prefix or gs://bucket/prefix of the store")
@@ -80,6 +83,24 @@ class Settings:
     )
     text: str = setting("text", "name of the text column of the data")
     label: str = setting("label", "name of the label column of the data, if it has one")
+    sentence_split: str = setting(
+        AUTO,
+        "what splits a text into sentences: auto (nupunkt in Latin and Cyrillic script, sentencex in others), lines (the text has one "
+        "in each line), or none (each text is one)",
+    )
+    data_split: str | None = setting(
+        None,
+        "split of a data set of the hub, or of a folder, such as validation (default train, or in a folder the only one)",
+    )
+    first: int | None = setting(
+        None,
+        "read only the first so many reviews of the data, from the hub as a stream: no more is downloaded, and the sample is of these",
+        int,
+    )
+    split: str | None = setting(
+        None,
+        "short for --sentence-split where it is auto, lines or none, and for --data-split where it is anything else",
+    )
     stage: str = setting(
         "all",
         "all, or projections: make the pictures that a stored corpus lacks, and encode no more sentences",
@@ -129,7 +150,8 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        for name in ("sentences", "tokens", "batch", "workers"):
+        self._name_split()
+        for name in ("sentences", "tokens", "batch", "workers", "first"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise IngestError(f"--{name.replace('_', '-')}={value} is too few. Give at least 1.")
@@ -152,6 +174,20 @@ class Settings:
         if self.vector_tokens is not None and self.vector_tokens < 1:
             raise IngestError(f"--vectors={self.vectors} is too few. Give at least 1, or all.")
         self._check_features()
+
+    def _name_split(self) -> None:
+        """Give the meaning of --split to the setting that it is short for."""
+        if self.split is not None:
+            name = "sentence_split" if self.split in SENTENCE_SPLITS else "data_split"
+            if getattr(self, name) not in (AUTO, None, self.split):
+                flag = f"--{name.replace('_', '-')}"
+                raise IngestError(f"--split={self.split} and {flag}={getattr(self, name)} differ. Give one of them.")
+            object.__setattr__(self, name, self.split)
+            object.__setattr__(self, "split", None)
+        if self.sentence_split not in SENTENCE_SPLITS:
+            raise IngestError(
+                f"--sentence-split={self.sentence_split} is not known. Give one of {', '.join(SENTENCE_SPLITS)}."
+            )
 
     def _check_features(self) -> None:
         if self.points not in POINTS:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,27 +12,31 @@ from numpy.typing import NDArray
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
 from ingest.run.progress import bar, say
-from ingest.run.settings import DEFAULT_SENTENCES, Settings
+from ingest.run.settings import AUTO, DEFAULT_SENTENCES, NONE, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
 from ingest.text.own_tokenizer import check_vocabulary
 from ingest.text.reviews import Data, Reviews, read_reviews
+from ingest.text.rules import BY_SCRIPT, LINES, NOT_SPLIT, NUPUNKT, PASSAGES, TEXTS, TEXTS_LOOKED_AT, splitter_of
 from ingest.text.sentence_index import index_file
-from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence, fewest_tokens, one_each
+from ingest.text.sentences import Sentence, fewest_tokens, one_each
 from ingest.text.splitting import SampleSize, smallest_sentences
 from ingest.text.stored_sentences import check_prefix
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
+from store import StoreError, open_snapshot
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.array import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
-from store.wording import many
+from store.wording import MANY_CUT, cut_sentences, many
 
 TEXTS_AT_ONCE = 1000
 #: Tokens of a short sentence: those of a sample are longer in the mean.
 SHORT = 12
 #: How words, continuations, marks and special tokens are told, as a corpus states it that was first made by another rule.
 TOKEN_RULE = "tokens/2"
+#: Of a corpus whose splitter was chosen by the scripts of its texts; one from before may hold whole texts.
+SCRIPTS_KNOWN = {"scripts_known": True}
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,12 @@ class Budget:
             return min(self.sentences, len(lengths))
         return max(1, int(np.searchsorted(np.cumsum(lengths), self.tokens or 0, side="right")))
 
-    def sample_size(self, settings: Settings) -> SampleSize:
+    def sample_size(self, settings: Settings, splitter: str) -> SampleSize:
         """Of the sample that can fill it: of a number of tokens one more than fit."""
         if self.sentences:
-            return SampleSize(self.sentences, one_each, self.sentences, settings.seed)
+            return SampleSize(self.sentences, one_each, self.sentences, settings.seed, splitter)
         count, size = (self.tokens or 0) + 1, partial(fewest_tokens, max_length=settings.max_length)
-        return SampleSize(count, size, -(-count // SHORT), settings.seed)
+        return SampleSize(count, size, -(-count // SHORT), settings.seed, splitter)
 
     @property
     def most_sentences(self) -> int:
@@ -123,16 +127,18 @@ def prepare_corpus(
     `meanwhile` is called in a thread while other processes split reviews.
     """
     budget = Budget.of(settings)
-    identity = _identity(settings, data, checkpoint)
+    read = cache(partial(read_reviews, data, text=settings.text, label=settings.label))
+    identity = _identity(writer, settings, data, checkpoint, read)
     key = short_key(data.name, identity)
     group = writer.group(f"corpus/{key}")
     if _holds(group, budget):  # of another model that has the same tokenizer
         check_vocabulary(checkpoint, _read(group, "vocab").tolist())
     else:
-        reviews = read_reviews(data, text=settings.text, label=settings.label).numbered_as(label_names(group))
+        reviews = read().numbered_as(label_names(group))
         if reviews.columns.left_out:
             say(reviews.columns.complaint(short(data.name)))
-        sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews, meanwhile)
+        splitter = str(identity["splitter"])
+        sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews, splitter, meanwhile)
         check_prefix(group, sentences, data.name)
         tokens = _tokenize(tokenizer, [sentence.text for sentence in sentences], budget)
         exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
@@ -141,6 +147,7 @@ def prepare_corpus(
         _write_columns(group, sentences[: len(tokens.lengths)], reviews)
         group.attrs.update(
             identity
+            | SCRIPTS_KNOWN
             | {
                 "name": data.name,
                 "label_names": reviews.label_names,
@@ -158,7 +165,8 @@ def prepare_corpus(
 
 def find_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus | None:
     """The plan of all stored sentences of the data; None where there are none."""
-    key = short_key(data.name, _identity(settings, data, checkpoint))
+    read = partial(read_reviews, data, text=settings.text, label=settings.label)
+    key = short_key(data.name, _identity(writer, settings, data, checkpoint, read))
     group = writer.group(f"corpus/{key}")
     return stored_corpus(writer, key, len(_read(group, "row_size"))) if "row_size" in group else None
 
@@ -167,6 +175,31 @@ def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
     """The plan of the first stored sentences."""
     group = writer.group(f"corpus/{key}")
     return PlannedCorpus(key, _stored_plan(group, Budget(sentences, None)), _token_rule(group))
+
+
+def held_data(url: str) -> list[str]:
+    """Identities of the data that a published store is of."""
+    try:
+        snapshot = open_snapshot(url)
+    except StoreError:
+        return []
+    corpora = sorted({str(model["corpus"]) for model in snapshot.models.values()})
+    return [str(snapshot.group(f"corpus/{key}").attrs["data_identity"]) for key in corpora]
+
+
+def cut_report(writer: Writer, corpus: PlannedCorpus, longest: int) -> str:
+    """How many sentences of a corpus are cut, for the end of an ingest; `longest` is what the model reads at most."""
+    group = writer.group(f"corpus/{corpus.key}")
+    facts: dict[str, Any] = dict(group.attrs)
+    sentences, cut, max_length = len(_read(group, "row_size")), int(facts["truncated"]), int(facts["max_length"])
+    told = f"{cut_sentences(cut, sentences, max_length)}."
+    if cut <= MANY_CUT * sentences:
+        return told[0].upper() + told[1:]
+    longer = (
+        f"a --max-length above {max_length} (this model reads {longest})" if max_length < longest else "shorter texts"
+    )
+    split = ", or split the texts with --sentence-split=auto" if facts["splitter"] in (LINES, TEXTS) else ""
+    return f"WARNING: {told} What follows the cut is in no number. Give {longer}{split}."
 
 
 def label_names(group: zarr.Group) -> list[str]:
@@ -187,12 +220,38 @@ def _token_rule(group: zarr.Group) -> str:
     return str(group.attrs.get("token_rule", ""))
 
 
-def _identity(settings: Settings, data: Data, checkpoint: Checkpoint) -> dict[str, Any]:
+def _identity(
+    writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint, read: Callable[[], Reviews]
+) -> dict[str, Any]:
+    """What the sentences of a corpus depend on.
+
+    Where the settings leave open what splits the texts, the texts tell it; of a corpus that the store holds they need not be read.
+    """
+    split = partial(_identity_of, settings, data, checkpoint)
+    if data.is_treebank or data.has_mentions:
+        return split(NOT_SPLIT if data.is_treebank else PASSAGES)
+    if settings.sentence_split != AUTO:
+        return split(TEXTS if settings.sentence_split == NONE else LINES)
+    groups, keys = writer.group("corpus"), {each: short_key(data.name, split(each)) for each in (BY_SCRIPT, NUPUNKT)}
+    held = {each: dict(groups[key].attrs) for each, key in keys.items() if key in groups}
+    for each, attributes in held.items():
+        if attributes.items() >= SCRIPTS_KNOWN.items():
+            return split(each)
+    try:
+        texts = read().some_texts(TEXTS_LOOKED_AT)
+    except IngestError:
+        if NUPUNKT not in held:
+            raise
+        return split(NUPUNKT)  # a store from before, whose data is out of reach
+    return split(splitter_of(texts))
+
+
+def _identity_of(settings: Settings, data: Data, checkpoint: Checkpoint, splitter: str) -> dict[str, Any]:
     return {
         "data_identity": data.identity,
         "text_column": settings.text,
         "label_column": settings.label,
-        "splitter": NOT_SPLIT if data.is_treebank else PASSAGES if data.has_mentions else SPLITTER,
+        "splitter": splitter,
         "max_length": settings.max_length,
         "seed": settings.seed,
         "tokenizer_sha256": checkpoint.tokenizer_sha256,
@@ -219,6 +278,7 @@ def _read_sentences(
     checkpoint: Checkpoint,
     budget: Budget,
     reviews: Reviews,
+    splitter: str,
     meanwhile: Callable[[], object],
 ) -> tuple[list[Sentence], Tokenizer]:
     tokenizer = Tokenizer(checkpoint.folder, max_length=settings.max_length)
@@ -226,11 +286,10 @@ def _read_sentences(
     with bar("sentences", total=len(reviews), unit="reviews") as progress:
         sentences = smallest_sentences(
             reviews,
-            budget.sample_size(settings),
-            whole=data.is_treebank or data.has_mentions,
+            budget.sample_size(settings, splitter),
             passed=progress.update,
             meanwhile=meanwhile,
-            index=index_file(data.identity, text=reviews.text, seed=settings.seed),
+            index=index_file(data.identity, text=reviews.text, splitter=splitter, seed=settings.seed),
         )
     if not sentences:
         raise IngestError(

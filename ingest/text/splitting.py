@@ -13,6 +13,7 @@ import numpy as np
 
 from ingest.run.parallel import core_count, processes
 from ingest.text.reviews import Review, Reviews
+from ingest.text.rules import NUPUNKT, WHOLE
 from ingest.text.sentence_index import Entries, entries_of, read_index, write_index
 from ingest.text.sentences import Sentence, Size, one_each, split_reviews, take_smallest
 
@@ -30,19 +31,21 @@ class SampleSize:
     ----------
     likely
         So many sentences are enough, unless they are unusually short.
+    splitter
+        What splits the reviews.
     """
 
     count: int
     size: Size
     likely: int
     seed: int
+    splitter: str = NUPUNKT
 
 
 def smallest_sentences(
     reviews: Reviews,
     sample: SampleSize,
     *,
-    whole: bool,
     passed: Callable[[float], object],
     meanwhile: Callable[[], object],
     index: Path,
@@ -52,8 +55,8 @@ def smallest_sentences(
     `passed` is called with each finished share of a review, or with the number of those of a part; `meanwhile` is called in
     a thread where processes split.
     """
-    if whole:
-        every = split_reviews(reviews, seed=sample.seed, whole=True, passed=passed)
+    if sample.splitter in WHOLE:
+        every = split_reviews(reviews, seed=sample.seed, splitter=sample.splitter, passed=passed)
         return take_smallest(every, sample.count, sample.size)
     entries = read_index(index)
     found = None if entries is None else _of_named(reviews, sample, entries, passed, meanwhile)
@@ -95,19 +98,20 @@ def _split(
     parts = _parts(reviews)
     first, second = next(parts, []), next(parts, None)
     if second is None:
-        return take_smallest(split_reviews(first, seed=sample.seed, passed=passed), sample.count, sample.size), []
+        every = split_reviews(first, seed=sample.seed, splitter=sample.splitter, passed=passed)
+        return take_smallest(every, sample.count, sample.size), []
     thread = Thread(target=meanwhile, name="meanwhile")
     thread.start()
     entries: list[Entries] = []
-    every = _in_processes(chain([first, second], parts), partial(split_part, sample), entries, passed)
-    sentences = take_smallest(every, sample.count, sample.size)
+    each = _in_processes(chain([first, second], parts), partial(split_part, sample), entries, passed)
+    sentences = take_smallest(each, sample.count, sample.size)
     thread.join()
     return sentences, entries
 
 
 def split_part(sample: SampleSize, reviews: list[Review]) -> tuple[list[Sentence], Entries]:
     """The sentences of some reviews with the smallest hashes, and entries of all."""
-    every = list(split_reviews(reviews, seed=sample.seed))
+    every = list(split_reviews(reviews, seed=sample.seed, splitter=sample.splitter))
     return take_smallest(every, sample.count, sample.size), entries_of(every)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ingest.text.blocks import Block, plan
 from ingest.text.reviews import Review
-from ingest.text.sentences import split_review
+from ingest.text.rules import split_text
 from ingest.text.tokenizer import Tokenizer
 from store.schema.array import BLOCK
 
@@ -28,7 +28,7 @@ Pieces = NDArray[np.int64]
 def review_segments(reviews: Iterable[Review], tokenizer: Tokenizer, *, count: int, seed: int) -> list[Block]:
     """Blocks of the first `count` segments of the reviews."""
     generator = np.random.default_rng(seed)
-    texts = (_pieces(tokenizer, split_review(review.text)) for review in reviews)
+    texts = (_pieces(tokenizer, list(split_text(review.text))) for review in reviews)
     segments = chain.from_iterable(pack(sentences, ends, generator) for sentences, ends in texts if sentences)
     taken = np.concatenate(list(islice(segments, count)))
     lengths = np.full(len(taken) // TOKENS, TOKENS, np.int32)

@@ -1,0 +1,196 @@
+"""Data sets of a hub on this machine: configurations, splits, the first rows, why one cannot be had, and the cache."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import datasets
+import pytest
+
+from ingest.text import hub
+from ingest.text.hub import HubData, find_hub_data
+from ingest.text.reviews import find_data
+from tests.hub import COMMIT, serving_hub
+
+#: Reads data sets one after the other, each by the arguments of `find_data`, and prints what each has or why it has nothing.
+CODE = """
+import json, sys
+from ingest.run.errors import IngestError
+from ingest.text.reviews import find_data, read_reviews
+for line in sys.stdin:
+    name, options = json.loads(line)
+    try:
+        data = find_data(name, **options)
+        reviews = read_reviews(data, text="text", label="label")
+        print("#", json.dumps([data.name, data.identity, len(reviews), reviews[0].text, reviews.label_names]))
+    except IngestError as error:
+        print("#", json.dumps(str(error)))
+"""
+ASKED: Mapping[str, tuple[str, dict[str, object]]] = {
+    "config": ("films/glue:sst2", {}),
+    "validation": ("films/glue:sst2", {"split": "validation"}),
+    "no split": ("films/glue:sst2", {"split": "test"}),
+    "no config": ("films/glue", {}),
+    "other config": ("films/glue:xyz", {}),
+    "one": ("films/one", {}),
+    "first": ("films/one", {"first": 7}),
+    "main": ("films/one@main", {}),
+    "script": ("films/script", {}),
+    "gated": ("films/gated", {}),
+    "missing": ("films/missing", {}),
+}
+Answers = Mapping[str, object]
+
+
+def write_glue(folder: Path) -> None:
+    """Two configurations with two splits each, as the hub has them."""
+    features = datasets.Features(
+        {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])}
+    )
+    card = ["---", "configs:"]
+    for config in ("cola", "sst2"):
+        card += [f"- config_name: {config}", "  data_files:"]
+        for split in ("train", "validation"):
+            (folder / config).mkdir(parents=True, exist_ok=True)
+            rows = {"text": [f"{config} {split} {row}." for row in range(20)], "label": [row % 2 for row in range(20)]}
+            path = folder / config / f"{split}-00000-of-00001.parquet"
+            datasets.Dataset.from_dict(rows, features).to_parquet(str(path))
+            card += [f"  - split: {split}", f"    path: {config}/{split}-*"]
+    (folder / "README.md").write_text("\n".join([*card, "---", "Films."]))
+
+
+def ask(home: Path, names: list[str], **environment: str) -> Answers:
+    """What a process answers that has this cache."""
+    lines = "\n".join(json.dumps(ASKED[name]) for name in names)
+    known = {**os.environ, "HF_HOME": str(home), "HF_DATASETS_CACHE": str(home / "datasets"), **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], input=lines, env=known, capture_output=True, text=True, check=True
+    )
+    answers = [json.loads(line[2:]) for line in done.stdout.splitlines() if line.startswith("# ")]
+    return dict(zip(names, answers, strict=True))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def asked(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Answers, list[str]]:
+    """Answers with a hub, and what it was asked for by a second process that reads the same."""
+    folder = tmp_path_factory.mktemp("hub") / "films"
+    write_glue(folder / "glue")
+    for name in ("one", "script", "gated"):
+        (folder / name).mkdir()
+    (folder / "one" / "train.jsonl").write_text("".join(f'{{"text": "one {row}."}}\n' for row in range(50)))
+    (folder / "script" / "script.py").write_text("raise SystemExit\n")
+    with serving_hub(folder.parent) as (address, paths):
+        answers = ask(home, list(ASKED), HF_ENDPOINT=address, HF_HUB_OFFLINE="0")
+        paths.clear()
+        ask(home, ["config", "validation", "one", "first"], HF_ENDPOINT=address, HF_HUB_OFFLINE="0")
+        return answers, list(paths)
+
+
+@pytest.fixture(scope="module")
+def offline(home: Path, asked: object) -> Answers:  # noqa: ARG001
+    """Answers without a hub, with the cache of before."""
+    return ask(home, ["config", "validation", "no config", "one", "first", "missing"], HF_HUB_OFFLINE="1")
+
+
+pytestmark = pytest.mark.slow
+GLUE, ONE = f"hub:films/glue:sst2@{COMMIT}", f"hub:films/one@{COMMIT}"
+READ = {
+    "config": ["films/glue:sst2", GLUE, 20, "sst2 train 0.", ["bad", "good"]],
+    "validation": ["films/glue:sst2 (validation)", f"{GLUE}#validation", 20, "sst2 validation 0.", ["bad", "good"]],
+    "one": ["films/one", ONE, 50, "one 0.", []],
+    "first": ["films/one (first 7 reviews)", f"{ONE}#first=7", 7, "one 0.", []],
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_configuration_a_split_or_the_first_rows_are_read(name: str, asked: tuple[Answers, list[str]]) -> None:
+    assert asked[0][name] == READ[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        (
+            "no split",
+            "films/glue:sst2 has no split 'test', it has: train, validation. Give --data-split=train, or another of these.",
+        ),
+        (
+            "no config",
+            "films/glue has several configurations: cola, sst2. Give --data=films/glue:cola, or another of these.",
+        ),
+        (
+            "other config",
+            "films/glue has no configuration 'xyz': cola, sst2. Give --data=films/glue:cola, or another of these.",
+        ),
+        (
+            "script",
+            "films/script is read by a script, which `datasets` no longer runs. Give --data=films/script@refs/convert/parquet for the "
+            "hub's copy in Parquet, or download the data and give --data=<file>.",
+        ),
+        (
+            "gated",
+            "films/gated is gated: its owners give access at https://huggingface.co/datasets/films/gated. Ask for it there. "
+            "Run `hf auth login`, or set HF_TOKEN, and then the same command.",
+        ),
+        (
+            "missing",
+            "Data 'films/missing' is neither a local file nor on the hub, or it is private. Give --data=<file> or a name such as "
+            "--data=stanfordnlp/imdb; for a private one run `hf auth login` first.",
+        ),
+    ],
+)
+def test_each_cause_has_its_own_sentence(name: str, sentence: str, asked: tuple[Answers, list[str]]) -> None:
+    assert asked[0][name] == sentence
+
+
+def test_what_is_in_the_cache_is_not_asked_of_the_hub(asked: tuple[Answers, list[str]]) -> None:
+    assert asked[1] == []
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_is_in_the_cache_is_read_without_a_hub(name: str, offline: Answers) -> None:
+    assert offline[name] == READ[name]
+
+
+@pytest.mark.parametrize("name", ["no config", "missing"])
+def test_what_is_not_in_the_cache_is_refused_without_a_hub(name: str, offline: Answers) -> None:
+    assert str(offline[name]).startswith(
+        f"Data '{ASKED[name][0]}' is neither a local file nor in the cache, and the hub"
+    )
+
+
+@pytest.fixture
+def _unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionResetError("no route")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
+
+
+@pytest.mark.usefixtures("_unreachable")
+def test_a_store_tells_the_revision_of_its_data_where_no_hub_is_reached() -> None:
+    held = ["hub:films/two@old", "hub:films/one@abc#validation"]
+    assert find_hub_data("films/one", lambda: held) == HubData("films/one", None, "abc")
+
+
+@pytest.mark.usefixtures("_unreachable")
+def test_a_named_commit_asks_nothing_of_the_hub() -> None:
+    assert find_data(f"films/one@{COMMIT}").identity == ONE
+
+
+def test_a_large_data_set_is_read_in_part_on_request_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    info = type("Info", (), {"download_size": 3 << 30})
+    monkeypatch.setattr("datasets.load_dataset_builder", lambda *_, **__: type("Builder", (), {"info": info}))
+    monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: datasets.Dataset.from_dict({"text": ["A film."]}))
+    assert len(hub.load_split(HubData("films/large", None, "abc"), None)) == 1
+    assert "films/large has 3.2 GB, all of which is downloaded. --first=50000" in capsys.readouterr().out

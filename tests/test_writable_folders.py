@@ -1,0 +1,120 @@
+"""Folders that a command writes, where there is no home and where somebody else's file is in the way."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import huggingface_hub.constants
+import pytest
+
+from ingest.run import folders
+from ingest.run.errors import IngestError
+from ingest.run.folders import COMPILED, check_folders, is_writable, own_temporary_folder, place_compiled_code
+from ingest.text.table import cache_folder
+
+#: Where nothing can be made, not even by root.
+NOWHERE = Path("/proc/1/nowhere")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No home, and packages in a folder that cannot be written."""
+    monkeypatch.setenv("HOME", str(NOWHERE))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(folders, "_beside_source", lambda: [NOWHERE])
+
+
+def test_a_file_in_place_of_a_folder_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert [
+        is_writable(place) for place in (tmp_path / "a" / "b", tmp_path / "file", tmp_path / "file" / "b", NOWHERE)
+    ] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.usefixtures("homeless")
+def test_compiled_code_is_kept_in_a_temporary_folder_without_a_home(temporary: Path) -> None:
+    environment: dict[str, str] = {}
+    place_compiled_code(environment)
+    assert environment == {COMPILED: str(temporary / f"headscape-{os.getuid()}" / "numba")}
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_cache_of_numba_that_can_be_written_stays(temporary: Path) -> None:
+    for environment in ({COMPILED: str(temporary)}, {COMPILED: str(temporary / "new")}):
+        before = dict(environment)
+        place_compiled_code(environment)
+        assert environment == before
+
+
+def test_a_cache_of_numba_that_cannot_be_written_is_moved(temporary: Path) -> None:
+    environment = {COMPILED: str(NOWHERE)}
+    place_compiled_code(environment)
+    assert environment[COMPILED].startswith(str(temporary))
+
+
+def test_a_home_that_can_be_written_is_left_to_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "_beside_source", lambda: [NOWHERE])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    environment: dict[str, str] = {}
+    place_compiled_code(environment)
+    assert environment == {}
+
+
+def test_code_is_never_kept_where_another_user_could_put_some(temporary: Path) -> None:
+    own = own_temporary_folder()
+    assert own_temporary_folder() == own == temporary / f"headscape-{os.getuid()}"
+    own.chmod(0o777)
+    other = own_temporary_folder()
+    assert other != own
+    assert other.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.usefixtures("temporary")
+def test_tables_are_converted_elsewhere_where_the_cache_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HOME", str(tmp_path / "home"))
+    asked = tmp_path / "home" / "headscape"
+    assert cache_folder() == asked
+    asked.rmdir()
+    asked.touch()
+    assert cache_folder() == own_temporary_folder() / "tables"
+    assert cache_folder().is_dir()
+
+
+def test_what_must_be_downloaded_needs_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(NOWHERE))
+    check_folders(None, "--store", model="embedded", data=str(tmp_path))
+    with pytest.raises(
+        IngestError, match=r"The cache /proc/1/nowhere cannot be written\. Give another folder in HF_HOME\."
+    ):
+        check_folders(None, "--store", model="bert-base-uncased", data="embedded")
+
+
+def test_a_model_in_a_cache_that_is_read_only_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    (tmp_path / "models--bert-base-uncased").mkdir()
+    monkeypatch.setattr(folders, "is_writable", lambda _: False)
+    monkeypatch.setattr(folders, "place_compiled_code", lambda _: None)
+    check_folders(None, "--store", model="bert-base-uncased", data="embedded")
+
+
+def test_a_store_that_cannot_be_written_is_refused_before_torch_is_imported(
+    complaint: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ingest.pipeline", None)  # to import it fails
+    sentence = complaint(store=NOWHERE / "store")
+    assert sentence == f"{NOWHERE}/store cannot be written. Choose another place with --store=..."
