@@ -91,7 +91,7 @@ def test_a_search_that_finds_something_in_another_way_says_so(library: Library) 
 
 @pytest.mark.parametrize("query", ["", "q=film", "q=%20"])
 def test_a_search_that_needs_no_help_gets_none(library: Library, query: str) -> None:
-    assert no_hits(context(library, "heads", query)) == []
+    assert no_hits(context(library, "heads", query)) is None
 
 
 def test_only_wordpieces_of_the_corpus_are_offered(library: Library) -> None:
@@ -142,9 +142,11 @@ def test_sizes_by_norm_are_in_the_legend_with_the_norms_at_their_ends(library: L
     assert "or less" not in str(PAGES["head"](context(library, "head", "layer=1&head=0")).below)
 
 
-def test_without_an_overlay_there_is_no_legend(library: Library) -> None:
+def test_without_an_overlay_the_legend_is_empty_and_keeps_its_room(library: Library) -> None:
     state = context(library, "head", "").state
-    assert overlay_legend(marks_of_point(state)) == overlay_legend(overlays_of_feature(state)) == []
+    for marks in (marks_of_point(state), overlays_of_feature(state)):
+        legend = overlay_legend(marks)
+        assert (legend.children, legend.className) == ([], "legend over-points")
 
 
 def test_a_chosen_token_at_a_feature_point_has_a_legend(library: Library) -> None:

@@ -113,8 +113,7 @@ def _head_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[An
     colours = legend_line(points.legend) if points.coloured else marks_line()
     return [*heads, *views, colour_choice(context), search_controls(context)], [
         colours,
-        _selected(context, two, points),
-        *no_hits(context),
+        no_hits(context) or _selected(context, two, points),
     ]
 
 

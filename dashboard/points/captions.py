@@ -86,7 +86,7 @@ def overlays_of_feature(state: LinkState) -> list[tuple[str, str]]:
     return [*drawn, LASSO] if state.flasso and state.point else drawn
 
 
-def overlay_legend(marks: list[tuple[str, str]]) -> list[html.P]:
-    """The legend of the marks; empty without any."""
+def overlay_legend(marks: list[tuple[str, str]]) -> html.P:
+    """The legend of the marks; empty without any, with the same room: a click moves nothing."""
     chips = [html.Span([html.Span(className=f"over {kind}"), meaning], className="chip") for kind, meaning in marks]
-    return [html.P([html.Span("Over the points:"), *chips], className="legend over-points")] if chips else []
+    return html.P([html.Span("Over the points:"), *chips] if chips else [], className="legend over-points")

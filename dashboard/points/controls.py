@@ -39,8 +39,7 @@ def around_picture(context: Context, points: ShownPoints, *more: html.Div, head:
     return [
         html.Div(rows, className="control-rows"),
         legend_line(points.legend) if points.coloured else marks_line(),
-        selection_count(points),
-        *no_hits(context),
+        no_hits(context) or selection_count(points),
     ]
 
 
@@ -96,7 +95,7 @@ def condition_controls(
 def selection_count(points: ShownPoints) -> html.P:
     """How many of the drawn points are selected, and how often a search matches in the corpus."""
     if not points.selection:
-        return html.P(className="count", role="status")
+        return html.P(className="count one-row", role="status")
     selected, drawn = points.count
     average = ", mean over heads" if points.drawn.head is None and any(_per_head(points)) else ""
     share = f"{100 * selected / drawn:.1f} %{average}"
@@ -108,7 +107,7 @@ def count_line(points: ShownPoints, text: str) -> html.P:
     if hits := points.hits:
         text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of {_searched(points)}."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    return html.P([text, " ", clear] if points.selection else text, className="count of-picture", role="status")
+    return html.P([text, " ", clear] if points.selection else text, className="count one-row of-picture", role="status")
 
 
 def _searched(points: ShownPoints) -> str:

@@ -21,7 +21,7 @@ from store.schema.model import ROLES
 Mark = tuple[str, str]
 
 
-def marks_legend(context: Context, points: ShownPoints) -> list[html.P]:
+def marks_legend(context: Context, points: ShownPoints) -> html.P:
     """An entry for everything that is drawn, and no other."""
     state = context.state
     plane = is_plane(context)

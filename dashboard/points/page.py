@@ -168,7 +168,7 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
     state, tokens = context.state, points.drawn.tokens
     path = f"points/{context.view}/{state.layer}/{state.head}"
     return [
-        *marks_legend(context, points),
+        marks_legend(context, points),
         *_named_clusters(context, points),
         _how_to_read_head(),
         sample_caption(context, tokens),

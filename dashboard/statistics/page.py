@@ -357,7 +357,7 @@ def _sorting_button(context: Context, by: str | None, title: str, what: str, kin
     now = by == context.state.sort
     button = action(title, context.state.with_(sort=by).href, title=f"Sort by {what}", look="sort")
     sorted_by = {"aria-sort": "descending"} if now and by else {}
-    return html.Th([button, " ↓" if now and by else ""], className=kind, **sorted_by)
+    return html.Th(button, className=kind, **sorted_by)
 
 
 def _head_row(context: Context, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:

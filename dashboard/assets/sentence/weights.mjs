@@ -55,7 +55,7 @@ export function formatWeight(weight, most) {
 export const exactWeight = (weight) => weight.toFixed(4);
 
 /** Most lines that are drawn, the strongest: more would be a surface. */
-const MOST_LINES = 40000;
+export const MOST_LINES = 40000;
 
 const all = (count) => Uint32Array.from({ length: count }, (_, i) => i);
 const inside = (units, count) => units.filter((unit) => unit >= 0 && unit < count);
