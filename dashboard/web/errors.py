@@ -37,6 +37,13 @@ class ReaderLeft(Refusal):
         super().__init__(sentence, READER_LEFT)
 
 
+class NotYet(Refusal):
+    """The answer takes longer than a request may wait: a page asks again by itself."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, 503)
+
+
 def sentence_for(error: Exception) -> tuple[str, int]:
     """The message and the HTTP status of an error."""
     if isinstance(error, StoreError):
