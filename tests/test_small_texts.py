@@ -77,7 +77,7 @@ def links(parts: list[html.P]) -> list[dict[str, list[str]]]:
 def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: Library) -> None:
     here = context(library, "heads", "q=fillm")
     help_text = no_hits(here)
-    clear, *near = links(help_text)
+    clear, *near = links([help_text])
     assert "No token matches “fillm” as a token." in str(help_text)
     assert "q" not in clear
     assert ["film"] in [fields["q"] for fields in near]
@@ -85,7 +85,7 @@ def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: L
 
 
 def test_a_search_that_finds_something_in_another_way_says_so(library: Library) -> None:
-    (also,) = links(no_hits(context(library, "head", "q=fil")))[1:2]
+    (also,) = links([no_hits(context(library, "head", "q=fil"))])[1:2]
     assert also["within"] == ["prefix"]
 
 

@@ -38,9 +38,22 @@ def around_picture(context: Context, points: ShownPoints, *more: html.Div, head:
     rows = [picture_controls(context, head=head), search_controls(context), filter_controls(context, points), *more]
     return [
         html.Div(rows, className="control-rows"),
-        legend_line(points.legend) if points.coloured else marks_line(),
+        colour_legend(context, points),
         no_hits(context) or selection_count(points),
     ]
+
+
+def colour_legend(context: Context, points: ShownPoints) -> html.P | html.Div:
+    """What colours mean; an entry of a category shows it alone, and a second click all of them."""
+    if not points.coloured:
+        return marks_line()
+    state = context.state
+
+    def isolate(category: str) -> tuple[str, bool]:
+        is_alone = state.only == category
+        return state.with_(only=None if is_alone else category).href, is_alone
+
+    return legend_line(points.legend, isolate=isolate)
 
 
 def picture_controls(context: Context, *, head: bool) -> html.Div:
@@ -78,7 +91,7 @@ def colour_choice(context: Context) -> dmc.Select:
 
 def filter_controls(context: Context, points: ShownPoints) -> html.Div:
     """The filters of a picture, and a menu that adds one."""
-    return condition_controls(points.drawn, points.selection.where, columns(context.corpus))
+    return condition_controls(points.drawn, points.filters, columns(context.corpus))
 
 
 def condition_controls(

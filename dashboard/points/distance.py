@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.picture import ShownPoints
 from dashboard.points.placement import normalized_vectors
-from dashboard.ui.charts import chart, layout
+from dashboard.ui.charts import DENSITY, chart, colour_bar, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
 from dashboard.ui.progress import unmade_line
@@ -164,7 +164,14 @@ def _chart(context: Context, name: str, title: str, pairs: Density) -> list[obje
     return [
         html.H3([title, normalization_info(name)]),
         *chart(
-            density_figure(pairs), name=f"density-{name}", caption=caption, label=title, of=over, data=data, height=230
+            density_figure(pairs),
+            name=f"density-{name}",
+            caption=caption,
+            label=title,
+            of=over,
+            data=data,
+            height=230,
+            turns=True,
         ),
     ]
 
@@ -181,13 +188,20 @@ def density_figure(density: Density) -> go.Figure:
         y=(density.distances[1:] + density.distances[:-1]) / 2,
         z=counts.T,
         customdata=density.counts.T,
-        colorscale=[(0, "#9CC7E6"), (0.5, "#0072B2"), (1, "#D55E00")],
-        showscale=False,
+        colorscale=DENSITY,
+        colorbar=_counts_bar(int(density.counts.max(initial=1))),
         hovertemplate="q.k %{x:.2f}, distance %{y:.2f}: %{customdata} pairs<extra></extra>",
     )
     margin, font = {"l": 48, "r": 8, "t": 6, "b": 38}, {"size": 11}
     across, down = {"title": "dot product q.k"}, {"title": "distance"}
     return go.Figure(heat, layout(across, down, zooms=True, margin=margin, font=font))
+
+
+def _counts_bar(most: int) -> dict[str, Any]:
+    """The bar of numbers of pairs, 1, 10, 100 and so on up to the largest, whose logarithms have the colours."""
+    powers = range(len(str(most)))
+    ticks = {"tickvals": list(powers), "ticktext": [f"{10**power:,}" for power in powers]}
+    return colour_bar("pairs") | ticks
 
 
 def _constants(context: Context) -> html.Div:

@@ -14,7 +14,7 @@ from dashboard.points.colours import Legend, legend
 from dashboard.points.columns import Column, columns
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import Hits, hits
-from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
+from dashboard.points.selection import FIELDS, Condition, Selection, mask, parse_selection
 from dashboard.ui.text import unit_title
 from dashboard.ui.theme import ramp
 from dashboard.web.context import Context
@@ -36,12 +36,13 @@ NEAR = 10
 
 @dataclass(frozen=True)
 class ShownPoints:
-    """The selection and the colour of a picture."""
+    """The selection and the colour of a picture; `filters` are the conditions of the selection without the isolated category."""
 
     drawn: Drawn
     selection: Selection
     colour: Column
     notices: tuple[str, ...]
+    filters: tuple[Condition, ...] = ()
 
     @classmethod
     def of(cls, context: Context, tokens: int, *, layer: int | None = None, head: int | None = None) -> "ShownPoints":
@@ -52,7 +53,12 @@ class ShownPoints:
         if state.colour not in known:
             notices += (f"Ignored an invalid parameter: colour={state.colour}. Points are coloured by query and key.",)
         colour = known.get(state.colour, known["role"])
-        return cls(Drawn(context.corpus, tokens, layer, head), selection, colour, notices)
+        filters = selection.where
+        if state.only is not None and colour.code(state.only) is None:
+            notices += (f"Ignored an invalid parameter: only={state.only}. Click an entry of the legend.",)
+        elif state.only is not None:
+            selection = replace(selection, where=(*filters, Condition(colour.name, (state.only,))))
+        return cls(Drawn(context.corpus, tokens, layer, head), selection, colour, notices, filters)
 
     @property
     def query(self) -> str:

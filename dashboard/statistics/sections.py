@@ -44,13 +44,13 @@ _BY_LAYER = (
 )
 #: The ratio of the whole attention block.
 WHOLE = "attnresln_n"
-#: Kobayashi's names of the ratios.
+#: The ratios in the legend of their figure: from what each is computed.
 _NAMES = {
-    "attn_w": "Attn-W",
-    "attnres_w": "AttnRes-W",
-    "attn_n": "Attn-N",
-    "attnres_n": "AttnRes-N",
-    "attnresln_n": "AttnResLn-N",
+    "attn_w": "weights only",
+    "attnres_w": "weights + residual",
+    "attn_n": "norms only",
+    "attnres_n": "norms + residual",
+    "attnresln_n": "norms + residual + layer norm",
 }
 #: Source -> its token type. All but [SEP] is no type.
 _TYPES = {"all": "all", "cls": "[CLS]", "sep": "[SEP]", "punctuation": ". or ,", "word": "words"}
