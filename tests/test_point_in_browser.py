@@ -106,9 +106,9 @@ def test_a_click_on_a_point_shows_its_strongest_keys(head: Page, space: Corpus) 
     pattern, position = pattern_of(space, token)
     weights = pattern[position] if role == "query" else pattern[:, position]
     expected = [
-        (position, other, f"{100 * weights[other]:.1f} %")
+        (position, other, f"{100 * weights[other]:.1f}%")
         if role == "query"
-        else (other, position, f"{100 * weights[other]:.1f} %")
+        else (other, position, f"{100 * weights[other]:.1f}%")
         for other in expected_lines(weights, 2, 0.05)
     ]
     expect(head.get_by_role("tab", name="Point")).to_have_attribute("aria-selected", "true")

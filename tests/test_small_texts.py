@@ -16,7 +16,7 @@ from dashboard.points.search import no_hits, similar_pieces
 from dashboard.sentence.positions import SHADES
 from dashboard.statistics.parts import part_of
 from dashboard.ui.controls import number
-from dashboard.ui.text import span
+from dashboard.ui.text import decimal, signed, span, spell, with_unit
 from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
@@ -45,7 +45,7 @@ def test_a_count_of_one_has_a_singular_noun(count: int, text: str) -> None:
     [
         (0.0, 127.0, "tokens", "0 to 127 tokens"),
         (0.25, 3.0, "nats", "0.25 to 3 nats"),
-        (0.0, 0.125, "share", "0.0 to 12.5 %"),
+        (0.0, 0.125, "share", "0.0 to 12.5%"),
         (1.5, 2.0, "", "1.50 to 2"),
     ],
 )
@@ -53,6 +53,11 @@ def test_a_range_says_its_unit_once_and_whole_numbers_without_decimals(
     low: float, high: float, unit: str, text: str
 ) -> None:
     assert span(low, high, unit) == text
+
+
+def test_numbers_have_a_real_minus_and_no_space_before_the_per_cent_sign() -> None:
+    assert (decimal(-0.77), signed(-3.14159, 2), spell(-0.8, "share")) == ("−0.77", "−3.14", "−80.0%")
+    assert (with_unit("80", "share"), with_unit("3", "tokens"), with_unit("3", "")) == ("80%", "3 tokens", "3")
 
 
 def test_a_decimal_comma_is_a_decimal_point() -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dashboard.canvas.encoding import grid_tokens
 from dashboard.points.columns import Column, Kind, Values, values
 from dashboard.points.drawn import Drawn
-from dashboard.ui.text import end_of_range, unit_title
+from dashboard.ui.text import end_of_range, with_unit
 from dashboard.ui.theme import CATEGORIES, COLOURED, OTHER
 from store.schema.model import ROLES
 from store.wording import many
@@ -187,7 +187,7 @@ def _range_bars(shown: Legend, roles: Sequence[str]) -> list[object]:
     scale = ", logarithmic" if shown.logarithmic else ""
     low, high = (end_of_range(value, shown.unit) for value in (shown.low, shown.high))
     span = html.Span(f"(2nd to 98th percentile of the drawn points{scale})", className="caption")
-    return [html.Span(low), *bars, html.Span(f"{high} {unit_title(shown.unit)}".strip()), span]
+    return [html.Span(low), *bars, html.Span(with_unit(high, shown.unit)), span]
 
 
 def _category_chips(shown: Legend, roles: Sequence[str], isolate: Isolate | None) -> list[object]:

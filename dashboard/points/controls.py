@@ -22,11 +22,11 @@ from store.wording import many
 OFFERED = 100
 #: What the lines and the names over the points are.
 CONTOURS = (
-    "Lines around the smallest regions of the picture with 25, 50 and 75 % of the drawn queries, and of the drawn keys: highest-density "
+    "Lines around the smallest regions of the picture with 25, 50 and 75% of the drawn queries, and of the drawn keys: highest-density "
     "regions of a histogram of 256 by 256 cells, smoothed by a Gaussian (0.6 of Scott's bandwidth)."
 )
 CLUSTERS = (
-    "A cluster is a connected region of density that no higher level divides into two with at least 1.5 % of the queries, or keys, each. "
+    "A cluster is a connected region of density that no higher level divides into two with at least 1.5% of the queries, or keys, each. "
     "Its name is what it has most of against the rest: up to three wordpieces, or a token type or positions that more than half of its "
     "points share, by log-odds ratios with a prior (Monroe et al. 2008), 5 standard deviations and twice the odds at least. A cluster "
     "with more than half of the points has no name. Hover a name for the number of points."
@@ -111,7 +111,7 @@ def selection_count(points: ShownPoints) -> html.P:
         return html.P(className="count one-row", role="status")
     selected, drawn = points.count
     average = ", mean over heads" if points.drawn.head is None and any(_per_head(points)) else ""
-    share = f"{100 * selected / drawn:.1f} %{average}"
+    share = f"{100 * selected / drawn:.1f}%{average}"
     return count_line(points, f"{selected:,} of {drawn:,} drawn queries and keys selected ({share}).")
 
 

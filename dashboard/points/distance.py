@@ -15,6 +15,7 @@ from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
 from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_href, heading
+from dashboard.ui.text import decimal
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus, StoreError
@@ -23,7 +24,7 @@ from store.schema.pictures import NORMALIZATIONS, RAW, ViewName
 from store.wording import many
 
 _MEASURES = (
-    "Correlations of the dot product q.k with distance; -1 is perfect. Pearson: of the shown pairs, Euclidean distance. "
+    "Correlations of the dot product q.k with distance; −1 is perfect. Pearson: of the shown pairs, Euclidean distance. "
     "Weighted: AttentionViz's, weighted to the nearest pairs. Spearman: per query, of cosine distance, on held-out sentences."
 )
 _CONSTANTS = "Queries are multiplied by c; keys are divided by c and shifted by the vector a. Attention is unchanged."
@@ -177,7 +178,7 @@ def _chart(context: Context, name: str, title: str, pairs: Density) -> list[obje
 
 
 def _correlations(agreement: Agreement) -> str:
-    return f"Pearson {agreement.pearson:.2f}, weighted {agreement.weighted:.2f}, Spearman {agreement.spearman:.2f}."
+    return f"Pearson {decimal(agreement.pearson)}, weighted {decimal(agreement.weighted)}, Spearman {decimal(agreement.spearman)}."
 
 
 def density_figure(density: Density) -> go.Figure:
@@ -212,7 +213,7 @@ def _constants(context: Context) -> html.Div:
         stored = constants.sel(normalization=name)
         shift = float(np.linalg.norm(stored["shift"].values))
         numbers = (float(stored.scale), shift, float(stored.weighted_correlation), float(stored.spearman))
-        cells = [html.Td("" if number != number else f"{number:.2f}", className="number") for number in numbers]
+        cells = [html.Td("" if number != number else decimal(number), className="number") for number in numbers]
         rows.append(html.Tr([html.Td([name, normalization_info(name)]), *cells]))
     names = ("normalisation", "c", "|a|", "weighted", "Spearman")
     head = heading(names, names[1:])
@@ -221,6 +222,6 @@ def _constants(context: Context) -> html.Div:
         [
             html.H3(["All normalisations of this head", info("the constants", _CONSTANTS)]),
             html.Table([head, html.Tbody(rows)], className="rows"),
-            html.P(f"Correlations on {judged_on}; -1 is perfect.", className="caption"),
+            html.P(f"Correlations on {judged_on}; −1 is perfect.", className="caption"),
         ]
     )

@@ -69,7 +69,7 @@ def contour_marks(*, coloured: bool) -> list[Mark]:
     """A line for each role: in its colour, or in ink where colours say something else."""
     *first, last = (f"{100 * share:.0f}" for share in SHARES)
     kinds = ("ink", "ink dashed") if coloured else ROLES
-    shares = f"{', '.join(first)} and {last} %"
+    shares = f"{', '.join(first)} and {last}%"
     texts = f"regions with {shares} of the queries", "of the keys"
     return [(f"contour {kind}", text) for kind, text in zip(kinds, texts, strict=True)]
 

@@ -227,7 +227,7 @@ def _clusters_of_head(context: Context, tokens: int, layer: int, head: int) -> h
 
 
 def _cluster_row(cluster: Cluster) -> html.Tr:
-    numbers = f"{cluster.points:,}", f"{100 * cluster.points / cluster.of:.1f} %"
+    numbers = f"{cluster.points:,}", f"{100 * cluster.points / cluster.of:.1f}%"
     names = html.Td(cluster.name), html.Td(ROLES[cluster.role])
     return html.Tr([*names, *(html.Td(number, className="number") for number in numbers)])
 

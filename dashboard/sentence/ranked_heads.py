@@ -101,7 +101,7 @@ def _row(context: Context, head: RankedHead) -> html.Tr:
     return html.Tr(
         [
             html.Td(dcc.Link(head_name(head.layer, head.head), href=href)),
-            html.Td(f"{100 * head.weight:.1f} %", className="number"),
+            html.Td(f"{100 * head.weight:.1f}%", className="number"),
             html.Td(f"{head.rank_in_row}.", className="number"),
         ]
     )

@@ -180,7 +180,7 @@ class PartNumbers:
     means
         (source, statistic, layer, head): mean over sentences of the mean over the part's rows; NaN where there are none.
     interval, layer_interval
-        (bound, source, statistic, layer, head) and, of the mean over heads, (bound, source, statistic, layer): 95 %
+        (bound, source, statistic, layer, head) and, of the mean over heads, (bound, source, statistic, layer): 95%
         intervals by bootstrap over sentences.
     mixing
         (source, ratio, layer), means of the mixing ratios.

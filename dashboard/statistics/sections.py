@@ -78,7 +78,7 @@ def size_of_part(corpus: Corpus, part: Part) -> str:
         return "No tokens match. Remove a filter."
     share = 100 * part.tokens / corpus.n_tokens
     return (
-        f"Means over {part.tokens:,} of {first_of(corpus, 'token')} ({share:.1f} %) in {part.sentences:,} of "
+        f"Means over {part.tokens:,} of {first_of(corpus, 'token')} ({share:.1f}%) in {part.sentences:,} of "
         f"{first_of(corpus, 'sentence')}; every one of these has the same weight."
     )
 

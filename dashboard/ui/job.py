@@ -292,7 +292,7 @@ def progress_lines(progress: Progress) -> list[object]:
         return [html.P(f"{progress.stage}, {progress.seconds:.0f} s so far.")]
     left = "" if progress.left is None else f", about {max(1, round(progress.left))} s left"
     bar = dmc.Progress(value=100 * progress.share, **{"aria-label": "Progress"})
-    return [html.P(f"{progress.stage}: {100 * progress.share:.0f} %{left}."), bar]
+    return [html.P(f"{progress.stage}: {100 * progress.share:.0f}%{left}."), bar]
 
 
 def _not_done(reason: str, kind: Kind, href: str) -> list[object]:

@@ -67,7 +67,7 @@ def stage_line(running: IngestProgress | None) -> str:
     """How far the ingest is."""
     if running is None:
         return "The ingest has ended."
-    share = "" if running.share is None else f", {100 * running.share:.0f} %"
+    share = "" if running.share is None else f", {100 * running.share:.0f}%"
     left = "" if running.left is None else f", about {_duration(running.left)} left in this stage"
     return f"An ingest of {running.of} is under way: {running.stage or 'starting'}{share}{left}."
 

@@ -49,7 +49,7 @@ export const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) 
 export function formatWeight(weight, most) {
   if (most !== 1) return weight.toPrecision(3);
   const percent = 100 * weight;
-  return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+  return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)}%`;
 }
 
 export const exactWeight = (weight) => weight.toFixed(4);
