@@ -9,11 +9,13 @@ from flask import abort
 from dashboard.ui.deferred import (
     AGAIN,
     CONTENT,
+    LATER,
     RETRIED,
     SAID,
     DeferredPart,
     computed,
     element_id,
+    postponed,
     uncomputed,
     waiting,
 )
@@ -21,7 +23,7 @@ from dashboard.ui.job import CANCEL, CLOCK, STATE, JobNotes, progress_lines
 from dashboard.ui.markup import condensed
 from dashboard.web.callbacks import STANDING, PartWait, Shown, Text, snapshot_of, validated
 from dashboard.web.context import resolve
-from dashboard.web.errors import sentence_for
+from dashboard.web.errors import NotYet, sentence_for
 from dashboard.web.library import Library
 
 Parts = Mapping[str, DeferredPart]
@@ -50,6 +52,8 @@ def _fill(app: Dash, library: Library, parts: Parts) -> None:
                 job.begin(f"Computing {part.title}")
                 context = resolve(library, pathname, search, snapshot_of(shown))
                 content = condensed(computed(context, part), part.name)
+        except NotYet as later:
+            return [postponed(part, wanted.wait, str(later))], ""
         except Exception as error:
             sentence, _ = sentence_for(error)
             return [uncomputed(part, wanted.wait, sentence)], sentence
@@ -87,15 +91,21 @@ def _try_again(app: Dash, library: Library, parts: Parts) -> None:
     @app.callback(
         Output(_any(RETRIED), "children"),
         Input(_any(AGAIN), "n_clicks"),
+        Input(_any(LATER), "n_intervals"),
         State(_any(AGAIN), "id"),
         *STANDING,
         prevent_initial_call=True,
     )
     @validated
     def again(
-        clicks: int | None, wanted: PartWait, pathname: Text | None, search: Text | None, shown: Shown | None
+        clicks: int | None,
+        ticks: int | None,
+        wanted: PartWait,
+        pathname: Text | None,
+        search: Text | None,
+        shown: Shown | None,
     ) -> list[object]:
-        if not clicks:  # Dash calls this for a button that has just appeared, too
+        if not (clicks or ticks):  # Dash calls this for a button that has just appeared, too
             raise PreventUpdate
         return [waiting(resolve(library, pathname, search, snapshot_of(shown)), _part(parts, wanted))]
 

@@ -71,7 +71,7 @@ def test_slots_say_the_place_of_every_head_and_which_are_left_out(labelled: Corp
     assert arrangement(labelled, LinkState(tagged="previous")).slots == [-1, 0, -1, 1]
 
 
-@pytest.mark.parametrize(("statistic", "text"), [("to_sep", "12.3 %"), ("entropy", "0.12"), (None, "")])
+@pytest.mark.parametrize(("statistic", "text"), [("to_sep", "12.3%"), ("entropy", "0.12"), (None, "")])
 def test_a_panel_shows_its_value(statistic: str | None, text: str) -> None:
     assert value_text(LinkState(arranged=statistic), 0.1234) == text
 

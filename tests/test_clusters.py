@@ -95,5 +95,5 @@ def test_the_page_lists_the_clusters_of_each_shown_head(tiny_store: str, monkeyp
     found = [Cluster(1, "film · movie", 30, 120, (0.5, 0.5))]
     monkeypatch.setattr(points_page, "clusters_of_head", lambda *_: found)
     below = str(PAGES["head"](resolve(Library(tiny_store), "/head", "?layer=1&head=0&clusters=1&pinned=0-1")).below)
-    for said in ("L1 H0: 1 named cluster", "L0 H1: 1 named cluster", "film · movie", "25.0 %"):
+    for said in ("L1 H0: 1 named cluster", "L0 H1: 1 named cluster", "film · movie", "25.0%"):
         assert said in below

@@ -1,13 +1,20 @@
 """What points are coloured by: the right values, and codes that the legend explains."""
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from dashboard.canvas.encoding import grid_tokens
 from dashboard.points.colours import colour_codes, encode, legend
 from dashboard.points.columns import column_of, columns, values
+from dashboard.points.controls import colour_legend
 from dashboard.points.drawn import Drawn
+from dashboard.points.picture import ShownPoints
+from dashboard.ui.theme import ramp
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
 from store import STATISTICS, Corpus, StoreError
 
 TOKENS = 90
@@ -16,6 +23,12 @@ TOKENS = 90
 @pytest.fixture
 def drawn(two_views: Corpus) -> Drawn:
     return Drawn(two_views, TOKENS, 1, 0)
+
+
+@pytest.fixture
+def grid(two_views: Corpus) -> Drawn:
+    """As many tokens as in a panel of the grid, which decide what has a colour."""
+    return Drawn(two_views, grid_tokens(two_views), 1, 0)
 
 
 @pytest.fixture
@@ -155,11 +168,48 @@ def test_a_legend_counts_the_points_of_each_category(drawn: Drawn) -> None:
     }
 
 
-def test_a_legend_of_many_categories_names_the_most_frequent(drawn: Drawn) -> None:
-    shown = legend(column_of(drawn.corpus, "review"), drawn)
-    counts = np.sort(np.unique(of(drawn, "review"), return_counts=True)[1])[::-1]
-    assert sorted((category.count for category in shown.categories), reverse=True) == counts[:12].tolist()
-    assert shown.more == max(0, len(counts) - 12)
+def test_a_legend_of_many_categories_names_the_eight_most_frequent(grid: Drawn) -> None:
+    shown = legend(column_of(grid.corpus, "review"), grid)
+    counts = np.sort(np.unique(of(grid, "review"), return_counts=True)[1])[::-1]
+    assert sorted((category.count for category in shown.categories), reverse=True) == counts[:8].tolist()
+    assert (shown.more, shown.others) == (len(counts) - 8, counts[8:].sum())
+
+
+def test_no_two_named_categories_have_one_colour_and_all_others_are_grey(grid: Drawn) -> None:
+    column = column_of(grid.corpus, "review")
+    codes, reviews, shown = colour_codes(column, grid), of(grid, "review"), legend(column, grid)
+    assert sorted(category.colour for category in shown.categories) == list(range(8))
+    for category in shown.categories:
+        assert set(codes[reviews == category.code]) == {category.colour}
+    others = ~np.isin(reviews, [category.code for category in shown.categories])
+    assert set(codes[others]) == {8}
+    for colours in ramp("category").values():
+        assert len(set(colours["query"][:9])) == 9
+
+
+def test_a_category_has_one_colour_whatever_is_drawn(drawn: Drawn) -> None:
+    column = column_of(drawn.corpus, "review")
+    few, every = (legend(column, replace(drawn, tokens=tokens)).categories for tokens in (60, drawn.corpus.n_tokens))
+    colours = {category.code: category.colour for category in every}
+    assert {category.code: category.colour for category in few}.items() <= colours.items()
+
+
+def test_an_entry_of_the_legend_shows_its_category_alone_without_a_filter(tiny_store: str) -> None:
+    context = resolve(Library(tiny_store), "/head", "?layer=1&head=0&colour=kind&only=%5BCLS%5D")
+    points = ShownPoints.of(context, 60, layer=1, head=0)
+    assert (points.selected[0, :, 0] == (points.drawn.of_tokens("position") == 0)).all()
+    assert points.filters == ()
+    pressed = [
+        chip for chip in colour_legend(context, points).children if "true" in str(getattr(chip, "aria-pressed", ""))
+    ]
+    assert [vars(chip)["data-href"] for chip in pressed] == ["/head?layer=1&head=0&colour=kind"]
+
+
+def test_a_category_that_is_none_of_the_column_is_ignored_with_a_notice(tiny_store: str) -> None:
+    context = resolve(Library(tiny_store), "/head", "?layer=1&head=0&colour=kind&only=nothing")
+    points = ShownPoints.of(context, 60, layer=1, head=0)
+    assert points.selected.all()
+    assert points.notices == ("Ignored an invalid parameter: only=nothing. Click an entry of the legend.",)
 
 
 def test_colours_travel_with_their_shape(every_head: Drawn) -> None:

@@ -88,7 +88,9 @@ def test_what_changed_most_has_its_interval(page: Page, alike: ModelPair) -> Non
     first = ranked_heads(changed, "divergence")[0]
     statistic, less = STATISTICS[changed.most[first]], changed.most_difference.change
     scale = 100 if statistic.unit == "share" else 1
-    mean, low, high = (f"{scale * numbers[first]:+.2f}" for numbers in (less.mean, less.low, less.high))
+    mean, low, high = (
+        f"{scale * numbers[first]:+.2f}".replace("-", "−") for numbers in (less.mean, less.low, less.high)
+    )
     cell = page.locator(".rows.changes tbody tr").first.locator("td").nth(5)
     expect(cell).to_contain_text(statistic.title)
     expect(cell.locator(".between")).to_have_text(
@@ -106,7 +108,7 @@ def test_heat_maps_show_divergences_and_differences(page: Page, alike: ModelPair
     changed = changes(alike, "to_sep", "all")
     expect(cells(page, "#counterparts")).to_have_text([f"{number:.3f}" for number in changed.divergence.mean.ravel()])
     less = 100 * changed.difference.change.mean.ravel()
-    expect(cells(page, "#differences")).to_have_text([f"{number:+.1f}" for number in less])
+    expect(cells(page, "#differences")).to_have_text([f"{number:+.1f}".replace("-", "−") for number in less])
 
 
 def test_pointing_at_a_token_rings_it_in_both_panels(page: Page) -> None:

@@ -20,6 +20,8 @@ from tests.test_compare_routes import rows_of
 class HalfLoaded:
     """Runs every model but one."""
 
+    is_running = True
+
     def __init__(self, missing: str) -> None:
         self._missing = missing
         self._encoder = Encoder()

@@ -60,7 +60,7 @@ def test_the_contours_of_a_head_and_of_the_pinned_one_come_together(client: Flas
 
 def test_the_legend_says_what_the_lines_enclose(tiny_store: str) -> None:
     here = link(tiny_store, "contours=1")
-    assert "regions with 25, 50 and 75 % of the queries" in str(PAGES["head"](here).below)
+    assert "regions with 25, 50 and 75% of the queries" in str(PAGES["head"](here).below)
     assert "contours/pca-exact-2d/1/0.json" in str(picture_of(here))
 
 

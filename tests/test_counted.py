@@ -107,7 +107,7 @@ def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(
     never()
     page = str(PAGES["statistics"](resolve(library, "statistics", f"where={where}")).above)
     assert "Means over all" in page
-    assert "95 % interval" in page
+    assert "95% interval" in page
 
 
 @pytest.mark.parametrize("change", ["statistic=entropy", "source=cls", "values=rank", "sort=distance", "layer=1"])

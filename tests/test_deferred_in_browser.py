@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from dashboard.app import create_app
 from dashboard.points import similar
 from dashboard.points.scan import Point
-from dashboard.web.errors import Refusal
+from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.library import Library
 from store import Corpus
 from tests.browser import Open, drawn, listening
@@ -28,13 +28,15 @@ class SlowSearch:
     """Finds similar tokens once it may; at first it refuses where it is to."""
 
     def __init__(self) -> None:
-        self.refuses, self.may = False, Event()
+        self.refuses, self.is_busy, self.may = False, False, Event()
         self._search = similar.similar_tokens
 
     def __call__(self, corpus: Corpus, point: Point) -> similar.Similar:
         self.may.wait(20)
         if self.refuses:
             raise Refusal(REFUSED, 503)
+        if self.is_busy:
+            raise NotYet(REFUSED)
         return self._search(corpus, point)
 
 
@@ -72,3 +74,11 @@ def test_a_part_that_failed_can_be_tried_again(page: Page, search: SlowSearch) -
     search.refuses = False
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", name=re.compile("Most similar"))).to_be_visible()
+
+
+def test_what_a_busy_server_cannot_give_yet_comes_without_a_click(page: Page, search: SlowSearch) -> None:
+    search.is_busy = True
+    search.may.set()
+    expect(page.get_by_text("The server is busy. This page asks again by itself.")).to_be_visible()
+    search.is_busy = False
+    expect(page.locator(".deferred .rows")).to_be_visible()

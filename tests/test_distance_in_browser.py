@@ -32,7 +32,7 @@ def test_top_pairs_are_those_of_the_store(open_page: Open, space_server: str, sp
     expect(rows).to_have_count(min(40, there.sum()))
     listed = [tuple(cell.strip() for cell in row.split("\t")[:4]) for row in rows.all_inner_texts()]
     numbers = zip(stored.logit.values[there], stored.weight.values[there], strict=True)
-    written = [(f"{logit:.2f}", f"{100 * weight:.0f} %") for logit, weight in numbers]
+    written = [(f"{logit:.2f}".replace("-", "−"), f"{100 * weight:.0f}%") for logit, weight in numbers]
     assert listed == [(q, k, *w) for q, k, w in zip(query, key, written, strict=True)][:40]
 
 
@@ -75,7 +75,7 @@ def test_the_constants_are_those_of_the_store(distance: Page, space: Corpus) -> 
             has=distance.get_by_role("cell", name=f"{name} About normalisation {name}", exact=True)
         )
         expect(row).to_contain_text(f"{float(constant.scale):.2f}")
-        expect(row).to_contain_text(f"{float(constant.spearman):.2f}")
+        expect(row).to_contain_text(f"{float(constant.spearman):.2f}".replace("-", "−"))
 
 
 @pytest.mark.parametrize("form", ["PNG", "SVG", "csv"])

@@ -15,9 +15,18 @@ import psutil
 import pytest
 
 from dashboard.sentence.encoder import CorpusModel, Encoder, TypedSentences
-from dashboard.sentence.encoder_process import BUSY, ENDED, READERS, SLOW, EncoderProcess, RemoteEncoder
-from dashboard.web.errors import Refusal
+from dashboard.sentence.encoder_process import (
+    BUSY,
+    ENDED,
+    READERS,
+    SLOW,
+    EncoderProcess,
+    RemoteEncoder,
+    _ask,
+)
+from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.processes import ServerFolder, server_folder
+from dashboard.web.steps import current_tell, steps_told_to
 from store import Corpus
 
 pytestmark = pytest.mark.slow
@@ -200,6 +209,31 @@ def test_a_reader_who_waits_too_long_gets_a_message() -> None:
     with server_folder() as folder:
         assert answer(RemoteEncoder(folder, patience=-1)) == SLOW
         assert processes(folder) == []
+
+
+def test_a_reader_is_told_each_step_until_the_sentence_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def encode(_: Encoder, *_request: object, has_left: Callable[[], bool]) -> str:
+        current_tell()("Loading the model lost")
+        return "left" if has_left() else "encoded"
+
+    monkeypatch.setattr(Encoder, "encode", encode)
+    process, told = EncoderProcess(ServerFolder(Path("nowhere")), 60), list[str]()
+    worker, own = Pipe()
+    with worker, ThreadPoolExecutor(1) as pool, steps_told_to(told.append):
+        pool.submit(process._answer, own)
+        assert _ask(worker, (LOST, "film", ""), lambda: None) == "encoded"
+    assert told == ["Loading the model lost"]
+
+
+def test_a_model_whose_process_has_ended_is_loaded_again() -> None:
+    """A page says so: it does not wait for the model without a word."""
+    with server_folder() as folder:
+        assert not RemoteEncoder(folder).is_running
+
+
+def test_who_waits_too_long_may_ask_again() -> None:
+    with server_folder() as folder, pytest.raises(NotYet, match=SLOW):
+        RemoteEncoder(folder, patience=-1).encode(LOST, "film", "", lambda: False)
 
 
 def test_a_sentence_that_several_workers_ask_for_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_the_sentences_in_which_a_head_does_most_of_something_come_first(page: P
     expect(page).to_have_url(re.compile(r"by=to_sep(&|$)"))
     means = sentence_means(tiny_corpus, "to_sep", 0, 0)
     first = int(np.argmax(means))
-    expect(found_sentences(page).first).to_contain_text(f"{100 * means[first]:.1f} %")
+    expect(found_sentences(page).first).to_contain_text(f"{100 * means[first]:.1f}%")
     assert found_sentences(page).first.inner_text().split("\t")[0] == str(first)
 
 
@@ -65,7 +65,7 @@ def test_the_sentences_in_which_a_head_does_least_of_something_can_come_first(pa
     expect(page).to_have_url(re.compile(r"first=smallest(&|$)"))
     means = sentence_means(tiny_corpus, "to_sep", 0, 0)
     first = int(np.argmin(means))
-    expect(found_sentences(page).first).to_contain_text(f"{100 * means[first]:.1f} %")
+    expect(found_sentences(page).first).to_contain_text(f"{100 * means[first]:.1f}%")
     assert found_sentences(page).first.inner_text().split("\t")[0] == str(first)
 
 

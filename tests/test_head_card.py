@@ -86,7 +86,7 @@ def test_the_value_norm_stands_beside_frequency(page: Page, space: Corpus) -> No
     count = [pieces.count(piece) for piece in pieces]
     rank = spearmanr(space.value_norm.values[1, 0, space.rows], count).statistic
     expect(page.locator("#frequency-norm + .caption")).to_contain_text(
-        f"Spearman correlation of norm and frequency: {rank:.2f}."
+        f"Spearman correlation of norm and frequency: {rank:.2f}.".replace("-", "−")
     )
 
 

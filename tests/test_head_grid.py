@@ -17,12 +17,12 @@ def test_other_numbers_keep_a_digit() -> None:
 
 
 def test_hover_says_value_and_rank() -> None:
-    assert values_grid(VALUES, "to_sep", None).hover[0][1] == "25.0 %, rank 2 of 4"
+    assert values_grid(VALUES, "to_sep", None).hover[0][1] == "25.0%, rank 2 of 4"
 
 
 def test_hover_says_the_interval_where_there_is_one() -> None:
     interval = xr.DataArray(np.stack([VALUES - 0.01, VALUES + 0.01]), dims=("bound", "layer", "head"))
-    assert values_grid(VALUES, "to_sep", interval).hover[0][0] == "50.0 % (95 %: 49.0 to 51.0), rank 1 of 4"
+    assert values_grid(VALUES, "to_sep", interval).hover[0][0] == "50.0% (95%: 49.0 to 51.0), rank 1 of 4"
 
 
 def test_a_head_without_such_tokens_says_so() -> None:
@@ -42,7 +42,7 @@ def test_equal_heads_have_equal_ranks() -> None:
 def test_a_difference_says_both_numbers() -> None:
     grid = difference_grid(np.array([[0.5]]), np.array([[0.3]]), "to_sep", "that of another")
     np.testing.assert_allclose(grid.values, [[0.2]])
-    assert (grid.written, grid.hover) == ([["+20.0"]], [["50.0 % - 30.0 % = +20.0"]])
+    assert (grid.written, grid.hover) == ([["+20.0"]], [["50.0% − 30.0% = +20.0"]])
     assert grid.diverging
 
 

@@ -139,7 +139,7 @@ def test_where_a_browser_lends_no_clipboard_the_address_bar_has_the_link(head_pa
 def test_the_statistics_beside_the_picture_are_those_of_the_store(head_page: Page, tiny_corpus: Corpus) -> None:
     value = float(tiny_corpus.head_statistic.sel(source="all", statistic="to_sep", layer=1, head=0))
     row = head_page.get_by_role("row").filter(has_text=re.compile(r"^attention to \[SEP\]"))
-    expect(row).to_contain_text(f"{100 * value:.1f} %")
+    expect(row).to_contain_text(f"{100 * value:.1f}%")
 
 
 def test_a_layer_out_of_range_gets_a_notice(open_page: Open, tiny_server: str) -> None:

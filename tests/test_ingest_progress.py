@@ -176,7 +176,7 @@ def test_time_left_is_by_the_rate_since_it_went_on() -> None:
     now = time.time()
     running = IngestProgress("a model", "pairs", done=60, total=100, first=40, began=now - 10, updated=now)
     assert running.left == pytest.approx(20, abs=0.5)
-    assert stage_line(running) == "An ingest of a model is under way: pairs, 60 %, about 20 s left in this stage."
+    assert stage_line(running) == "An ingest of a model is under way: pairs, 60%, about 20 s left in this stage."
 
 
 def test_time_left_of_a_stage_that_just_began_is_unknown() -> None:
@@ -195,7 +195,7 @@ def test_a_page_that_waits_says_how_far_the_ingest_is(few: str) -> None:
         note_progress(few, IngestProgress("a model on reviews", "features of sample", done=1, first=1, total=4))
         waiting = str(PAGES["features"](resolve(library, "features", "")).above)
     ended = str(PAGES["features"](resolve(library, "features", "")).above)
-    assert "An ingest of a model on reviews is under way: features of sample, 25 %." in waiting
+    assert "An ingest of a model on reviews is under way: features of sample, 25%." in waiting
     assert "headscape ingest" not in waiting
     assert "Feature points: not computed. Run ', Code('headscape ingest')" in ended
 

@@ -26,7 +26,7 @@ def test_bars_reach_to_the_ends_of_the_interval() -> None:
 
 
 def test_hover_says_the_interval() -> None:
-    assert line(np.array([[0.25, np.nan], [0.31, np.nan]])).text == (" (95 %: 25.0 to 31.0)", "")
+    assert line(np.array([[0.25, np.nan], [0.31, np.nan]])).text == (" (95%: 25.0 to 31.0)", "")
 
 
 def test_a_part_has_no_bars() -> None:

@@ -67,7 +67,7 @@ def test_dots_are_coloured_by_a_statistic(page: Page, space: Corpus) -> None:
     choose(page, "Colour", "attention to [SEP]")
     expect(page.get_by_role("img", name=re.compile("coloured by to_sep"))).to_be_visible()
     value = 100 * float(space.head_statistic.sel(source="all", statistic="to_sep")[0, 0])
-    expect(hover_dot(page, "#head-map", 0)).to_contain_text(f"L0 H0: {value:.1f} %, rank")
+    expect(hover_dot(page, "#head-map", 0)).to_contain_text(f"L0 H0: {value:.1f}%, rank")
 
 
 @pytest.mark.parametrize("paint", ["layer", "entropy"])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from dashboard.compare.head_lines import COLOURS
-from dashboard.ui.charts import SERIES, STEPS
-from dashboard.ui.theme import CATEGORIES, LABEL_COLOURS, PALETTE
+from dashboard.ui.charts import DENSITY, SERIES, STEPS
+from dashboard.ui.theme import CATEGORIES, LABEL_COLOURS, OTHER, PALETTE, rgb
+from store.kernels.labels import LABELS
 from tests.colour_vision import VISION, least_difference, seen
 
 ASSETS = Path(__file__).parents[1] / "dashboard" / "assets"
@@ -24,7 +25,7 @@ PALETTES = {
     "labels of heads": LABEL_COLOURS,
     "series": SERIES,
     "steps of layers": STEPS,
-    **{f"categories, {scheme}": colours for scheme, colours in CATEGORIES.items()},
+    **{f"categories, {scheme}": (*colours, OTHER[scheme]) for scheme, colours in CATEGORIES.items()},
 }
 
 
@@ -33,6 +34,31 @@ PALETTES = {
 def test_colours_of_a_palette_differ(name: str, vision: str) -> None:
     """Lines and marks also differ in their symbol or carry their name; 2.3 is just noticeable side by side."""
     assert least_difference(PALETTES[name], vision) > 9
+
+
+def mixed(colour: str, share: float, ground: str) -> str:
+    """As `color-mix` of a style sheet mixes in sRGB."""
+    parts = (round(share * one + (1 - share) * other) for one, other in zip(rgb(colour), rgb(ground), strict=True))
+    return "#{:02X}{:02X}{:02X}".format(*parts)
+
+
+@pytest.mark.parametrize("vision", VISION)
+@pytest.mark.parametrize("of", ["label", "cell"])
+def test_cls_and_sep_differ_on_dark(of: str, vision: str) -> None:
+    """[CLS] is mixed with less of the ground there than [SEP]."""
+    style = (ASSETS / "overview.css").read_text("utf-8")
+    (share,) = re.findall(rf"--of-{of}: (\d+)%", style)
+    others = {"label": 0.55, "cell": 0.26}[of]
+    cls, sep = (LABEL_COLOURS[list(LABELS).index(name)] for name in ("[CLS]", "[SEP]"))
+    ground = PALETTE["dark"]["background"]
+    assert least_difference([mixed(cls, int(share) / 100, ground), mixed(sep, others, ground)], vision) > 19
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_a_density_has_no_colour_of_queries_or_keys(vision: str) -> None:
+    roles = [PALETTE[scheme][role] for scheme in PALETTE for role in ("query", "key")]
+    for _, colour in DENSITY:
+        assert all(least_difference([colour, role], vision) > 9 for role in roles)
 
 
 @pytest.mark.parametrize("vision", VISION)

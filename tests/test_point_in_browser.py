@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlparse
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from store import Corpus
 from tests.browser import (
@@ -106,9 +106,9 @@ def test_a_click_on_a_point_shows_its_strongest_keys(head: Page, space: Corpus) 
     pattern, position = pattern_of(space, token)
     weights = pattern[position] if role == "query" else pattern[:, position]
     expected = [
-        (position, other, f"{100 * weights[other]:.1f} %")
+        (position, other, f"{100 * weights[other]:.1f}%")
         if role == "query"
-        else (other, position, f"{100 * weights[other]:.1f} %")
+        else (other, position, f"{100 * weights[other]:.1f}%")
         for other in expected_lines(weights, 2, 0.05)
     ]
     expect(head.get_by_role("tab", name="Point")).to_have_attribute("aria-selected", "true")
@@ -226,3 +226,20 @@ def tab_to(page: Page, condition: str) -> None:
             return
         page.keyboard.press("Tab")
     raise AssertionError(f"No Tab leads to where {condition}")
+
+
+def test_a_click_on_points_that_are_not_there_yet_is_answered_when_they_come(
+    open_page: Open, space_server: str
+) -> None:
+    page = drawn(open_page(space_server + PATH))
+    x, y = page.evaluate(f"({PLACE})({TOKEN})")
+    routes: list[Route] = []
+    page.route("**/points/**", lambda route: routes.append(route))
+    page.reload()
+    expect(page.locator(".frame[aria-busy]")).to_be_visible()
+    expect(page.get_by_role("tab", name="Statistics")).to_be_visible()
+    page.mouse.click(*canvas_place(page, x, y))
+    expect(page.locator(".points .announcement").first).to_have_text("The points are on their way. The click is kept.")
+    for route in routes:
+        route.continue_()
+    expect(page).to_have_url(re.compile("token="))

@@ -37,7 +37,7 @@ LINKS = {
 #: The text of a caption without what is of use on the page alone.
 OFF_PAGE = """(caption) => {
   const copy = caption.cloneNode(true);
-  copy.querySelectorAll("a, button, .on-page").forEach((part) => part.remove());
+  copy.querySelectorAll("a, button:not(.chip), .on-page").forEach((part) => part.remove());
   return copy.textContent;
 }"""
 SIZE = "[...document.querySelectorAll('.frame canvas, .overlay')].map(({ width, height }) => [width, height])"

@@ -8,7 +8,7 @@ from ingest.projections.scaling import STEP, Pairs, choose_scaling, correlations
 from store.kernels.normalization import normalized, weighted_correlation
 
 Points = tuple[np.ndarray, np.ndarray]
-#: 160 sentences of 30 tokens: 144,000 pairs, the nearest 0.5 % are 720.
+#: 160 sentences of 30 tokens: 144,000 pairs, the nearest 0.5% are 720.
 SIZES = np.full(160, 30)
 
 

@@ -85,7 +85,7 @@ def test_taking_the_search_away_shows_every_point_again(heads: Page) -> None:
         heads.get_by_role("textbox", name="Search").fill("")
         heads.get_by_role("textbox", name="Search").press("Enter")
     expect(heads.locator(".frame")).to_have_attribute("data-masked", "")
-    expect(heads.locator(".count")).to_be_hidden()
+    expect(heads.locator(".count")).to_be_empty()
     seen(heads, lambda shown: np.array_equal(shown, before))
 
 
@@ -147,7 +147,6 @@ def test_a_list_that_was_opened_while_the_page_follows_stays_open(heads: Page) -
 
 def test_a_search_without_hits_gets_a_message(heads: Page) -> None:
     search(heads, "platypus")
-    expect(heads.locator(".count").first).to_contain_text("0 of ")
     expect(heads.get_by_text("No token matches “platypus”")).to_be_visible()
 
 

@@ -174,7 +174,7 @@ def test_mixing_shows_each_token_s_share_of_the_others(page: Page, tiny_corpus: 
     expect(page.get_by_role("img", name="Mixing ratio of each token by layer")).to_be_visible()
     page.get_by_text("Table", exact=True).click()
     shares = tiny_corpus.token_mixing.sel(ratio="attnresln_n").values[:, tiny_corpus.sentence_rows(SENTENCE)]
-    expected = ["\t".join(f"{100 * share:.1f} %" for share in token) for token in shares.T.astype(np.float64)]
+    expected = ["\t".join(f"{100 * share:.1f}%" for share in token) for token in shares.T.astype(np.float64)]
     lines = page.get_by_role("region", name="Mixing of each token").locator("tbody tr").all_inner_texts()
     assert [line.split("\t", 1)[1] for line in lines] == expected
 
@@ -197,7 +197,7 @@ def test_the_heads_are_ranked_by_what_a_query_gives_a_key(
     )
     weights = pattern[:, :, 2, 4]
     order = np.argsort(-weights, axis=None)
-    expected = [(f"L{at // 2} H{at % 2}", f"{100 * weights.ravel()[at]:.1f} %") for at in order.tolist()]
+    expected = [(f"L{at // 2} H{at % 2}", f"{100 * weights.ravel()[at]:.1f}%") for at in order.tolist()]
     expect(rows).to_have_count(4)
     assert [tuple(row.split("\t")[:2]) for row in rows.all_inner_texts()] == expected
 

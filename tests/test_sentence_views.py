@@ -16,7 +16,7 @@ from tests.fake_sentence import LEAST, ROOT, Show, lines, neuron, sent, stored, 
     [
         ({"chosen": []}, "No head is chosen. Click a head's colour above to see its lines."),
         ({"least": 1}, "No weight is 1 or more here. Lower the minimum weight, or choose more heads."),
-        ({"show": "neuron"}, "No query is chosen. Click a token above to see how its weights come about."),
+        ({"show": "neuron"}, "No query is chosen. Click a token below to see how its weights come about."),
     ],
 )
 def test_an_empty_view_says_what_to_do(fake_server: str, open_page: Open, fields: dict[str, object], note: str) -> None:

@@ -57,7 +57,7 @@ def test_files_of_a_difference_name_both_models_and_corpora(library: Library) ->
 def test_the_note_says_how_much_of_the_other_corpus_is_subtracted(library: Library) -> None:
     context, grid = difference(library, "where=position:0..0")
     tokens = context.snapshot.corpus(context.state.other).n_tokens
-    share = f"5 of {tokens} tokens ({500 / tokens:.1f} %)"
+    share = f"5 of {tokens} tokens ({500 / tokens:.1f}%)"
     assert grid.note == f"Subtracted: means over {share} of {name(library)}."
     assert grid_notices(context) == ()
 

@@ -16,7 +16,7 @@ from dashboard.points.search import no_hits, similar_pieces
 from dashboard.sentence.positions import SHADES
 from dashboard.statistics.parts import part_of
 from dashboard.ui.controls import number
-from dashboard.ui.text import span
+from dashboard.ui.text import decimal, signed, span, spell, with_unit
 from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
@@ -45,7 +45,7 @@ def test_a_count_of_one_has_a_singular_noun(count: int, text: str) -> None:
     [
         (0.0, 127.0, "tokens", "0 to 127 tokens"),
         (0.25, 3.0, "nats", "0.25 to 3 nats"),
-        (0.0, 0.125, "share", "0.0 to 12.5 %"),
+        (0.0, 0.125, "share", "0.0 to 12.5%"),
         (1.5, 2.0, "", "1.50 to 2"),
     ],
 )
@@ -53,6 +53,11 @@ def test_a_range_says_its_unit_once_and_whole_numbers_without_decimals(
     low: float, high: float, unit: str, text: str
 ) -> None:
     assert span(low, high, unit) == text
+
+
+def test_numbers_have_a_real_minus_and_no_space_before_the_per_cent_sign() -> None:
+    assert (decimal(-0.77), signed(-3.14159, 2), spell(-0.8, "share")) == ("−0.77", "−3.14", "−80.0%")
+    assert (with_unit("80", "share"), with_unit("3", "tokens"), with_unit("3", "")) == ("80%", "3 tokens", "3")
 
 
 def test_a_decimal_comma_is_a_decimal_point() -> None:
@@ -77,7 +82,7 @@ def links(parts: list[html.P]) -> list[dict[str, list[str]]]:
 def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: Library) -> None:
     here = context(library, "heads", "q=fillm")
     help_text = no_hits(here)
-    clear, *near = links(help_text)
+    clear, *near = links([help_text])
     assert "No token matches “fillm” as a token." in str(help_text)
     assert "q" not in clear
     assert ["film"] in [fields["q"] for fields in near]
@@ -85,13 +90,13 @@ def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: L
 
 
 def test_a_search_that_finds_something_in_another_way_says_so(library: Library) -> None:
-    (also,) = links(no_hits(context(library, "head", "q=fil")))[1:2]
+    (also,) = links([no_hits(context(library, "head", "q=fil"))])[1:2]
     assert also["within"] == ["prefix"]
 
 
 @pytest.mark.parametrize("query", ["", "q=film", "q=%20"])
 def test_a_search_that_needs_no_help_gets_none(library: Library, query: str) -> None:
-    assert no_hits(context(library, "heads", query)) == []
+    assert no_hits(context(library, "heads", query)) is None
 
 
 def test_only_wordpieces_of_the_corpus_are_offered(library: Library) -> None:
@@ -142,9 +147,11 @@ def test_sizes_by_norm_are_in_the_legend_with_the_norms_at_their_ends(library: L
     assert "or less" not in str(PAGES["head"](context(library, "head", "layer=1&head=0")).below)
 
 
-def test_without_an_overlay_there_is_no_legend(library: Library) -> None:
+def test_without_an_overlay_the_legend_is_empty_and_keeps_its_room(library: Library) -> None:
     state = context(library, "head", "").state
-    assert overlay_legend(marks_of_point(state)) == overlay_legend(overlays_of_feature(state)) == []
+    for marks in (marks_of_point(state), overlays_of_feature(state)):
+        legend = overlay_legend(marks)
+        assert (legend.children, legend.className) == ([], "legend over-points")
 
 
 def test_a_chosen_token_at_a_feature_point_has_a_legend(library: Library) -> None:

@@ -60,7 +60,7 @@ def test_each_choice_of_what_to_show_has_its_own_cells(fresh: Page, space: Corpu
     choose(fresh, "Show", "values ... minus")
     choose(fresh, "minus", "attention to itself")
     less = 100 * (of_cls - mean(space, "to_self", "cls"))
-    expect(cells(fresh)).to_have_text([f"{number:+.1f}" for number in less.ravel()])
+    expect(cells(fresh)).to_have_text([f"{number:+.1f}".replace("-", "−") for number in less.ravel()])
 
 
 def test_a_cell_opens_its_head(fresh: Page, space: Corpus) -> None:
@@ -76,7 +76,7 @@ def test_hover_says_name_number_interval_and_rank(page: Page, space: Corpus) -> 
     page.mouse.move(box["x"] + 10, box["y"] + 10)
     low, high = 100 * space.head_interval.sel(statistic="to_sep", source="all").values[:, 0, 0]
     expect(page.locator("#heat-map .hovertext")).to_contain_text(
-        f"L0 H0: {100 * mean(space, 'to_sep')[0, 0]:.1f} % (95 %: {low:.1f} to {high:.1f}), rank"
+        f"L0 H0: {100 * mean(space, 'to_sep')[0, 0]:.1f}% (95%: {low:.1f} to {high:.1f}), rank"
     )
 
 
@@ -95,7 +95,7 @@ def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: M
     page.get_by_role("option", name=re.compile("second")).click()
     expect(page.get_by_role("heading", name=re.compile("minus that of .*second"))).to_be_visible()
     own, other = (mean(corpus, "to_sep") for corpus in (alike.own, alike.other))
-    expect(cells(page)).to_have_text([f"{100 * number:+.1f}" for number in (own - other).ravel()])
+    expect(cells(page)).to_have_text([f"{100 * number:+.1f}".replace("-", "−") for number in (own - other).ravel()])
 
 
 # -- filters --------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def test_a_filter_is_added_and_taken_away(fresh: Page, space: Corpus) -> None:
     expected = counted(space, part).means.sel(statistic="to_sep", source="all").values
     expect(cells(fresh)).to_have_text(shares(expected))
     expect(fresh.locator(".count")).to_contain_text(
-        f"{part.tokens:,} of {space.n_tokens:,} tokens ({100 * part.tokens / space.n_tokens:.1f} %) in {part.sentences:,} of"
+        f"{part.tokens:,} of {space.n_tokens:,} tokens ({100 * part.tokens / space.n_tokens:.1f}%) in {part.sentences:,} of"
     )
     fresh.keyboard.press("Escape")
     fresh.get_by_role("button", name="Remove filter token type").click()
@@ -139,7 +139,7 @@ def test_a_dot_says_its_head_number_and_interval(page: Page, space: Corpus) -> N
     value = 100 * mean(space, "to_previous")[0, 1]
     low, high = 100 * space.head_interval.sel(statistic="to_previous", source="all").values[:, 0, 1]
     expect(hover_dot(page, "#curves-near", 1)).to_contain_text(
-        f"L0 H1, previous token: {value:.1f} % (95 %: {low:.1f} to {high:.1f})"
+        f"L0 H1, previous token: {value:.1f}% (95%: {low:.1f} to {high:.1f})"
     )
 
 
@@ -221,6 +221,6 @@ def test_a_link_restores_all_of_it(open_page: Open, space_server: str, space: Co
     page = statistics_page(open_page, space_server, query)
     means = counted(space, part_of(space, "label:positive")).means.sel(source="word")
     less = 100 * (means.sel(statistic="to_cls") - means.sel(statistic="to_sep")).values
-    expect(cells(page)).to_have_text([f"{number:+.1f}" for number in less.ravel()])
+    expect(cells(page)).to_have_text([f"{number:+.1f}".replace("-", "−") for number in less.ravel()])
     order = np.argsort(-means.sel(statistic="distance").values[1])
     assert names(page) == [f"L1 H{head}" for head in order]

@@ -152,7 +152,7 @@ def test_ranks_are_those_of_the_means(library: Library, tiny_corpus: Corpus) -> 
 def test_a_difference_of_two_statistics(library: Library, tiny_corpus: Corpus) -> None:
     less = 100 * (mean(tiny_corpus, "to_sep") - mean(tiny_corpus, "to_self"))
     page = page_of(library, "statistic=to_sep&values=difference&against=to_self")
-    assert cells(page) == [f"{number:+.1f}" for number in less.ravel()]
+    assert cells(page) == [f"{number:+.1f}".replace("-", "−") for number in less.ravel()]
 
 
 # -- filters --------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_a_filter_recomputes_every_number(space_store: str, space: Corpus, where
     expected = counted(space, part).means.sel(statistic="to_sep", source="all").values
     assert cells(page) == shares(expected)
     assert (
-        f"{part.tokens:,} of {space.n_tokens:,} tokens ({100 * part.tokens / space.n_tokens:.1f} %)"
+        f"{part.tokens:,} of {space.n_tokens:,} tokens ({100 * part.tokens / space.n_tokens:.1f}%)"
         f" in {part.sentences:,} of"
     ) in text(page)
 

@@ -81,7 +81,7 @@ def test_the_former_name_of_the_page_still_leads_to_it(tiny_store: str) -> None:
 
 def test_a_running_ingest_shows_its_stage_and_the_time_left() -> None:
     state = str(under_way(running(), {UNDER_WAY: STORE}))
-    assert re.search(r"pairs, 50 %, about \d+ s left in this stage", state)
+    assert re.search(r"pairs, 50%, about \d+ s left in this stage", state)
 
 
 def test_a_page_says_that_no_ingest_runs(tiny_store: str) -> None:

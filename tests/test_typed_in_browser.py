@@ -140,7 +140,7 @@ def test_the_page_says_that_the_first_typed_sentence_waits_for_the_model(open_pa
         page = sentence_page(open_page, address, layer=1)
         page.get_by_role("textbox", name="Your own sentence", exact=True).fill(TEXT)
         page.keyboard.press("Enter")
-        waiting = page.get_by_text("Computing this sentence, once the model is loaded ...")
+        waiting = page.locator(".wait .state", has_text="Computing this sentence, once the model is loaded")
         expect(waiting).to_be_visible()
         loading.model.set()
         expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile("/typed/"))

@@ -79,7 +79,7 @@ def test_the_sizes_that_these_tests_name(part: store.Corpus) -> None:
         ("heads", "", f"{FIRST_TOKENS}."),
         ("heads", "", f"Vectors are stored of {FIRST}."),
         ("heads", "?q=the", f"of {FIRST}."),
-        ("head", "", f"Means over {ALL}; every sentence has the same weight; 95 % intervals from the variance between"),
+        ("head", "", f"Means over {ALL}; every sentence has the same weight; 95% intervals from the variance between"),
         ("head", "", f"{FIRST_TOKENS}."),
         ("head", "", "The first 121 of 452 tokens; Spearman correlation of norm and frequency"),
         ("head", "?token=3&role=query&tab=point", f"over {FIRST_TOKENS}"),
@@ -87,7 +87,7 @@ def test_the_sizes_that_these_tests_name(part: store.Corpus) -> None:
         ("head", "?tab=positions", f"Mean weight over the first 10 of {ALL}"),
         ("statistics", "", f"Means over all {TOKENS} in {ALL}; every sentence has the same weight."),
         ("statistics", "", f"over all queries of {ALL}"),
-        ("statistics", f"?{EVERY}", f"Means over 121 of {FIRST_TOKENS} (100.0 %) in 10 of {FIRST}"),
+        ("statistics", f"?{EVERY}", f"Means over 121 of {FIRST_TOKENS} (100.0%) in 10 of {FIRST}"),
         ("statistics", f"?{EVERY}", f"these figures are of the whole corpus, {ALL}."),
         ("map", "", "Mean over the first 121 of 452 tokens (10 sentences)."),
         ("features", "", "the first 10 sentences of the corpus"),
@@ -168,7 +168,7 @@ def test_a_saved_chart_says_which_sentences_its_numbers_are_of(
 
 def test_a_saved_chart_of_a_part_says_of_how_many_tokens_it_is(part: store.Corpus) -> None:
     named = size_of_part(part, part_of(part, "position:0.."))
-    assert named.startswith(f"Means over 121 of {FIRST_TOKENS} (100.0 %) in 10 of {FIRST}")
+    assert named.startswith(f"Means over 121 of {FIRST_TOKENS} (100.0%) in 10 of {FIRST}")
 
 
 def test_token_mixing_beside_feature_points_is_that_of_all_tokens(part_store: str) -> None:

@@ -22,7 +22,7 @@ from store.repository.errors import NotIngested
 from store.repository.progress import IngestProgress
 from tests.three_models import key_of
 
-LINE = r"An ingest of a model on reviews is under way: pairs, 50 %, about \d+ s left in this stage\."
+LINE = r"An ingest of a model on reviews is under way: pairs, 50%, about \d+ s left in this stage\."
 #: How a page begins to name a command: in a sentence of its own, set as code.
 RUN = r"Run (`|', Code\(')headscape"
 TextOf = Callable[[Context], object]

@@ -58,7 +58,7 @@ class Difference:
     own, other
         Means over the same sentences.
     change
-        Their difference and its 95 % interval.
+        Their difference and its 95% interval.
     sample, sentences
         The sentences averaged over, and how many of them have rows of the source.
     """
@@ -213,7 +213,7 @@ def most_changed(two: ModelPair) -> NDArray[np.object_]:
 
 
 def changes_table(two: ModelPair, statistic: str, source: str) -> Table:
-    """A row for each head and its counterpart, with 95 % intervals; `a` and `b` are means of the statistic in A and in B."""
+    """A row for each head and its counterpart, with 95% intervals; `a` and `b` are means of the statistic in A and in B."""
     changed = changes(two, statistic, source)
     layer, head = _heads(two)
     divergence, change = changed.divergence, changed.difference.change

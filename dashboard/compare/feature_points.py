@@ -278,7 +278,7 @@ def point_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[An
         search_controls(context),
     ]
     meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest)
-    return controls, [meaning, *_no_predictions(point), *_selected(point), *no_hits(context)]
+    return controls, [meaning, *_no_predictions(point), no_hits(context) or _selected(point)]
 
 
 def _no_predictions(point: ShownPoint) -> list[html.P]:
@@ -287,17 +287,12 @@ def _no_predictions(point: ShownPoint) -> list[html.P]:
     return [html.P(NO_PREDICTIONS, className="caption")]
 
 
-def _selected(point: ShownPoint) -> list[html.P]:
+def _selected(point: ShownPoint) -> html.P:
     if not point.shown.selection:
-        return []
+        return html.P(className="count one-row")
     count, drawn = int(point.shown.selected.sum()), point.shown.tokens
-    return [
-        html.P(
-            f"{count:,} of {drawn:,} drawn tokens selected, the same in both.",
-            className="count of-picture",
-            role="status",
-        )
-    ]
+    selected = f"{count:,} of {drawn:,} drawn tokens selected, the same in both."
+    return html.P(selected, className="count one-row of-picture", role="status")
 
 
 def below_point(context: Context, two: ModelPair) -> list[object]:

@@ -25,7 +25,7 @@ from store.wording import many
 
 CHANGES = (
     "Every head of A is compared with the head of the same layer and number in B. Divergence: Jensen-Shannon divergence "
-    "of the attention weights, mean over queries, 0 (alike) to ln 2 = 0.693 nats. Below a number: its 95 % interval, by a paired "
+    "of the attention weights, mean over queries, 0 (alike) to ln 2 = 0.693 nats. Below a number: its 95% interval, by a paired "
     "bootstrap over sentences. Changed most: the statistic of all queries with the largest difference in standard deviations "
     "among the heads of A; its interval ignores this selection."
 )
@@ -152,7 +152,7 @@ def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[
     values = changed.divergence
     written = [[f"{value:.3f}" for value in row] for row in values.mean]
     hover = [
-        [f"{value:.4f} nats (95 %: {low:.4f} to {high:.4f})" for value, low, high in zip(*rows, strict=True)]
+        [f"{value:.4f} nats (95%: {low:.4f} to {high:.4f})" for value, low, high in zip(*rows, strict=True)]
         for rows in zip(values.mean, values.low, values.high, strict=True)
     ]
     return chart(

@@ -46,8 +46,7 @@ from dashboard.compare.sentences import (
 from dashboard.compare.two_models import ModelPair, pair_of, pictures_of
 from dashboard.compare.typed import typed_section
 from dashboard.points.captions import FIDELITY, caption, shown_fidelity
-from dashboard.points.colours import legend_line, marks_line
-from dashboard.points.controls import colour_choice, count_line, selection_count
+from dashboard.points.controls import colour_choice, colour_legend, count_line, selection_count
 from dashboard.points.picture import ShownPoints
 from dashboard.points.search import no_hits
 from dashboard.sentence.finder import finder
@@ -110,11 +109,10 @@ def _head_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[An
             html.P(unmade(context, missing, "Run `headscape projections` with each of them."), role="status")
         ]
     points, views = shown_points_of(context, two), view_choices(view, common_views(two))
-    colours = legend_line(points.legend) if points.coloured else marks_line()
+    colours = colour_legend(context, points)
     return [*heads, *views, colour_choice(context), search_controls(context)], [
         colours,
-        _selected(context, two, points),
-        *no_hits(context),
+        no_hits(context) or _selected(context, two, points),
     ]
 
 

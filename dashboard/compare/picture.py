@@ -149,5 +149,5 @@ def alignment(apart: float) -> str:
     """How the pictures of both models are made comparable, and how well that went: the mean distance as a share of a side."""
     return (
         "Fitted for each model; the points of B are aligned to those of A (orthogonal Procrustes), with a mean distance of "
-        f"{100 * apart:.1f} % of the side."
+        f"{100 * apart:.1f}% of the side."
     )

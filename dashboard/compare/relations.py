@@ -22,7 +22,7 @@ from store.wording import many
 
 _MEANING = (
     "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference (B - A) on the "
-    "other half, with a 95 % interval by bootstrap over the same sentences of both."
+    "other half, with a 95% interval by bootstrap over the same sentences of both."
 )
 
 
@@ -59,9 +59,9 @@ def relations_of_both(context: Context, two: ModelPair) -> list[object]:
         f"best head of {other}",
         "accuracy ",
         "difference",
-        "95 % interval",
+        "95% interval",
     )
-    numbers = {"accuracy", "accuracy ", "difference", "95 % interval"}
+    numbers = {"accuracy", "accuracy ", "difference", "95% interval"}
     rows = [html.Tr(_row(context, two, change)) for change in changes]
     return [
         html.H2(["Relations gained and lost", info("relations of both models", _MEANING)]),

@@ -164,7 +164,7 @@ def sample_caption(two: ModelPair, sample: Sample) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MeanInterval:
-    """Means and the ends of their 95 % intervals, of one shape; NaN ends for fewer than two sentences."""
+    """Means and the ends of their 95% intervals, of one shape; NaN ends for fewer than two sentences."""
 
     mean: Floats
     low: Floats

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from dashboard.features.data import pieces_of
 from dashboard.points.columns import KINDS, Column, Values, kinds_of
+from dashboard.ui.theme import COLOURED
 from dashboard.web.context import predicts_labels
 from store.features import Features
 from store.schema.features import SAMPLE
 
-#: Colours for wordpieces: those of categories without the grey one, which the other wordpieces have.
-WORDPIECES = (0, 1, 2, 3, 4, 5, 7)
+#: Codes of wordpieces, one for each colour; the other wordpieces have none.
+WORDPIECES = tuple(range(COLOURED))
 #: Columns of a model's predictions; the others are the same for every model.
 PREDICTED = ("prediction", "correct")
 NO_PREDICTION = (

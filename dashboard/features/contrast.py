@@ -85,7 +85,7 @@ def contrast_of(
 
 
 def _cells(contrast: Contrast) -> list[html.Td]:
-    shares = [f"{100 * share:.1f} %" for share in (contrast.share, contrast.share_outside)]
+    shares = [f"{100 * share:.1f}%" for share in (contrast.share, contrast.share_outside)]
     change = signed(100 * contrast.difference, 1)
     numbers = (f"{contrast.inside:,}", shares[0], f"{contrast.outside:,}", shares[1], change)
     return [

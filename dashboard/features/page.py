@@ -44,7 +44,7 @@ def layout(context: Context) -> Page:
         above=[_title(shown), _how_to_read(shown), *_controls(shown)],
         beside=[] if shown.panel is None else feature_token(shown),
         below=[
-            *overlay_legend(overlays_of_feature(context.state)),
+            overlay_legend(overlays_of_feature(context.state)),
             *captions(shown),
             *selection_contrast(shown),
             *_files(shown),
@@ -121,8 +121,7 @@ def _controls(shown: ShownFeatures) -> list[object]:
         html.Div([_picture(shown), search_controls(shown.context)], className="control-rows"),
         *trial_section(shown),
         legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest),
-        _selected(shown),
-        *no_hits(shown.context),
+        no_hits(shown.context) or _selected(shown),
     ]
 
 
@@ -159,8 +158,8 @@ def _vectors(shown: ShownFeatures) -> dict[str, str]:
 
 def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
     if not shown.selection:
-        return html.P(className="count")
+        return html.P(className="count one-row")
     count, drawn = int(shown.selected.sum()), shown.tokens
     clear = dcc.Link("clear", href=shown.context.state.with_(q=None, within="token", flasso=None).href)
     selected = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel. "
-    return html.P([selected, clear], className="count of-picture", role="status")
+    return html.P([selected, clear], className="count one-row of-picture", role="status")

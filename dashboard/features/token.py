@@ -226,4 +226,4 @@ def _prediction(features: Features, token: int) -> list[str]:
         return []
     own = probability[int(sentence_order(features)[token])]
     best = int(own.values.argmax())
-    return [f"predicted {own['class'].values[best]} ({100 * float(own[best]):.0f} %)"]
+    return [f"predicted {own['class'].values[best]} ({100 * float(own[best]):.0f}%)"]

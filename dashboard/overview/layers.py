@@ -78,8 +78,8 @@ def _finding(context: Context) -> html.P:
     compared = [part for title, href in contrasts.items() for part in (", ", dcc.Link(title, href=href))][1:]
     return html.P(
         [
-            html.Strong(f"{target} gets {weight:.0f} % of all attention and {norm:.0f} % by value norm"),
-            f"; other tokens get {100 * shares.weight[OTHERS]:.0f} % and {100 * shares.norm[OTHERS]:.0f} %. Each head: ",
+            html.Strong(f"{target} gets {weight:.0f}% of all attention and {norm:.0f}% by value norm"),
+            f"; other tokens get {100 * shares.weight[OTHERS]:.0f}% and {100 * shares.norm[OTHERS]:.0f}%. Each head: ",
             dcc.Link("Statistics", href=state.href),
             *([". By label: ", *compared] if compared else []),
             ".",
@@ -94,13 +94,13 @@ def _row(layer: int, shares: Shares) -> html.Tr:
 def _bar(shares: Mapping[str, float]) -> html.Div:
     parts = [
         html.Span(
-            f"{100 * share:.0f} %" if share >= 0.12 else None,
+            f"{100 * share:.0f}%" if share >= 0.12 else None,
             className=f"part part-{number}",
             style={"width": f"{100 * share:.2f}%"},
-            title=f"{name}: {100 * share:.1f} %",
+            title=f"{name}: {100 * share:.1f}%",
         )
         for number, (name, share) in enumerate(shares.items())
     ]
-    text = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+    text = ", ".join(f"{name} {100 * share:.0f}%" for name, share in shares.items())
     label: Any = {"role": "img", "aria-label": text}
     return html.Div(parts, className="share-bar", **label)

@@ -20,7 +20,7 @@ from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade, unmade_line
 from dashboard.ui.tables import heading, scrolling
-from dashboard.ui.text import all_of, first_of, has_part, in_brackets, spell
+from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, short_name
 from store import Corpus
@@ -103,7 +103,7 @@ def _kinds(context: Context) -> list[object]:
         html.P(
             [
                 dcc.Link(many(sinks, "head"), href=on_sinks),
-                f" {'gives' if sinks == 1 else 'give'} more than {100 * SINK_SHARE:.0f} % of attention to sinks.",
+                f" {'gives' if sinks == 1 else 'give'} more than {100 * SINK_SHARE:.0f}% of attention to sinks.",
                 info("sinks", _SINKS),
             ]
         ),
@@ -176,9 +176,9 @@ def _relations(context: Context) -> list[object]:
         html.P(
             [
                 html.Strong(
-                    f"{head_name(first.layer, first.head)} links {100 * first.accuracy:.0f} % of the pairs of {first.relation}"
+                    f"{head_name(first.layer, first.head)} links {100 * first.accuracy:.0f}% of the pairs of {first.relation}"
                 ),
-                f"{in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f} %. ",
+                f"{in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f}%. ",
                 dcc.Link("All relations", href=context.state.on("relations").href),
                 ".",
             ]
@@ -302,7 +302,7 @@ def _pictures(context: Context) -> list[object]:
         title,
         html.P(
             [
-                f"Attention and distance on screen correlate by {np.nanmean(spearman):.2f} on average; -1 is perfect. ",
+                f"Attention and distance on screen correlate by {decimal(float(np.nanmean(spearman)))} on average; −1 is perfect. ",
                 every,
                 ".",
             ]
@@ -319,5 +319,5 @@ def _spearman(corpus: Corpus, view: str) -> NDArray[np.float64]:
 
 
 def _faithful(context: Context, which: str, layer: int, head: int, spearman: float) -> html.Figure:
-    caption = html.Figcaption(f"{which} faithful: {head_name(layer, head)}, {spearman:.2f}")
+    caption = html.Figcaption(f"{which} faithful: {head_name(layer, head)}, {decimal(spearman)}")
     return html.Figure([picture_of_head(context, layer, head, 132), caption])

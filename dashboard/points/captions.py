@@ -4,7 +4,7 @@ import xarray as xr
 from dash import html
 
 from dashboard.ui.controls import info
-from dashboard.ui.text import all_of, every_of, of_first
+from dashboard.ui.text import all_of, decimal, every_of, of_first
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -13,7 +13,7 @@ from store.schema.pictures import ATTENTIONVIZ_TOKENS, ViewName
 
 #: The measures of fidelity, explained.
 FIDELITY = (
-    "Spearman: rank correlation of attention weight and distance in the picture, query by query; -1 is perfect. Across: the same "
+    "Spearman: rank correlation of attention weight and distance in the picture, query by query; −1 is perfect. Across: the same "
     "over keys of other sentences. Recall@3: the share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: "
     "whether neighbours in the picture are neighbours of the vectors; 1 is perfect."
 )
@@ -71,7 +71,7 @@ def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, o
 
 def _measures(values: dict[str, float]) -> str:
     return (
-        f"Spearman {values['spearman']:.2f} within and {values['across']:.2f} across sentences (-1 is perfect), "
+        f"Spearman {decimal(values['spearman'])} within and {decimal(values['across'])} across sentences (−1 is perfect), "
         f"recall@3 {values['recall']:.2f}, trustworthiness {values['trustworthiness']:.2f}"
     )
 
@@ -86,7 +86,7 @@ def overlays_of_feature(state: LinkState) -> list[tuple[str, str]]:
     return [*drawn, LASSO] if state.flasso and state.point else drawn
 
 
-def overlay_legend(marks: list[tuple[str, str]]) -> list[html.P]:
-    """The legend of the marks; empty without any."""
+def overlay_legend(marks: list[tuple[str, str]]) -> html.P:
+    """The legend of the marks; empty without any, with the same room: a click moves nothing."""
     chips = [html.Span([html.Span(className=f"over {kind}"), meaning], className="chip") for kind, meaning in marks]
-    return [html.P([html.Span("Over the points:"), *chips], className="legend over-points")] if chips else []
+    return html.P([html.Span("Over the points:"), *chips] if chips else [], className="legend over-points")

@@ -16,6 +16,7 @@ from dashboard.points.scan import SEARCHED, Point, largest_first, logits
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.controls import number
 from dashboard.ui.tables import heading
+from dashboard.ui.text import decimal
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import MOST_TOP, Lines
@@ -311,7 +312,7 @@ def _line_row(
     return html.Tr(
         [
             *[html.Td(html.Bdi(piece)) for piece in pieces],
-            html.Td(f"{100 * weight:.1f} %", className="number"),
+            html.Td(f"{100 * weight:.1f}%", className="number"),
             html.Td(mark),
         ]
     )
@@ -321,7 +322,7 @@ def _near_table(context: Context, point_focus: dict[str, Any]) -> list[object]:
     """The keys of a query, or the queries of a key, with the largest logits in the corpus."""
     role = "query" if context.state.role == "key" else "key"
     names = {"key": "keys", "query": "queries"}
-    found = [FoundToken(near["token"], role, f"{near['score']:.2f}") for near in point_focus["near"]]
+    found = [FoundToken(near["token"], role, decimal(near["score"])) for near in point_focus["near"]]
     searched = (
         "all" if point_focus["searched"] == point_focus["tokens"] else f"the first {point_focus['searched']:,} of"
     )

@@ -1,48 +1,53 @@
 """A column as a colour code of every point, and the legend of the codes.
 
 Format, little-endian: `HSC2`, u32 panels (1 where all are the same), tokens a panel, roles, then u8 [panel, token, role].
-255 is no value. Numbers: 0 to 254 from the legend's low to its high. Categories: the code modulo 255.
+255 is no value. Numbers: 0 to 254 from the legend's low to its high. Categories: 0 to 7 with a colour of their own, 8 for all others.
 """
 
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
+from dashboard.canvas.encoding import grid_tokens
 from dashboard.points.columns import Column, Kind, Values, values
 from dashboard.points.drawn import Drawn
-from dashboard.ui.text import end_of_range, unit_title
-from dashboard.ui.theme import CATEGORIES
+from dashboard.ui.text import end_of_range, with_unit
+from dashboard.ui.theme import CATEGORIES, COLOURED, OTHER
 from store.schema.model import ROLES
+from store.wording import many
 
 MAGIC = b"HSC2"
 MISSING = 255
 #: Percentiles of the drawn values between which colours differ: a few extreme tokens do not grey out the others.
 SPAN = (2, 98)
-#: Categories that a legend names; the most frequent.
-NAMED = 12
+#: The link that shows a category alone, or all again, and whether it is alone.
+Isolate = Callable[[str], tuple[str, bool]]
 #: Where the colour shows a category, the shape tells queries from keys.
 OUTLINED = "● query ◇ key (outlined when zoomed in)"
 
 
 @dataclass(frozen=True)
 class Category:
-    """A category among the drawn points."""
+    """A category among the drawn points, and which colour it has."""
 
     code: int
     name: str
     count: int
+    colour: int
 
 
 @dataclass(frozen=True)
 class Legend:
     """The legend of a column in one picture.
 
-    `low` and `high` are the ends of a number's colour scale, NaN where no point has a value. `categories` are the most frequent
-    ones in the order of their codes, `more` counts the others, `missing` the points without a value.
+    `low` and `high` are the ends of a number's colour scale, NaN where no point has a value. `categories` are those with a colour
+    of their own in the order of their codes, `more` counts the other categories, `others` their points, `missing` the points without
+    a value.
     """
 
     column: str
@@ -54,19 +59,20 @@ class Legend:
     logarithmic: bool
     categories: tuple[Category, ...]
     more: int
+    others: int
     missing: int
 
 
 def legend(column: Column, drawn: Drawn) -> Legend:
     """The legend of a column over the drawn points."""
-    return legend_of(column, values(column, drawn))
+    return legend_of(column, values(column, drawn), _like(column, drawn))
 
 
-def legend_of(column: Column, values: Values) -> Legend:
-    """The legend of a column with these values (panel, token, role)."""
+def legend_of(column: Column, values: Values, like: Values | None = None) -> Legend:
+    """The legend of a column with these values (panel, token, role); categories have the colours of the values `like`."""
     low, high = span(column, values) if column.kind == "number" else (np.nan, np.nan)
-    categories = _categories(column, values) if column.kind == "category" else []
-    shown = sorted(categories[:NAMED], key=lambda category: category.code)
+    categories = _categories(column, values, values if like is None else like) if column.kind == "category" else []
+    shown = [category for category in categories if category.colour < COLOURED]
     missing = int((np.isnan(values) if column.kind == "number" else values < 0).sum())
     return Legend(
         column=column.name,
@@ -78,20 +84,30 @@ def legend_of(column: Column, values: Values) -> Legend:
         logarithmic=column.logarithmic,
         categories=tuple(shown),
         more=len(categories) - len(shown),
+        others=sum(category.count for category in categories if category.colour == COLOURED),
         missing=missing,
     )
 
 
 def colour_codes(column: Column, drawn: Drawn, like: Drawn | None = None) -> NDArray[np.uint8]:
     """The code of every drawn point: (panel, token, role); numbers on the colour scale of the picture `like`."""
-    return codes_of(column, values(column, drawn), values(column, like) if like else None)
+    return codes_of(column, values(column, drawn), values(column, like) if like else _like(column, drawn))
+
+
+def _like(column: Column, drawn: Drawn) -> Values | None:
+    """What decides which categories have a colour: the tokens of the grid, so that a category has one colour in every picture."""
+    if column.kind == "number" or 0 < len(column.names) <= COLOURED:
+        return None
+    return values(column, replace(drawn, tokens=grid_tokens(drawn.corpus)))
 
 
 def codes_of(column: Column, values: Values, like: Values | None = None) -> NDArray[np.uint8]:
-    """The codes of values (panel, token, role); numbers on the colour scale of the values `like`."""
+    """The codes of values (panel, token, role), in the colours of the values `like`."""
+    known = values if like is None else like
     if column.kind == "category":
-        return np.where(values < 0, MISSING, values % MISSING).astype(np.uint8)
-    ends = span(column, values if like is None else like)
+        colours = _colours(column, known, int(values.max(initial=-1)) + 1)
+        return np.where(values < 0, MISSING, colours[values]).astype(np.uint8)
+    ends = span(column, known)
     low, high = (_scaled(column, np.array(end)) for end in ends)
     width = high - low if high > low else 1.0
     share = np.clip((_scaled(column, values) - low) / width, 0, 1)
@@ -117,11 +133,23 @@ def _scaled(column: Column, values: Values) -> Values:
     return np.log10(np.maximum(values, 1)) if column.logarithmic else values
 
 
-def _categories(column: Column, values: Values) -> list[Category]:
-    """The categories that occur in any panel, the most frequent first."""
+def _categories(column: Column, values: Values, like: Values) -> list[Category]:
+    """The categories that occur in any panel, in the order of their codes."""
     counts = np.bincount(values[values >= 0].astype(np.int64))
-    order = np.argsort(-counts, kind="stable")
-    return [Category(int(code), column.category(int(code)), int(counts[code])) for code in order if counts[code]]
+    colours = _colours(column, like, len(counts))
+    return [
+        Category(code, column.category(code), int(counts[code]), int(colours[code]))
+        for code in np.flatnonzero(counts).tolist()
+    ]
+
+
+def _colours(column: Column, values: Values, count: int) -> NDArray[np.int64]:
+    """The colour of each of so many codes: its own for the most frequent, in the order of their codes, else the last: (code,)."""
+    counts = np.bincount(values[values >= 0].astype(np.int64), minlength=max(count, len(column.names)))
+    own = np.sort(np.argsort(-counts, kind="stable")[:COLOURED])
+    colours = np.full(len(counts), COLOURED)
+    colours[own] = np.arange(len(own))
+    return colours
 
 
 def marks_line() -> html.P:
@@ -129,9 +157,17 @@ def marks_line() -> html.P:
     return html.P([_mark("●", "query"), " query ", _mark("◆", "key"), " key"], className="legend of-picture")
 
 
-def legend_line(shown: Legend, roles: Sequence[str] = ROLES, rest: str = "points without a value") -> html.Div:
-    """The colour legend of a column: its range or its categories; `rest` names the points without a value."""
-    body = _category_chips(shown, roles) if shown.kind == "category" else _range_bars(shown, roles)
+def legend_line(
+    shown: Legend,
+    roles: Sequence[str] = ROLES,
+    rest: str = "points without a value",
+    isolate: Isolate | None = None,
+) -> html.Div:
+    """The colour legend of a column: its range or its categories; `rest` names the points without a value.
+
+    Where a click on a category shows it alone, `isolate` makes the link.
+    """
+    body = _category_chips(shown, roles, isolate) if shown.kind == "category" else _range_bars(shown, roles)
     missing = [_rest(f"{shown.missing:,} {rest}")] if shown.missing else []
     return html.Div([html.Span(f"{shown.title}:"), *body, *missing], className="legend of-picture")
 
@@ -151,20 +187,31 @@ def _range_bars(shown: Legend, roles: Sequence[str]) -> list[object]:
     scale = ", logarithmic" if shown.logarithmic else ""
     low, high = (end_of_range(value, shown.unit) for value in (shown.low, shown.high))
     span = html.Span(f"(2nd to 98th percentile of the drawn points{scale})", className="caption")
-    return [html.Span(low), *bars, html.Span(f"{high} {unit_title(shown.unit)}".strip()), span]
+    return [html.Span(low), *bars, html.Span(with_unit(high, shown.unit)), span]
 
 
-def _category_chips(shown: Legend, roles: Sequence[str]) -> list[object]:
-    chips = [_chip(category.code, f"{category.name} ({category.count:,})") for category in shown.categories]
-    more = [html.Span(f"and {shown.more:,} more; colours repeat")] if shown.more else []
-    return [*chips, *more, *([html.Span(OUTLINED)] if tuple(roles) == ROLES else [])]
+def _category_chips(shown: Legend, roles: Sequence[str], isolate: Isolate | None) -> list[object]:
+    chips = [_chip(category, isolate) for category in shown.categories]
+    other = f"{many(shown.more, 'other')} ({shown.others:,})"
+    more = [html.Span([_swatch({scheme: OTHER[scheme] for scheme in OTHER}), other], className="chip")]
+    marks = [html.Span(OUTLINED)] if tuple(roles) == ROLES else []
+    return [*chips, *(more if shown.more else []), *marks]
 
 
-def _chip(code: int, text: str) -> html.Span:
-    colours = {f"--{scheme}": colours[code % 255 % len(colours)] for scheme, colours in CATEGORIES.items()}
-    return html.Span(
-        [html.Span(className="swatch", style=colours, **{"aria-hidden": "true"}), html.Bdi(text)], className="chip"
-    )
+def _chip(category: Category, isolate: Isolate | None) -> html.Span | html.Button:
+    swatch = _swatch({scheme: colours[category.colour] for scheme, colours in CATEGORIES.items()})
+    content = [swatch, html.Bdi(f"{category.name} ({category.count:,})")]
+    if isolate is None:
+        return html.Span(content, className="chip")
+    href, is_alone = isolate(category.name)
+    pressed: Any = {"data-href": href, "aria-pressed": str(is_alone).lower()}
+    title = "Click to show every category." if is_alone else "Click to show this category alone."
+    return html.Button(content, type="button", className="chip", title=title, **pressed)
+
+
+def _swatch(colours: Mapping[str, str]) -> html.Span:
+    style = {f"--{scheme}": colour for scheme, colour in colours.items()}
+    return html.Span(className="swatch", style=style, **{"aria-hidden": "true"})
 
 
 def _mark(shape: str, role: str) -> html.Span:

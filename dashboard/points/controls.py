@@ -22,11 +22,11 @@ from store.wording import many
 OFFERED = 100
 #: What the lines and the names over the points are.
 CONTOURS = (
-    "Lines around the smallest regions of the picture with 25, 50 and 75 % of the drawn queries, and of the drawn keys: highest-density "
+    "Lines around the smallest regions of the picture with 25, 50 and 75% of the drawn queries, and of the drawn keys: highest-density "
     "regions of a histogram of 256 by 256 cells, smoothed by a Gaussian (0.6 of Scott's bandwidth)."
 )
 CLUSTERS = (
-    "A cluster is a connected region of density that no higher level divides into two with at least 1.5 % of the queries, or keys, each. "
+    "A cluster is a connected region of density that no higher level divides into two with at least 1.5% of the queries, or keys, each. "
     "Its name is what it has most of against the rest: up to three wordpieces, or a token type or positions that more than half of its "
     "points share, by log-odds ratios with a prior (Monroe et al. 2008), 5 standard deviations and twice the odds at least. A cluster "
     "with more than half of the points has no name. Hover a name for the number of points."
@@ -38,10 +38,22 @@ def around_picture(context: Context, points: ShownPoints, *more: html.Div, head:
     rows = [picture_controls(context, head=head), search_controls(context), filter_controls(context, points), *more]
     return [
         html.Div(rows, className="control-rows"),
-        legend_line(points.legend) if points.coloured else marks_line(),
-        selection_count(points),
-        *no_hits(context),
+        colour_legend(context, points),
+        no_hits(context) or selection_count(points),
     ]
+
+
+def colour_legend(context: Context, points: ShownPoints) -> html.P | html.Div:
+    """What colours mean; an entry of a category shows it alone, and a second click all of them."""
+    if not points.coloured:
+        return marks_line()
+    state = context.state
+
+    def isolate(category: str) -> tuple[str, bool]:
+        is_alone = state.only == category
+        return state.with_(only=None if is_alone else category).href, is_alone
+
+    return legend_line(points.legend, isolate=isolate)
 
 
 def picture_controls(context: Context, *, head: bool) -> html.Div:
@@ -79,7 +91,7 @@ def colour_choice(context: Context) -> dmc.Select:
 
 def filter_controls(context: Context, points: ShownPoints) -> html.Div:
     """The filters of a picture, and a menu that adds one."""
-    return condition_controls(points.drawn, points.selection.where, columns(context.corpus))
+    return condition_controls(points.drawn, points.filters, columns(context.corpus))
 
 
 def condition_controls(
@@ -96,10 +108,10 @@ def condition_controls(
 def selection_count(points: ShownPoints) -> html.P:
     """How many of the drawn points are selected, and how often a search matches in the corpus."""
     if not points.selection:
-        return html.P(className="count", role="status")
+        return html.P(className="count one-row", role="status")
     selected, drawn = points.count
     average = ", mean over heads" if points.drawn.head is None and any(_per_head(points)) else ""
-    share = f"{100 * selected / drawn:.1f} %{average}"
+    share = f"{100 * selected / drawn:.1f}%{average}"
     return count_line(points, f"{selected:,} of {drawn:,} drawn queries and keys selected ({share}).")
 
 
@@ -108,7 +120,7 @@ def count_line(points: ShownPoints, text: str) -> html.P:
     if hits := points.hits:
         text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of {_searched(points)}."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    return html.P([text, " ", clear] if points.selection else text, className="count of-picture", role="status")
+    return html.P([text, " ", clear] if points.selection else text, className="count one-row of-picture", role="status")
 
 
 def _searched(points: ShownPoints) -> str:

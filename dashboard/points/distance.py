@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from dashboard.points.picture import ShownPoints
 from dashboard.points.placement import normalized_vectors
-from dashboard.ui.charts import chart, layout
+from dashboard.ui.charts import DENSITY, chart, colour_bar, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
 from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_href, heading
+from dashboard.ui.text import decimal
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus, StoreError
@@ -23,7 +24,7 @@ from store.schema.pictures import NORMALIZATIONS, RAW, ViewName
 from store.wording import many
 
 _MEASURES = (
-    "Correlations of the dot product q.k with distance; -1 is perfect. Pearson: of the shown pairs, Euclidean distance. "
+    "Correlations of the dot product q.k with distance; −1 is perfect. Pearson: of the shown pairs, Euclidean distance. "
     "Weighted: AttentionViz's, weighted to the nearest pairs. Spearman: per query, of cosine distance, on held-out sentences."
 )
 _CONSTANTS = "Queries are multiplied by c; keys are divided by c and shifted by the vector a. Attention is unchanged."
@@ -164,13 +165,20 @@ def _chart(context: Context, name: str, title: str, pairs: Density) -> list[obje
     return [
         html.H3([title, normalization_info(name)]),
         *chart(
-            density_figure(pairs), name=f"density-{name}", caption=caption, label=title, of=over, data=data, height=230
+            density_figure(pairs),
+            name=f"density-{name}",
+            caption=caption,
+            label=title,
+            of=over,
+            data=data,
+            height=230,
+            turns=True,
         ),
     ]
 
 
 def _correlations(agreement: Agreement) -> str:
-    return f"Pearson {agreement.pearson:.2f}, weighted {agreement.weighted:.2f}, Spearman {agreement.spearman:.2f}."
+    return f"Pearson {decimal(agreement.pearson)}, weighted {decimal(agreement.weighted)}, Spearman {decimal(agreement.spearman)}."
 
 
 def density_figure(density: Density) -> go.Figure:
@@ -181,13 +189,20 @@ def density_figure(density: Density) -> go.Figure:
         y=(density.distances[1:] + density.distances[:-1]) / 2,
         z=counts.T,
         customdata=density.counts.T,
-        colorscale=[(0, "#9CC7E6"), (0.5, "#0072B2"), (1, "#D55E00")],
-        showscale=False,
+        colorscale=DENSITY,
+        colorbar=_counts_bar(int(density.counts.max(initial=1))),
         hovertemplate="q.k %{x:.2f}, distance %{y:.2f}: %{customdata} pairs<extra></extra>",
     )
     margin, font = {"l": 48, "r": 8, "t": 6, "b": 38}, {"size": 11}
     across, down = {"title": "dot product q.k"}, {"title": "distance"}
     return go.Figure(heat, layout(across, down, zooms=True, margin=margin, font=font))
+
+
+def _counts_bar(most: int) -> dict[str, Any]:
+    """The bar of numbers of pairs, 1, 10, 100 and so on up to the largest, whose logarithms have the colours."""
+    powers = range(len(str(most)))
+    ticks = {"tickvals": list(powers), "ticktext": [f"{10**power:,}" for power in powers]}
+    return colour_bar("pairs") | ticks
 
 
 def _constants(context: Context) -> html.Div:
@@ -198,7 +213,7 @@ def _constants(context: Context) -> html.Div:
         stored = constants.sel(normalization=name)
         shift = float(np.linalg.norm(stored["shift"].values))
         numbers = (float(stored.scale), shift, float(stored.weighted_correlation), float(stored.spearman))
-        cells = [html.Td("" if number != number else f"{number:.2f}", className="number") for number in numbers]
+        cells = [html.Td("" if number != number else decimal(number), className="number") for number in numbers]
         rows.append(html.Tr([html.Td([name, normalization_info(name)]), *cells]))
     names = ("normalisation", "c", "|a|", "weighted", "Spearman")
     head = heading(names, names[1:])
@@ -207,6 +222,6 @@ def _constants(context: Context) -> html.Div:
         [
             html.H3(["All normalisations of this head", info("the constants", _CONSTANTS)]),
             html.Table([head, html.Tbody(rows)], className="rows"),
-            html.P(f"Correlations on {judged_on}; -1 is perfect.", className="caption"),
+            html.P(f"Correlations on {judged_on}; −1 is perfect.", className="caption"),
         ]
     )

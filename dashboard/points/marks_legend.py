@@ -21,7 +21,7 @@ from store.schema.model import ROLES
 Mark = tuple[str, str]
 
 
-def marks_legend(context: Context, points: ShownPoints) -> list[html.P]:
+def marks_legend(context: Context, points: ShownPoints) -> html.P:
     """An entry for everything that is drawn, and no other."""
     state = context.state
     plane = is_plane(context)
@@ -69,7 +69,7 @@ def contour_marks(*, coloured: bool) -> list[Mark]:
     """A line for each role: in its colour, or in ink where colours say something else."""
     *first, last = (f"{100 * share:.0f}" for share in SHARES)
     kinds = ("ink", "ink dashed") if coloured else ROLES
-    shares = f"{', '.join(first)} and {last} %"
+    shares = f"{', '.join(first)} and {last}%"
     texts = f"regions with {shares} of the queries", "of the keys"
     return [(f"contour {kind}", text) for kind, text in zip(kinds, texts, strict=True)]
 

@@ -168,7 +168,7 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
     state, tokens = context.state, points.drawn.tokens
     path = f"points/{context.view}/{state.layer}/{state.head}"
     return [
-        *marks_legend(context, points),
+        marks_legend(context, points),
         *_named_clusters(context, points),
         _how_to_read_head(),
         sample_caption(context, tokens),
@@ -227,7 +227,7 @@ def _clusters_of_head(context: Context, tokens: int, layer: int, head: int) -> h
 
 
 def _cluster_row(cluster: Cluster) -> html.Tr:
-    numbers = f"{cluster.points:,}", f"{100 * cluster.points / cluster.of:.1f} %"
+    numbers = f"{cluster.points:,}", f"{100 * cluster.points / cluster.of:.1f}%"
     names = html.Td(html.Bdi(cluster.name)), html.Td(ROLES[cluster.role])
     return html.Tr([*names, *(html.Td(number, className="number") for number in numbers)])
 

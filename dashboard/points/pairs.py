@@ -9,7 +9,7 @@ from dashboard.points.picture import ShownPoints
 from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_links, heading
-from dashboard.ui.text import first_of
+from dashboard.ui.text import decimal, first_of
 from dashboard.web.context import Context
 from store import Corpus
 from store.repository.errors import NotIngested
@@ -94,8 +94,8 @@ def _row(context: Context, pair: Pair) -> html.Tr:
         [
             html.Td(html.Bdi(pair.query_piece)),
             html.Td(html.Bdi(pair.key_piece)),
-            html.Td(f"{pair.logit:.2f}", className="number"),
-            html.Td(f"{100 * pair.weight:.0f} %", className="number"),
+            html.Td(decimal(pair.logit), className="number"),
+            html.Td(f"{100 * pair.weight:.0f}%", className="number"),
             html.Td(dcc.Link("show", href=state.href, title="Show the pair in the picture")),
             html.Td(_sentence(context, pair), className="number"),
         ]

@@ -14,8 +14,8 @@ from dashboard.points.colours import Legend, legend
 from dashboard.points.columns import Column, columns
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import Hits, hits
-from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
-from dashboard.ui.text import unit_title
+from dashboard.points.selection import FIELDS, Condition, Selection, mask, parse_selection
+from dashboard.ui.text import decimal, with_unit
 from dashboard.ui.theme import ramp
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
@@ -36,12 +36,13 @@ NEAR = 10
 
 @dataclass(frozen=True)
 class ShownPoints:
-    """The selection and the colour of a picture."""
+    """The selection and the colour of a picture; `filters` are the conditions of the selection without the isolated category."""
 
     drawn: Drawn
     selection: Selection
     colour: Column
     notices: tuple[str, ...]
+    filters: tuple[Condition, ...] = ()
 
     @classmethod
     def of(cls, context: Context, tokens: int, *, layer: int | None = None, head: int | None = None) -> "ShownPoints":
@@ -52,7 +53,12 @@ class ShownPoints:
         if state.colour not in known:
             notices += (f"Ignored an invalid parameter: colour={state.colour}. Points are coloured by query and key.",)
         colour = known.get(state.colour, known["role"])
-        return cls(Drawn(context.corpus, tokens, layer, head), selection, colour, notices)
+        filters = selection.where
+        if state.only is not None and colour.code(state.only) is None:
+            notices += (f"Ignored an invalid parameter: only={state.only}. Click an entry of the legend.",)
+        elif state.only is not None:
+            selection = replace(selection, where=(*filters, Condition(colour.name, (state.only,))))
+        return cls(Drawn(context.corpus, tokens, layer, head), selection, colour, notices, filters)
 
     @property
     def query(self) -> str:
@@ -112,7 +118,7 @@ def grid_label(corpus: Corpus, state: LinkState) -> str:
     if state.arranged:
         statistic = STATISTICS[state.arranged]
         label += f", by {statistic.title}"
-        label += f" (at least {state.above} {unit_title(statistic.unit)})" if state.above else ""
+        label += f" (at least {with_unit(str(state.above), statistic.unit)})" if state.above else ""
     return label
 
 
@@ -146,7 +152,7 @@ def density_notes(state: LinkState) -> list[str]:
     """What the contours and the names of clusters in a saved picture are."""
     return [
         *(
-            ["Contours: smallest regions with 25, 50 and 75 % of the queries, and of the keys."]
+            ["Contours: smallest regions with 25, 50 and 75% of the queries, and of the keys."]
             if state.contours
             else []
         ),
@@ -230,11 +236,9 @@ def head_panels(corpus: Corpus, view: str) -> list[Panel]:
 def _panel_line(shares: NDArray[np.float64], entropy: float, fidelity: NDArray[np.float64]) -> str:
     largest = np.argsort(-shares)[:3]
     most = ", ".join(
-        f"{STATISTICS[SHARES[index]].title.removeprefix('attention ')} {100 * shares[index]:.0f} %" for index in largest
+        f"{STATISTICS[SHARES[index]].title.removeprefix('attention ')} {100 * shares[index]:.0f}%" for index in largest
     )
-    return (
-        f"attends {most}; entropy {entropy:.2f} nats; picture: Spearman {fidelity[0]:.2f}, recall@3 {fidelity[1]:.2f}"
-    )
+    return f"attends {most}; entropy {entropy:.2f} nats; picture: Spearman {decimal(fidelity[0])}, recall@3 {fidelity[1]:.2f}"
 
 
 def focus_caption(context: Context) -> str | None:

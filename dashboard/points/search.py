@@ -326,17 +326,17 @@ def _hit_row(context: Context, sentence: SentenceHit) -> html.Tr:
     )
 
 
-def no_hits(context: Context) -> list[html.P]:
-    """A line with suggestions where a search has no match; otherwise nothing."""
+def no_hits(context: Context) -> html.P | None:
+    """A line with suggestions where a search has no match; it stands where the number of matches would."""
     corpus, state = context.corpus, context.state
     sought = spaced(state.q or "")
     if not sought or matching_tokens(corpus, sought, state.within).any():
-        return []
+        return None
     offers = [*_elsewhere(context, sought), *_similar(context, sought)]
     clear = dcc.Link("Clear the search", href=state.with_(q=None, within="token").href)
     near = [" Similar: ", *[part for offer in offers for part in (", ", offer)][1:], "."] if offers else []
     text = f"No token matches “{sought}” {_MATCHED[state.within]}. "
-    return [html.P([text, clear, ".", *near], className="count no-hits", role="status")]
+    return html.P([text, clear, ".", *near], className="count one-row no-hits", role="status")
 
 
 def _elsewhere(context: Context, sought: str) -> list[dcc.Link]:

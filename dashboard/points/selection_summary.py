@@ -139,7 +139,7 @@ def panel(context: Context, points: ShownPoints) -> list[object]:
     summary = summarize(points.drawn, selected)
     return [
         title,
-        html.P(f"{summary.count:,} of {summary.of:,} drawn queries and keys ({100 * summary.share:.1f} %)."),
+        html.P(f"{summary.count:,} of {summary.of:,} drawn queries and keys ({100 * summary.share:.1f}%)."),
         _differences(summary),
         *[_share_table(comparison) for comparison in summary.comparisons],
         _tokens(context, selected),
@@ -195,8 +195,8 @@ def _share_table(comparison: Comparison) -> html.Div:
             [
                 html.Td(html.Bdi(share.category)),
                 html.Td(f"{share.count:,}", className="number"),
-                html.Td(f"{100 * share.selected:.1f} %", className="number"),
-                html.Td("" if share.rest != share.rest else f"{100 * share.rest:.1f} %", className="number"),
+                html.Td(f"{100 * share.selected:.1f}%", className="number"),
+                html.Td("" if share.rest != share.rest else f"{100 * share.rest:.1f}%", className="number"),
             ]
         )
         for share in comparison.shares[:8]

@@ -95,7 +95,7 @@ def _caption(corpus: Corpus, groups: list[str]) -> str:
     counts = corpus.coreference.mentions.values[1]
     parts = ", ".join(f"{int(count):,} {group}" for group, count in zip(groups[1:], counts[1:], strict=True))
     item = "pronoun" if corpus.coreference.attrs["scheme"] == GAP else "mention"
-    return f"Accuracy in % with its 95 % interval, of {many(int(counts[0]), item)} ({parts})."
+    return f"Accuracy in % with its 95% interval, of {many(int(counts[0]), item)} ({parts})."
 
 
 def _source(corpus: Corpus) -> str:

@@ -33,7 +33,7 @@ def governors(context: Context) -> list[object]:
     except NotIngested as error:
         return [title, unmade_line(context, error)]
     trained, reported = (many(int(uas.attrs[name]), "sentence") for name in ("trained_on", "reported_on"))
-    caption = f"UAS in % with its 95 % interval, on {reported} with {many(int(uas.attrs['words']), 'word')}."
+    caption = f"UAS in % with its 95% interval, on {reported} with {many(int(uas.attrs['words']), 'word')}."
     about = f"{context.corpus.words.source.capitalize()}; the probes are trained on {trained}."
     rows = [html.Tr(_row(context.corpus, method, name)) for method, name in METHODS.items()]
     titles = ("method", "each word", "tree", "selectivity")

@@ -107,7 +107,7 @@ def _legend(kind: Kind) -> list[object]:
 
 def _row(context: Context, kind: Kind, row: LinkedSentence, layer: int, head: int) -> list[html.Td]:
     link = dcc.Link(f"{row.sentence:,}", href=_href(context, row, layer, head))
-    share = f"{len(row.links)} of {many(row.pairs, kind.counted)} linked ({100 * len(row.links) / row.pairs:.0f} %)"
+    share = f"{len(row.links)} of {many(row.pairs, kind.counted)} linked ({100 * len(row.links) / row.pairs:.0f}%)"
     words, below = html.Div(_words(context.corpus, row), dir="auto"), html.Div(share, className="below")
     text = [words, below, *_notes(context, kind, row)]
     return [html.Td(link, className="number"), html.Td(text, className="text")]

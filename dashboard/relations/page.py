@@ -262,8 +262,8 @@ def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
 
 
 def _table(context: Context, best: tuple[BestHead, ...]) -> list[object]:
-    titles = ("relation", "head", "direction", "accuracy", "95 % interval", "best offset", "best random head", "pairs")
-    numbers = {"accuracy", "95 % interval", "best offset", "best random head", "pairs"}
+    titles = ("relation", "head", "direction", "accuracy", "95% interval", "best offset", "best random head", "pairs")
+    numbers = {"accuracy", "95% interval", "best offset", "best random head", "pairs"}
     rows = [html.Tr(_best_row(context, row)) for row in best]
     table = html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows")
     return [
@@ -303,7 +303,7 @@ def _all_relations(context: Context) -> list[object]:
     low, high = cells.interval.transpose("bound", "relation", "layer", "head").values.reshape(2, len(names), -1)
     hover = [
         [
-            f"{100 * accuracy[cell]:.1f} % ({100 * low[cell]:.1f} to {100 * high[cell]:.1f}), {signed(100 * above[cell], 1)} points"
+            f"{100 * accuracy[cell]:.1f}% ({100 * low[cell]:.1f} to {100 * high[cell]:.1f}), {signed(100 * above[cell], 1)} points"
             for cell in ((row, column) for column in range(accuracy.shape[1]))
         ]
         for row in range(len(names))

@@ -23,7 +23,7 @@ def ranked_heads(context: Context, relation: str) -> list[object]:
     kind = NamedKind(relation, context.state.direction)
     links = links_of(context.corpus, relation).sel(direction=kind.direction)
     shown = shown_head(context, relation)
-    titles = ("head", "accuracy", "95 % interval", "most links in a sentence", "sentences")
+    titles = ("head", "accuracy", "95% interval", "most links in a sentence", "sentences")
     rows = [html.Tr(_row(context, kind, links, head, shown)) for head in watched(first_heads(links))]
     table = html.Table([heading(titles, titles[1:3]), html.Tbody(rows)], className="rows")
     total = many(context.corpus.layers * context.corpus.heads, "head")

@@ -15,6 +15,7 @@ from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.link_reader import no_vectors
+from dashboard.web.steps import Tell, current_tell
 from store import Corpus
 from store.extras import missing_packages
 
@@ -25,6 +26,7 @@ WEIGHTS = 1 << 30
 #: Most readers who wait for a forward pass.
 WAITING = 8
 BUSY = "The server is busy with other sentences. Try again in a few seconds."
+WAITS = "Waiting for the model, which encodes another sentence"
 UNLIKE = (
     "The tokenizer splits this sentence into other wordpieces than the store has. Run `headscape ingest --vectors=all`."
 )
@@ -85,18 +87,27 @@ class Encoder:
         self._thread = ThreadPoolExecutor(1, "encoder")
         self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
 
+    @property
+    def is_running(self) -> bool:
+        """It runs in this process."""
+        return True
+
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """The sentence, or the pair where there is a second one; a `Refusal` where it cannot be encoded.
 
         `has_left` tells whether the reader has left; then nothing is computed.
         """
+        tell = current_tell()
+        tell(WAITS)
         with self._turns.turn(has_left):
-            return self._thread.submit(lambda: _encode(self._loaded(model), text, second)).result()
+            return self._thread.submit(lambda: self._encoded(model, text, second, tell)).result()
 
-    def _loaded(self, model: CorpusModel) -> "SentenceModel":
+    def _encoded(self, model: CorpusModel, text: str, second: str, tell: Tell) -> Sentence:
         if model not in self._models:
+            tell(f"Loading the model {model.model_id}")
             self._models[model] = _load(model)
-        return self._models[model]
+        tell("Encoding the sentence")
+        return _encode(self._models[model], text, second)
 
 
 def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
@@ -204,6 +215,10 @@ def _find(model: CorpusModel) -> "Checkpoint":
 class SentenceEncoder(Protocol):
     """Runs the model: in this process (`Encoder`), or in the one that a server has for all its workers (`RemoteEncoder`)."""
 
+    @property
+    def is_running(self) -> bool:
+        """Whether what has loaded a model still runs: without requests it ends."""
+
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """The encoded sentence, or a `Refusal`."""
 
@@ -256,7 +271,7 @@ class TypedSentences:
 
     def has_loaded(self, corpus: Corpus) -> bool:
         """Whether the model has encoded a sentence: the first waits until it is loaded."""
-        return CorpusModel.of(corpus) in self._loaded
+        return self._encoder.is_running and CorpusModel.of(corpus) in self._loaded
 
     def has_counted(self, corpus: Corpus, sentence: int) -> bool:
         """Whether `encode_counted` would answer at once."""

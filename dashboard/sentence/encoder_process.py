@@ -19,8 +19,9 @@ from dashboard.sentence.encoder import BUSY, CorpusModel, Encoder
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.admission import PAUSE, current_meter
 from dashboard.web.cache import BUDGET, Cache
-from dashboard.web.errors import ReaderLeft, Refusal, sentence_for
+from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.processes import ServerFolder, environment, own_module, return_freed_memory
+from dashboard.web.steps import Step, current_tell, steps_told_to
 
 #: Seconds that a thread of the server waits for a sentence, and for the process to listen.
 PATIENCE = 25.0
@@ -38,6 +39,7 @@ BACKLOG = 64
 IDLE_PAUSE = 1.0
 #: The name of the queue in the metrics: readers who wait for a typed sentence.
 QUEUE = "typed sentences"
+STARTS = "Starting the process that runs the model"
 Request = tuple[CorpusModel, str, str]
 
 
@@ -49,6 +51,11 @@ class RemoteEncoder:
         self._idle = idle
         self._patience = patience
         self._room = BoundedSemaphore(READERS)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there: its next sentence does not wait for a model."""
+        return self._folder.encoder_process is not None
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """As `Encoder.encode`."""
@@ -66,7 +73,7 @@ class RemoteEncoder:
         meter = current_meter()
         if not self._room.acquire(blocking=False):
             meter.refused(QUEUE)
-            raise Refusal(BUSY, 503)
+            raise NotYet(BUSY)
         meter.joined(QUEUE)
         try:
             yield
@@ -85,6 +92,7 @@ class RemoteEncoder:
 
     def _started(self, deadline: float) -> Connection:
         """A connection to the process that this worker starts, or another worker has started meanwhile."""
+        current_tell()(STARTS)
         with self._folder.starting():
             connection = self._existing_connection()
             if connection is None:
@@ -116,9 +124,13 @@ class RemoteEncoder:
 def _ask(connection: Connection, request: tuple[CorpusModel, str, str], check: Callable[[], None]) -> object:
     try:
         connection.send(request)
-        while not connection.poll(PAUSE):
-            check()
-        return connection.recv()
+        while True:
+            while not connection.poll(PAUSE):
+                check()
+            answer = connection.recv()
+            if not isinstance(answer, Step):
+                return answer
+            current_tell()(answer.title)
     except (OSError, EOFError) as error:
         raise Refusal(ENDED, 503) from error
 
@@ -131,7 +143,7 @@ def _check(has_left: Callable[[], bool], deadline: float) -> None:
 
 def _check_time(deadline: float) -> None:
     if time.monotonic() > deadline:
-        raise Refusal(SLOW, 503)
+        raise NotYet(SLOW)
 
 
 class EncoderProcess:
@@ -169,9 +181,12 @@ class EncoderProcess:
     def _result(self, request: Request, connection: Connection) -> object:
         """A client sends one request; anything readable after it is the end of the connection."""
         try:
-            return self._cache.get(
-                self._encoder, request, lambda: self._encoder.encode(*request, has_left=connection.poll)
-            )
+            with steps_told_to(lambda step: _tell(connection, step)):
+                return self._cache.get(
+                    self._encoder, request, lambda: self._encoder.encode(*request, has_left=connection.poll)
+                )
+        except NotYet as later:
+            return later
         except Exception as error:
             return Refusal(*sentence_for(error))
 
@@ -193,6 +208,11 @@ class EncoderProcess:
     def _is_idle(self) -> bool:
         with self._lock:
             return not self._under_way and time.monotonic() - self._last >= self._idle
+
+
+def _tell(connection: Connection, step: str) -> None:
+    with suppress(OSError):  # the reader has left; others may wait for the same sentence
+        connection.send(Step(step))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -74,5 +74,5 @@ def _table(values: NDArray[np.float32], wordpieces: tuple[str, ...]) -> html.Det
 
 
 def _row(piece: str, shares: NDArray[np.float32]) -> html.Tr:
-    numbers = [html.Td(f"{100 * share:.1f} %", className="number") for share in shares.tolist()]
+    numbers = [html.Td(f"{100 * share:.1f}%", className="number") for share in shares.tolist()]
     return html.Tr([html.Th(html.Bdi(piece)), *numbers])

@@ -152,7 +152,7 @@ def _reason(state: LinkState, opening: Opening) -> list[Any]:
         return [opening.behaviour]
     href = state.on("relations").with_(relation=best.relation, direction=best.direction).href
     compared = (
-        f"{direction_titles(best.relation)[best.direction]}; the best offset finds {100 * best.offset_accuracy:.0f} %"
+        f"{direction_titles(best.relation)[best.direction]}; the best offset finds {100 * best.offset_accuracy:.0f}%"
     )
     pairs = dcc.Link([html.Bdi(best.relation), f"{in_brackets(best.relation)} pairs"], href=href, title=compared)
-    return [f"follows grammar best: it links {100 * best.accuracy:.0f} % of ", pairs]
+    return [f"follows grammar best: it links {100 * best.accuracy:.0f}% of ", pairs]

@@ -147,6 +147,7 @@ TYPED = DeferredPart(
     ("text", "second", "sentence"),
     560,
     shape="box",
+    steps=True,
     reloads=True,
 )
 FOUND = DeferredPart(

@@ -81,7 +81,7 @@ def _ranking(context: Context, sentence: Sentence, query: int, key: int) -> list
 def _table(rows: list[html.Tr]) -> html.Div:
     """The titles stand there without rows, too."""
     columns = ("head", "weight", "rank of the key")
-    table = html.Table([heading(columns, columns[1:]), html.Tbody(rows)], className="rows")
+    table = html.Table([heading(columns, columns[1:]), html.Tbody(rows)], className="rows three-columns")
     return scrolling(table, "Heads ranked by a token pair", _BOX)
 
 
@@ -101,7 +101,7 @@ def _row(context: Context, head: RankedHead) -> html.Tr:
     return html.Tr(
         [
             html.Td(dcc.Link(head_name(head.layer, head.head), href=href)),
-            html.Td(f"{100 * head.weight:.1f} %", className="number"),
+            html.Td(f"{100 * head.weight:.1f}%", className="number"),
             html.Td(f"{head.rank_in_row}.", className="number"),
         ]
     )

@@ -22,7 +22,7 @@ class LastHour:
     requests, busy, failed
         Answers a second: all, with status 503, with another 5xx.
     median, tail
-        Latency in seconds that half and 95 % of the requests stay below; None without requests.
+        Latency in seconds that half and 95% of the requests stay below; None without requests.
     cache, memory
         Bytes of all workers' cached results, and of the memory of the largest worker.
     """

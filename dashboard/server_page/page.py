@@ -23,7 +23,7 @@ from dashboard.web.errors import Refusal
 from store.wording import many
 
 FOR_AUTHORS = "Page Server is for authors. Ask those who run this server for that role, or open another page."
-COLUMNS = ("route", "requests", "failed", "median", "95 %")
+COLUMNS = ("route", "requests", "failed", "median", "95%")
 HEIGHT = 180
 #: Lines differ by these and by their colours.
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -98,7 +98,7 @@ def _charts(samples: Sequence[Sample]) -> list[object]:
 
 def _figures(hour: LastHour) -> list[list[object]]:
     rates = {"all": hour.requests, "busy (503)": hour.busy, "failed (5xx)": hour.failed}
-    waits = {"median": _scaled(hour.median, 1e3), "95 %": _scaled(hour.tail, 1e3)}
+    waits = {"median": _scaled(hour.median, 1e3), "95%": _scaled(hour.tail, 1e3)}
     memory, cache = {"": _scaled(hour.memory, 1e-6)}, {"": _scaled(hour.cache, 1e-6)}
     return [
         _chart("requests", "Requests a second, and those answered with 503 or another 5xx.", hour, rates, "per s"),

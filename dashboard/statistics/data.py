@@ -43,7 +43,7 @@ class HeadGrid:
     """A heat map of all heads: values (layer, head), the text in each cell and on hover, and the unit of the colours.
 
     `kind` is one of `state.VALUES`, `note` a sentence on what else the values are computed from. `interval` are the ends of
-    the 95 % intervals (bound, layer, head) of differences, where they are known.
+    the 95% intervals (bound, layer, head) of differences, where they are known.
     """
 
     values: Values
@@ -262,12 +262,12 @@ def hover_texts(values: Values, unit: str, interval: xr.DataArray | None) -> Tex
 def _hover_text(value: float, low: float, high: float, rank: float, heads: int, unit: str) -> str:
     if value != value:
         return NO_ROWS
-    between = "" if low != low else f" (95 %: {brief(low, unit)} to {brief(high, unit)})"
+    between = "" if low != low else f" (95%: {brief(low, unit)} to {brief(high, unit)})"
     return f"{spell(value, unit)}{between}, rank {rank:.0f} of {heads}"
 
 
 def _subtraction(own: float, other: float, difference: str, unit: str) -> str:
-    return f"{spell(own, unit)} - {spell(other, unit)} = {difference}" if difference else NO_ROWS
+    return f"{spell(own, unit)} − {spell(other, unit)} = {difference}" if difference else NO_ROWS
 
 
 def _written(values: Values, unit: str) -> Texts:
@@ -292,7 +292,7 @@ def _minus_rest(context: Context, values: Values, counting: Job | None) -> HeadG
 
 
 def _with_interval(text: str, between: str) -> str:
-    return f"{text} (95 %: {between})" if between else text
+    return f"{text} (95%: {between})" if between else text
 
 
 def _minus_model(context: Context, values: Values, other: str, counting: Job | None) -> HeadGrid:
@@ -302,7 +302,7 @@ def _minus_model(context: Context, values: Values, other: str, counting: Job | N
     statistic, counted = shown_statistic(context), context.library.get(PartCounts).numbers(corpus, part, counting)
     grid = difference_grid(values, values_of(counted.means, statistic, state.source), statistic, f"that of {name}")
     of = first_of(corpus, "token") if part.first is None else searched_tokens(corpus, part.first)
-    some = f"{part.tokens:,} of {of} ({100 * part.tokens / (part.first or corpus.n_tokens):.1f} %)"
+    some = f"{part.tokens:,} of {of} ({100 * part.tokens / (part.first or corpus.n_tokens):.1f}%)"
     share = f"all {all_of(corpus, 'token')}" if part.whole and has_part(corpus) else some
     return replace(grid, note=f"Subtracted: means over {share} of {name}.")
 

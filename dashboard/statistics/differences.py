@@ -20,7 +20,7 @@ _MOST_DIFFERENT, _WITH_INTERVALS = 5, 3
 _DIFFERENCES = "Filtered tokens minus the whole corpus, mean over sentences of the mean over the chosen queries."
 _MINUS_REST = (
     "Mean over the sentences of the filtered tokens, minus the mean over those of all other tokens. A sentence with both counts in "
-    "each mean, with its own tokens. In brackets: 95 % intervals by a bootstrap over sentences that draws each sentence alike for "
+    "each mean, with its own tokens. In brackets: 95% intervals by a bootstrap over sentences that draws each sentence alike for "
     "both means; they ignore that the heads were chosen as the largest of all."
 )
 #: Statistics that are named with the largest differences between heads.

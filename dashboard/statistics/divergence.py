@@ -59,7 +59,8 @@ def nearest(context: Context, *, listed: int = LISTED, page: str | None = None) 
     labels = corpus.head_labels.values
     rows = [_row(context, head, labels, page) for head in heads]
     table = html.Table(
-        [heading(("head", "label", "nats per token"), {"nats per token"}), html.Tbody(rows)], className="rows"
+        [heading(("head", "label", "nats per token"), {"nats per token"}), html.Tbody(rows)],
+        className="rows three-columns",
     )
     return [title, table, html.P(f"The nearest {len(heads)} of {labels.size - 1} heads.", className="caption")]
 

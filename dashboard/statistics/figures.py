@@ -22,6 +22,7 @@ from dashboard.ui.charts import (
     layout,
     names,
 )
+from dashboard.ui.text import decimal
 
 #: Width of a series within a layer, and the share of it that its heads take.
 APART, WIDE = 0.24, 0.7
@@ -33,7 +34,7 @@ Floats = NDArray[np.float64]
 class Series:
     """One statistic of every head: values (layer, head), and the text of each on hover.
 
-    `between` are the ends of the 95 % intervals of the layers' means (bound, layer), where they are known.
+    `between` are the ends of the 95% intervals of the layers' means (bound, layer), where they are known.
     """
 
     title: str
@@ -104,7 +105,7 @@ def _interval(low: float, high: float, unit: str) -> str:
     if low != low:
         return ""
     ends = (f"{100 * end:.1f}" if unit == "share" else f"{end:.2f}" for end in (low, high))
-    return f" (95 %: {' to '.join(ends)})"
+    return f" (95%: {' to '.join(ends)})"
 
 
 def mixing_lines(ratios: Mapping[str, Floats]) -> go.Figure:
@@ -192,7 +193,7 @@ def _offset_axis(offsets: Sequence[int]) -> dict[str, Any]:
 def _ticks(offsets: Sequence[int]) -> list[str]:
     """-5, 0 and 5, and the two ends, which are all that is farther."""
     ends = {offsets[0]: "<", offsets[-1]: ">"}
-    return [ends.get(offset, f"{offset}" if offset in (-5, 0, 5) else "") for offset in offsets]
+    return [ends.get(offset, decimal(offset, 0) if offset in (-5, 0, 5) else "") for offset in offsets]
 
 
 def spell_offset(offset: int, offsets: Sequence[int]) -> str:

@@ -17,7 +17,7 @@ from dashboard.statistics.sections import definitions, head_importance, head_pro
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
-from dashboard.ui.text import all_of, brief, capital, kind_of_interval, searched_tokens, spell
+from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval, searched_tokens, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import STATISTICS, Corpus
@@ -31,7 +31,7 @@ WIDTH, HEIGHT = 96, 16
 #: Colours of the other heads and of the head itself, both visible on white and on black.
 OTHERS, MARKED = "rgb(134,142,150)", "#D55E00"
 _NUMBERS = (
-    "Means over {}; every sentence has the same weight; 95 % intervals {}. Rank 1 has the "
+    "Means over {}; every sentence has the same weight; 95% intervals {}. Rank 1 has the "
     "largest value. A grey line is another head."
 )
 _RECEIVED = (
@@ -67,7 +67,7 @@ def head_statistics(context: Context) -> list[object]:
 
 @dataclass(frozen=True)
 class _Number:
-    """A statistic of a head in words: its value, its 95 % interval, its rank, and its place among all heads as a picture."""
+    """A statistic of a head in words: its value, its 95% interval, its rank, and its place among all heads as a picture."""
 
     statistic: str
     source: str
@@ -171,7 +171,7 @@ def _frequency(context: Context) -> list[object]:
     state, corpus = context.state, context.corpus
     by_frequency = norm_by_frequency(corpus, state.layer, state.head)
     spearman = by_frequency.spearman
-    correlation = "none, as all are equal" if spearman != spearman else f"{spearman:.2f}"
+    correlation = "none, as all are equal" if spearman != spearman else decimal(spearman)
     over = capital(searched_tokens(corpus, sampled_tokens(corpus)))
     return chart(
         frequency_figure(by_frequency),

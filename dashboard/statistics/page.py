@@ -73,7 +73,7 @@ SHOWN = {"value": "values", "rank": "ranks", "difference": "values ... minus"}
 #: Offered where tokens are filtered.
 SHOWN_OF_PART = dict(zip(OF_PART, ("part minus corpus", "part minus others"), strict=True))
 _CURVES = (
-    "Each dot is a head, a line the mean of its layer, a bar the 95 % interval of that mean {} "
+    "Each dot is a head, a line the mean of its layer, a bar the 95% interval of that mean {} "
     "(Figures 2 and 4 of Clark et al. 2019)."
 )
 #: Statistic -> its name in a column.
@@ -85,7 +85,7 @@ COLUMN_NAMES = {
     "to_next": "next",
     "to_self": "self",
     "entropy": "entropy",
-    "attended_keys": "> 5 %",
+    "attended_keys": "> 5%",
     "distance": "distance",
     "received": "received",
     "confidence": "max. weight",
@@ -357,7 +357,7 @@ def _sorting_button(context: Context, by: str | None, title: str, what: str, kin
     now = by == context.state.sort
     button = action(title, context.state.with_(sort=by).href, title=f"Sort by {what}", look="sort")
     sorted_by = {"aria-sort": "descending"} if now and by else {}
-    return html.Th([button, " ↓" if now and by else ""], className=kind, **sorted_by)
+    return html.Th(button, className=kind, **sorted_by)
 
 
 def _head_row(context: Context, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:

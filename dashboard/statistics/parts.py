@@ -28,6 +28,7 @@ from store.heap import reused_memory
 from store.kernels.labels import head_labels
 from store.means import Watch
 from store.schema.array import BLOCK
+from store.wording import many
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
 WAITING = 2
@@ -179,7 +180,7 @@ class PartNumbers:
     means
         (source, statistic, layer, head): mean over sentences of the mean over the part's rows; NaN where there are none.
     interval, layer_interval
-        (bound, source, statistic, layer, head) and, of the mean over heads, (bound, source, statistic, layer): 95 %
+        (bound, source, statistic, layer, head) and, of the mean over heads, (bound, source, statistic, layer): 95%
         intervals by bootstrap over sentences.
     mixing
         (source, ratio, layer), means of the mixing ratios.
@@ -250,7 +251,7 @@ class PartCounts:
             return self.find(corpus, part) or self._counted(corpus, part, counting)  # somebody may have asked before us
 
     def _counted(self, corpus: Corpus, part: Part, counting: Job) -> PartNumbers:
-        counting.begin("Counting these tokens")
+        counting.begin(f"Counting {many(part.tokens, 'token')}")
         with reused_memory(REUSED):
             return self._count(corpus, part, counting)
 

@@ -141,7 +141,7 @@ def _expansion_table(corpus: Corpus) -> Table:
 
 
 def _statistics_table(corpus: Corpus, layer: int, head: int) -> Table:
-    """Every statistic of a head over the rows of every source, with its 95 % interval."""
+    """Every statistic of a head over the rows of every source, with its 95% interval."""
     means, interval = (array[..., layer, head] for array in (corpus.head_statistic, corpus.head_interval))
     rows = list(product(means.source.values, means.statistic.values))
     source, statistic = (np.array(list(map(str, column))) for column in zip(*rows, strict=True))

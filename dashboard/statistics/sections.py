@@ -46,13 +46,13 @@ _BY_LAYER = (
 FEW_SENTENCES = 100
 #: The ratio of the whole attention block.
 WHOLE = "attnresln_n"
-#: Kobayashi's names of the ratios.
+#: The ratios in the legend of their figure: from what each is computed.
 _NAMES = {
-    "attn_w": "Attn-W",
-    "attnres_w": "AttnRes-W",
-    "attn_n": "Attn-N",
-    "attnres_n": "AttnRes-N",
-    "attnresln_n": "AttnResLn-N",
+    "attn_w": "weights only",
+    "attnres_w": "weights + residual",
+    "attn_n": "norms only",
+    "attnres_n": "norms + residual",
+    "attnresln_n": "norms + residual + layer norm",
 }
 #: Source -> its token type. All but [SEP] is no type.
 _TYPES = {"all": "all", "cls": "[CLS]", "sep": "[SEP]", "punctuation": "full stop or comma", "word": "words"}
@@ -80,7 +80,7 @@ def size_of_part(corpus: Corpus, part: Part) -> str:
         return "No tokens match. Remove a filter."
     share = 100 * part.tokens / corpus.n_tokens
     return (
-        f"Means over {part.tokens:,} of {first_of(corpus, 'token')} ({share:.1f} %) in {part.sentences:,} of "
+        f"Means over {part.tokens:,} of {first_of(corpus, 'token')} ({share:.1f}%) in {part.sentences:,} of "
         f"{first_of(corpus, 'sentence')}; every one of these has the same weight.{_few(part)}"
     )
 

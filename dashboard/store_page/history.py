@@ -7,7 +7,7 @@ from dash import dcc, html
 from dashboard.store_page.table import stacked_table
 from dashboard.ui.controls import action, info
 from dashboard.ui.tables import scrolling
-from dashboard.ui.text import brief, difference_unit, signed, unit_title
+from dashboard.ui.text import brief, difference_unit, signed, with_unit
 from dashboard.web.context import Context
 from store import STATISTICS, Snapshot, StoreError
 from store.changes import HeadChange, ListChange, ModelChange, changes_between
@@ -140,7 +140,7 @@ def _head(context: Context, older: Snapshot, change: ModelChange, head: HeadChan
     name = head_name(head.layer, head.head)
     shown = context.state.with_(model=change.newer.key, layer=head.layer, head=head.head).on("head")
     then, now = (
-        dcc.Link(f"{brief(value, unit)} {unit_title(unit)}", href=shown.with_(snapshot=snapshot, since=None).href)
+        dcc.Link(with_unit(brief(value, unit), unit), href=shown.with_(snapshot=snapshot, since=None).href)
         for value, snapshot in ((head.older, older.id), (head.newer, context.state.snapshot))
     )
     difference = f"{signed(scale * (head.newer - head.older), 2)} {difference_unit(unit)}"

@@ -22,6 +22,8 @@ SERIES = ("#0072B2", "#D55E00", "#009E73", "#B5478F", QUIET)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x-thin-open")
 #: From little to much, and from less to more with nothing in the middle.
 RAMP = [(0, "#F1F5F9"), (0.4, "#9CC7E6"), (0.7, "#3F8FC9"), (1, "#00223D")]
+#: How many points or pairs lie somewhere: a hue of its own, as blue and vermillion are queries and keys.
+DENSITY = [(0, "#D3EBD9"), (0.5, "#2F9A5B"), (1, "#06371B")]
 DIVERGING = [(0, "#7A3200"), (0.25, "#E9A06C"), (0.5, "#F4F4F4"), (0.75, "#79B4DB"), (1, "#00223D")]
 #: Viridis up to where it is lost on white: even steps of lightness, in every kind of colour vision. For charts that turn.
 STEPS = ("#440154", "#414487", "#2A788E", "#22A884", "#7AD151")

@@ -18,7 +18,9 @@ from dashboard.web.context import Context
 #: Pixels of a row of a table and of a line of text.
 ROW, LINE = 30, 24
 #: The kind of each element, in its id beside the name of the part and of the wait.
-CONTENT, SAID, AGAIN, RETRIED = "content", "said", "again", "retried"
+CONTENT, SAID, AGAIN, LATER, RETRIED = "content", "said", "again", "later", "retried"
+#: Milliseconds until a page asks again for what a busy server could not give.
+PAUSE = 2_000
 CANCELLED = "This was cancelled before it was computed."
 #: Fields of a link that every part depends on, beside its own.
 OF_EVERY_PART = ("model", "snapshot", "other")
@@ -108,7 +110,21 @@ def uncomputed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     """Why the part is not there, and a button that computes it again."""
     again = dmc.Button("Try again", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
     alert = dmc.Alert([*with_commands(sentence), " ", again], color="orange", variant="light")
-    return html.Div(alert, id=element_id(RETRIED, part.name, wait))
+    clock = dcc.Interval(id=element_id(LATER, part.name, wait), disabled=True)
+    return html.Div([alert, clock], id=element_id(RETRIED, part.name, wait))
+
+
+def postponed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
+    """What keeps the part waiting, on its skeleton; the page asks again by itself, or at once where its reader wants it."""
+    again = dmc.Button("Ask now", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
+    clock = dcc.Interval(id=element_id(LATER, part.name, wait), interval=PAUSE, max_intervals=1)
+    reason = f"{sentence.partition(' Try again')[0]} This page asks again by itself."
+    state = html.Div([html.Div(reason, className="state"), again, clock], className="wait")
+    return html.Div(
+        [html.Div(className=f"skeleton {part.shape}"), state],
+        id=element_id(RETRIED, part.name, wait),
+        className="postponed",
+    )
 
 
 def element_id(kind: str, part: Any, wait: Any) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
 from dashboard.web.responses import for_one_reader
+from dashboard.web.steps import steps_told_to
 
 T = TypeVar("T")
 #: Seconds between two notes of how far a job is.
@@ -65,16 +66,20 @@ class Kind:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is: what it does now, the share that is done, 0 to 1, and the seconds since it began."""
+    """How far a job is: what it does now, the share that is done, 0 to 1, and the seconds since it began.
+
+    The share is None where nobody can say how much there is to do.
+    """
 
     stage: str
-    share: float
+    share: float | None
     seconds: float
 
     @property
     def left(self) -> float | None:
         """Seconds that it will take, at this rate; None where too little is done to say."""
-        return self.seconds * (1 - self.share) / self.share if self.share > 0.05 else None
+        share = self.share or 0
+        return self.seconds * (1 - share) / share if share > 0.05 else None
 
 
 class Job:
@@ -142,6 +147,7 @@ class WatchedJob(Job):
         token = _CURRENT.set(self)
         self._within.callback(_CURRENT.reset, token)
         self._within.enter_context(cancelled_by(self._file("cancel").exists))
+        self._within.enter_context(steps_told_to(lambda step: self._watch(None, step)))
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
@@ -155,10 +161,13 @@ class WatchedJob(Job):
     def begin(self, stage: str) -> None:
         """Note when."""
         self._began, self._stage = time.time(), stage
-        self._note(0.0)
+        self._note(None)
 
     def watch(self, share: float, stage: str | None = None) -> None:
         """Note the share, ten times a second at most."""
+        self._watch(share, stage)
+
+    def _watch(self, share: float | None, stage: str | None) -> None:
         if self.reader_left_or_cancelled:
             raise self._cancelled
         is_new = stage not in (None, self._stage)
@@ -175,7 +184,7 @@ class WatchedJob(Job):
     def _cancelled(self) -> Refusal:
         return ReaderLeft(self._kind.cancelled)  # for those who wait for the same result
 
-    def _note(self, share: float) -> None:
+    def _note(self, share: float | None) -> None:
         self._noted = time.time()
         noted = {"stage": self._stage, "share": share, "began": self._began}
         write_whole(self._file("progress"), json.dumps(noted).encode())
@@ -216,7 +225,7 @@ def job_place(kind: Kind, height: int = 0, skeleton: Sequence[Any] = ()) -> html
     """The placeholder of what a job makes, of at least this height; the callbacks below fill it and show the progress."""
     name = new_name()
     waits = [
-        html.Div(id=_id(STATE, name), role="status"),
+        html.Div(html.P(kind.waiting), id=_id(STATE, name), role="status"),
         dmc.Button("Cancel", id=_id(CANCEL, name), size="compact-xs", variant="default", className="cancel"),
         dcc.Interval(id=_id(CLOCK, name), interval=TICK),
         *skeleton,
@@ -278,10 +287,12 @@ def _id(kind: str, name: Any) -> dict[str, Any]:
 
 
 def progress_lines(progress: Progress) -> list[object]:
-    """What is done now, how far it is, the time left and a bar."""
+    """What is done now, how far it is, the time left and a bar; how long it takes already where no share is known."""
+    if progress.share is None:
+        return [html.P(f"{progress.stage}, {progress.seconds:.0f} s so far.")]
     left = "" if progress.left is None else f", about {max(1, round(progress.left))} s left"
     bar = dmc.Progress(value=100 * progress.share, **{"aria-label": "Progress"})
-    return [html.P(f"{progress.stage}: {100 * progress.share:.0f} %{left}."), bar]
+    return [html.P(f"{progress.stage}: {100 * progress.share:.0f}%{left}."), bar]
 
 
 def _not_done(reason: str, kind: Kind, href: str) -> list[object]:

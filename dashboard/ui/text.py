@@ -18,7 +18,17 @@ QUERIES = dict(zip(SOURCES, _QUERIES, strict=True))
 
 def spell(value: float, unit: str) -> str:
     """A number with its unit; shares in per cent."""
-    return f"{100 * value:.1f} %" if unit == "share" else f"{value:.2f} {unit}"
+    return with_unit(brief(value, unit) or "nan", unit)
+
+
+def decimal(value: float, digits: int = 2, sign: str = "-") -> str:
+    """A number with so many digits and a real minus (U+2212), as the axes of charts have it; `+` writes every sign."""
+    return f"{value:{sign}.{digits}f}".replace("-", "−")
+
+
+def with_unit(number: str, unit: str) -> str:
+    """A written number with its unit: `12.5%`, `3 tokens`."""
+    return f"{number}%" if unit == "share" else f"{number} {unit}".strip()
 
 
 def unbroken(text: str) -> str:
@@ -41,7 +51,7 @@ def brief(value: float, unit: str) -> str:
     """A number without its unit, shares in per cent; empty for NaN."""
     if value != value:
         return ""
-    return f"{100 * value:.1f}" if unit == "share" else f"{value:.2f}"
+    return decimal(100 * value, 1) if unit == "share" else decimal(value)
 
 
 def signed(value: float, digits: int) -> str:
@@ -49,19 +59,19 @@ def signed(value: float, digits: int) -> str:
     rounded = round(value, digits)
     if rounded != rounded:
         return ""
-    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+    return decimal(rounded, digits, "+") if rounded else decimal(0, digits)
 
 
 def span(low: float, high: float, unit: str) -> str:
-    """A range with its unit: `0 to 127 tokens`, `0.4 to 12.0 %`."""
-    return f"{end_of_range(low, unit)} to {end_of_range(high, unit)} {unit_title(unit)}".strip()
+    """A range with its unit: `0 to 127 tokens`, `0.4 to 12.0%`."""
+    return f"{end_of_range(low, unit)} to {with_unit(end_of_range(high, unit), unit)}"
 
 
 def end_of_range(value: float, unit: str) -> str:
     """An end of a range without its unit: whole numbers without decimals, shares in per cent."""
     if unit == "share":
-        return f"{100 * value:.1f}"
-    return f"{value:,.0f}" if value % 1 == 0 else f"{value:.2f}"
+        return decimal(100 * value, 1)
+    return f"{value:,.0f}".replace("-", "−") if value % 1 == 0 else decimal(value)
 
 
 def unit_title(unit: str) -> str:

@@ -51,11 +51,15 @@ _STOPS: Mapping[Scheme, Mapping[str, tuple[str, ...]]] = {
     "light": {"query": ("#A9CCE8", "#0072B2", "#00223D"), "key": ("#F6C59B", "#D55E00", "#4A1D00")},
     "dark": {"query": ("#1F4C6B", "#56B4E9", "#DFF3FF"), "key": ("#6B3A14", "#FF9E64", "#FFEBDD")},
 }
-#: Colours of categories (Okabe and Ito), without those that are lost on the background.
+#: Colours of categories: of Okabe and Ito those that are seen on the background, and others as far from them as can be in
+#: every kind of colour vision. Each stands for one category; what is none of these is grey.
 CATEGORIES: Mapping[Scheme, tuple[str, ...]] = {
-    "light": ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6B6F76", "#1A1B1E"),
-    "dark": ("#56B4E9", "#FF9E64", "#2EC4A0", "#E6A0C8", "#F0C24B", "#9FD3F5", "#9AA0A8", "#F1F3F5"),
+    "light": ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6611CC", "#1A1B1E"),
+    "dark": ("#56B4E9", "#FF9E64", "#2EC4A0", "#E6A0C8", "#F0C24B", "#AA22FF", "#BB4433", "#F1F3F5"),
 }
+OTHER: Mapping[Scheme, str] = {"light": "#757A82", "dark": "#7B8088"}
+#: How many categories have a colour of their own.
+COLOURED = len(CATEGORIES["light"])
 #: Colour of each label of heads, in the order of `store.kernels.labels.LABELS`; none is that of queries or keys.
 LABEL_COLOURS = ("#56B4E9", "#009E73", "#5A6067", "#E69F00", "#CC79A7", "#7E57C2", "#998000")
 #: Lightness (of HLS) of the colours of heads, taken in turn: neighbours in hue differ in it too.
@@ -85,7 +89,7 @@ def ramp(kind: str, roles: Sequence[str] = ("query", "key")) -> dict[str, dict[s
 
 def _codes(kind: str, scheme: Scheme, role: str) -> list[str]:
     if kind == "category":
-        return [CATEGORIES[scheme][code % len(CATEGORIES[scheme])] for code in range(CODES)]
+        return [*CATEGORIES[scheme], *[OTHER[scheme]] * (CODES - COLOURED)]
     stops = _STOPS[scheme]["key" if role == "key" else "query"]
     return [between(stops, code / (CODES - 1)) for code in range(CODES)]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import has_request_context, request
 
-from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.errors import NotYet, ReaderLeft, Refusal
 
 #: Seconds between two checks whether the reader is still there.
 PAUSE = 0.05
@@ -101,7 +101,7 @@ class Turns:
 
     def _refusal(self) -> Refusal:
         current_meter().refused(self._name)
-        return Refusal(self._busy, 503)
+        return NotYet(self._busy)
 
     def _leave(self, own: Event) -> None:
         current_meter().left(self._name)

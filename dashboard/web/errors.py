@@ -37,6 +37,13 @@ class ReaderLeft(Refusal):
         super().__init__(sentence, READER_LEFT)
 
 
+class NotYet(Refusal):
+    """The answer takes longer than a request may wait: a page asks again by itself."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, 503)
+
+
 def sentence_for(error: Exception) -> tuple[str, int]:
     """The message and the HTTP status of an error."""
     if isinstance(error, StoreError):
@@ -60,7 +67,7 @@ def stage_line(running: IngestProgress | None) -> str:
     """How far the ingest is."""
     if running is None:
         return "The ingest has ended."
-    share = "" if running.share is None else f", {100 * running.share:.0f} %"
+    share = "" if running.share is None else f", {100 * running.share:.0f}%"
     left = "" if running.left is None else f", about {_duration(running.left)} left in this stage"
     return f"An ingest of {running.of} is under way: {running.stage or 'starting'}{share}{left}."
 

@@ -182,7 +182,8 @@ class LinkState:
     pinned: Annotated[str | None, Field("pattern", HEAD, moves=True)] = None
     tokens: Annotated[int, Field("number", range(1, MOST_TOKENS + 1))] = HEAD_TOKENS
     view: Annotated[str | None, Field("choice", Of.VIEWS, moves=True)] = None
-    colour: Annotated[str, Field("text", 80)] = "role"
+    colour: Annotated[str, Field("text", 80, clears=("only",))] = "role"
+    only: Annotated[str | None, Field("text", 80)] = None
     size: Annotated[str | None, Field("switch", ("norm",))] = None
     labels: Annotated[str | None, _ON] = None
     contours: Annotated[str | None, _ON] = None

@@ -22,13 +22,13 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
 }
 #: Labels with their rules, in Clark's order: where several hold, the last counts.
 LABELS: Mapping[str, str] = {
-    "next": "more than 50 % of its attention goes to the next token, the last token left out as it has none",
-    "previous": "more than 50 % of its attention goes to the previous token, the first token left out as it has none",
-    "self": "more than 50 % of its attention goes to the token itself",
-    "broad": f"its entropy is above {100 * BROAD:g} % of that of uniform attention",
-    "[CLS]": "more than 60 % of its attention goes to [CLS]",
-    "[SEP]": "more than 60 % of its attention goes to [SEP]",
-    "punctuation": "more than 60 % of its attention goes to full stops and commas",
+    "next": "more than 50% of its attention goes to the next token, the last token left out as it has none",
+    "previous": "more than 50% of its attention goes to the previous token, the first token left out as it has none",
+    "self": "more than 50% of its attention goes to the token itself",
+    "broad": f"its entropy is above {100 * BROAD:g}% of that of uniform attention",
+    "[CLS]": "more than 60% of its attention goes to [CLS]",
+    "[SEP]": "more than 60% of its attention goes to [SEP]",
+    "punctuation": "more than 60% of its attention goes to full stops and commas",
 }
 
 

@@ -128,10 +128,10 @@ test("selected keys get the sum of their weights from every query", () =>
   ));
 
 for (const [weight, most, text] of [
-  [0.344, 1, "34 %"],
-  [0.0123, 1, "1.2 %"],
-  [0.0999, 1, "10 %"],
-  [1, 1, "100 %"],
+  [0.344, 1, "34%"],
+  [0.0123, 1, "1.2%"],
+  [0.0999, 1, "10%"],
+  [1, 1, "100%"],
   [1.2345, 3, "1.23"],
 ])
   test(`the weight ${weight} of at most ${most} is written ${text}`, () =>

@@ -231,7 +231,7 @@ function partners(card) {
       "",
       element("td", "", element("bdi", "", partner.wordpiece)),
       element("td", "number", `at ${partner.position}`),
-      element("td", "number", (100 * partner.weight).toFixed(1) + " %"),
+      element("td", "number", (100 * partner.weight).toFixed(1) + "%"),
     ),
   );
   const title = card.role === "query" ? "as a query it attends to" : "as a key it is attended to by";

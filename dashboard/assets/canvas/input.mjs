@@ -77,6 +77,7 @@ export function listenToPointer(panels) {
     const panel = panels.panelAt(px, py);
     if (!panels.choosesPoints) return panels.open(panel);
     if (!panels.painter || panels.player.moving) return;
+    if (!panels.arePointsThere) return panels.keep(() => click(px, py));
     panels.hover.pinned = false;
     const point = panels.single ? panels.hover.nearest(px, py) : panels.linkedPanels.show(px, py);
     if (panels.single) panels.hover.showPoint(point);

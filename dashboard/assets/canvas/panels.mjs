@@ -87,6 +87,11 @@ export class Panels {
     return [this.picture?.focus, this.picture?.second?.focus];
   }
 
+  /** Whether the points of this picture are there, and not those of the one before. */
+  get arePointsThere() {
+    return this.frame.dataset.drawn === this.picture.points;
+  }
+
   /** How strongly points are painted below what is drawn over them. */
   get dim() {
     return this.layer.focused || this.picture.contours ? 0.45 : 1;
@@ -180,9 +185,16 @@ export class Panels {
     this.cameraLink.forget();
   }
 
+  /** A click on points that are not there yet: it is answered once they are; the last one counts. */
+  keep(click) {
+    this.kept = click;
+    this.announcement.textContent = "The points are on their way. The click is kept.";
+  }
+
   /** Another picture than before: where the reader looks at first, and out of which panel it grows. */
   arrive(before, picture) {
     this.cameraControl.stop();
+    this.kept = null;
     this.hover.hide();
     this.tool.cancel();
     this.cameraLink.forget();
@@ -229,6 +241,9 @@ export class Panels {
     this.finish("", renewed);
     this.layer.renew();
     if (renewed) this.paint();
+    const { kept } = this;
+    this.kept = null;
+    kept?.();
     if (!this.emerging) return;
     this.emerging = false;
     this.cameraControl.animateTo(parseCamera(null, this.picture.dimensions));

@@ -112,7 +112,7 @@ export async function savePicture(panels, form, width) {
 
 const SAID = ".of-picture";
 /** What is of use on the page alone. */
-const LEFT_OUT = "a, button, .on-page";
+const LEFT_OUT = "a, button:not(.chip), .on-page";
 
 const style = (element) => getComputedStyle(element);
 const wordsOf = (text, colour) =>

@@ -2,7 +2,7 @@
 // above them the heads as coloured boxes that turn their lines on and off.
 import { createHeadSheet, createMarks, headPicture } from "./head_drawing.mjs";
 import { createTokens, pairOf, selectToken } from "./tokens.mjs";
-import { exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
+import { MOST_LINES, exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 
 export function createHeadView(views, stage, signal) {
@@ -53,17 +53,7 @@ export function createHeadView(views, stage, signal) {
     const lines = sheet.paint(only());
     sheet.mark([pairOf(views.shown), pointed]);
     views.host.dataset.lines = lines.total;
-    views.remark(remark(lines));
-  }
-
-  function remark({ total, count }) {
-    const { chosen, least, units, keys } = views.shown;
-    if (!units.length || !keys.length) return "No token is left to draw. Show hidden or special tokens again.";
-    if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
-    if (!total) return `No weight is ${least} or more here. Lower the minimum weight, or choose more heads.`;
-    if (count >= total) return "";
-    const [drawn, every] = [count, total].map((number) => number.toLocaleString("en"));
-    return `The strongest ${drawn} of ${every} lines are drawn. Raise the minimum weight to see fewer.`;
+    views.remark(remarkOn(lines, views.shown), longestRemark(views.shown));
   }
 
   const schedule = () => (waiting ||= requestAnimationFrame(paint));
@@ -190,6 +180,25 @@ export function createHeadView(views, stage, signal) {
   window.addEventListener("scroll", () => sheet.moved() && schedule(), { signal, passive: true, capture: true });
   signal.addEventListener("abort", () => cancelAnimationFrame(waiting));
   return { draw, resize: schedule, picture: () => headPicture(views, only()) };
+}
+
+const whole = (number) => number.toLocaleString("en");
+const noWeight = (least) => `No weight is ${least} or more here. Lower the minimum weight, or choose more heads.`;
+const strongestLines = (count, total) =>
+  `The strongest ${whole(count)} of ${whole(total)} lines are drawn. Raise the minimum weight to see fewer.`;
+
+/** Why there are no lines, or not all of them. */
+function remarkOn({ total, count }, { chosen, least, units, keys }) {
+  if (!units.length || !keys.length) return "No token is left to draw. Show hidden or special tokens again.";
+  if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
+  if (!total) return noWeight(least);
+  return count < total ? strongestLines(count, total) : "";
+}
+
+/** The longest remark that a hover or a click brings: that on all lines where they are many. */
+function longestRemark({ least, units, keys, data }) {
+  const most = data.heads * units.length * keys.length;
+  return most > MOST_LINES ? strongestLines(MOST_LINES, most) : noWeight(least);
 }
 
 function largestWeight(layer, head, side, unit) {

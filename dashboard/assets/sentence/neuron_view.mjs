@@ -6,6 +6,7 @@ import { make } from "../web/elements.mjs";
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const KINDS = ["key", "product"];
+const NO_QUERY = "No query is chosen. Click a token below to see how its weights come about.";
 
 const largest = (rows) => Math.max(1e-12, ...rows.map((values) => Math.max(...values.map(Math.abs))));
 const number = (value) =>
@@ -57,7 +58,7 @@ export function createNeuronView(views, stage, signal) {
     const pressed = queries.list.querySelector('[aria-pressed="true"]');
     if (pressed) queries.list.scrollTop = pressed.offsetTop - queries.list.clientHeight / 2;
     frame.hidden = !shown.data;
-    views.remark(shown.data ? "" : "No query is chosen. Click a token above to see how its weights come about.");
+    views.remark(shown.data ? "" : NO_QUERY, NO_QUERY);
     if (shown.data) paint();
   }
 

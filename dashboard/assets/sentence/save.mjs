@@ -32,15 +32,15 @@ export function createSaveButtons(views, { offline }) {
     return element;
   }
 
-  /** Shows the buttons of the files that this view has. */
+  /** Files that this view does not have now are off, not gone: a click that brings one moves no button. */
   function renew() {
-    png.hidden = svg.hidden = !views.view || !views.shown.data;
+    png.disabled = svg.disabled = !views.view || !views.shown.data;
     html.hidden = views.shown?.show !== "head";
     const file = views.shown?.csv;
-    csv.hidden = !file;
-    if (!file) return;
-    csv.setAttribute("href", file.url);
-    csv.title = `${file.content} as CSV`;
+    csv.toggleAttribute("aria-disabled", !file);
+    csv.title = file ? `${file.content} as CSV` : "";
+    if (file) csv.setAttribute("href", file.url);
+    else csv.removeAttribute("href");
   }
 
   return { renew };

@@ -141,7 +141,7 @@ export class Views {
   finish(problem, url) {
     this.problem.textContent = problem;
     this.stage.hidden = this.lead.hidden = this.tools.hidden = this.legend.hidden = Boolean(problem);
-    if (problem) this.note.textContent = "";
+    if (problem) this.remark("");
     this.host.removeAttribute("aria-busy");
     this.host.dataset.drawn = url || "";
   }
@@ -164,7 +164,7 @@ export class Views {
     this.view?.ending.abort();
     this.view = null;
     this.leave();
-    this.note.textContent = "";
+    this.remark("");
     this.stage.replaceChildren();
     this.lead.replaceChildren();
     delete this.host.dataset.lines;
@@ -200,8 +200,10 @@ export class Views {
 
   // -- remarks and announcements ------------------------------------------------------------------
 
-  remark(text) {
-    if (this.note.textContent !== text) this.note.textContent = text;
+  /** A remark above the picture, in the room of the longest one that a hover or a click may bring: nothing moves. */
+  remark(text, longest = "") {
+    this.note.dataset.longest = longest;
+    if (this.note.textContent !== text) this.note.replaceChildren(make("span", { textContent: text }));
   }
 
   announce(text) {

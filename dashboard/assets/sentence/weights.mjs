@@ -49,13 +49,13 @@ export const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) 
 export function formatWeight(weight, most) {
   if (most !== 1) return weight.toPrecision(3);
   const percent = 100 * weight;
-  return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+  return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)}%`;
 }
 
 export const exactWeight = (weight) => weight.toFixed(4);
 
 /** Most lines that are drawn, the strongest: more would be a surface. */
-const MOST_LINES = 40000;
+export const MOST_LINES = 40000;
 
 const all = (count) => Uint32Array.from({ length: count }, (_, i) => i);
 const inside = (units, count) => units.filter((unit) => unit >= 0 && unit < count);

@@ -106,7 +106,7 @@ export function chosen(shown) {
 }
 
 /** Fields that select points; "Clear all" clears them together. */
-const SELECTING = ["where", "q", "within", "lasso"];
+const SELECTING = ["where", "q", "within", "lasso", "only"];
 
 /** The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5". */
 export function filtered(shown) {
