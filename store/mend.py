@@ -43,7 +43,7 @@ def mend(url: str) -> list[str]:
 
 def older_branches(store: Path) -> Iterator[str]:
     """A sentence for each branch that names an older snapshot than it should; none while an ingest writes the store."""
-    if is_locked(store):
+    if is_locked(store) or branch_problem(store, MAIN):
         return
     with _without_branches(store) as repository:
         readable = _readable(repository, store)
