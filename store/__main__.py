@@ -130,7 +130,7 @@ def _report(store: str, findings: list[str]) -> int:
     for finding in findings:
         print(finding)
     count = many(len(findings), "finding")
-    if any(finding.startswith(("refs/", "snapshots/")) for finding in findings):
+    if any(finding.startswith(("refs/", "snapshots/", "The file `")) for finding in findings):
         return _fail(
             f"{count} in {store}. Run `headscape mend --store={store}`, then `headscape verify --store={store}` again."
         )

@@ -17,6 +17,7 @@ from store.kernels.divergence import LARGEST_DIVERGENCE
 from store.kernels.features import summed_cosine
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
+from store.mend import older_branches
 from store.repository.access import first_line, local_path
 from store.repository.arrays import array_of, has_checksums
 from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
@@ -91,6 +92,7 @@ def wrong_files(url: str) -> Iterator[str]:
     path = local_path(url)
     if path is not None and holds_snapshots(path):
         yield from filter(None, (branch_problem(path, branch) for branch in (MAIN, INGEST)))
+        yield from older_branches(path)
         yield from Checksums(path).wrong_files()
 
 

@@ -8,23 +8,22 @@ Numbers are protected twice: every chunk of an array carries its own checksum, w
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-import google_crc32c
 from icechunk import IcechunkStore, Repository
 from zarr.abc.buffer import Buffer, BufferPrototype
 from zarr.abc.store import ByteRequest
 from zarr.storage import WrapperStore
 
 from store.repository.errors import StoreCorrupt
+from store.repository.fingerprints import NAME as FINGERPRINTS
+from store.repository.fingerprints import Fingerprints, checksum, write_fingerprints
 from store.repository.forked import enter_process
 
 NAME = "checksums"
 FOLDERS = ("snapshots", "manifests", "transactions", "chunks")
-#: Bytes of a file in memory at once.
-PIECE = 1 << 22
 
 
 class Checksums:
@@ -39,6 +38,7 @@ class Checksums:
     def __init__(self, store: Path | None) -> None:
         self._store = store
         self.listed: Mapping[str, str] = {} if store is None else _read(store)
+        self._fingerprints = None if store is None else Fingerprints(store, self.listed)
 
     def check(self, path: str) -> None:
         """Raise StoreCorrupt where a listed file has changed since it was published.
@@ -46,17 +46,38 @@ class Checksums:
         A file is read again only where it was written since: a server asks for the same ones again and again.
         """
         if problem := self._problem(path, _known_checksum):
+            if self.damage:
+                raise StoreCorrupt(f"{self.damage} Run `headscape mend` to list the checksums anew.")
             raise StoreCorrupt(f"A file of the store is damaged: {problem} Run `headscape verify` to list all damage.")
 
-    def wrong_files(self) -> Iterator[str]:
-        """A sentence for each listed file that is missing or has changed."""
-        return (problem for path in self.listed if (problem := self._problem(path, _checksum)))
+    def check_chunks(self) -> None:
+        """Raise StoreCorrupt where a chunk file holds the bytes of another, each of which would pass its own checksum."""
+        if self._fingerprints and (problem := self._fingerprints.first_replaced()):
+            raise StoreCorrupt(f"A file of the store is damaged: {problem} Run `headscape verify` to list all damage.")
 
-    def _problem(self, path: str, checksum: Callable[[Path], str]) -> str | None:
+    @property
+    def damage(self) -> str | None:
+        """A sentence where the list itself is damaged."""
+        return self._fingerprints and self._fingerprints.damage
+
+    def wrong_files(self) -> Iterator[str]:
+        """A sentence for each listed file that is missing, has changed or holds the bytes of another; or for a damaged list."""
+        if self.damage:
+            yield self.damage
+        else:
+            yield from filter(None, (self._problem(path, checksum) for path in self.listed))
+        if self._fingerprints:
+            yield from self._fingerprints.replaced(every=True)
+
+    def wrong_paths(self) -> Iterator[str]:
+        """Each listed file that is missing or has changed."""
+        return (path for path in self.listed if self._problem(path, checksum))
+
+    def _problem(self, path: str, compute: Callable[[Path], str]) -> str | None:
         if self._store is None or path not in self.listed:
             return None
         try:
-            differs = checksum(self._store / path) != self.listed[path]
+            differs = compute(self._store / path) != self.listed[path]
         except FileNotFoundError:
             return f"{path} is missing."
         except (OSError, ValueError):
@@ -68,7 +89,18 @@ def record_checksums(store: Path) -> None:
     """Add every file that is not listed yet to the list."""
     listed = _read(store)
     new = [path for path in file_stamps(store) if path not in listed]
-    _write(store, {**listed, **{path: _checksum(store / path) for path in new}})
+    _write(store, {**listed, **{path: checksum(store / path) for path in new}})
+
+
+def relist(store: Path) -> None:
+    """List every file as it is: the lists are damaged, the files are not."""
+    (store / FINGERPRINTS).unlink(missing_ok=True)
+    _write(store, {path: checksum(store / path) for path in file_stamps(store)})
+
+
+def forget(store: Path, paths: Set[str]) -> None:
+    """Take files from the list that nothing needs any more."""
+    _write(store, {path: known for path, known in _read(store).items() if path not in paths})
 
 
 def rewrite_checksums(store: Path, before: Mapping[str, int]) -> None:
@@ -82,8 +114,8 @@ def rewrite_checksums(store: Path, before: Mapping[str, int]) -> None:
         `file_stamps` of the store before the expiry.
     """
     now = file_stamps(store)
-    listed = {path: checksum for path, checksum in _read(store).items() if path in now or path not in before}
-    changed = {path: _checksum(store / path) for path in listed if path in now and now[path] != before.get(path)}
+    listed = {path: known for path, known in _read(store).items() if path in now or path not in before}
+    changed = {path: checksum(store / path) for path in listed if path in now and now[path] != before.get(path)}
     _write(store, {**listed, **changed})
 
 
@@ -104,22 +136,15 @@ def _read(store: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     pairs = (line.partition(" ") for line in lines if line)
-    return {path: checksum for checksum, _, path in pairs}
+    return {path: known for known, _, path in pairs}
 
 
 def _write(store: Path, listed: Mapping[str, str]) -> None:
     """Write the list in one step, so that a reader never sees half of it."""
     place = store / f"{NAME}.new"
-    place.write_text("".join(f"{checksum} {path}\n" for path, checksum in listed.items()), encoding="utf-8")
+    place.write_text("".join(f"{known} {path}\n" for path, known in listed.items()), encoding="utf-8")
     os.replace(place, store / NAME)
-
-
-def _checksum(file: Path) -> str:
-    total = 0
-    with file.open("rb") as opened:
-        while piece := opened.read(PIECE):
-            total = google_crc32c.extend(total, piece)
-    return f"{total:08x}"
+    write_fingerprints(store, listed)
 
 
 #: Matches the key of a chunk; its group is the path of the array.
@@ -142,6 +167,7 @@ class CheckedStore(WrapperStore[IcechunkStore]):
         enter_process()
         if chunk := _CHUNK.fullmatch(key):
             self._check(f"/{chunk[1]}")
+            self._checksums.check_chunks()
         return await super().get(key, prototype, byte_range)
 
     def _check(self, array: str) -> None:
@@ -152,9 +178,13 @@ class CheckedStore(WrapperStore[IcechunkStore]):
 
     @cached_property
     def _manifests(self) -> dict[str, list[str]]:
-        """Ids of the manifests of each array, by the path of the array."""
-        nodes = json.loads(self._repository.inspect_snapshot(self._snapshot))["nodes"]
-        return {node["path"]: [part["id"] for part in node.get("manifest_refs") or ()] for node in nodes}
+        return manifests_of(self._repository, self._snapshot)
+
+
+def manifests_of(repository: Repository, snapshot: str) -> dict[str, list[str]]:
+    """Ids of the manifests of each array of a snapshot, by the path of the array."""
+    nodes = json.loads(repository.inspect_snapshot(snapshot))["nodes"]
+    return {node["path"]: [part["id"] for part in node.get("manifest_refs") or ()] for node in nodes}
 
 
 def _known_checksum(file: Path) -> str:
@@ -164,4 +194,4 @@ def _known_checksum(file: Path) -> str:
 
 @lru_cache(maxsize=1_024)
 def _checksum_at(file: Path, _time: int, _bytes: int) -> str:
-    return _checksum(file)
+    return checksum(file)

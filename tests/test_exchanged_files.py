@@ -1,0 +1,131 @@
+"""Files of a store that are sound and not where they belong: each is told for what it is, and what can be is mended."""
+
+import shutil
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import store
+from dashboard.app import create_app
+from dashboard.web.library import Library
+from store.__main__ import main
+from store.mend import mend
+from store.repository import fingerprints
+from store.repository.access import open_repository
+from store.repository.branches import INGEST, MAIN, named_snapshot
+from store.repository.errors import StoreCorrupt
+from store.repository.fingerprints import checksum
+from store.repository.history import history
+from store.verify import wrong_files
+from tests.client import data_link
+from tests.flips import flip
+
+
+def exchange(place: Path) -> list[Path]:
+    """Exchange the two largest chunk files of one size and checksum whose bytes differ: shards of queries or keys."""
+    alike: dict[tuple[int, str], list[Path]] = defaultdict(list)
+    for file in sorted((place / "chunks").iterdir()):
+        alike[file.stat().st_size, checksum(file)].append(file)
+    pairs = [(a, b) for files in alike.values() for a, b in pairwise(files)]
+    first, second = max(
+        (pair for pair in pairs if pair[0].read_bytes() != pair[1].read_bytes()),
+        key=lambda pair: pair[0].stat().st_size,
+    )
+    first.rename(place / "aside")
+    second.rename(first)
+    (place / "aside").rename(second)
+    return [first, second]
+
+
+def test_exchanged_chunk_files_give_no_number(copy: str) -> None:
+    exchange(Path(copy))
+    with pytest.raises(StoreCorrupt, match="holds the bytes of chunks/"):
+        store.open_corpus(copy).pattern(3, layer=1, head=0)
+
+
+def test_exchanged_chunk_files_are_found_while_a_server_has_the_store_open(
+    copy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprints, "SOON", 0)
+    client = create_app(Library(copy)).server.test_client()
+    corpus = store.open_corpus(copy)
+    route = f"{data_link(corpus)}/points/pca-exact-2d/1/0.bin?tokens=20"
+    assert client.get(route).status_code == 200
+    exchange(Path(copy))
+    answer = client.get(f"{route}&again")
+    assert answer.status_code == 503
+    assert "holds the bytes of chunks/" in answer.text
+
+
+def test_verify_names_both_exchanged_files(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = (f"chunks/{file.name}" for file in exchange(Path(copy)))
+    assert main(["verify", copy]) == 1
+    out = capsys.readouterr().out
+    assert f"{first} holds the bytes of {second}." in out
+    assert f"{second} holds the bytes of {first}." in out
+
+
+def test_a_copy_of_a_store_is_sound(copy: str, tmp_path: Path) -> None:
+    moved = shutil.copytree(copy, tmp_path / "moved", copy_function=shutil.copyfile)
+    assert main(["verify", str(moved)]) == 0
+
+
+def test_a_store_without_fingerprints_can_be_read(copy: str) -> None:
+    (Path(copy) / "fingerprints").unlink()
+    assert store.open_corpus(copy).pattern(3, layer=1, head=0).sum() > 0
+    assert main(["verify", copy]) == 0
+
+
+def test_an_older_file_of_branch_main_is_told_and_mended(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    newest, before = (publication.snapshot for publication in history(open_repository(copy), copy)[:2])
+    file = Path(copy) / "refs" / f"branch.{MAIN}" / "ref.json"
+    file.write_text(file.read_text().replace(newest, before))
+    sentence = f"refs/branch.main/ref.json names snapshot {before}, but snapshot {newest} was published after it."
+    assert list(wrong_files(copy)) == [sentence]
+    assert main(["verify", copy]) == 1
+    assert f"Run `headscape mend --store={copy}`" in capsys.readouterr().err
+    assert mend(copy)[0].startswith(sentence)
+    assert named_snapshot(Path(copy), MAIN) == newest
+    assert main(["verify", copy]) == 0
+
+
+def test_an_older_file_of_branch_ingest_is_told_and_mended(copy: str) -> None:
+    newest, before = (publication.snapshot for publication in history(open_repository(copy), copy)[:2])
+    file = Path(copy) / "refs" / f"branch.{INGEST}" / "ref.json"
+    file.write_text(file.read_text().replace(named_snapshot(Path(copy), INGEST), before))
+    (sentence,) = wrong_files(copy)
+    assert sentence.endswith(f"which does not follow what is published, snapshot {newest}.")
+    mend(copy)
+    assert named_snapshot(Path(copy), INGEST) == newest
+    assert list(wrong_files(copy)) == []
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: flip(file, seed=0)], ids=["lost", "flipped"])
+def test_a_mended_store_is_sound(damage: object, copy: str) -> None:
+    snapshots = Path(copy) / "snapshots"
+    damage(snapshots / named_snapshot(Path(copy), MAIN))  # type: ignore[operator]
+    assert main(["verify", copy]) == 1
+    assert main(["mend", copy]) == 0
+    assert main(["verify", copy]) == 0
+    assert mend(copy) == []
+
+
+@pytest.mark.parametrize("name", ["checksums", "fingerprints"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_flipped_bit_in_a_list_is_told_from_damaged_data(
+    name: str, seed: int, copy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flip(Path(copy) / name, seed=seed)
+    assert main(["verify", copy]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[0] == f"The file `{name}` is damaged; the data are not."
+    assert f"Run `headscape mend --store={copy}`" in printed.err
+    assert len(mend(copy)) == 1
+    assert main(["verify", copy]) == 0
+
+
+def test_files_are_not_read_again_that_nobody_has_touched(three: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fingerprints, "_held", lambda _: pytest.fail("read again"))
+    assert store.open_corpus(three).pattern(3, layer=1, head=0).sum() > 0
