@@ -20,7 +20,7 @@ def rounding(store: str) -> None:
     checkpoint = find_checkpoint(MODEL)
     tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder)
     model = BertModel.from_pretrained(checkpoint.folder, attn_implementation="eager", add_pooling_layer=False).float()
-    worst = tokens = 0
+    worst, tokens = 0.0, 0
     texts = open_corpus(store).sentences.text.values[:SENTENCES]
     for text in texts:
         tokenized = tokenizer(str(text), truncation=True, max_length=128, return_tensors="pt")
