@@ -1,5 +1,7 @@
 """Requests to the server without a browser. Fixtures for the tests of what it answers."""
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -75,6 +77,11 @@ def content(client: FlaskClient, url: str) -> bytes:
     response = client.get(url)
     assert response.status_code == 200, response.text
     return response.data
+
+
+def csv_rows(file: bytes) -> list[dict[str, str]]:
+    """The rows of a CSV file by their titles."""
+    return list(csv.DictReader(io.StringIO(file.decode("utf-8-sig"), newline="")))
 
 
 def above(client: FlaskClient, pathname: str, search: str = "") -> str:

@@ -1,8 +1,5 @@
 """What the server answers of two models, and what a link that compares them means."""
 
-import csv
-import io
-
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
@@ -13,6 +10,7 @@ from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from store import STATISTICS, Snapshot
+from tests.client import content, csv_rows
 from tests.three_models import key_of
 
 
@@ -20,12 +18,8 @@ def base_of(two: ModelPair) -> str:
     return f"{data_link(two.own)}/compare/{two.other.name}"
 
 
-def rows_of(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
 def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: FlaskClient, alike: ModelPair) -> None:
-    rows = rows_of(three_client.get(f"{base_of(alike)}/changes.csv?statistic=entropy&source=cls").text)
+    rows = csv_rows(content(three_client, f"{base_of(alike)}/changes.csv?statistic=entropy&source=cls"))
     changed = changes(alike, "entropy", "cls")
     assert [row["name"] for row in rows] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
     expected = {
@@ -40,7 +34,7 @@ def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: Fla
 def test_what_changed_most_of_each_head_is_in_the_file_with_its_unit_and_interval(
     three_client: FlaskClient, alike: ModelPair
 ) -> None:
-    rows = rows_of(three_client.get(f"{base_of(alike)}/changes.csv").text)
+    rows = csv_rows(content(three_client, f"{base_of(alike)}/changes.csv"))
     for row in rows:
         assert row["most_changed_unit"] == STATISTICS[row["most_changed"]].unit
         less = float(row["most_changed_b"]) - float(row["most_changed_a"])
@@ -49,7 +43,7 @@ def test_what_changed_most_of_each_head_is_in_the_file_with_its_unit_and_interva
 
 
 def test_differences_of_every_statistic_are_a_file(three_client: FlaskClient, alike: ModelPair) -> None:
-    rows = rows_of(three_client.get(f"{base_of(alike)}/differences.csv?source=word").text)
+    rows = csv_rows(content(three_client, f"{base_of(alike)}/differences.csv?source=word"))
     other, own = (model.head_statistic.sel(source="word") for model in (alike.other, alike.own))
     for name in STATISTICS:
         less = (other - own).sel(statistic=name).values.ravel()

@@ -1,7 +1,5 @@
 """What the server answers of feature points: bytes for the canvas, cards, files, and a sentence where there is nothing."""
 
-import csv
-import io
 import struct
 
 import numpy as np
@@ -10,6 +8,7 @@ from flask.testing import FlaskClient
 
 from store import Corpus
 from store.features import Features
+from tests.client import csv_rows
 
 VIEW = "pca-joint"
 
@@ -120,12 +119,8 @@ def test_a_card_names_the_token_in_its_sentence(client: FlaskClient, sample: str
     assert card["wordpieces"][card["position"]] == card["wordpiece"] == features.wordpieces()[7]
 
 
-def rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
 def test_a_file_has_every_selected_token_of_a_panel(client: FlaskClient, sample: str, features: Features) -> None:
-    table = rows(client.get(f"{sample}/selection/points/{VIEW}/position.csv?q=film").text)
+    table = csv_rows(client.get(f"{sample}/selection/points/{VIEW}/position.csv?q=film").data)
     assert [row["wordpiece"] for row in table] == ["film"] * features.wordpieces().count("film")
     assert {row["point"] for row in table} == {"position"}
 
@@ -133,12 +128,12 @@ def test_a_file_has_every_selected_token_of_a_panel(client: FlaskClient, sample:
 def test_a_file_of_the_grid_has_every_token_at_every_point(
     client: FlaskClient, sample: str, features: Features
 ) -> None:
-    table = rows(client.get(f"{sample}/tokens/points/{VIEW}/grid.csv").text)
+    table = csv_rows(client.get(f"{sample}/tokens/points/{VIEW}/grid.csv").data)
     assert len(table) == len(features.points) * features.n_tokens
 
 
 def test_the_measures_between_points_can_be_had(client: FlaskClient, sample: str, features: Features) -> None:
-    table = rows(client.get(f"{sample}/cka.csv").text)
+    table = csv_rows(client.get(f"{sample}/cka.csv").data)
     np.testing.assert_allclose([float(row["cka"]) for row in table], features.cka.values.ravel(), atol=1e-6)
 
 

@@ -1,6 +1,5 @@
 """Every file of the server says what its numbers are of: all routes of files there are, found in the application itself."""
 
-import csv
 import io
 from collections.abc import Iterator
 from itertools import product
@@ -16,7 +15,7 @@ from dashboard.compare.two_models import ModelPair
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.ui.files import MIMETYPES
 from dashboard.web.library import Library
-from tests.client import FakeTyped
+from tests.client import FakeTyped, csv_rows
 
 #: For each parameter of a route what there is in the store; those that are a choice of words take every word.
 EXAMPLES = {
@@ -86,8 +85,7 @@ def named(content: bytes, address: str) -> set[str]:
     if ".parquet" in address:
         metadata = parquet.read_schema(io.BytesIO(content)).metadata
         return {" ".join(metadata.get(name, b"").decode() for name in (b"model", b"snapshot"))}
-    rows = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
-    return {row.get("provenance", "") for row in rows}
+    return {row.get("provenance", "") for row in csv_rows(content)}
 
 
 def of_words(address: str) -> str | None:

@@ -1,6 +1,5 @@
 """Files of tables, as a client gets them."""
 
-import csv
 import gzip
 import io
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from dashboard.web.admission import DISCONNECTED, Turns
 from dashboard.web.errors import RETRY_AFTER
 from dashboard.web.library import BUSY, Library
 from store import Corpus
+from tests.client import csv_rows
 
 TOKENS = 20
 LARGE = (
@@ -29,7 +29,11 @@ LARGE = (
 
 
 def rows_of(client: FlaskClient, path: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(client.get(path).get_data(as_text=True), newline="")))
+    return csv_rows(client.get(path).data)
+
+
+def test_a_spreadsheet_knows_the_encoding_of_a_file(client: FlaskClient, base: str) -> None:
+    assert client.get(f"{base}/statistics.csv").data.startswith(b'\xef\xbb\xbf"layer"')
 
 
 def test_all_heads_are_in_one_file_each_with_all_drawn_points(

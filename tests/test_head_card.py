@@ -1,6 +1,5 @@
 """Tab Statistics of the page of a head, in a browser: its numbers against all heads, its figures, its nearest heads."""
 
-import csv
 import re
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.stats import spearmanr
 from store import STATISTICS, Corpus
 from store.kernels.labels import LABELS
 from tests.browser import Open
+from tests.client import csv_rows
 from tests.statistics_page import has_head
 
 FIGURES = {
@@ -76,8 +76,7 @@ def test_every_figure_is_drawn_and_saved(page: Page) -> None:
 def test_the_profile_is_a_file(page: Page, space: Corpus) -> None:
     with page.expect_download() as download:
         page.locator("#profile + .caption").get_by_role("link", name="csv").click()
-    with download.value.path().open(encoding="utf-8", newline="") as file:
-        shares = [float(row["share"]) for row in csv.DictReader(file)]
+    shares = [float(row["share"]) for row in csv_rows(download.value.path().read_bytes())]
     np.testing.assert_allclose(shares, space.head_profile.sel(layer=1, head=0), rtol=1e-6)
 
 

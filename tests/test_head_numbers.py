@@ -1,6 +1,5 @@
 """Files of what every head does, as a client gets them, against the store."""
 
-import csv
 import io
 from itertools import combinations, product
 
@@ -13,7 +12,7 @@ from dashboard.statistics.parts import Part, part_of
 from dashboard.statistics.routes import heads_table
 from store import STATISTICS, Corpus
 from store.schema.model import varying_statistics
-from tests.client import typed_like, without_nan
+from tests.client import csv_rows, typed_like, without_nan
 from tests.counts import counted
 
 Rows = list[dict[str, str]]
@@ -23,7 +22,7 @@ WORDS = "kind:word;position:..6"
 def rows_of(client: FlaskClient, path: str) -> Rows:
     answer = client.get(path)
     assert answer.status_code == 200, answer.text
-    return list(csv.DictReader(io.StringIO(answer.text, newline="")))
+    return csv_rows(answer.data)
 
 
 def numbers(rows: Rows, name: str, shape: tuple[int, ...]) -> np.ndarray:

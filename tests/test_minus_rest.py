@@ -1,7 +1,5 @@
 """Page Statistics of a part minus all other tokens: its numbers, names, intervals and file, and the link that compares labels."""
 
-import csv
-import io
 import re
 from dataclasses import replace
 
@@ -15,7 +13,7 @@ from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.library import Library
 from store import Corpus
-from tests.client import content
+from tests.client import content, csv_rows
 from tests.counts import counted
 from tests.test_statistics_parts import cells, children, page_of, parts, place_of, text
 
@@ -46,7 +44,7 @@ def test_a_part_minus_all_others_is_the_difference_of_two_counts(library: Librar
 def test_the_largest_differences_from_all_others_have_intervals(library: Library) -> None:
     page = contrast_page(library, "kind:word")
     line = next(part for part in parts(page) if "Largest differences, points: " in children(part))
-    assert len(re.findall(r"[+-]\d+\.\d \([+-]?\d+\.\d to [+-]?\d+\.\d\)", str(line))) == 3
+    assert len(re.findall(r"[+−]\d+\.\d \([+−]?\d+\.\d to [+−]?\d+\.\d\)", str(line))) == 3
 
 
 @pytest.mark.parametrize(
@@ -73,7 +71,7 @@ def test_the_file_of_a_part_minus_all_others_has_the_ends_of_the_intervals(
 ) -> None:
     page = contrast_page(library, "label:positive")
     link = next(part.href for part in parts(page) if "/heat-map.csv" in str(getattr(part, "href", "")))
-    rows = list(csv.DictReader(io.StringIO(content(client, link).decode())))
+    rows = csv_rows(content(client, link))
     assert [signed(100 * float(row["difference"]), 1) for row in rows] == cells(page)
     assert all(
         float(row["difference_low"]) <= float(row["difference"]) <= float(row["difference_high"]) for row in rows

@@ -75,7 +75,7 @@ def test_both_forms_hold_the_same_however_it_is_cut(
 def test_a_file_without_points_has_its_columns(two_views: Corpus, view: str) -> None:
     drawn, nothing = Drawn(two_views, TOKENS, 0, 0), np.zeros((TOKENS, 2), bool)
     assert b"".join(as_csv(tables_of_head(drawn, view, nothing))).startswith(
-        b"token,wordpiece,position,sentence,label,kind,role,x,y"
+        b'"token","wordpiece","position","sentence","label","kind","role","x","y"'
     )
     empty = parquet_of(drawn, view, nothing)
     assert empty.num_rows == 0
@@ -85,6 +85,12 @@ def test_a_file_without_points_has_its_columns(two_views: Corpus, view: str) -> 
 @pytest.mark.parametrize("text", ["=", "+", "-", "@", "=1+1", "\tx", "\rx", "\nx"])
 def test_a_spreadsheet_takes_no_wordpiece_for_a_formula(text: str) -> None:
     assert rows_of(csv.reader, iter([{"wordpiece": np.array([text], object)}]))[1] == [f"'{text}"]
+
+
+def test_titles_are_quoted_and_no_formulas() -> None:
+    titles = ["a, b", 'the "best"', "=1+1"]
+    written = rows_of(csv.reader, iter([{title: np.array([1]) for title in titles}]))
+    assert written[0] == ["a, b", 'the "best"', "'=1+1"]
 
 
 @pytest.mark.parametrize("kind", [object, str, np.dtypes.StringDType()], ids=["object", "str", "StringDType"])

@@ -1,7 +1,5 @@
 """Mean attention by position, against a plain loop over sentences."""
 
-import csv
-import io
 import re
 import struct
 
@@ -17,6 +15,7 @@ from dashboard.sentence.sentence_positions import sentence_figure
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
+from tests.client import csv_rows
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def test_later_positions_are_left_out_but_still_attended_to(corpus: Corpus, monk
 
 
 def test_a_file_has_a_row_for_each_pair_of_positions(client: FlaskClient, base: str, corpus: Corpus) -> None:
-    rows = list(csv.DictReader(io.StringIO(client.get(f"{base}/positions/1/0.csv").text, newline="")))
+    rows = csv_rows(client.get(f"{base}/positions/1/0.csv").data)
     longest = int(corpus.sentences.row_size.values.max())
     mean, count = by_a_loop(corpus, 1, 0, sentences=40, positions=longest)
     at = tuple([int(row[name]) for row in rows] for name in ("query_position", "key_position"))

@@ -1,7 +1,5 @@
 """Lasso and box in a browser: drawn with the mouse, shown in every head, described, and saved as files."""
 
-import csv
-import io
 import re
 from collections import Counter
 from urllib.parse import parse_qs, urlparse
@@ -13,6 +11,7 @@ from pyarrow import parquet
 
 from store import Corpus
 from tests.browser import Open, canvas_place, drawn, expect_title, inked, picture, quarters, seen
+from tests.client import csv_rows
 
 PATH = "/head?layer=1&head=0"
 #: A quadrangle without a dent, 0..1 from the upper left.
@@ -112,11 +111,7 @@ def test_a_file_has_exactly_the_selected_points(boxed: Page, space: Corpus, form
     with boxed.expect_download() as download:
         boxed.get_by_role("tabpanel", name="Selection").get_by_role("link", name=form).click()
     path = download.value.path()
-    rows = (
-        parquet.read_table(path).to_pylist()
-        if form == "parquet"
-        else list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
-    )
+    rows = parquet.read_table(path).to_pylist() if form == "parquet" else csv_rows(path.read_bytes())
     saved = sorted((int(row["token"]), row["role"]) for row in rows)
     assert saved == sorted((int(t), ("query", "key")[r]) for t, r in np.argwhere(within_the_region(boxed, space)))
 

@@ -1,23 +1,16 @@
 """Numbers of a sentence as files: every row of a CSV against the sentence it is of."""
 
-import csv
-import io
-
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
 from store.schema.model import RATIOS
-from tests.client import content
+from tests.client import content, csv_rows
 from tests.sentences import a_pair
 
 
-def rows_of(content: bytes) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
-
-
 def test_a_file_of_a_neuron_has_every_step_of_every_key(sentence_client: FlaskClient, typed_sentence: str) -> None:
-    rows = rows_of(content(sentence_client, f"{typed_sentence}/neuron/1/2/4.csv?text=x"))
+    rows = csv_rows(content(sentence_client, f"{typed_sentence}/neuron/1/2/4.csv?text=x"))
     pair = a_pair()
     for key, row in enumerate(rows):
         channels = range(pair.query.shape[-1])
@@ -31,7 +24,7 @@ def test_a_file_of_a_neuron_has_every_step_of_every_key(sentence_client: FlaskCl
 def test_a_file_of_the_mixing_has_every_ratio_of_each_token_and_layer(
     sentence_client: FlaskClient, typed_sentence: str
 ) -> None:
-    rows = rows_of(content(sentence_client, f"{typed_sentence}/mixing.csv?text=x"))
+    rows = csv_rows(content(sentence_client, f"{typed_sentence}/mixing.csv?text=x"))
     pair = a_pair()
     assert len(rows) == pair.mixing[0].size
     for row in rows:
@@ -41,7 +34,7 @@ def test_a_file_of_the_mixing_has_every_ratio_of_each_token_and_layer(
 
 
 def test_a_file_has_a_row_for_each_query_and_key(sentence_client: FlaskClient, typed_sentence: str) -> None:
-    rows = rows_of(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x"))
+    rows = csv_rows(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x"))
     assert list(rows[0]) == ["head", "query", "query_position", "key", "key_position", "weight", "provenance"]
     assert rows[2 * 9 + 4] == {**rows[22], "query": "zan", "query_position": "2", "key": "film", "key_position": "4"}
     weights = np.array([float(row["weight"]) for row in rows]).reshape(9, 9)
@@ -52,7 +45,7 @@ def test_a_file_has_a_row_for_each_query_and_key(sentence_client: FlaskClient, t
 def test_a_file_has_the_heads_the_link_says(
     sentence_client: FlaskClient, typed_sentence: str, query: str, heads: list[int]
 ) -> None:
-    rows = rows_of(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x&{query}"))
+    rows = csv_rows(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x&{query}"))
     assert [int(row["head"]) for row in rows] == np.repeat(heads, 81).tolist()
     weights = np.array([float(row["weight"]) for row in rows]).reshape(-1, 9, 9)
     np.testing.assert_allclose(weights, a_pair().pattern[1, heads], rtol=1e-5)
@@ -70,21 +63,22 @@ def test_a_file_has_the_heads_the_link_says(
 def test_a_file_of_a_mean_is_over_what_the_link_says(
     sentence_client: FlaskClient, typed_sentence: str, query: str, layers: list[int], heads: list[int], named: str
 ) -> None:
-    rows = rows_of(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x&{query}"))
+    rows = csv_rows(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x&{query}"))
     assert {row["head"] for row in rows} == {named}
     weights = np.array([float(row["weight"]) for row in rows]).reshape(9, 9)
     np.testing.assert_allclose(weights, a_pair().pattern[layers][:, heads].mean(axis=(0, 1)), rtol=1e-5)
 
 
 def test_a_file_of_words_has_words(sentence_client: FlaskClient, typed_sentence: str) -> None:
-    rows = rows_of(content(sentence_client, f"{typed_sentence}/weights/0/0.csv?text=x&words=1"))
+    rows = csv_rows(content(sentence_client, f"{typed_sentence}/weights/0/0.csv?text=x&words=1"))
     assert [row["key"] for row in rows[:8]] == ["[CLS]", "the", "zany", "film", "[SEP]", "was", "good", "[SEP]"]
     assert [row["key_position"] for row in rows[:8]] == ["0", "1", "2", "4", "5", "6", "7", "8"]
 
 
 def test_a_file_of_nothing_has_its_columns(sentence_client: FlaskClient, typed_sentence: str) -> None:
     hidden = content(sentence_client, f"{typed_sentence}/weights/0/0.csv?text=x&hide=0.1.2.3.4.5.6.7.8")
-    assert hidden == b"head,query,query_position,key,key_position,weight,provenance\n"
+    titles = ("head", "query", "query_position", "key", "key_position", "weight", "provenance")
+    assert hidden.decode("utf-8-sig") == ",".join(f'"{title}"' for title in titles) + "\n"
 
 
 def test_a_file_of_a_rollout_is_the_same_for_every_head(sentence_client: FlaskClient, stored_sentence: str) -> None:

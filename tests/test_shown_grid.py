@@ -1,6 +1,5 @@
 """The difference of two models, each on its own corpus and over its own part of it."""
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from dashboard.ui.files import provenance_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
+from tests.client import csv_rows
 from tests.counts import counted
 from tests.stores import Ingest
 from tests.tiny_models import save_model
@@ -45,8 +45,8 @@ def test_the_other_model_is_named_with_its_corpus(library: Library) -> None:
 def test_files_of_a_difference_name_both_models_and_corpora(library: Library) -> None:
     context, _ = difference(library, "")
     client, other = create_app(library).server.test_client(), context.snapshot.corpus(context.state.other)
-    file = client.get(f"{data_link(context.corpus)}/heat-map.csv?values=difference&other={other.name}").text
-    (provenance,) = {row["provenance"] for row in csv.DictReader(file.splitlines())}
+    file = client.get(f"{data_link(context.corpus)}/heat-map.csv?values=difference&other={other.name}").data
+    (provenance,) = {row["provenance"] for row in csv_rows(file)}
     for model in (context.corpus, other):
         assert model.name in provenance
         assert model.attributes["corpus"] in provenance

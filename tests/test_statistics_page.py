@@ -1,7 +1,5 @@
 """Page Statistics in a browser: numbers of all heads, of the corpus and of its parts, against the store."""
 
-import csv
-import io
 import re
 
 import numpy as np
@@ -13,6 +11,7 @@ from dashboard.statistics.parts import part_of
 from store import STATISTICS, Corpus
 from store.schema.model import RATIOS
 from tests.browser import Open, Visit, choose
+from tests.client import csv_rows
 from tests.counts import counted, mean, shares
 from tests.statistics_page import cells, charted, click_cell, click_dot, has_head, hover_dot, statistics_page
 
@@ -199,7 +198,7 @@ def test_heads_are_sorted_and_found_by_name_and_label(fresh: Page, space: Corpus
 def test_the_table_is_a_file(page: Page, space: Corpus) -> None:
     with page.expect_download() as download:
         page.get_by_text("All heads as").get_by_role("link", name="csv").click()
-    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text("utf-8"))))
+    rows = csv_rows(download.value.path().read_bytes())
     np.testing.assert_allclose([float(row["to_sep"]) for row in rows], mean(space, "to_sep").ravel(), rtol=1e-6)
 
 

@@ -1,7 +1,5 @@
 """Page Statistics as it is made, without a browser: what of it is of which part, and which files it leads to."""
 
-import csv
-import io
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,7 +24,7 @@ from dashboard.web.library import Library
 from store import STATISTICS, Corpus
 from store.kernels.statistics import spread_between_heads
 from store.schema.model import head_name
-from tests.client import content
+from tests.client import content, csv_rows
 from tests.counts import counted, mean, shares
 
 #: Every kind of filter: its condition in a link.
@@ -271,7 +269,7 @@ def test_a_name_that_no_head_has_says_what_to_do(library: Library) -> None:
 def test_the_table_is_a_file_of_the_same_part(library: Library, client: FlaskClient, tiny_corpus: Corpus) -> None:
     page = page_of(library, "where=kind:word&source=word")
     link = next(part.href for part in parts(page) if "/statistics.csv" in str(getattr(part, "href", "")))
-    rows = list(csv.DictReader(io.StringIO(content(client, link).decode())))
+    rows = csv_rows(content(client, link))
     expected = counted(tiny_corpus, part_of(tiny_corpus, "kind:word")).means.sel(source="word", statistic="to_sep")
     np.testing.assert_allclose([float(row["to_sep"]) for row in rows], expected.values.ravel(), rtol=1e-6)
 
@@ -359,8 +357,8 @@ def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
 def test_head_importance_is_in_the_table(library: Library, monkeypatch: pytest.MonkeyPatch, sort: str) -> None:
     monkeypatch.setattr("dashboard.statistics.page.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
     page = page_of(library, sort)
-    shown = [part for part in parts(page) if part in ("+0.500", "-0.250", "0.000", "+1.000")]
-    order = ["+1.000", "+0.500", "0.000", "-0.250"] if sort else ["+0.500", "-0.250", "0.000", "+1.000"]
+    shown = [part for part in parts(page) if part in ("+0.500", "−0.250", "0.000", "+1.000")]
+    order = ["+1.000", "+0.500", "0.000", "−0.250"] if sort else ["+0.500", "−0.250", "0.000", "+1.000"]
     assert shown == order
 
 

@@ -2,13 +2,16 @@
 
 import gzip
 import io
+from codecs import BOM_UTF8
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dashboard.ui.files import Provenance, as_csv, named
 from ingest.run.errors import IngestError
 from ingest.text.coreference import GAP_COLUMNS
 from ingest.text.delimited import Dialect, dialect_of
@@ -152,6 +155,16 @@ def test_the_files_of_conll_2012_are_known_by_their_ending(name: str, tmp_path: 
     path = written(tmp_path / name, "#begin document (x); part 000\n0\tAnn\t(1)\n1\tshe\t(1)\n#end document\n")
     assert find_data(str(path)).has_mentions
     assert read_reviews(find_data(str(path)), text="text", label="label")[0].text == "Ann she"
+
+
+def test_a_file_that_headscape_saved_is_read_back(tmp_path: Path) -> None:
+    columns = {"text": ["=1+1", "A, b.", '"film"'], "=kind": ["a", "b", "a"]}
+    table = {title: np.array(values, object) for title, values in columns.items()}
+    source = Provenance(("bert",), "films", "0")
+    (tmp_path / "saved.csv").write_bytes(b"".join([BOM_UTF8, *as_csv(named(iter([table]), source))]))
+    reviews = read(tmp_path / "saved.csv")
+    assert [review.text for review in reviews] == columns["text"]
+    assert "=kind" in [column.title for column in reviews.columns.categorical]
 
 
 def test_a_missing_file_is_one_whatever_the_capitals_of_its_ending() -> None:

@@ -1,7 +1,6 @@
 """What pages, files and messages say of a store with the vectors of the first sentences only."""
 
-import csv
-from io import BytesIO, StringIO
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from store.__main__ import main
-from tests.client import content, shown
+from tests.client import content, csv_rows, shown
 from tests.made_once import made_once
 from tests.stores import FEATURES, Ingest
 from tests.treebanks import write_treebank
@@ -177,14 +176,14 @@ def test_token_mixing_beside_feature_points_is_that_of_all_tokens(part_store: st
 
 
 def test_a_file_of_all_heads_has_the_numbers_of_all_sentences(part: store.Corpus, part_client: FlaskClient) -> None:
-    rows = list(csv.DictReader(StringIO(content(part_client, f"{data_link(part)}/statistics.csv").decode())))
+    rows = csv_rows(content(part_client, f"{data_link(part)}/statistics.csv"))
     stored = part.head_statistic.sel(source="all", statistic="entropy").values.ravel()
     np.testing.assert_allclose([float(row["entropy"]) for row in rows], stored)
 
 
 def test_a_file_of_a_part_has_the_numbers_of_its_tokens(part: store.Corpus, part_client: FlaskClient) -> None:
     address = f"{data_link(part)}/statistics.csv?{EVERY}"
-    rows = list(csv.DictReader(StringIO(content(part_client, address).decode())))
+    rows = csv_rows(content(part_client, address))
     means = part.head_means(np.ones(part.n_tokens, bool)).sel(source="all", statistic="entropy").values.ravel()
     np.testing.assert_allclose([float(row["entropy"]) for row in rows], means, rtol=1e-5)
     assert not np.allclose(means, part.head_statistic.sel(source="all", statistic="entropy").values.ravel(), rtol=1e-5)
@@ -192,7 +191,7 @@ def test_a_file_of_a_part_has_the_numbers_of_its_tokens(part: store.Corpus, part
 
 def test_a_file_says_which_sentences_its_numbers_are_of(part: store.Corpus, part_client: FlaskClient) -> None:
     named = f"unfiltered statistics of heads and layers of {ALL}, all other numbers of {FIRST}"
-    row = next(csv.DictReader(StringIO(content(part_client, f"{data_link(part)}/statistics.csv").decode())))
+    row = csv_rows(content(part_client, f"{data_link(part)}/statistics.csv"))[0]
     assert row["provenance"].endswith(f"; {named}")
     table = parquet.read_table(BytesIO(content(part_client, f"{data_link(part)}/statistics.parquet")))
     assert table.schema.metadata[b"sentences"].decode() == named

@@ -1,6 +1,7 @@
 """Tables as files to be saved: CSV and Parquet, with the models, the corpus and the snapshot that the numbers are of."""
 
 import gzip
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -22,6 +23,7 @@ from dashboard.web.http import lasting
 from dashboard.web.library import Library
 from dashboard.web.responses import IN_MEMORY, FileResponse
 from store import Corpus, Snapshot
+from store.spreadsheet import FORMULA, PROVENANCE, guarded
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,9 +37,6 @@ FULL = (
     "The server's temporary folder has no room for so large a file. Choose fewer tokens or a single head, "
     "or ask who runs the server to free space there."
 )
-#: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
-FORMULA = r"\A[=+\-@\t\r\n]"
-
 #: Columns by name; those of text have a dtype of text or object, also where there are no rows.
 Table = Mapping[str, NDArray[np.generic]]
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -167,11 +166,13 @@ def _provenance(other: str | None) -> Provenance:
 def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[bytes], compressed: bool) -> None:
     if form == "parquet":
         write_parquet(parts, into, provenance.metadata)
-    elif compressed:
+        return
+    lines = chain([BOM_UTF8], as_csv(named(parts, provenance)))
+    if compressed:
         with gzip.GzipFile(fileobj=into, mode="wb", compresslevel=1) as inner:
-            inner.writelines(as_csv(named(parts, provenance)))
+            inner.writelines(lines)
     else:
-        into.writelines(as_csv(named(parts, provenance)))
+        into.writelines(lines)
 
 
 def _for_reader(parts: Iterator[Table]) -> Iterator[Table]:
@@ -190,16 +191,17 @@ def named(parts: Iterator[Table], provenance: Provenance) -> Iterator[Table]:
     """
     for part in parts:
         rows = len(next(iter(part.values()), ()))
-        yield {**part, "provenance": np.full(rows, str(provenance), object)}
+        yield {**part, PROVENANCE: np.full(rows, str(provenance), object)}
 
 
 def as_csv(parts: Iterator[Table]) -> Iterator[bytes]:
-    """A CSV file part by part; text that a spreadsheet would take for a formula is quoted with an apostrophe."""
+    """A CSV file part by part, its titles in quotes; text that a spreadsheet would take for a formula has an apostrophe before it."""
     from pyarrow import csv
 
     for number, part in enumerate(parts):
         if number == 0:
-            yield f"{','.join(part)}\n".encode()
+            titles = (guarded(title).replace('"', '""') for title in part)
+            yield ",".join(f'"{title}"' for title in titles).encode() + b"\n"
         lines = BytesIO()
         csv.write_csv(_table(part, safe=True), lines, csv.WriteOptions(include_header=False))
         yield lines.getvalue()

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
 from ingest.run.progress import bar, say
-from ingest.run.settings import AUTO, DEFAULT_SENTENCES, NONE, Settings
+from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
+from ingest.text.identity import SCRIPTS_KNOWN, corpus_identity
 from ingest.text.own_tokenizer import check_vocabulary
 from ingest.text.reviews import Data, Reviews, read_reviews
-from ingest.text.rules import BY_SCRIPT, LINES, NOT_SPLIT, NUPUNKT, PASSAGES, TEXTS, TEXTS_LOOKED_AT, splitter_of
+from ingest.text.rules import LINES, TEXTS
 from ingest.text.sentence_index import index_file
 from ingest.text.sentences import Sentence, fewest_tokens, one_each
 from ingest.text.splitting import SampleSize, smallest_sentences
 from ingest.text.stored_sentences import check_prefix
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
-from store import StoreError, open_snapshot
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.array import BLOCK
@@ -35,8 +35,6 @@ TEXTS_AT_ONCE = 1000
 SHORT = 12
 #: How words, continuations, marks and special tokens are told, as a corpus states it that was first made by another rule.
 TOKEN_RULE = "tokens/2"
-#: Of a corpus whose splitter was chosen by the scripts of its texts; one from before may hold whole texts.
-SCRIPTS_KNOWN = {"scripts_known": True}
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def prepare_corpus(
     """
     budget = Budget.of(settings)
     read = cache(partial(read_reviews, data, text=settings.text, label=settings.label))
-    identity = _identity(writer, settings, data, checkpoint, read)
+    identity = corpus_identity(writer, settings, data, checkpoint, read)
     key = short_key(data.name, identity)
     group = writer.group(f"corpus/{key}")
     if _holds(group, budget):  # of another model that has the same tokenizer
@@ -166,7 +164,7 @@ def prepare_corpus(
 def find_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus | None:
     """The plan of all stored sentences of the data; None where there are none."""
     read = partial(read_reviews, data, text=settings.text, label=settings.label)
-    key = short_key(data.name, _identity(writer, settings, data, checkpoint, read))
+    key = short_key(data.name, corpus_identity(writer, settings, data, checkpoint, read))
     group = writer.group(f"corpus/{key}")
     return stored_corpus(writer, key, len(_read(group, "row_size"))) if "row_size" in group else None
 
@@ -175,16 +173,6 @@ def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
     """The plan of the first stored sentences."""
     group = writer.group(f"corpus/{key}")
     return PlannedCorpus(key, _stored_plan(group, Budget(sentences, None)), _token_rule(group))
-
-
-def held_data(url: str) -> list[str]:
-    """Identities of the data that a published store is of."""
-    try:
-        snapshot = open_snapshot(url)
-    except StoreError:
-        return []
-    corpora = sorted({str(model["corpus"]) for model in snapshot.models.values()})
-    return [str(snapshot.group(f"corpus/{key}").attrs["data_identity"]) for key in corpora]
 
 
 def cut_report(writer: Writer, corpus: PlannedCorpus, longest: int) -> str:
@@ -218,46 +206,6 @@ def _say_marked(group: zarr.Group, data: Data) -> None:
 
 def _token_rule(group: zarr.Group) -> str:
     return str(group.attrs.get("token_rule", ""))
-
-
-def _identity(
-    writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint, read: Callable[[], Reviews]
-) -> dict[str, Any]:
-    """What the sentences of a corpus depend on.
-
-    Where the settings leave open what splits the texts, the texts tell it; of a corpus that the store holds they need not be read.
-    """
-    split = partial(_identity_of, settings, data, checkpoint)
-    if data.is_treebank or data.has_mentions:
-        return split(NOT_SPLIT if data.is_treebank else PASSAGES)
-    if settings.sentence_split != AUTO:
-        return split(TEXTS if settings.sentence_split == NONE else LINES)
-    groups, keys = writer.group("corpus"), {each: short_key(data.name, split(each)) for each in (BY_SCRIPT, NUPUNKT)}
-    held = {each: dict(groups[key].attrs) for each, key in keys.items() if key in groups}
-    for each, attributes in held.items():
-        if attributes.items() >= SCRIPTS_KNOWN.items():
-            return split(each)
-    try:
-        texts = read().some_texts(TEXTS_LOOKED_AT)
-    except IngestError:
-        if NUPUNKT not in held:
-            raise
-        return split(NUPUNKT)  # a store from before, whose data is out of reach
-    return split(splitter_of(texts))
-
-
-def _identity_of(settings: Settings, data: Data, checkpoint: Checkpoint, splitter: str) -> dict[str, Any]:
-    return {
-        "data_identity": data.identity,
-        "text_column": settings.text,
-        "label_column": settings.label,
-        "splitter": splitter,
-        "max_length": settings.max_length,
-        "seed": settings.seed,
-        "tokenizer_sha256": checkpoint.tokenizer_sha256,
-        "block": BLOCK,
-        "order": "sentences sorted by the content hash: every prefix is a uniform sample",
-    }
 
 
 def _holds(group: zarr.Group, budget: Budget) -> bool:

@@ -27,6 +27,7 @@ from ingest.text.json_file import JsonColumns, json_records, json_row
 from ingest.text.lines import GZIP, is_compressed, plain_rows, read_lines
 from ingest.text.parquet_file import opened, plain_schema, read_parquet
 from ingest.text.treebank import read_treebank
+from store.spreadsheet import PROVENANCE, unguarded
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,10 @@ def _convert_rows(path: Path, target: Path, *, quoted: bool) -> None:
     twice = {title: "two columns" for title, count in Counter(header).items() if count > 1}
     places = [place for place, title in enumerate(header) if title not in twice]
     chosen = ([row[place] for place in places] for row in rows) if twice else rows
-    _write_text(target, [header[place] for place in places], chosen, {REFUSED: twice})
+    titles = [header[place] for place in places]
+    if header[-1:] == [PROVENANCE]:  # a file that Headscape saved
+        titles, chosen = list(map(unguarded, titles)), (list(map(unguarded, row)) for row in chosen)
+    _write_text(target, titles, chosen, {REFUSED: twice})
 
 
 def _convert_plain(path: Path, target: Path) -> None:
