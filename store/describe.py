@@ -7,7 +7,9 @@ from typing import Any
 
 import zarr
 
+from store.repository.access import local_path
 from store.repository.arrays import array_of
+from store.repository.fingerprints import has_fingerprints
 from store.repository.history import history
 from store.schema.model import counted_size
 from store.snapshot import Snapshot
@@ -90,13 +92,17 @@ class Contents:
 
 @dataclass(frozen=True)
 class Description:
-    """A store at one snapshot; `bytes` of the whole store, None for object storage."""
+    """A store at one snapshot; `bytes` of the whole store, None for object storage.
+
+    `fingerprinted`: whether chunk files that were exchanged are found when they are read.
+    """
 
     url: str
     snapshot: str
     published: str
     schema_version: int
     bytes: int | None
+    fingerprinted: bool
     models: list[ModelDescription]
     corpora: list[CorpusDescription]
     history: list[dict[str, str]]
@@ -120,6 +126,7 @@ def describe(snapshot: Snapshot, contents: Contents | None = None) -> Descriptio
         published=snapshot.published.isoformat(),
         schema_version=int(str(snapshot.root.attrs["schema_version"])),
         bytes=snapshot.bytes_on_disk,
+        fingerprinted=has_fingerprints(local_path(snapshot.url)),
         models=contents.models,
         corpora=contents.corpora,
         history=[

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from pathlib import Path
+from shutil import copytree
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -58,6 +60,13 @@ def shown(library: Library, search: str = "") -> str:
 @pytest.mark.parametrize("name", sorted(DEFAULTS.keys() - {*PLACES, "stage", "split"}))
 def test_every_setting_of_an_ingest_is_read_in_words(name: str) -> None:
     assert readable_settings(DEFAULTS | {name: CHANGED[name]}) != readable_settings(DEFAULTS)
+
+
+def test_a_store_without_fingerprints_says_what_is_not_noticed(tiny_store: str, tmp_path: Path) -> None:
+    copy = copytree(tiny_store, tmp_path / "store")
+    assert "hold the bytes of one another" not in shown(Library(str(copy)))
+    (copy / "fingerprints").unlink()
+    assert "hold the bytes of one another" in shown(Library(str(copy)))
 
 
 def test_settings_of_an_older_ingest_are_read_as_far_as_they_go() -> None:

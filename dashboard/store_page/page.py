@@ -24,6 +24,10 @@ from store.describe import CorpusDescription, Description, ModelDescription, con
 from store.wording import MANY_CUT, cut_sentences, many, utc
 
 _contents_of = cached(contents_of)
+_NO_FINGERPRINTS = (
+    "Files of this store that hold the bytes of one another would not be noticed when they are read: "
+    "it is in object storage, or an older Headscape published it. On a disk the next publication adds what is missing."
+)
 PICTURE_MEASURES = ("spearman", "recall", "across", "trustworthiness")
 PICTURE_COLUMNS = ("picture", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
 
@@ -57,6 +61,7 @@ def _contents(described: Description, context: Context) -> list[object]:
     published = f"Published {published_at(described.published)} as snapshot {described.snapshot[:8]}{size}."
     return [
         html.P(published, className="how-to-read", title=described.snapshot),
+        *([] if described.fingerprinted else [html.P(_NO_FINGERPRINTS, className="caption")]),
         stacked_table(columns, rows, numbers=columns[2:6]),
     ]
 

@@ -75,6 +75,11 @@ class Fingerprints:
         return found
 
 
+def has_fingerprints(store: Path | None) -> bool:
+    """Whether a local store lists fingerprints; object storage (None) has none."""
+    return store is not None and (store / NAME).is_file()
+
+
 def write_fingerprints(store: Path, checksums: Mapping[str, str]) -> None:
     """Write the fingerprints of the listed chunk files; those that are known and still there are kept."""
     listed, _ = _read(store)

@@ -61,11 +61,11 @@ STATISTICS: Mapping[str, Statistic] = {
         _CLARK,
     ),
     "attended_keys": Statistic(
-        "keys with weight > 5 %",
+        "keys with weight > 5%",
         "keys",
         "number of j with p(i,j) > 0.05",
-        "How many keys get more than 5 % of a query's attention.",
-        "Yeh et al. 2023 (AttentionViz), which draws lines from 5 %",
+        "How many keys get more than 5% of a query's attention.",
+        "Yeh et al. 2023 (AttentionViz), which draws lines from 5%",
     ),
     "distance": Statistic(
         "mean attention distance",
