@@ -31,13 +31,13 @@ def slowly(compute: Callable[[], object], make: Callable[..., object]) -> tuple[
     """What a faster reader gets of `compute` while `make` is at work for the first time; and such a `make`."""
     faster: list[object] = []
 
-    def slow(*arguments: object) -> object:
+    def slow(*arguments: object, **named: object) -> object:
         if not faster:
             faster.append(None)
             reader = Thread(target=lambda: faster.append(compute()))
             reader.start()
             reader.join()
-        return make(*arguments)
+        return make(*arguments, **named)
 
     return faster, slow
 

@@ -17,6 +17,7 @@ from dashboard.web.library import Library
 from store.schema.corpus import CONTINUATION
 
 VOCABULARY = np.array(["the", "film", "##s", ",", "of"], object)
+TEXTS = np.array(["the", "film", "s", ",", "of"], object)
 
 
 def tokens(ids: list[int], positions: list[int], flags: int = 0) -> Any:
@@ -26,7 +27,7 @@ def tokens(ids: list[int], positions: list[int], flags: int = 0) -> Any:
         "position": np.array(positions),
         "token_flags": np.where(np.array(ids) == 2, CONTINUATION, flags),
     }
-    return SimpleNamespace(of_tokens=columns.__getitem__, corpus=SimpleNamespace(vocab=VOCABULARY))
+    return SimpleNamespace(of_tokens=columns.__getitem__, corpus=SimpleNamespace(vocab=VOCABULARY, piece_texts=TEXTS))
 
 
 def test_log_odds_are_those_of_monroe_et_al() -> None:

@@ -50,7 +50,7 @@ def counting(open_page: Open, tiny_store: str, slow: SlowCount) -> Iterator[Page
     """Statistics of a part, which are being counted."""
     with listening(create_app(Library(tiny_store)).server) as address:
         page = open_page(f"{address}/statistics?where=position:2..7")
-        expect(page.locator(".job")).to_contain_text(re.compile(r"Counting [\d,]+ tokens: \d+ %, about \d+ s left"))
+        expect(page.locator(".job")).to_contain_text(re.compile(r"Counting [\d,]+ tokens: \d+%, about \d+ s left"))
         yield page
         slow.over.set()
         page.goto("about:blank")

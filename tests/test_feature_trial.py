@@ -1,5 +1,6 @@
 """UMAP as a reader tries it is UMAP as an ingest makes it: against the libraries, and against the store."""
 
+import json
 import shlex
 import shutil
 from collections.abc import Callable
@@ -116,7 +117,8 @@ def test_the_command_of_the_page_makes_the_trial_permanent(
     view = made.view("umap-L00.mixed")
     np.testing.assert_array_equal(view.coordinates.values, coordinates)
     np.testing.assert_array_equal(view.trustworthiness.values, trust)
-    assert {name: view.attrs[name] for name in facts} == facts
+    parameters = {"parameters": json.dumps(facts["parameters"], sort_keys=True)}
+    assert {name: view.attrs[name] for name in facts} == facts | parameters
 
 
 def test_a_cube_is_around_all_points(tried: tuple[np.ndarray, ...]) -> None:

@@ -34,7 +34,7 @@ def refused(tiny_model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str])
     ("settings", "part"),
     [
         ({"model": "nobody/nothing"}, "neither a local folder nor on the hub"),
-        ({"data": "nobody/nothing"}, "neither a local file nor on the hub"),
+        ({"data": "nobody/nothing"}, "neither a local file nor in the cache"),
         ({"data": "missing.csv"}, "no data file missing.csv"),
         ({"text": "body"}, "no column 'body', it has: text, label"),
         ({"label": "stars"}, "label column 'stars' is not in opinions, which has: text, label"),

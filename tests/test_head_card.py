@@ -47,7 +47,7 @@ def test_a_statistic_has_value_interval_rank_and_strip(page: Page, space: Corpus
     values = space.head_statistic.sel(source="all", statistic=name).values
     low, high = space.head_interval.sel(source="all", statistic=name).values[:, 1, 0]
     measure = STATISTICS[name]
-    factor, digits, unit = (100, 1, " %") if measure.unit == "share" else (1, 2, f" {measure.unit}")
+    factor, digits, unit = (100, 1, "%") if measure.unit == "share" else (1, 2, f" {measure.unit}")
     shown = row(page, measure.title)
     expect(shown).to_contain_text(f"{factor * values[1, 0]:.{digits}f}{unit}")
     expect(shown).to_contain_text(f"{factor * low:.{digits}f} to {factor * high:.{digits}f}")

@@ -94,8 +94,8 @@ def test_the_bar_of_a_file_of_lines_moves_while_it_is_read(
 ) -> None:
     monkeypatch.setattr(lines, "READ_AT_ONCE", 100)
     path = tmp_path / "reviews.txt"
-    path.write_text(40 * "The film was good.\n", "utf-8")
-    assert sum(1 for _ in lines.read_lines(path)) == 40
+    path.write_text(4000 * "The film was good.\n", "utf-8")
+    assert sum(1 for _ in lines.read_lines(path)) == 4000
     assert len(moved(noted, "reading")) > 5
 
 

@@ -187,7 +187,10 @@ def test_the_nearest_keys_are_those_with_the_largest_logits(chosen: Page, space:
         if [piece for piece, _ in expected].count(pieces[token]) < 3 and len(expected) < 10:
             expected.append((pieces[token], logits[token]))
     rows = table(chosen, "Highest-scoring").locator("tbody tr:not(:first-child)").all()
-    marked = [(row.locator("mark").text_content(), float(row.locator(".number").inner_text())) for row in rows]
+    marked = [
+        (row.locator("mark").text_content(), float(row.locator(".number").inner_text().replace("−", "-")))
+        for row in rows
+    ]
     largest = sorted(marked, key=lambda row: -row[1])
     assert Counter(piece for piece, _ in largest) == Counter(piece.removeprefix("##") for piece, _ in expected)
     np.testing.assert_allclose([score for _, score in largest], [score for _, score in expected], atol=0.0051)

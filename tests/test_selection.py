@@ -167,7 +167,7 @@ def test_a_selection_comes_back_from_its_link(two_views: Corpus, selection: Sele
 
 
 def test_categories_may_hold_what_separates_them() -> None:
-    condition = Condition("data.genre", ("a|b;c:d", "1..2", "50%"))
+    condition = Condition("data.genre", ("a|b;c:d", "1..2", "50 %"))
     assert write_conditions((condition,)) == "data.genre:a%7Cb%3Bc%3Ad|1..2|50%20%25"
 
 

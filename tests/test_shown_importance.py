@@ -19,7 +19,7 @@ def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: 
     monkeypatch.setattr(Corpus, "importance", IMPORTANCE)
     heading, rank = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
     title, about = heading.children
-    assert title == "Head importance: -0.250"
+    assert title == "Head importance: −0.250"
     assert "on 1,200 sentences; the whole model has 0.250" in getattr(about, "data-info")
     assert rank.children.startswith("Rank 4 of 4")
 

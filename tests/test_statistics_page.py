@@ -197,7 +197,7 @@ def test_heads_are_sorted_and_found_by_name_and_label(fresh: Page, space: Corpus
 
 def test_the_table_is_a_file(page: Page, space: Corpus) -> None:
     with page.expect_download() as download:
-        page.get_by_text("All heads as").get_by_role("link", name="csv").click()
+        page.locator("p", has_text="All heads as").get_by_role("link", name="csv").click()
     rows = csv_rows(download.value.path().read_bytes())
     np.testing.assert_allclose([float(row["to_sep"]) for row in rows], mean(space, "to_sep").ravel(), rtol=1e-6)
 

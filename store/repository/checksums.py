@@ -58,7 +58,7 @@ class Checksums:
     @property
     def damage(self) -> str | None:
         """A sentence where the list itself is damaged."""
-        return self._fingerprints and self._fingerprints.damage
+        return self._fingerprints.damage if self._fingerprints else None
 
     def wrong_files(self) -> Iterator[str]:
         """A sentence for each listed file that is missing, has changed or holds the bytes of another; or for a damaged list."""

@@ -209,7 +209,10 @@ export function createHover(panels) {
   return state;
 }
 
-/** Wordpieces of the sentence on each side of the point, each a text after a space where it begins a word. The card is text only, never HTML. */
+/**
+ * Wordpieces of the sentence on each side of the point, each a text after a space where it begins a word.
+ * The card is text only, never HTML.
+ */
 const AROUND = 24;
 
 const element = (name, className, ...children) => make(name, { className }, ...children);
