@@ -78,6 +78,11 @@ def _forget_lost(repository: Repository, store: Path, readable: list[SnapshotInf
     wrong = (path for path in Checksums(store).wrong_paths() if not path.startswith("chunks/"))
     if lost := {path for path in wrong if path.partition("/")[2] not in ids and path not in needed}:
         forget(store, lost)
+        for path in filter(
+            lambda path: (store / path).is_file(), lost
+        ):  # icechunk may read it yet, as if it were sound
+            (store / "damaged").mkdir(exist_ok=True)
+            (store / path).rename(store / "damaged" / path.replace("/", "-"))
         yield f"No longer listed, as no snapshot that can be read needs them: {', '.join(sorted(lost))}."
 
 

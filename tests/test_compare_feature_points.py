@@ -7,7 +7,8 @@ from flask.testing import FlaskClient
 from dashboard.compare.feature_points import BothFeatures, both_features, point_similarity
 from dashboard.compare.two_models import ModelPair
 from store.schema.features import point_title
-from tests.test_compare_routes import base_of, rows_of
+from tests.client import content, csv_rows
+from tests.test_compare_routes import base_of
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_the_tokens_are_the_same_in_both(both: BothFeatures) -> None:
 
 
 def test_likeness_is_a_file(three_client: FlaskClient, alike: ModelPair, both: BothFeatures) -> None:
-    rows = rows_of(three_client.get(f"{base_of(alike)}/features/likeness.csv").text)
+    rows = csv_rows(content(three_client, f"{base_of(alike)}/features/likeness.csv"))
     similarity = point_similarity(alike, both)
     assert [row["point"] for row in rows] == [point_title(point) for point in similarity.points]
     np.testing.assert_allclose([float(row["cka"]) for row in rows], similarity.cka, atol=1e-6)

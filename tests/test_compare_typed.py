@@ -14,7 +14,7 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from tests.test_compare_routes import rows_of
+from tests.client import content, csv_rows
 
 
 class HalfLoaded:
@@ -52,7 +52,7 @@ def test_the_weights_of_a_typed_sentence_are_a_file(
 ) -> None:
     shown = str(deferred_typed(typed(library, alike)))
     (link,) = re.findall(r"href='([^']*/typed/0/0\.csv[^']*)'", shown)
-    rows = rows_of(three_client.get(link).text)
+    rows = csv_rows(content(three_client, link))
     own, other = (TypedSentences().encode(model, "The film was good.") for model in (alike.own, alike.other))
     assert [row["query"] for row in rows[:: len(own.wordpieces)]] == list(own.wordpieces)
     for column, sentence in (("a", own), ("b", other)):
