@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from dashboard.web.errors import stage_line
 from dashboard.web.library import Library
 from ingest.run import progress
 from ingest.run.checkpoint import sha256
-from ingest.run.progress import bar, noting
+from ingest.run.progress import NotedBar, bar, noting
 from ingest.text import lines, parquet_file
 from store.repository.lock import is_locked, take_lock
 from store.repository.progress import ENDING, IngestProgress, ingest_progress, note_progress
@@ -51,6 +52,17 @@ def test_what_a_bar_shows_can_be_read_beside_the_store(locked: str) -> None:
     assert (noted.stage, noted.done, noted.first) == ("pairs", 5, 2)
     assert noted.share == pytest.approx(5 / 8)
     assert ingest_progress(locked) is None
+
+
+@pytest.mark.usefixtures("always")
+def test_a_bar_that_tqdm_is_told_not_to_show_is_noted(locked: str) -> None:
+    # tqdm reads TQDM_DISABLE when it is imported, and passes it on as this argument.
+    hidden = partial(NotedBar, disable=True)
+    with noting(locked, "a model"), hidden("pairs", total=8, initial=2) as shown:
+        shown.update(3)
+        noted = ingest_progress(locked)
+    assert noted is not None
+    assert (noted.done, noted.first, noted.total) == (5, 2, 8)
 
 
 @pytest.mark.usefixtures("always")

@@ -61,19 +61,23 @@ def noting(store: str, of: str) -> Iterator[None]:
 
 
 class NotedBar(tqdm):  # type: ignore[misc]
-    """A progress bar that is also noted beside the store. Several threads may move it."""
+    """A progress bar that is also noted beside the store. Several threads may move it.
 
-    def __init__(self, stage: str, **settings: Any) -> None:
+    With TQDM_DISABLE set, tqdm counts nothing and lacks most of its attributes: the notes count by themselves.
+    """
+
+    def __init__(self, stage: str, *, total: float, initial: float, **settings: Any) -> None:
         self._moving = Lock()
-        super().__init__(**settings)
-        _notes.stage(stage, total=self.total, done=self.initial)
+        self._done = initial
+        super().__init__(total=total, initial=initial, **settings)
+        _notes.stage(stage, total=total, done=initial)
 
-    def update(self, n: float | None = 1) -> bool | None:
+    def update(self, n: float = 1) -> bool | None:
         """Advance the bar."""
         with self._moving:
-            shown = super().update(n)
-            _notes.update(self.n)
-        return shown
+            self._done += n
+            _notes.update(self._done)
+            return super().update(n)
 
 
 def bar(stage: str, *, total: int, unit: str, done: int = 0, delay: float = 0) -> NotedBar:
