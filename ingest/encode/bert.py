@@ -60,6 +60,8 @@ class Bert:
     ) -> None:
         self.device = device
         self.dtype = dtype
+        # cuDNN plans attention anew for every shape of a batch, and in every thread, for longer than the batch takes.
+        torch.backends.cuda.enable_cudnn_sdp(False)
         self.model = load_model(checkpoint, "BertModel", add_pooling_layer=False).to(device).eval()
         if packed and can_pack(device, dtype):
             pack_linears(self.model.encoder)

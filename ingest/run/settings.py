@@ -74,7 +74,7 @@ class Settings:
     seed: int = setting(0, "salts the content hash, so another seed takes another sample", int)
     batch: int | None = setting(
         None,
-        "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU, there fewer where --max-length is above 128)",
+        "tokens of one forward pass (default 512 on a CPU, 16384 on a GPU, there fewer where --max-length is above 512)",
         int,
     )
     workers: int | None = setting(None, "processes of this machine that share the work (default: one does all)", int)

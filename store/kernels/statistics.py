@@ -145,8 +145,8 @@ def entropy(pattern: AnyArray) -> AnyArray:
 
 def attention_distance(pattern: AnyArray) -> AnyArray:
     """Mean attention distance sum over j of p(i,j) |i - j| in tokens: (..., query_token)."""
-    position = np.arange(pattern.shape[-1])
-    distance = as_float(np.abs(position[:, None] - position[None, :]), like=pattern)
+    position = namespace(pattern).arange(pattern.shape[-1], device=pattern.device)
+    distance = as_float(abs(position[:, None] - position[None, :]), like=pattern)
     return (pattern * distance).sum(axis=-1)
 
 

@@ -54,6 +54,7 @@ def statistics() -> None:
 
 BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "ingest": lambda: rate(Settings(sentences=2000)),
+    "counted": lambda: rate(Settings(sentences=20_000, vectors="1")),
     "long": lambda: rate(Settings(sentences=1000, max_length=512), recut=512),
     "memory": lambda: memory_and_bytes((2000, 8000)),
     "vectors": lambda: vectors(2000, 8000, 50_000),

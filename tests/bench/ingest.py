@@ -44,6 +44,7 @@ def rate(defaults: Settings, *, recut: int | None = None) -> None:
         with open_writer(settings.store) as writer:
             corpus = prepare_corpus(writer, settings, data, checkpoint)
             corpus = recut_corpus(corpus, recut) if recut else corpus
+            corpus = corpus.with_vectors_of(settings.vector_tokens, sentences=0)
             encoder = open_encoder(checkpoint, settings, device, dtype)
             plain = transformers_model(checkpoint, device)
             rounds = []
@@ -51,7 +52,8 @@ def rate(defaults: Settings, *, recut: int | None = None) -> None:
                 forward = timed(lambda: plain_pass(plain, corpus, encoder, dtype))
                 whole = timed(lambda number=number: ingest_pass(writer, checkpoint, corpus, encoder, str(number)))  # type: ignore[misc]
                 rounds.append((corpus.tokens / forward, corpus.tokens / whole))
-    report(f"{checkpoint.name}, {recut or 'usual'} wordpieces", device, dtype, rounds[1:])
+    name = f"{checkpoint.name}, {recut or 'usual'} wordpieces, vectors of {corpus.stored.tokens:,} of {corpus.tokens:,} tokens"
+    report(name, device, dtype, rounds[1:])
     print(f"Peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 
 
@@ -71,7 +73,7 @@ def report(name: str, device: torch.device, dtype: torch.dtype, rounds: list[tup
     rows = [
         ("plain forward pass (sdpa, same batches)", f"{median(forward for forward, _ in rounds):,.0f}", "1"),
         (
-            "ingest: q, k, statistics, value norms, written and committed",
+            "ingest: statistics, and queries, keys and value norms of tokens with vectors, written and committed",
             f"{median(whole for _, whole in rounds):,.0f}",
             f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
         ),

@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
@@ -16,7 +17,13 @@ def machine() -> str:
     """What ran the benchmark, in a line."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     versions = f"Python {platform.python_version()}, torch {version('torch')}, {platform.system()}"
-    return f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {versions}, commit {_commit()}"
+    return f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {_gpu()}{versions}, commit {_commit()}"
+
+
+def _gpu() -> str:
+    """The GPU of a benchmark that runs a model, if there is one."""
+    torch = sys.modules.get("torch")
+    return f"{torch.cuda.get_device_name()}, " if torch is not None and torch.cuda.is_available() else ""
 
 
 def _processor() -> str:
