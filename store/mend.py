@@ -152,7 +152,7 @@ def _readable(repository: Repository, store: Path) -> Readable:
 def _follows(readable: Readable, info: SnapshotInfo, main: str) -> bool:
     """Whether a snapshot is `main` or follows it, by way of snapshots that can be read."""
     while info.id != main:
-        if info.parent_id not in readable:
+        if info.parent_id is None or info.parent_id not in readable:
             return False
         info = readable[info.parent_id]
     return True
