@@ -1,6 +1,6 @@
 """Repair a local store: a lost, damaged or outdated branch is set to the newest snapshot that can be read, damaged lists are made anew."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,12 @@ from store.repository.errors import StoreCorrupt, StoreError
 from store.repository.history import PUBLISHED
 from store.repository.lock import is_locked
 from store.wording import utc
+
+#: Folder of a store for files that nothing reads any more: damaged ones that a mended store does not need.
+ASIDE = "damaged"
+
+#: The snapshots that can be read by id, the newest first.
+Readable = Mapping[str, SnapshotInfo]
 
 
 def mend(url: str) -> list[str]:
@@ -37,7 +43,7 @@ def mend(url: str) -> list[str]:
     with writing(url), _without_branches(store) as repository:
         lists = list(_mend_lists(store))
         readable = _readable(repository, store)
-        branches = [*_mend_main(repository, store, readable, url), *_mend_ingest(repository, store, readable)]
+        branches = [*_mend_main(store, readable, url), *_mend_ingest(store, readable)]
         return [*lists, *branches, *_forget_lost(repository, store, readable)]
 
 
@@ -48,21 +54,24 @@ def older_branches(store: Path) -> Iterator[str]:
     with _without_branches(store) as repository:
         readable = _readable(repository, store)
         for branch in (MAIN, INGEST):
-            if branch_problem(store, branch) is None and (problem := _overtaken(repository, store, branch, readable)):
+            if branch_problem(store, branch) is None and (problem := _overtaken(store, branch, readable)):
                 yield problem
 
 
-def _overtaken(repository: Repository, store: Path, branch: str, readable: list[SnapshotInfo]) -> str | None:
+def _overtaken(store: Path, branch: str, readable: Readable) -> str | None:
     """What is wrong with a branch that names an older snapshot: its file was put back, or an ingest was killed as it published."""
     named, main = named_snapshot(store, branch), named_snapshot(store, MAIN)
     place = f"refs/branch.{branch}/ref.json names snapshot {named}"
     if branch == MAIN:
-        newest = next((info for info in readable if PUBLISHED in info.metadata), None)
-        later = newest is not None and newest.id != named and _follows(repository, newest, named)
+        newest = _newest_published(readable)
+        later = newest is not None and newest.id != named and _follows(readable, newest, named)
         return f"{place}, but snapshot {newest.id} was published after it." if newest and later else None
-    infos = {info.id: info for info in readable}
-    behind = named in infos and main in infos and not _follows(repository, infos[named], main)
+    behind = named in readable and main in readable and not _follows(readable, readable[named], main)
     return f"{place}, which does not follow what is published, snapshot {main}." if behind else None
+
+
+def _newest_published(readable: Readable) -> SnapshotInfo | None:
+    return next((info for info in readable.values() if PUBLISHED in info.metadata), None)
 
 
 def _mend_lists(store: Path) -> Iterator[str]:
@@ -71,46 +80,52 @@ def _mend_lists(store: Path) -> Iterator[str]:
         yield f"{damage} Every file of the store is listed anew."
 
 
-def _forget_lost(repository: Repository, store: Path, readable: list[SnapshotInfo]) -> Iterator[str]:
+def _forget_lost(repository: Repository, store: Path, readable: Readable) -> Iterator[str]:
     """No longer list what only snapshots needed that are lost: `verify` would find it for ever."""
-    ids = {info.id for info in readable}
-    needed = {f"manifests/{part}" for id_ in ids for parts in manifests_of(repository, id_).values() for part in parts}
+    needed = {
+        f"manifests/{part}" for id_ in readable for parts in manifests_of(repository, id_).values() for part in parts
+    }
     wrong = (path for path in Checksums(store).wrong_paths() if not path.startswith("chunks/"))
-    if lost := {path for path in wrong if path.partition("/")[2] not in ids and path not in needed}:
+    if lost := {path for path in wrong if path.partition("/")[2] not in readable and path not in needed}:
+        put = [_put_aside(store, path) for path in sorted(lost) if (store / path).is_file()]
         forget(store, lost)
-        for path in filter(
-            lambda path: (store / path).is_file(), lost
-        ):  # icechunk may read it yet, as if it were sound
-            (store / "damaged").mkdir(exist_ok=True)
-            (store / path).rename(store / "damaged" / path.replace("/", "-"))
-        yield f"No longer listed, as no snapshot that can be read needs them: {', '.join(sorted(lost))}."
+        moved = f" Moved to the folder {ASIDE}/ of the store: {', '.join(put)}." if put else ""
+        yield f"No longer listed, as no snapshot that can be read needs them: {', '.join(sorted(lost))}.{moved}"
 
 
-def _mend_main(repository: Repository, store: Path, readable: list[SnapshotInfo], url: str) -> Iterator[str]:
-    published = next((info for info in readable if PUBLISHED in info.metadata), None)
+def _put_aside(store: Path, path: str) -> str:
+    """Move a damaged file to where icechunk does not look: it may read it as if it were sound. Returns the new name."""
+    (store / ASIDE).mkdir(exist_ok=True)
+    name = path.replace("/", "-")
+    (store / path).rename(store / ASIDE / name)
+    return name
+
+
+def _mend_main(store: Path, readable: Readable, url: str) -> Iterator[str]:
+    published = _newest_published(readable)
     if published is None:
         raise StoreCorrupt(
             f"No published snapshot of {url} can be read. Ingest again into another place with --store=..."
         )
-    if problem := _problem(repository, store, MAIN, readable):
+    if problem := _problem(store, MAIN, readable):
         point_branch(store, MAIN, published.id)
         when = utc(datetime.fromisoformat(str(published.metadata[PUBLISHED])))
         yield f"{problem} Branch {MAIN} now names snapshot {published.id}, published {when}."
 
 
-def _mend_ingest(repository: Repository, store: Path, readable: list[SnapshotInfo]) -> Iterator[str]:
-    if problem := _problem(repository, store, INGEST, readable):
+def _mend_ingest(store: Path, readable: Readable) -> Iterator[str]:
+    if problem := _problem(store, INGEST, readable):
         main = named_snapshot(store, MAIN)
-        newest = next(info for info in readable if _follows(repository, info, main))
+        newest = next(info for info in readable.values() if _follows(readable, info, main))
         point_branch(store, INGEST, newest.id)
         yield f"{problem} Branch {INGEST} now names snapshot {newest.id}; `headscape ingest` continues there."
 
 
-def _problem(repository: Repository, store: Path, branch: str, readable: list[SnapshotInfo]) -> str | None:
+def _problem(store: Path, branch: str, readable: Readable) -> str | None:
     problem = branch_problem(store, branch)
-    if problem is None and named_snapshot(store, branch) not in {info.id for info in readable}:
+    if problem is None and named_snapshot(store, branch) not in readable:
         return f"snapshots/{named_snapshot(store, branch)}, which branch {branch} names, cannot be read."
-    return problem or _overtaken(repository, store, branch, readable)
+    return problem or _overtaken(store, branch, readable)
 
 
 @contextmanager
@@ -123,19 +138,21 @@ def _without_branches(store: Path) -> Iterator[Repository]:
         yield Repository.open(storage(folder))
 
 
-def _readable(repository: Repository, store: Path) -> list[SnapshotInfo]:
-    """Snapshots whose files can be read and match their checksums, newest first."""
+def _readable(repository: Repository, store: Path) -> Readable:
     checksums, readable = Checksums(store), []
     for file in (store / "snapshots").iterdir():
         with suppress(IcechunkError, ValueError, StoreCorrupt):
             checksums.check(f"snapshots/{file.name}")
-            readable.append(next(iter(repository.ancestry(snapshot_id=file.name))))
-    return sorted(readable, key=lambda info: info.written_at, reverse=True)
+            info = next(iter(repository.ancestry(snapshot_id=file.name)))
+            if info.id == file.name:  # else the file of another, or damaged
+                readable.append(info)
+    return {info.id: info for info in sorted(readable, key=lambda info: info.written_at, reverse=True)}
 
 
-def _follows(repository: Repository, info: SnapshotInfo, main: str) -> bool:
-    """Whether a snapshot is `main` or follows it."""
-    try:
-        return any(ancestor.id == main for ancestor in repository.ancestry(snapshot_id=info.id))
-    except IcechunkError:
-        return False
+def _follows(readable: Readable, info: SnapshotInfo, main: str) -> bool:
+    """Whether a snapshot is `main` or follows it, by way of snapshots that can be read."""
+    while info.id != main:
+        if info.parent_id is None or info.parent_id not in readable:
+            return False
+        info = readable[info.parent_id]
+    return True

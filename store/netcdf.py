@@ -1,11 +1,14 @@
 """What `to_netcdf` of xarray can write: netCDF holds no 16-bit floats, and of attributes only texts, numbers and lists of them."""
 
 import json
+from importlib.util import find_spec
 
 import xarray as xr
 
-#: dtypes that netCDF 4 or netCDF 3 lacks -> the smallest of both that holds every value.
-WRITTEN_AS = {"float16": "float32", "uint16": "int32"}
+#: Packages that write netCDF 4; without them `to_netcdf` writes netCDF 3.
+NETCDF_4 = ("netCDF4", "h5netcdf")
+#: dtypes that netCDF 4 or netCDF 3 lacks -> the smallest of both that holds every value; hashes of 64 bits as digits, in netCDF 3 alone.
+WRITTEN_AS = {"float16": "float32", "uint16": "int32"} | ({} if any(map(find_spec, NETCDF_4)) else {"uint64": "S20"})
 
 
 def with_written_types(opened: xr.Dataset) -> xr.Dataset:

@@ -16,7 +16,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
 from dashboard.access.attempts import SCHEME, AttemptsFile, client
-from dashboard.access.fair_turns import FairTurns
+from dashboard.access.password import FairTurns
 from dashboard.access.users import change_user
 from dashboard.web.errors import Refusal
 from dashboard.web.processes import environment

@@ -2,10 +2,12 @@
 
 import shutil
 from collections import defaultdict
-from itertools import pairwise
+from collections.abc import Callable
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
+from icechunk import IcechunkError
 
 import store
 from dashboard.app import create_app
@@ -18,6 +20,7 @@ from store.repository.branches import INGEST, MAIN, named_snapshot
 from store.repository.errors import StoreCorrupt
 from store.repository.fingerprints import checksum
 from store.repository.history import history
+from store.repository.writer import open_writer
 from store.verify import wrong_files
 from tests.client import data_link
 from tests.flips import flip
@@ -102,14 +105,50 @@ def test_an_older_file_of_branch_ingest_is_told_and_mended(copy: str) -> None:
     assert list(wrong_files(copy)) == []
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, lambda file: flip(file, seed=0)], ids=["lost", "flipped"])
-def test_a_mended_store_is_sound(damage: object, copy: str) -> None:
-    snapshots = Path(copy) / "snapshots"
-    damage(snapshots / named_snapshot(Path(copy), MAIN))  # type: ignore[operator]
+def damage_unnoticed(file: Path) -> None:
+    """Flip a bit of a snapshot that icechunk reads nevertheless."""
+    sound = file.read_bytes()
+    for seed in count():
+        flip(file, seed=seed)
+        try:
+            list(open_repository(str(file.parents[1])).ancestry(snapshot_id=file.name))
+        except IcechunkError:
+            file.write_bytes(sound)
+        else:
+            return
+
+
+def commit_unpublished(place: str) -> None:
+    with open_writer(place) as writer:
+        writer.root.attrs["half"] = "done"
+        writer.commit("work that is not published yet")
+
+
+@pytest.mark.parametrize("committed", [False, True], ids=["both branches name it", "branch ingest is further"])
+@pytest.mark.parametrize(
+    "damage",
+    [Path.unlink, lambda file: file.write_bytes(b"broken"), damage_unnoticed],
+    ids=["lost", "broken", "flipped"],
+)
+def test_a_mended_store_is_sound(damage: Callable[[Path], object], committed: bool, copy: str) -> None:
+    if committed:
+        commit_unpublished(copy)
+    lost = named_snapshot(Path(copy), MAIN)
+    damage(Path(copy) / "snapshots" / lost)
     assert main(["verify", copy]) == 1
     assert main(["mend", copy]) == 0
     assert main(["verify", copy]) == 0
     assert mend(copy) == []
+    assert named_snapshot(Path(copy), MAIN) != lost
+
+
+def test_a_damaged_snapshot_is_put_aside_and_not_deleted(copy: str) -> None:
+    file = Path(copy) / "snapshots" / named_snapshot(Path(copy), MAIN)
+    damage_unnoticed(file)
+    damaged = file.read_bytes()
+    assert mend(copy)[-1].endswith(f" Moved to the folder damaged/ of the store: snapshots-{file.name}.")
+    assert (Path(copy) / "damaged" / f"snapshots-{file.name}").read_bytes() == damaged
+    assert not file.exists()
 
 
 @pytest.mark.parametrize("name", ["checksums", "fingerprints"])

@@ -2,15 +2,17 @@
 
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import dask
 import numpy as np
 import pytest
-from distributed import Client, KilledWorker
+from distributed import Client, KilledWorker, LocalCluster, Status
+from distributed.client import ClosedClientError
 
 from ingest.encode import worker_blocks
 from ingest.encode.worker_blocks import BlockTask
@@ -28,6 +30,8 @@ Ingest = Callable[..., str]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
 #: Ends a task with its result.
 End = Callable[[Coroutine[Any, Any, bytes]], Coroutine[Any, Any, None]]
+#: Seconds after which what is waited for will never come.
+HANGS = 300
 
 
 class DeadlyTask(BlockTask):
@@ -79,16 +83,58 @@ def test_a_worker_in_another_folder_finds_a_store_by_a_relative_path(
     end(process)
 
 
+def die_once(work: bytes, _: Mapping[str, str]) -> bytes:
+    """Kills its worker, unless another was killed before."""
+    killed = Path(work.decode())
+    if not killed.exists():
+        killed.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return b"done"
+
+
+def test_a_worker_that_starts_again_slowly_is_waited_for(tmp_path: Path) -> None:
+    at_once = dask.config.set({"distributed.deploy.lost-worker-timeout": 0})  # any start is slower
+    with at_once, cluster._started(1) as client:
+        assert _Tasks(client).submit(die_once, bytes(tmp_path / "killed")).result(HANGS) == b"done"
+
+
+def test_an_ingest_ends_where_all_workers_are_lost_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "ALONE", "1 s")
+    sentence = r"^All workers of the scheduler at \S+ were lost, and none came for 0 minutes\. Start some and run"
+    with cluster._started(1) as client:
+        client.cluster.scale(0)
+        result = _Tasks(client).submit(die_once, b"")
+        with pytest.raises(IngestError, match=sentence), cluster._losses_explained(client):
+            result.result(HANGS)
+
+
+def test_a_cluster_that_cannot_be_closed_is_left_alone() -> None:
+    class Closing:
+        workers: Mapping[str, object] = {}
+        status = Status.closing
+
+        def close(self, **_: float) -> None:
+            raise AssertionError(Status.starting)
+
+    closing = Closing()
+    with pytest.raises(IngestError), cluster._killed_on_error(cast(LocalCluster, closing)):
+        raise IngestError
+    assert closing.status == Status.closed  # else its own context would wait until it is
+
+
 class Submitted:
     """Stands for dask and its loop: its tasks end as a test says."""
 
     def __init__(self) -> None:
         self.running: list[End] = []
+        self.is_closed = False
         self.loop = self
         self.tasks = _Tasks(cast(Client, self))
 
     def submit(self, *_: Any, pure: bool) -> None:
         assert not pure
+        if self.is_closed:
+            raise ClosedClientError
 
     def add_callback(self, end: Callable[..., Coroutine[Any, Any, None]], task: Any, _: None) -> None:
         self.running.append(partial(end, task))
@@ -111,44 +157,59 @@ class Submitted:
 
 @pytest.mark.parametrize("allowed_failures", [0, 3])
 def test_a_task_is_given_up_when_many_workers_died_of_it_and_no_task_ended(allowed_failures: int) -> None:
-    dask = Submitted()
-    result = dask.tasks.submit(run_task, b"")
+    submitted = Submitted()
+    result = submitted.tasks.submit(run_task, b"")
     for _ in range(DEATHS // (allowed_failures + 1)):
         assert not result.done()
-        dask.kill(allowed_failures=allowed_failures)
+        submitted.kill(allowed_failures=allowed_failures)
     assert isinstance(result.exception(), KilledWorker)
 
 
 def test_a_task_is_not_given_up_while_others_end() -> None:
-    dask = Submitted()
-    result = dask.tasks.submit(run_task, b"")
+    submitted = Submitted()
+    result = submitted.tasks.submit(run_task, b"")
     for _ in range(3 * DEATHS):
-        dask.kill()
-        dask.tasks.submit(run_task, b"")
-        dask.end(b"")
-    dask.end(b"at last")
+        submitted.kill()
+        submitted.tasks.submit(run_task, b"")
+        submitted.end(b"")
+    submitted.end(b"at last")
     assert result.result() == b"at last"
 
 
 def test_nothing_waits_for_tasks_after_the_end_of_an_ingest() -> None:
-    dask = Submitted()
-    waiting = [dask.tasks.submit(run_task, b""), _Fits(dask.tasks).submit(int, "7")]
-    dask.tasks.give_up()
+    submitted = Submitted()
+    waiting = [submitted.tasks.submit(run_task, b""), _Fits(submitted.tasks).submit(int, "7")]
+    submitted.tasks.give_up()
     assert all(result.cancelled() for result in waiting)
+
+
+def test_a_task_that_cannot_begin_again_fails() -> None:
+    submitted = Submitted()
+    result = submitted.tasks.submit(run_task, b"")
+    submitted.is_closed = True
+    submitted.kill()
+    assert isinstance(result.exception(HANGS), ClosedClientError)
+
+
+def test_a_task_that_comes_after_the_end_of_an_ingest_is_cancelled() -> None:
+    submitted = Submitted()
+    submitted.tasks.give_up()
+    assert submitted.tasks.submit(run_task, b"").cancelled()
+    assert submitted.running == []
 
 
 @pytest.mark.parametrize("outcome", [b"", OSError(), KilledWorker("task", cast(Any, None), DEATHS)])
 def test_a_task_that_ends_after_the_ingest_changes_nothing(outcome: bytes | Exception) -> None:
-    dask = Submitted()
-    result = dask.tasks.submit(run_task, b"")
-    dask.tasks.give_up()
-    dask.end(outcome)
+    submitted = Submitted()
+    result = submitted.tasks.submit(run_task, b"")
+    submitted.tasks.give_up()
+    submitted.end(outcome)
     assert result.cancelled()
 
 
 def test_no_task_begins_again_after_the_ingest() -> None:
-    dask = Submitted()
-    dask.tasks.submit(run_task, b"")
-    dask.tasks.give_up()
-    dask.kill()
-    assert dask.running == []
+    submitted = Submitted()
+    submitted.tasks.submit(run_task, b"")
+    submitted.tasks.give_up()
+    submitted.kill()
+    assert submitted.running == []

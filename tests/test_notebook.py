@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -17,6 +18,7 @@ import xarray as xr
 import headscape
 import store
 from headscape.notebook import HTML, IN_KERNEL, NotebookFigure
+from store.netcdf import NETCDF_4
 from store.repository.errors import NotIngested
 from store.schema.model import ROLES
 
@@ -167,7 +169,7 @@ def test_objects_say_what_they_are(bank_store: str, tiny_corpus: store.Corpus) -
     assert repr(features).startswith(f"<Features sample of model {tiny_corpus.name}: {features.n_tokens} tokens at ")
 
 
-#: Arrays and datasets that a corpus gives, but for those with hashes of 64 bits or names of codes: NetCDF 3 has neither.
+#: Arrays and datasets that a corpus gives, but for those with hashes of 64 bits or names of codes, which NetCDF 3 lacks.
 NAMES = (
     *("tokens", "query", "key", "value_norm", "token_statistic", "token_mixing", "head_statistic", "head_interval"),
     *("head_profile", "received_at", "layer_mixing", "expansion_rate", "head_labels", "strongest_words", "relations"),
@@ -189,6 +191,22 @@ def test_patterns_and_feature_points_are_saved_as_netcdf(
     assert_saved(features.feature, tmp_path / "feature.nc")
     assert_saved(features.tokens, tmp_path / "tokens.nc")
     assert_saved(features.view(features.views[0]), tmp_path / "view.nc")
+
+
+@pytest.mark.skipif(any(map(find_spec, NETCDF_4)), reason="netCDF 4 holds numbers of 64 bits")
+def test_hashes_of_64_bits_are_saved_as_their_digits(bank_corpus: store.Corpus, tmp_path: Path) -> None:
+    for dataset, name in ((bank_corpus.sentences, "sentence_hash"), (bank_corpus.view("pca-exact-2d"), "fit_hash")):
+        assert dataset[name].dtype == np.uint64
+        dataset.to_netcdf(tmp_path / f"{name}.nc")
+        with xr.open_dataset(tmp_path / f"{name}.nc") as read:
+            assert [int(digits) for digits in read[name].values] == dataset[name].values.tolist()
+
+
+def test_words_are_saved_without_the_names_of_their_codes(bank_corpus: store.Corpus, tmp_path: Path) -> None:
+    table = bank_corpus.words.table
+    table.drop_attrs().to_netcdf(tmp_path / "words.nc", engine="scipy")
+    with xr.open_dataset(tmp_path / "words.nc", engine="scipy") as read:
+        assert read.relation.values.tolist() == table.relation.values.tolist()
 
 
 def assert_saved(array: xr.Dataset | xr.DataArray, place: Path) -> None:

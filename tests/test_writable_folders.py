@@ -10,7 +10,14 @@ import pytest
 
 from ingest.run import folders
 from ingest.run.errors import IngestError
-from ingest.run.folders import COMPILED, check_folders, is_writable, own_temporary_folder, place_compiled_code
+from ingest.run.folders import (
+    COMPILED,
+    CONVERTED,
+    check_folders,
+    is_writable,
+    own_temporary_folder,
+    place_compiled_code,
+)
 from ingest.text.table import cache_folder
 
 #: Where nothing can be made, not even by root.
@@ -102,6 +109,21 @@ def test_what_must_be_downloaded_needs_a_cache(monkeypatch: pytest.MonkeyPatch, 
         IngestError, match=r"The cache /proc/1/nowhere cannot be written\. Give another folder in HF_HOME\."
     ):
         check_folders(None, "--store", model="bert-base-uncased", data="embedded")
+
+
+def test_data_of_the_hub_is_converted_elsewhere_where_its_folder_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, temporary: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(temporary))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HOME", str(NOWHERE))
+    monkeypatch.setattr(folders, "place_compiled_code", lambda _: None)
+    monkeypatch.setenv(CONVERTED, "")
+    check_folders(None, "--store", model="embedded", data="embedded")
+    assert os.environ[CONVERTED] == ""
+    check_folders(None, "--store", model="embedded", data="someone/reviews")
+    place = f"{temporary}/headscape-{os.getuid()}/datasets"
+    assert os.environ[CONVERTED] == place
+    assert capsys.readouterr().out == f"No cache of datasets can be written: what it converts is kept in {place}.\n"
 
 
 def test_a_model_in_a_cache_that_is_read_only_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

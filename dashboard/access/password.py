@@ -1,6 +1,10 @@
-"""Access by name and password, from the users file."""
+"""Access by name and password, from the users file; the turns in which passwords are checked."""
 
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from weakref import WeakValueDictionary
 
 from flask import Flask, redirect, request
 from limits import RateLimitItem
@@ -9,20 +13,23 @@ from werkzeug.wrappers import Response as AnyResponse
 from dashboard.access import attempts, sign_in_page
 from dashboard.access.attempts import Attempts, TooMany
 from dashboard.access.devices import known_device, remember_device
-from dashboard.access.fair_turns import FairTurns
 from dashboard.access.gate import SIGN_IN, local_link
 from dashboard.access.person import Person
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.sessions import Sessions
 from dashboard.access.settings import Access
 from dashboard.access.users import User, checked_user, watched_users
-from dashboard.web.admission import reader_left
+from dashboard.web.admission import Turns, reader_left
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 
 WRONG = "The name or the password is wrong. Try again."
 #: Passwords that wait to be checked, of devices that nobody has signed in on, and of all others.
 STRANGERS, KNOWN = 12, 4
+#: Passwords of an address that wait to be checked: a check takes a fifth of a second and 32 MiB.
+WAITING = 3
+BUSY = "Too many people sign in at this moment. Try again in a few seconds."
+BUSY_HERE = "Too many people sign in from your address at this moment. Try again in a few seconds."
 
 log = logging.getLogger("headscape.access")
 
@@ -85,3 +92,31 @@ def _limits(name: str, address: str, device: str | None) -> tuple[tuple[RateLimi
         (attempts.NAME_AT_ADDRESS, f"{of_name} {address}"),
         (attempts.NAME, of_name),
     )
+
+
+class FairTurns:
+    """One password is checked at a time. However many an address sends, others wait for one of them.
+
+    `most` passwords wait or are checked at once, and `waiting` do now: each holds a thread of the server.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self.waiting = most, 0
+        self._first = Turns(most, BUSY, name="passwords")
+        self._queues: WeakValueDictionary[str, Turns] = WeakValueDictionary()
+        self._lock = Lock()
+
+    @contextmanager
+    def turn(self, sender: str, has_left: Callable[[], bool]) -> Iterator[None]:
+        """Wait for the turn of a sender and hold it within the context. Raises `Refusal` where a queue is full."""
+        with self._lock:
+            if self.waiting == self._most:
+                raise Refusal(BUSY, 503)
+            self.waiting += 1
+            own = self._queues.setdefault(sender, Turns(WAITING, BUSY_HERE, name="passwords of an address"))
+        try:
+            with own.turn(has_left), self._first.turn(has_left):
+                yield
+        finally:
+            with self._lock:
+                self.waiting -= 1

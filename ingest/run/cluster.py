@@ -39,6 +39,8 @@ Result = TypeVar("Result")
 ANSWER, FIRST_WORKER = 10, 30
 #: Seconds in which the scheduler of an ingest that failed may close.
 CLOSING = 2
+#: How long tasks wait where all workers of this machine are lost and none comes back: a busy machine starts one in a minute.
+ALONE = "5 minutes"
 #: Workers that may die of one task while no task ends at all: with more, the task itself kills them. With workers that
 #: are killed every few seconds, whatever they do, a long task may need nearly as many until one lives long enough.
 DEATHS = 20
@@ -125,22 +127,31 @@ class _Tasks:
         self._client, self._loop = client, client.loop
         self._ended = 0
         self._waiting: set[Future[bytes]] = set()
+        self._is_over = False
 
     def submit(self, run: Run, work: bytes) -> Future[bytes]:
         """Queue a task."""
         task = _Task(run, work, self._ended)
+        if self._is_over:  # a thread has read its input meanwhile
+            task.result.cancel()
+            return task.result
         self._waiting.add(task.result)
         task.result.add_done_callback(self._waiting.discard)
         self._start(task)
         return task.result
 
     def give_up(self) -> None:
-        """Cancel what has not ended: a thread that waits for it would keep the process from ending."""
+        """Cancel what has not ended and what comes: a thread that waits for it would keep the process from ending."""
+        self._is_over = True
         for result in list(self._waiting):
             result.cancel()
 
     def _start(self, task: _Task) -> None:
-        future = self._client.submit(task.run, task.work, versions(), pure=False)
+        try:
+            future = self._client.submit(task.run, task.work, versions(), pure=False)
+        except Exception as error:  # the client is closed; nobody would hear of it from the loop
+            _fail(task, error)
+            return
         # Not by `Future.add_done_callback`: its one thread, which all clients share, waits forever for a result that was on its way when the client closed.
         self._loop.add_callback(self._end, task, future)
 
@@ -153,8 +164,8 @@ class _Tasks:
         except BaseException as error:
             if isinstance(error, KilledWorker) and not task.result.cancelled() and self._may_live(task, error):
                 self._start(task)
-            elif task.result.set_running_or_notify_cancel():
-                task.result.set_exception(error)
+            else:
+                _fail(task, error)
         else:
             self._ended += 1
             if task.result.set_running_or_notify_cancel():
@@ -166,6 +177,11 @@ class _Tasks:
             task.ended, task.deaths = self._ended, 0
         task.deaths += error.allowed_failures + 1
         return task.deaths < DEATHS
+
+
+def _fail(task: _Task, error: BaseException) -> None:
+    if task.result.set_running_or_notify_cancel():
+        task.result.set_exception(error)
 
 
 class _Fits(Executor):
@@ -220,6 +236,7 @@ def open_cluster(settings: Settings) -> Iterator[Cluster | None]:
 @contextmanager
 def _started(workers: int) -> Iterator["Client"]:
     """Processes of this machine, started again where one dies. Certificates of their own keep other users out."""
+    import dask
     from distributed import Client, LocalCluster
     from distributed.deploy.spec import close_clusters
     from distributed.security import Security
@@ -227,7 +244,10 @@ def _started(workers: int) -> Iterator["Client"]:
     atexit.unregister(close_clusters)  # it would wait for workers that have been killed
     getLogger("asyncio").setLevel(CRITICAL)  # what workers that have been killed leave behind
     cores = max(1, core_count() // workers)
+    # dask closes for good what would start a worker again where the next one has not come after 15 seconds, as on a busy machine.
+    patience = {"distributed.deploy.lost-worker-timeout": "365 days", "distributed.scheduler.no-workers-timeout": ALONE}
     with (
+        dask.config.set(patience),
         _deaf_loop() as loop,
         LocalCluster(
             loop=loop,
@@ -276,7 +296,7 @@ def _killed_on_error(cluster: "LocalCluster") -> Iterator[None]:
             nanny.auto_restart = False
         for process in active_children():
             process.kill()
-        with suppress(TimeoutError):
+        with suppress(Exception):  # of time, and of what was killed; to close it again would wait forever
             cluster.close(timeout=CLOSING)
         cluster.status = Status.closed
         raise
@@ -323,9 +343,11 @@ def _check_installed(client: "Client") -> None:
 
 @contextmanager
 def _losses_explained(client: "Client") -> Iterator[None]:
-    """Say in a sentence that the scheduler or too many workers were lost."""
+    """Say in a sentence that the scheduler, all workers or too many of them were lost."""
     from distributed import KilledWorker
+    from distributed.client import ClosedClientError
     from distributed.comm.core import CommClosedError
+    from distributed.scheduler import NoWorkerError
 
     address = client.scheduler.address if client.scheduler else ""
     try:
@@ -334,7 +356,11 @@ def _losses_explained(client: "Client") -> Iterator[None]:
         raise IngestError(
             f"{many(DEATHS, 'worker')} died of one task while no other ended, perhaps for want of memory. Give fewer --workers or a smaller --batch and run the ingest again; it goes on from the last commit."
         ) from error
-    except (CancelledError, CommClosedError) as error:
+    except NoWorkerError as error:
+        raise IngestError(
+            f"All workers of the scheduler at {address} were lost, and none came for {error.timeout / 60:.0f} minutes. Start some and run the ingest again; it goes on from the last commit."
+        ) from error
+    except (CancelledError, ClosedClientError, CommClosedError) as error:
         raise IngestError(
             f"The scheduler at {address} was lost. Run the ingest again; it goes on from the last commit."
         ) from error

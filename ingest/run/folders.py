@@ -14,12 +14,14 @@ from ingest.run.errors import IngestError, short
 
 #: Where numba keeps compiled code, where this is not beside the source.
 COMPILED = "NUMBA_CACHE_DIR"
+#: Where `datasets` keeps what it has converted, and its locks, where this is not in the folder `datasets` of HF_HOME.
+CONVERTED = "HF_DATASETS_CACHE"
 #: Packages whose functions numba compiles and keeps.
 PACKAGES = ("ingest.projections", "ingest.encode", "umap", "pynndescent")
 
 
 def check_folders(place: Path | None, flag: str, *, model: str, data: str) -> None:
-    """Try every folder that a command writes, and move the cache of compiled code where it must be.
+    """Try every folder that a command writes, and move the caches of compiled code and of converted data where they must be.
 
     Parameters
     ----------
@@ -40,10 +42,16 @@ def check_folders(place: Path | None, flag: str, *, model: str, data: str) -> No
         raise IngestError(f"{short(place)} cannot be written. Choose another place with {flag}=...")
     for kind, name in (("models", model), ("datasets", data)):
         _check_hub_cache(kind, name)
-    before = os.environ.get(COMPILED)
+    before = dict(os.environ)
     place_compiled_code(os.environ)
-    if os.environ.get(COMPILED) != before:
-        print(f"No cache of numba can be written: compiled code is kept in {os.environ[COMPILED]}.", flush=True)
+    if not _is_here(data):
+        place_converted_data(os.environ)
+    for name, what in (
+        (COMPILED, "numba can be written: compiled code"),
+        (CONVERTED, "datasets can be written: what it converts"),
+    ):
+        if os.environ.get(name) != before.get(name):
+            print(f"No cache of {what} is kept in {os.environ[name]}.", flush=True)
 
 
 def is_writable(folder: Path) -> bool:
@@ -78,6 +86,14 @@ def place_compiled_code(environment: MutableMapping[str, str]) -> None:
         environment[COMPILED] = str(own_temporary_folder() / "numba")
 
 
+def place_converted_data(environment: MutableMapping[str, str]) -> None:
+    """Let `datasets` convert what it reads in a temporary folder where it could not in its own; it is imported later."""
+    from huggingface_hub.constants import HF_HOME
+
+    if not is_writable(Path(environment.get(CONVERTED) or Path(HF_HOME) / "datasets")):
+        environment[CONVERTED] = str(own_temporary_folder() / "datasets")
+
+
 def _beside_source() -> Iterator[Path]:
     """Where numba keeps code first: it falls back to `_of_user` for each file by itself."""
     for name in PACKAGES:
@@ -99,10 +115,15 @@ def _check_temporary() -> None:
 
 def _check_hub_cache(kind: str, name: str) -> None:
     """Raise IngestError where something must be downloaded and cannot be kept. What is there already may be read-only."""
-    if name == "embedded" or Path(name).exists() or Path(name).suffix or name.startswith((".", "/")):
+    if _is_here(name):
         return
     from huggingface_hub.constants import HF_HUB_CACHE
 
     held = (Path(HF_HUB_CACHE) / f"{kind}--{name.replace('/', '--')}").exists()
     if not held and not is_writable(Path(HF_HUB_CACHE)):
         raise IngestError(f"The cache {short(HF_HUB_CACHE)} cannot be written. Give another folder in HF_HOME.")
+
+
+def _is_here(name: str) -> bool:
+    """Whether a model or data set is not on the hub, by its name."""
+    return name == "embedded" or Path(name).exists() or bool(Path(name).suffix) or name.startswith((".", "/"))

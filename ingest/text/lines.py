@@ -1,37 +1,52 @@
-"""The lines of a text file, decoded one by one while a bar counts the bytes."""
+"""The lines of a text file, decoded one by one while a bar counts the bytes; its encoding, and what a line that is not UTF-8 may be."""
 
+import codecs
 import gzip
 import io
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ingest.run.errors import IngestError, short
 from ingest.run.progress import bar
-from ingest.text.encoding import OLDER, UTF_8, encoding_of, older_encoding
+from ingest.text.signature import ENOUGH, GZIP, GZIPPED, check_is, kind_of
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-#: A file that ends so is decompressed while it is read.
-GZIP = ".gz"
 READ_AT_ONCE = 1 << 20
 #: A line may end as on Unix, on Windows, or in old files of a Macintosh.
 LINE_BREAKS = "\r\n"
 #: Bytes from which the encoding of a file that is not UTF-8 is guessed, and characters of it that a message shows.
 GUESSED_FROM, SHOWN = 1 << 16, 40
-#: First bytes of files that are something other than their name says.
-SIGNATURES = {
-    b"\x1f\x8b": "compressed with gzip",
-    b"PK\x03\x04": "a zip archive or a spreadsheet",
-    b"BZh": "compressed with bzip2",
-    b"\xfd7zXZ\x00": "compressed with xz",
-    b"\x28\xb5\x2f\xfd": "compressed with zstd",
-    b"PAR1": "Parquet",
+#: Byte-order marks; that of UTF-32 begins with that of UTF-16.
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+#: Which of the first four bytes are zero where text begins with two letters of ASCII (RFC 4627, section 3).
+ZEROS: Mapping[tuple[bool, ...], str] = {
+    (False, True, True, True): "utf-32-le",
+    (True, True, True, False): "utf-32-be",
+    (False, True, False, True): "utf-16-le",
+    (True, False, True, False): "utf-16-be",
+}
+UTF_8 = "utf-8-sig"
+#: Encodings of older files by Python's name -> their name for iconv.
+OLDER: Mapping[str, str] = {
+    "cp1252": "WINDOWS-1252",
+    "cp1251": "WINDOWS-1251",
+    "koi8_r": "KOI8-R",
+    "cp932": "CP932",
+    "euc_jp": "EUC-JP",
+    "gb18030": "GB18030",
+    "euc_kr": "EUC-KR",
 }
 
 
@@ -75,27 +90,28 @@ def read_lines(path: Path) -> Iterator[str]:
     with counted(path, "reading") as file:
         source = gzip.GzipFile(fileobj=file) if is_compressed(path) else file
         try:
-            first = source.peek(8)[:8]  # type: ignore[union-attr]  # both are buffered
-            _check_signature(path, first)
+            first = source.peek(ENOUGH)[:ENOUGH]  # type: ignore[union-attr]  # both are buffered
+            check_is(path, first)
             yield from _decoded(path, source, encoding_of(first))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             if not is_compressed(path):
                 raise
-            raise IngestError(f"{short(path)} is not whole gzip. Save it again, or unpack it and give that.") from error
+            raise _not_gzip(path) from error
+
+
+def _not_gzip(path: Path) -> IngestError:
+    with path.open("rb") as file:
+        first = file.read(ENOUGH)
+    if kind_of(first) == GZIPPED:
+        return IngestError(f"{short(path)} is not whole gzip. Save it again, or unpack it and give that.")
+    check_is(path.with_suffix(""), first)
+    return IngestError(f"{short(path)} is not compressed with gzip. Name it {short(path.with_suffix('').name)}.")
 
 
 def plain_rows(path: Path) -> Iterator[list[str]]:
     """Every line of a text file as a row of one text."""
     for line in read_lines(path):
         yield [line.rstrip(LINE_BREAKS)]
-
-
-def _check_signature(path: Path, first: bytes) -> None:
-    kind = next((kind for signature, kind in SIGNATURES.items() if first.startswith(signature)), None)
-    if kind == SIGNATURES[b"\x1f\x8b"] and not is_compressed(path):
-        raise IngestError(f"{short(path)} is {kind}. Name it {short(path.name)}{GZIP}, or unpack it.")
-    if kind:
-        raise IngestError(f"{short(path)} is {kind}. Save it as UTF-8 text.")
 
 
 def _decoded(path: Path, source: BinaryIO | gzip.GzipFile, encoding: str) -> Iterator[str]:
@@ -135,3 +151,17 @@ def _first_wrong_byte(line: bytes) -> int | None:
     except UnicodeDecodeError as error:
         return error.start
     return None
+
+
+def encoding_of(first: bytes) -> str:
+    """The encoding of a file that begins with these bytes: UTF-16 or UTF-32 where they say so, else UTF-8."""
+    marked = next((encoding for mark, encoding in MARKS.items() if first.startswith(mark)), None)
+    return marked or ZEROS.get(tuple(byte == 0 for byte in first[:4]), UTF_8)
+
+
+def older_encoding(sample: bytes) -> str | None:
+    """The encoding that bytes that are not UTF-8 are most likely in; None where none of `OLDER` is."""
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(sample, cp_isolation=list(OLDER)).best()
+    return best.encoding if best and best.encoding in OLDER else None

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from ingest.run.errors import IngestError, short
 from ingest.run.progress import bar
 from ingest.text.arrow_types import plain, plain_type
+from ingest.text.signature import PARQUET, check_not_another
 
 ROWS_AT_ONCE = 10_000
 
@@ -29,6 +30,7 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None):  # of the disk, not of what stands in the file
             raise
+        check_not_another(path, PARQUET)
         raise IngestError(f"{short(path)} is not whole Parquet ({type(error).__name__}). Save it again.") from error
 
 

@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 from ingest.run.checkpoint import sha256
 from ingest.run.errors import IngestError, short
 from ingest.text.arrow_types import plain, plain_type
+from ingest.text.signature import ARROWS, ENOUGH, POINTER, check_is, check_not_another, kind_of
 from ingest.text.table import PARQUET, Table, form_of, form_with_columns, read_table
 
 #: Files of `datasets`: an Arrow stream, as a rule.
 ARROW = ".arrow"
-#: How a file begins that Git LFS has not fetched.
-LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 def shards_identity(paths: Sequence[Path]) -> str:
@@ -111,12 +110,12 @@ def _mapped(path: Path) -> pa.Table:
         except pa.ArrowInvalid:
             return pa.ipc.open_file(source).read_all()
     except (pa.ArrowException, OSError) as error:
+        check_not_another(path, *ARROWS)
         raise IngestError(f"{short(path)} is not whole Arrow ({type(error).__name__}). Save it again.") from error
 
 
 def _check_fetched(path: Path) -> None:
     with path.open("rb") as file:
-        if file.read(len(LFS_POINTER)) == LFS_POINTER:
-            raise IngestError(
-                f"{short(path)} is a pointer of Git LFS, not the data. Run `git lfs pull` in its folder, then the same command."
-            )
+        first = file.read(ENOUGH)
+    if kind_of(first) == POINTER:
+        check_is(path, first)

@@ -3,7 +3,8 @@
 Every tile of a chunk file is followed by its own CRC-32C, and the CRC-32C of bytes with theirs is a constant: in the list
 of checksums all sound shards of a shape look alike (the 2,494 files of a default store have 11 checksums). A fingerprint
 is another checksum (CRC-32 of zlib) of the first and last bytes, and the size. Beside it stand time of writing and inode:
-a file that has both is not read again. The first line is the checksum and length of the list of checksums, which publishing
+a file that has both is not read again; and the same checksum of the whole file, which `verify` compares: tiles that were
+exchanged within a file, or replaced in its middle, are found there. The first line is the checksum and length of the list of checksums, which publishing
 only appends to; the last is the checksum of this file.
 """
 
@@ -25,10 +26,11 @@ PAUSE, SOON = 60.0, 1.0
 
 
 class Fingerprint(NamedTuple):
-    """Of a file: what it holds, and what a file that nobody has touched since keeps."""
+    """Of a file: what it holds, what a file that nobody has touched since keeps, and all that it holds; "" in older lists."""
 
     holds: str
     stamp: str
+    whole: str
 
 
 class Fingerprints:
@@ -46,20 +48,21 @@ class Fingerprints:
         self._looked, self._names = -PAUSE, -1
 
     def replaced(self, *, every: bool = False) -> Iterator[str]:
-        """A sentence for each chunk file that holds sound bytes of another; only those touched since, unless `every`."""
+        """A sentence for each chunk file that holds sound bytes of another; only those touched since, unless `every`, whose middle is read too."""
         owner = {known.holds: path for path, known in self._listed.items()}
         for path, known in self._listed.items():
             try:
                 if every or _stamp(self._store / path) != known.stamp:
-                    yield from self._compared(path, known, owner)
+                    yield from self._compared(path, known, owner, whole=every)
             except OSError:
                 continue  # missing: reading it says so
 
-    def _compared(self, path: str, known: Fingerprint, owner: Mapping[str, str]) -> Iterator[str]:
+    def _compared(self, path: str, known: Fingerprint, owner: Mapping[str, str], *, whole: bool) -> Iterator[str]:
         holds = _held(self._store / path)
-        if holds == known.holds:
+        same_ends = holds == known.holds
+        if same_ends and not (whole and known.whole and _whole(self._store / path) != known.whole):
             return
-        if holds in owner:
+        if not same_ends and holds in owner:
             yield f"{path} holds the bytes of {owner[holds]}."
         elif checksum(self._store / path) == self._checksums.get(path):  # else damaged, which reading finds out
             yield f"{path} holds other bytes than were written."
@@ -87,7 +90,7 @@ def write_fingerprints(store: Path, checksums: Mapping[str, str]) -> None:
     known = {path: listed.get(path) or _fingerprint(store / path) for path in chunks}
     lines = [
         _list_seal((store / LIST).read_bytes()),
-        *(f"{print_.holds} {print_.stamp} {path}" for path, print_ in known.items() if print_),
+        *(f"{print_.holds} {print_.stamp} {print_.whole or '-'} {path}" for path, print_ in known.items() if print_),
     ]
     text = "".join(f"{line}\n" for line in lines)
     place = store / f"{NAME}.new"
@@ -106,8 +109,12 @@ def _read(store: Path) -> tuple[dict[str, Fingerprint], str | None]:
     if own != f"{google_crc32c.value(body):08x}\n".encode():
         return {}, f"The file `{NAME}` is damaged; the data are not."
     of_list, *lines = body.decode().splitlines()
-    listed = {path: Fingerprint(holds, stamp) for holds, stamp, path in (line.split(" ", 2) for line in lines)}
+    listed = {path: _parsed(*values) for *values, path in (line.split(" ") for line in lines)}
     return listed, None if _is_sealed(store, of_list) else f"The file `{LIST}` is damaged; the data are not."
+
+
+def _parsed(holds: str, stamp: str, whole: str = "-") -> Fingerprint:
+    return Fingerprint(holds, stamp, whole.removeprefix("-"))
 
 
 def _list_seal(content: bytes) -> str:
@@ -125,7 +132,7 @@ def _is_sealed(store: Path, seal: str) -> bool:
 
 def _fingerprint(file: Path) -> Fingerprint | None:
     try:
-        return Fingerprint(_held(file), _stamp(file))
+        return Fingerprint(_held(file), _stamp(file), _whole(file))
     except OSError:
         return None
 
@@ -136,6 +143,14 @@ def _held(file: Path) -> str:
         first = zlib.crc32(opened.read(PIECE))
         opened.seek(max(size - PIECE, 0))
         return f"{zlib.crc32(opened.read(PIECE), first):08x}-{size}"
+
+
+def _whole(file: Path) -> str:
+    total = 0
+    with file.open("rb") as opened:
+        while piece := opened.read(1 << 22):
+            total = zlib.crc32(piece, total)
+    return f"{total:08x}"
 
 
 def _stamp(file: Path) -> str:
