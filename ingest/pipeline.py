@@ -36,12 +36,12 @@ from ingest.projections.stage import begin, project
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, longest_input
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
+from ingest.run.held import held_data, held_models
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
 from ingest.run.settings import Settings
 from ingest.text.blocks import short_key
 from ingest.text.corpus import PlannedCorpus, cut_report, find_corpus, prepare_corpus, stored_corpus
-from ingest.text.identity import held_data
 from ingest.text.reviews import Data, find_data
 from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation, check_pipeline
 from ingest.words.coreference import find_coreference, keep_mentions
@@ -63,7 +63,7 @@ EARLY = 2
 
 def run(settings: Settings) -> None:
     """Run the stages that have something to do, and publish; what the store holds is not computed again."""
-    checkpoint = find_checkpoint(settings.model)
+    checkpoint = find_checkpoint(settings.model, held=partial(held_models, settings.store))
     held = partial(held_data, settings.store)
     data = find_data(settings.data, split=settings.data_split, first=settings.first, held=held)
     check_length(checkpoint, settings.max_length)
@@ -72,7 +72,8 @@ def run(settings: Settings) -> None:
     check_annotation(settings, data)
     device = find_device(settings.device)
     dtype = find_dtype(settings.dtype, device)
-    check_shapes(checkpoint)
+    if checkpoint.place is not None:  # those of a store had the right shapes
+        check_shapes(checkpoint)
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     of = f"{checkpoint.name} on {data.name}"

@@ -33,7 +33,7 @@ def refused(tiny_model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("settings", "part"),
     [
-        ({"model": "nobody/nothing"}, "neither a local folder nor on the hub"),
+        ({"model": "nobody/nothing"}, "neither a local folder nor "),
         ({"data": "nobody/nothing"}, "neither a local file nor in the cache"),
         ({"data": "missing.csv"}, "no data file missing.csv"),
         ({"text": "body"}, "no column 'body', it has: text, label"),
