@@ -112,8 +112,8 @@ ingest: install  ## run a BERT over a corpus and bring the store up to date (MOD
 projections: install  ## make more pictures of what the store holds (VIEWS=tsne-raw-2d,umap-sphere-3d FEATURES=tsne-joint MODEL DATA)
 	@$(RUN) projections $(FLAGS)
 
-finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL (MODEL DATA TEXT LABEL EPOCHS BATCH LEARNING_RATE MAX_LENGTH FREEZE SEED DEVICE OUT)
-	@$(RUN) finetune --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --epochs="$$EPOCHS" --batch="$$BATCH" \
+finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL (MODEL DATA TEXT LABEL DATA_SPLIT FIRST EPOCHS BATCH LEARNING_RATE MAX_LENGTH FREEZE SEED DEVICE OUT)
+	@$(RUN) finetune --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --data-split="$$DATA_SPLIT" --first="$$FIRST" --split="$$SPLIT" --epochs="$$EPOCHS" --batch="$$BATCH" \
 	  --learning-rate="$$LEARNING_RATE" --max-length="$$MAX_LENGTH" --freeze="$$FREEZE" --seed="$$SEED" --device="$$DEVICE" --out="$$OUT"
 
 # The secret of an OpenID client is no flag, which `ps` would show: the command reads HEADSCAPE_OIDC_SECRET.

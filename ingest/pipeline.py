@@ -36,12 +36,12 @@ from ingest.projections.stage import begin, project
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, longest_input
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
+from ingest.run.held import held_data, held_models
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
-from ingest.run.settings import Settings
+from ingest.run.settings import Settings, first_reviews
 from ingest.text.blocks import short_key
-from ingest.text.corpus import PlannedCorpus, cut_report, find_corpus, prepare_corpus, stored_corpus
-from ingest.text.identity import held_data
+from ingest.text.corpus import Budget, PlannedCorpus, cut_report, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
 from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation, check_pipeline
 from ingest.words.coreference import find_coreference, keep_mentions
@@ -63,16 +63,22 @@ EARLY = 2
 
 def run(settings: Settings) -> None:
     """Run the stages that have something to do, and publish; what the store holds is not computed again."""
-    checkpoint = find_checkpoint(settings.model)
-    held = partial(held_data, settings.store)
-    data = find_data(settings.data, split=settings.data_split, first=settings.first, held=held)
+    checkpoint = find_checkpoint(settings.model, held=partial(held_models, settings.store))
+    data = find_data(
+        settings.data,
+        split=settings.data_split,
+        first=first_reviews(settings.first),
+        fewest=None if settings.first else Budget.of(settings).fewest_reviews,
+        held=partial(held_data, settings.store),
+    )
     check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
     check_features(settings, checkpoint, data)
     check_annotation(settings, data)
     device = find_device(settings.device)
     dtype = find_dtype(settings.dtype, device)
-    check_shapes(checkpoint)
+    if checkpoint.place is not None:  # those of a store had the right shapes
+        check_shapes(checkpoint)
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     of = f"{checkpoint.name} on {data.name}"
@@ -299,7 +305,7 @@ def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) ->
 def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder: "Encoder") -> dict[str, Any]:
     """How the numbers were computed, for readers: settings, versions, device."""
     return {
-        "settings": asdict(settings),
+        "settings": asdict(settings) | {"first": data.first or settings.first},
         "revision": checkpoint.revision,
         "folder": str(checkpoint.folder.resolve()),
         "tokenizer_sha256": checkpoint.tokenizer_sha256,

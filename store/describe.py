@@ -13,7 +13,7 @@ from store.repository.fingerprints import has_fingerprints
 from store.repository.history import history
 from store.schema.model import counted_size
 from store.snapshot import Snapshot
-from store.wording import cut_sentences, many, utc
+from store.wording import cut_sentences, first_reviews, many, utc
 
 #: Stages of an ingest after the vectors and statistics: the group of each, and an attribute that it has once it is finished.
 STAGES: Mapping[str, tuple[str, str]] = {
@@ -26,6 +26,10 @@ STAGES: Mapping[str, tuple[str, str]] = {
     "feature points": ("features", "materials"),
     "head importance": ("importance", "importance_hash"),
 }
+
+
+#: After it, the identity of data says how many first reviews it is of.
+FIRST = "#first="
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,9 @@ class CorpusDescription:
     marked: int | None
     label_names: list[str]
     splitter: str
+    #: Where the sample is of the first reviews only: how many, and of how many where the store says this.
+    first: int | None
+    reviews_in_data: int | None
 
 
 @dataclass(frozen=True)
@@ -172,8 +179,15 @@ def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
     group = snapshot.group(f"corpus/{key}")
     names = ("name", "data_identity", "max_length", "truncated", "label_names", "splitter")
     recorded: dict[str, Any] = {name: group.attrs[name] for name in names}
-    marked: Any = group.attrs.get("marked")
-    return CorpusDescription(key=key, sentences=array_of(group, "row_size").shape[0], marked=marked, **recorded)
+    first = str(recorded["data_identity"]).rpartition(FIRST)[2]
+    optional: dict[str, Any] = {name: group.attrs.get(name) for name in ("marked", "reviews_in_data")}
+    return CorpusDescription(
+        key=key,
+        sentences=array_of(group, "row_size").shape[0],
+        first=int(first) if FIRST in recorded["data_identity"] else None,
+        **recorded,
+        **optional,
+    )
 
 
 def as_json(description: Description) -> dict[str, Any]:
@@ -189,6 +203,7 @@ def as_text(description: Description) -> str:
     models = [line for model in description.models for line in _lines_of(model, alone)]
     corpora = [
         f"  corpus {corpus.key}: {many(corpus.sentences, 'sentence')} of {corpus.name}, {cut_sentences(corpus.truncated, corpus.sentences, corpus.max_length)}; splitter {corpus.splitter}"
+        + (f"; sample of {first_reviews(corpus.first, corpus.reviews_in_data)}" if corpus.first else "")
         for corpus in description.corpora
     ]
     history = [f"    {_date(old['published'])}  {old['snapshot']}  {old['message']}" for old in description.history]

@@ -10,6 +10,11 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else f'{noun}s'}"
 
 
+def first_reviews(first: int, total: int | None) -> str:
+    """Of which reviews a sample is: `the first 50,000 of 3,000,000 reviews`, or without the second number."""
+    return f"the first {first:,} of {total:,} reviews" if total else f"the first {many(first, 'review')}"
+
+
 def utc(moment: datetime) -> str:
     """A date with its time: `22 Nov 2026, 05:35 UTC`. `moment` knows its time zone."""
     return f"{moment.astimezone(UTC):%d %b %Y, %H:%M} UTC"

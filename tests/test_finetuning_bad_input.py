@@ -33,7 +33,7 @@ def refused(tiny_model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("settings", "part"),
     [
-        ({"model": "nobody/nothing"}, "neither a local folder nor on the hub"),
+        ({"model": "nobody/nothing"}, "neither a local folder nor "),
         ({"data": "nobody/nothing"}, "neither a local file nor in the cache"),
         ({"data": "missing.csv"}, "no data file missing.csv"),
         ({"text": "body"}, "no column 'body', it has: text, label"),
@@ -53,6 +53,10 @@ def refused(tiny_model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str])
         ({"seed": -1}, "--seed=-1 is not within 32 bits"),
         ({"seed": 1 << 32}, f"--seed={1 << 32} is not within 32 bits"),
         ({"device": "tpu"}, "no device 'tpu'"),
+        ({"first": "few"}, "--first=few is no number of reviews"),
+        ({"first": 1}, "The data may be sorted by label. Give a larger --first."),
+        ({"split": "test"}, "opinions has no splits. Give no --data-split=test"),
+        ({"split": "test", "data_split": "dev"}, "--split=test and --data-split=dev differ"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(settings: dict[str, object], part: str, refused: Complaint) -> None:

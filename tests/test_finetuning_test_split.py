@@ -62,3 +62,19 @@ def test_a_missing_test_split_is_reported_before_the_training(
         finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out", epochs=1)
     assert splits == ["train"]
     assert list((tmp_path / "out" / "checkpoints").glob("checkpoint-*")) == []
+
+
+def test_a_named_split_is_trained_on_and_is_no_test_of_itself(
+    splits: list[str], tiny_model: Path, tmp_path: Path
+) -> None:
+    out = finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out", epochs=1, data_split="test")
+    measured = metrics_of(out)
+    assert (measured["train_reviews"] + measured["held_reviews"], measured["test"], splits) == (40, None, ["test"])
+
+
+def test_the_first_reviews_alone_are_trained_on(tiny_model: Path, tmp_path: Path) -> None:
+    reviews = write_opinions(tmp_path / "opinions.csv")
+    out = finetune(tiny_model, reviews, tmp_path / "out", epochs=1, first="40")
+    measured = metrics_of(out)
+    assert measured["train_reviews"] + measured["held_reviews"] == 40
+    assert "(first 40 reviews)" in (out / "README.md").read_text()

@@ -11,7 +11,8 @@ import datasets
 import pytest
 
 from ingest.text import hub
-from ingest.text.hub import HubData, find_hub_data
+from ingest.text.hub import find_hub_data
+from ingest.text.hub_cache import HubData
 from ingest.text.reviews import find_data
 from tests.hub import COMMIT, serving_hub
 
@@ -19,13 +20,15 @@ from tests.hub import COMMIT, serving_hub
 CODE = """
 import json, sys
 from ingest.run.errors import IngestError
+from ingest.text import first_rows
 from ingest.text.reviews import find_data, read_reviews
+first_rows.FIRST = 20
 for line in sys.stdin:
     name, options = json.loads(line)
     try:
         data = find_data(name, **options)
         reviews = read_reviews(data, text="text", label="label")
-        print("#", json.dumps([data.name, data.identity, len(reviews), reviews[0].text, reviews.label_names]))
+        print("#", json.dumps([data.name, data.identity, len(reviews), reviews[0].text, reviews.label_names, data.total]))
     except IngestError as error:
         print("#", json.dumps(str(error)))
 """
@@ -37,12 +40,27 @@ ASKED: Mapping[str, tuple[str, dict[str, object]]] = {
     "other config": ("films/glue:xyz", {}),
     "one": ("films/one", {}),
     "first": ("films/one", {"first": 7}),
+    "large": ("films/large", {"fewest": 30}),
     "main": ("films/one@main", {}),
     "script": ("films/script", {}),
     "gated": ("films/gated", {}),
     "missing": ("films/missing", {}),
 }
 Answers = Mapping[str, object]
+#: Of more rows than there are.
+LARGE_CARD = """---
+dataset_info:
+  features:
+  - name: text
+    dtype: string
+  splits:
+  - name: train
+    num_bytes: 3000000000
+    num_examples: 3000000
+  download_size: 3000000000
+  dataset_size: 3000000000
+---
+"""
 
 
 def write_glue(folder: Path) -> None:
@@ -83,30 +101,40 @@ def asked(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Answers
     """Answers with a hub, and what it was asked for by a second process that reads the same."""
     folder = tmp_path_factory.mktemp("hub") / "films"
     write_glue(folder / "glue")
-    for name in ("one", "script", "gated"):
+    for name in ("one", "script", "gated", "large"):
         (folder / name).mkdir()
+    (folder / "large" / "README.md").write_text(LARGE_CARD)
+    (folder / "large" / "train.jsonl").write_text("".join(f'{{"text": "large {row}."}}\n' for row in range(200)))
     (folder / "one" / "train.jsonl").write_text("".join(f'{{"text": "one {row}."}}\n' for row in range(50)))
     (folder / "script" / "script.py").write_text("raise SystemExit\n")
     with serving_hub(folder.parent) as (address, paths):
         answers = ask(home, list(ASKED), HF_ENDPOINT=address, HF_HUB_OFFLINE="0")
         paths.clear()
-        ask(home, ["config", "validation", "one", "first"], HF_ENDPOINT=address, HF_HUB_OFFLINE="0")
+        ask(home, list(READ), HF_ENDPOINT=address, HF_HUB_OFFLINE="0")
         return answers, list(paths)
 
 
 @pytest.fixture(scope="module")
 def offline(home: Path, asked: object) -> Answers:  # noqa: ARG001
     """Answers without a hub, with the cache of before."""
-    return ask(home, ["config", "validation", "no config", "one", "first", "missing"], HF_HUB_OFFLINE="1")
+    return ask(home, [*READ, "no config", "missing"], HF_HUB_OFFLINE="1")
 
 
 pytestmark = pytest.mark.slow
-GLUE, ONE = f"hub:films/glue:sst2@{COMMIT}", f"hub:films/one@{COMMIT}"
+GLUE, ONE, LARGE = (f"hub:films/{name}@{COMMIT}" for name in ("glue:sst2", "one", "large"))
 READ = {
-    "config": ["films/glue:sst2", GLUE, 20, "sst2 train 0.", ["bad", "good"]],
-    "validation": ["films/glue:sst2 (validation)", f"{GLUE}#validation", 20, "sst2 validation 0.", ["bad", "good"]],
-    "one": ["films/one", ONE, 50, "one 0.", []],
-    "first": ["films/one (first 7 reviews)", f"{ONE}#first=7", 7, "one 0.", []],
+    "config": ["films/glue:sst2", GLUE, 20, "sst2 train 0.", ["bad", "good"], None],
+    "validation": [
+        "films/glue:sst2 (validation)",
+        f"{GLUE}#validation",
+        20,
+        "sst2 validation 0.",
+        ["bad", "good"],
+        None,
+    ],
+    "one": ["films/one", ONE, 50, "one 0.", [], None],
+    "first": ["films/one (first 7 reviews)", f"{ONE}#first=7", 7, "one 0.", [], 50],
+    "large": ["films/large (first 80 reviews)", f"{LARGE}#first=80", 80, "large 0.", [], 3_000_000],
 }
 
 
@@ -189,7 +217,7 @@ def test_a_named_commit_asks_nothing_of_the_hub() -> None:
 def test_a_large_data_set_is_read_in_part_on_request_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    info = type("Info", (), {"download_size": 3 << 30})
+    info = type("Info", (), {"download_size": 3 << 30, "splits": None})
     monkeypatch.setattr("datasets.load_dataset_builder", lambda *_, **__: type("Builder", (), {"info": info}))
     monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: datasets.Dataset.from_dict({"text": ["A film."]}))
     assert len(hub.load_split(HubData("films/large", None, "abc"), None)) == 1

@@ -24,6 +24,7 @@ def answer(page: Page, how: dict[str, Any]) -> None:
 
     page.unroute_all(behavior="ignoreErrors")
     page.route("**/data/**", fulfil)
+    page.route("**/api/notes", fulfil)
     page.route("**/_dash-update-component*", fulfil)
 
 
@@ -70,4 +71,26 @@ def test_a_tab_that_is_older_than_its_server_says_reload(chromium: Browser, tiny
     page.get_by_role("link", name="Head map").click()
     expect(upgraded).to_contain_text("Headscape was upgraded.")
     expect(upgraded.get_by_role("link")).to_have_attribute("href", "/map")
+    page.close()
+
+
+def test_a_note_that_is_being_written_outlives_the_session(chromium: Browser, tiny_server: str) -> None:
+    page = chromium.new_page()
+    page.add_init_script(GOT_IT)
+    page.goto(link := f"{tiny_server}/head?layer=1&head=1&tab=notes")
+    page.get_by_role("button", name="Add a note").click()
+    text, save = page.locator("textarea"), page.get_by_role("button", name="Save note")
+    text.fill("Not lost")
+    for how in (*ENDED.values(), {"status": 502, **PAGE}):
+        answer(page, how)
+        save.click()
+        expect(page.locator(".note-form .note-problem")).not_to_be_empty()
+        expect(text).to_have_value("Not lost")
+    page.unroute_all(behavior="ignoreErrors")  # who clicks comes back signed in
+    notice = page.locator("#session-ended")
+    notice.get_by_role("link", name="Sign in again").click()
+    expect(notice).to_have_count(0)
+    assert page.url == link
+    page.get_by_role("button", name="Add a note").click()
+    expect(text).to_have_value("Not lost")
     page.close()

@@ -1,6 +1,7 @@
 """A database of notes that is full, gone, locked, damaged or silent costs the notes only, and a sentence says so."""
 
 import os
+import shutil
 import signal
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -97,6 +98,24 @@ def read_only(written: Notes, file: Path, opened: Open, monkeypatch: pytest.Monk
 def test_notes_in_a_folder_that_cannot_be_written_are_read_and_leave_no_trace(read_only: Notes, file: Path) -> None:
     assert [note.text for note in read_only.find(Search()).notes] == ["Hello"]
     assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_notes_that_a_killed_server_left_in_its_log_are_read_in_a_folder_that_cannot_be_written(
+    written: Notes, file: Path, opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, log = tmp_path / "copy" / file.name, file.with_name(f"{file.name}-wal")
+    copy.parent.mkdir()
+    for path in (file, log):  # not its `-shm`
+        shutil.copy(path, copy.parent)
+    written.add(ANN, HEADS, HEAD, Draft("Another"))
+    shutil.copy(log, tmp_path / "later")
+    written.database.close()
+    monkeypatch.setattr(database.os, "access", lambda _path, mode: not mode & os.W_OK)
+    notes = opened(str(copy))
+    assert [note.text for note in notes.find(Search()).notes] == ["Hello"]
+    shutil.copy(tmp_path / "later", copy.with_name(log.name))
+    assert notes.find(Search()).total == 2
+    assert sorted(path.name for path in copy.parent.iterdir()) == [file.name, log.name]
 
 
 def test_where_nobody_can_write_a_sentence_says_so(read_only: Notes, file: Path) -> None:

@@ -5,15 +5,18 @@ which was stopped cannot be interrupted. While threads are left behind, others a
 """
 
 import os
+import shutil
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import BoundedSemaphore, Lock, Thread
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, inspect, text
@@ -172,7 +175,13 @@ def _identity(file: Path, *, changes: bool = False) -> tuple[int, ...] | None:
         return None
     if file.is_dir():
         raise IsADirectoryError("a folder is in the place of the file")
-    return (status.st_dev, status.st_ino, *((status.st_mtime_ns, status.st_size) if changes else ()))
+    changed = [status, *map(Path.stat, filter(Path.exists, [_beside(file, "-wal")]))] if changes else []
+    return (status.st_dev, status.st_ino, *(number for each in changed for number in (each.st_mtime_ns, each.st_size)))
+
+
+def _beside(file: Path, ending: str) -> Path:
+    """A file that SQLite keeps beside a database: `-wal` holds what was written last, `-shm` where it is."""
+    return file.with_name(f"{file.name}{ending}")
 
 
 def _migrated(address: NotesAddress) -> Engine:
@@ -189,17 +198,18 @@ def _migrated(address: NotesAddress) -> Engine:
 
 
 def _read_only(file: Path) -> Engine:
-    """A file in a folder where SQLite can make no other: it is then read as one that nobody changes, until it has changed.
-
-    Notes that are in the file `-wal` beside it are read where a server has left all that SQLite needs for it.
-    """
-    log = file.with_name(f"{file.name}-wal")
-    changing = {} if log.exists() and log.stat().st_size else {"immutable": "1"}
-    url = URL.create(
-        "sqlite", database=f"file:{quote(str(file.absolute()))}", query={"mode": "ro", "uri": "true", **changing}
-    )
-    engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=READ)
-    _follow_sqlite(engine, writes=False)
+    """A file in a folder where SQLite can make no other: it is then read as one that nobody changes, until it has changed."""
+    log = _beside(file, "-wal")
+    is_filled = log.exists() and log.stat().st_size > 0
+    if is_filled and not _beside(file, "-shm").exists():
+        engine = _in_memory(file, log)
+    else:
+        changing = {} if is_filled else {"immutable": "1"}
+        url = URL.create(
+            "sqlite", database=f"file:{quote(str(file.absolute()))}", query={"mode": "ro", "uri": "true", **changing}
+        )
+        engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=READ)
+        _follow_sqlite(engine, writes=False)
     try:
         with engine.execution_options(writes=False).begin() as connection:
             if _revision(connection) != REVISION:
@@ -207,6 +217,16 @@ def _read_only(file: Path) -> Engine:
     except BaseException:
         engine.dispose()
         raise
+    return engine
+
+
+def _in_memory(file: Path, log: Path) -> Engine:
+    """A copy of a file with the notes that a killed server left in `-wal`: to read both in place, SQLite makes a file beside them."""
+    engine = _memory_engine()
+    with TemporaryDirectory(prefix="headscape-notes-") as folder:
+        copy, _ = (shutil.copyfile(path, Path(folder, path.name)) for path in (file, log))
+        with closing(sqlite3.connect(copy)) as source, engine.connect() as target:
+            source.backup(cast(sqlite3.Connection, target.connection.driver_connection))
     return engine
 
 
@@ -273,10 +293,14 @@ def _postgres_engine(url: URL) -> Engine:
 @cache
 def _empty() -> Engine:
     """Tables without rows, in memory: what stands where no note was ever written."""
-    options = {"pool_size": 1, "max_overflow": 0, "connect_args": {"check_same_thread": False}}  # one thread at a time
-    engine = create_engine("sqlite://", poolclass=QueuePool, **options)
+    engine = _memory_engine()
     metadata.create_all(engine)
     return engine
+
+
+def _memory_engine() -> Engine:
+    options = {"pool_size": 1, "max_overflow": 0, "connect_args": {"check_same_thread": False}}  # one thread at a time
+    return create_engine("sqlite://", poolclass=QueuePool, **options)
 
 
 def _follow_sqlite(engine: Engine, *, writes: bool = True) -> None:

@@ -53,6 +53,8 @@ class CorpusModel:
         Wordpieces of the longest sentence of the corpus.
     dtype
         The dtype of the matrix products.
+    revision
+        That of a model of the hub, which may have a newer one by now.
     """
 
     key: str
@@ -62,6 +64,7 @@ class CorpusModel:
     tokenizer_sha256: str | None
     max_length: int
     dtype: str
+    revision: str | None = None
 
     @classmethod
     def of(cls, corpus: Corpus) -> "CorpusModel":
@@ -75,6 +78,7 @@ class CorpusModel:
             tokenizer_sha256=provenance.get("tokenizer_sha256"),
             max_length=int(corpus.corpus_attributes["max_length"]),
             dtype=str(corpus.attributes["dtype"]),
+            revision=provenance.get("revision"),
         )
 
 
@@ -199,10 +203,12 @@ def _find(model: CorpusModel) -> "Checkpoint":
     """The checkpoint the corpus was made with, and no other."""
     from ingest.run.checkpoint import find_checkpoint
     from ingest.run.errors import IngestError
+    from ingest.run.hub_client import is_commit
 
     if model.source is None:
         raise IngestError("The store does not say where its model is.")
-    checkpoint = find_checkpoint(model.source)
+    is_on_hub = is_commit(model.revision or "")
+    checkpoint = find_checkpoint(f"{model.source.partition('@')[0]}@{model.revision}" if is_on_hub else model.source)
     if (checkpoint.weights_sha256, checkpoint.tokenizer_sha256) != (model.weights_sha256, model.tokenizer_sha256):
         raise Refusal(
             f"The checkpoint of {model.model_id} differs from the one this store was made with. Put that one back, or run "

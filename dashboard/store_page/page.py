@@ -21,7 +21,7 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
 from store.describe import CorpusDescription, Description, ModelDescription, contents_of, describe
-from store.wording import MANY_CUT, cut_sentences, many, utc
+from store.wording import MANY_CUT, cut_sentences, first_reviews, many, utc
 
 _contents_of = cached(contents_of)
 _NO_FINGERPRINTS = (
@@ -158,6 +158,8 @@ def _corpus(corpus: CorpusDescription) -> html.Section:
         "cut": cut_sentences(corpus.truncated, corpus.sentences, corpus.max_length),
         "splitter": corpus.splitter,
     }
+    if corpus.first:
+        facts["sample of"] = f"{first_reviews(corpus.first, corpus.reviews_in_data)}; the others are in no number"
     if corpus.marked:
         facts["special tokens"] = f"in the text of {many(corpus.marked, 'sentence')}: the model reads them as such"
     identity = {"key": corpus.key, "order": "by content hash, so that every prefix is a uniform sample"}

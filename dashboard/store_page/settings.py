@@ -38,7 +38,7 @@ def _titled(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "sample", _worded(settings, "seed", before="seed")
     yield "split into sentences", _choice(settings, "sentence_split")
     yield "split of the data", str(settings.get("data_split") or "")
-    yield "first reviews only", f"{settings['first']:,}" if settings.get("first") else ""
+    yield "reviews that are read", _first(settings)
     yield "columns", " and ".join(f"“{settings[name]}”" for name in ("text", "label") if settings.get(name))
     yield "device, precision", ", ".join(filter(None, (_choice(settings, name) for name in ("device", "dtype"))))
     yield "forward pass", _batch(settings)
@@ -59,6 +59,11 @@ def _vectors(settings: Settings) -> str:
     """An ingest of an older Headscape stored those of every token."""
     vectors = str(settings.get("vectors", ""))
     return f"of the first {many(int(vectors), 'token')}" if vectors.isdigit() else vectors and "of all tokens"
+
+
+def _first(settings: Settings) -> str:
+    first = settings.get("first")
+    return f"the first {first:,}" if isinstance(first, int) else str(first or "")
 
 
 def _worded(settings: Settings, name: str, unit: str = "", before: str = "") -> str:

@@ -19,6 +19,7 @@ from ingest.encode.tensors import ModelGroup
 from ingest.encode.token_set import TokenSet, find_review, has_review, review_token_set, sample_token_set
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
+from ingest.run.held import held_token_sets
 from ingest.run.progress import say
 from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
@@ -45,10 +46,18 @@ def check_features(settings: Settings, checkpoint: Checkpoint, data: Data) -> No
                 f"{checkpoint.name} has no feature point {name.point}. Give one of {', '.join(points[:5])} to {points[-1]}, "
                 "or --points=fine for more."
             )
-    if settings.feature_names and settings.reviews is not None and settings.review_numbers:
+    if not settings.feature_names or settings.reviews is None:
+        return
+    held = held_token_sets(settings.store, checkpoint, data.identity)
+    missing = [number for number in settings.review_numbers if _name(number) not in held]
+    if missing:
         reviews = read_reviews(data, text=settings.text, label=settings.label)
-        for number in settings.review_numbers:
+        for number in missing:
             find_review(checkpoint, reviews, number)
+
+
+def _name(review: int) -> str:
+    return f"review-{review}"
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ class FeaturePoints:
     @cached_property
     def wanted(self) -> list[str]:
         """Names of the token sets in the settings."""
-        return [SAMPLE, *(f"review-{number}" for number in self._wanted_reviews())]
+        return [SAMPLE, *map(_name, self._wanted_reviews())]
 
     def views_there(self, name: str) -> list[ViewName]:
         """Pictures of a token set, also those that an interrupted ingest has not drawn again."""
@@ -100,7 +109,7 @@ class FeaturePoints:
     def _wanted_reviews(self) -> list[int]:
         """The default is left out where the data has no such review, or nothing in it."""
         numbers = self.settings.review_numbers
-        if self.settings.reviews is not None or f"review-{numbers[0]}" in self.writer.group(self.path):
+        if self.settings.reviews is not None or _name(numbers[0]) in self.writer.group(self.path):
             return numbers
         return [number for number in numbers if has_review(self.checkpoint, self._reviews, number)]
 

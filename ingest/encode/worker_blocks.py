@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from queue import Queue
 
 import numpy as np
@@ -14,6 +14,7 @@ from ingest.encode.tensors import ModelGroup, transactions, write_encoded
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.cluster import Cluster
 from ingest.run.errors import IngestError
+from ingest.run.held import held_models
 from ingest.run.settings import Settings
 from ingest.run.worker import begin_next
 from ingest.text.blocks import Block
@@ -34,7 +35,7 @@ class Loading:
 
     def load(self) -> Encoder:
         """The encoder that the driver would use."""
-        checkpoint = find_checkpoint(self.settings.model)
+        checkpoint = find_checkpoint(self.settings.model, held=partial(held_models, self.settings.store))
         if checkpoint.weights_sha256 != self.weights_sha256:
             raise IngestError(
                 f"A worker finds other weights under the name {checkpoint.name}. Give a --model that is the same on all machines."

@@ -57,11 +57,11 @@ def read_labelled(data: Data, *, text: str, label: str) -> Labelled:
 
 
 def read_test(data: Data, known: Labelled, *, text: str, label: str) -> tuple[Labelled, int]:
-    """The test split of a data set on the hub without the texts of `known`, and how many of its texts these are.
+    """The test split of a data set without the texts of `known`, and how many of its texts these are.
 
-    Labels are numbered as those of `known`. It is empty where the data has no test split, or none with labels.
+    Labels are numbered as those of `known`. It is empty where the data has no other split of that name, or none with labels.
     """
-    if not has_split(data, "test"):
+    if data.split == "test" or not has_split(data, "test"):
         return known.select(np.array([], np.intp)), 0
     test = _labelled(read_reviews(data, text=text, label=label, split="test"), known.names)
     texts = set(known.texts)
@@ -101,9 +101,10 @@ def _labelled(reviews: Reviews, names: Sequence[str]) -> Labelled:
 def _check_labels(data: Data, labelled: Labelled) -> None:
     counts = np.bincount(labelled.labels, minlength=len(labelled.names))
     if len(counts) < 2:
+        sorted_ = "The data may be sorted by label. Give a larger --first."
         raise IngestError(
             f"All reviews of {data.name} have one label ({labelled.names[0]}), so there is nothing to tell apart. "
-            "Give data with two labels or more."
+            + (sorted_ if data.first else "Give data with two labels or more.")
         )
     scarce = _names_of(labelled.names, counts < 2)
     if scarce:

@@ -13,6 +13,7 @@ from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.progress import say
+from ingest.run.settings import first_reviews
 from ingest.text.own_tokenizer import check_vocabulary, load_tokenizer
 from ingest.text.reviews import Data, find_data
 from ingest.text.tokenizer import vocabulary
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ingest.finetuning.training import ClassifierTrainer, Plan
 
 VERSION = "finetuning/1"
+#: Settings that the result does not depend on, or that the identity of its reviews has.
+NOT_IDENTITY = ("out", "data_split", "first", "split")
 
 
 def run(settings: FinetuningSettings) -> None:
@@ -31,7 +34,9 @@ def run(settings: FinetuningSettings) -> None:
     from ingest.encode.weights import check_shapes
     from ingest.finetuning.model import check_freeze
 
-    checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
+    split = settings.data_split or settings.split
+    checkpoint = find_checkpoint(settings.model)
+    data = find_data(settings.data, split=split, first=first_reviews(settings.first))
     check_length(checkpoint, settings.max_length)
     check_freeze(checkpoint, settings.freeze)
     check_shapes(checkpoint)
@@ -124,7 +129,7 @@ class Finetuning:
 
 def _identity(settings: FinetuningSettings, checkpoint: Checkpoint, data: Data, device: str) -> dict[str, Any]:
     """Everything that the result depends on, except the versions of packages."""
-    chosen = {name: value for name, value in asdict(settings).items() if name != "out"}
+    chosen = {name: value for name, value in asdict(settings).items() if name not in NOT_IDENTITY}
     identity = {
         "weights": checkpoint.weights_sha256,
         "tokenizer": checkpoint.tokenizer_sha256,

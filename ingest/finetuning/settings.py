@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ingest.run.errors import IngestError
 from ingest.run.flags import parse_flags, setting
-from ingest.run.settings import EMBEDDED
+from ingest.run.settings import EMBEDDED, first_reviews
 
 #: Hidden size from which a model is trained at the rate of Sun et al. 2019, section 5.1; smaller ones learn faster.
 BASE_SIZE = 768
@@ -25,6 +25,14 @@ class FinetuningSettings:
     )
     text: str = setting("text", "name of the text column of the data")
     label: str = setting("label", "name of the label column of the data")
+    data_split: str | None = setting(
+        None,
+        "split to train on of a data set of the hub, or of a folder (default train, or in a folder the only one)",
+    )
+    first: str | None = setting(
+        None, "read only the first so many reviews of each split, from the hub as a stream; or all (the default)"
+    )
+    split: str | None = setting(None, "short for --data-split")
     epochs: int = setting(
         1, "passes over the reviews; training stops earlier if the held-out accuracy no longer rises", int
     )
@@ -43,6 +51,9 @@ class FinetuningSettings:
     out: str = setting("data/finetuned", "folder of the result; its name is the name of the model")
 
     def __post_init__(self) -> None:
+        first_reviews(self.first)
+        if self.split is not None and self.data_split not in (None, self.split):
+            raise IngestError(f"--split={self.split} and --data-split={self.data_split} differ. Give one of them.")
         for name in ("epochs", "batch"):
             if getattr(self, name) < 1:
                 raise IngestError(f"--{name.replace('_', '-')}={getattr(self, name)} is too few. Give at least 1.")

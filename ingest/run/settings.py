@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.run.errors import IngestError
+from ingest.run.errors import IngestError, short
 from ingest.run.flags import parse_flags, setting
 from store.schema.pictures import METRICS, ViewName
 
@@ -92,10 +92,10 @@ class Settings:
         None,
         "split of a data set of the hub, or of a folder, such as validation (default train, or in a folder the only one)",
     )
-    first: int | None = setting(
+    first: str | None = setting(
         None,
-        "read only the first so many reviews of the data, from the hub as a stream: no more is downloaded, and the sample is of these",
-        int,
+        "read only the first so many reviews of the data, from the hub as a stream: no more is downloaded, and the sample is of these; or all "
+        "(default all, but of a data set of the hub with more than 1 GB what the budget takes)",
     )
     split: str | None = setting(
         None,
@@ -151,7 +151,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         self._name_split()
-        for name in ("sentences", "tokens", "batch", "workers", "first"):
+        first_reviews(self.first)
+        for name in ("sentences", "tokens", "batch", "workers"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise IngestError(f"--{name.replace('_', '-')}={value} is too few. Give at least 1.")
@@ -246,6 +247,15 @@ class Settings:
             return [ViewName.parse(name.strip()) for name in self.views.split(",") if name.strip()]
         except ValueError as error:
             raise IngestError(f"{error}. Give some such as --views=pca-exact-2d,tsne-raw-3d.") from error
+
+
+def first_reviews(first: str | None) -> int | None:
+    """Reviews that --first names; None for all, and where it is left out."""
+    if first in (None, EVERY):
+        return None
+    if not (first.isascii() and first.isdigit() and int(first)):
+        raise IngestError(f"--first={short(first)} is no number of reviews. Give one, such as 50000, or all.")
+    return int(first)
 
 
 def parse(arguments: Sequence[str] | None = None) -> Settings:

@@ -33,6 +33,8 @@ from store.wording import MANY_CUT, cut_sentences, many
 TEXTS_AT_ONCE = 1000
 #: Tokens of a short sentence: those of a sample are longer in the mean.
 SHORT = 12
+#: Reviews that are read of a large data set for each sentence of the budget.
+SAMPLED = 2
 #: How words, continuations, marks and special tokens are told, as a corpus states it that was first made by another rule.
 TOKEN_RULE = "tokens/2"
 
@@ -66,6 +68,11 @@ class Budget:
             return SampleSize(self.sentences, one_each, self.sentences, settings.seed, splitter)
         count, size = (self.tokens or 0) + 1, partial(fewest_tokens, max_length=settings.max_length)
         return SampleSize(count, size, -(-count // SHORT), settings.seed, splitter)
+
+    @property
+    def fewest_reviews(self) -> int:
+        """Reviews of which it takes a sample, not nearly all: each has a sentence, as a rule."""
+        return SAMPLED * (self.sentences or -(-(self.tokens or 0) // SHORT))
 
     @property
     def most_sentences(self) -> int:
@@ -155,6 +162,7 @@ def prepare_corpus(
                 "splits_at_marks": tokenizer.splits_at_marks,
                 "tokens_asked": budget.tokens or 0,
             }
+            | ({"reviews_in_data": data.total} if data.total else {})
         )
         writer.commit(f"sentences of {key}: {len(tokens.lengths):,}")
     _say_marked(group, data)

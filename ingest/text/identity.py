@@ -10,7 +10,6 @@ from ingest.run.settings import AUTO, NONE, Settings
 from ingest.text.blocks import short_key
 from ingest.text.reviews import Data, Reviews
 from ingest.text.rules import BY_SCRIPT, LINES, NOT_SPLIT, NUPUNKT, PASSAGES, TEXTS, TEXTS_LOOKED_AT, splitter_of
-from store import StoreError, open_snapshot
 from store.repository.writer import Writer
 from store.schema.array import BLOCK
 
@@ -56,13 +55,3 @@ def _identity_of(settings: Settings, data: Data, checkpoint: Checkpoint, splitte
         "block": BLOCK,
         "order": "sentences sorted by the content hash: every prefix is a uniform sample",
     }
-
-
-def held_data(url: str) -> list[str]:
-    """Identities of the data that a published store is of."""
-    try:
-        snapshot = open_snapshot(url)
-    except StoreError:
-        return []
-    corpora = sorted({str(model["corpus"]) for model in snapshot.models.values()})
-    return [str(snapshot.group(f"corpus/{key}").attrs["data_identity"]) for key in corpora]

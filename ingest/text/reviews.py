@@ -12,11 +12,12 @@ from ingest.run.checkpoint import is_file, is_folder, package_folder, sha256
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.settings import EMBEDDED
 from ingest.text.annotation import Annotation
-from ingest.text.blocks import short_key
 from ingest.text.columns import Column, Columns, find_columns, label_column
 from ingest.text.coreference import MentionSpans
+from ingest.text.first_rows import Part, load_first, part_of
 from ingest.text.folder import TRAIN, chosen_split, files_of_pattern, splits_of_folder
-from ingest.text.hub import PREFIX, HubData, find_hub_data, load_first, load_split, split_names
+from ingest.text.hub import find_hub_data, load_split, split_names
+from ingest.text.hub_cache import PREFIX, HubData
 from ingest.text.lines import is_compressed
 from ingest.text.shards import ARROW, read_shards, shards_form, shards_identity
 from ingest.text.table import (
@@ -27,7 +28,6 @@ from ingest.text.table import (
     PLAIN,
     TREEBANKS,
     Table,
-    cache_folder,
     form_of,
     form_with_columns,
     read_table,
@@ -51,7 +51,9 @@ class Data:
     form: str | None = None
     config: str | None = None
     split: str | None = None
+    #: Where not all reviews are read: the first so many, of so many in all, where the hub says this.
     first: int | None = None
+    total: int | None = None
 
     @property
     def is_treebank(self) -> bool:
@@ -164,19 +166,30 @@ def find_data(
     *,
     split: str | None = None,
     first: int | None = None,
+    fewest: int | None = None,
     held: Callable[[], Iterable[str]] = tuple,
 ) -> Data:
     """The data set that `data` names: the embedded one, a file, a folder, files of one pattern, or a name on the hub.
 
-    No row is read yet. `held` gives the identities of the data in the store: they tell the revision where no hub is reached.
+    No row is read yet.
+
+    Parameters
+    ----------
+    first, fewest
+        How many reviews are read; or where they are left open, how many a budget takes of a large data set of the hub. None for all.
+    held
+        Identities of the data in the store: what it knows is not asked of the hub.
     """
     found = _embedded_data() if data == EMBEDDED else _local_data(data, split) or _hub_data(data, split, held)
     if split is not None and found.split is None:
         raise IngestError(f"{short(found.name)} has no splits. Give no --data-split={short(split)}.")
-    if first is None:
+    part = Part(first)
+    if found.is_on_hub:
+        part = part_of(found.on_hub, split, identity=found.identity, first=first, fewest=fewest, held=held())
+    if part.first is None:
         return found
-    name, identity = f"{found.name} (first {many(first, 'review')})", f"{found.identity}#first={first}"
-    return replace(found, name=name, identity=identity, first=first)
+    name = f"{found.name} (first {many(part.first, 'review')})"
+    return replace(found, name=name, identity=found.identity + part.mark, first=part.first, total=part.total)
 
 
 def _local_data(data: str, split: str | None) -> Data | None:
@@ -287,8 +300,7 @@ def _load(data: Data, split: str | None) -> Table:
     if data.is_on_hub:
         if data.first is None:
             return load_split(data.on_hub, split)
-        kept = cache_folder() / f"{short_key('first', {'identity': data.identity, 'split': split})}.arrow"
-        return load_first(data.on_hub, split, data.first, kept)
+        return load_first(data.on_hub, split, Part(data.first, data.total))
     table = _embedded_reviews(data) if data.place == EMBEDDED else _load_local(data, split)
     return table if data.first is None else replace(table, columns=table.columns.slice(0, data.first))
 

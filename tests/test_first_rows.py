@@ -1,0 +1,125 @@
+"""Of a large data set of the hub an ingest reads the first reviews that its budget takes, and says so."""
+
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+import store
+from dashboard.store_page.page import _corpus
+from dashboard.store_page.settings import command
+from ingest.run.errors import IngestError
+from ingest.run.settings import Settings
+from ingest.text import first_rows, hub_cache
+from ingest.text.first_rows import Part, part_of
+from ingest.text.hub import HubSize
+from ingest.text.hub_cache import HubData
+from store.describe import as_text, describe
+from tests.stores import Ingest
+
+DATA, COMMIT = "films/large", "0123456789abcdef0123456789abcdef01234567"
+LARGE, WHOLE = HubData(DATA, None, COMMIT), f"hub:{DATA}@{COMMIT}"
+GIGABYTES = 3 << 30
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of first rows."""
+    monkeypatch.setattr(hub_cache, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def sized(size: HubSize | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the hub say this size of every split."""
+    monkeypatch.setattr(first_rows, "hub_size", lambda *_: size)
+
+
+def part(fewest: int | None = 8_000, *, first: int | None = None, held: tuple[str, ...] = ()) -> Part:
+    """What is read of the large data set."""
+    return part_of(LARGE, None, identity=WHOLE, first=first, fewest=fewest, held=held)
+
+
+@pytest.mark.parametrize(
+    ("reviews", "size", "fewest", "first"),
+    [
+        (3_000_000, GIGABYTES, 8_000, 50_000),
+        (3_000_000, GIGABYTES, 50_001, 200_000),
+        (None, GIGABYTES, 8_000, 50_000),
+        (199_999, GIGABYTES, 8_000, None),
+        (3_000_000, 1 << 30, 8_000, None),
+    ],
+)
+def test_a_part_is_read_of_a_data_set_that_is_much_larger_than_the_budget(
+    reviews: int | None, size: int, fewest: int, first: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sized(HubSize(reviews, size), monkeypatch)
+    assert part(fewest).first == first
+
+
+def test_all_is_read_where_all_is_asked_for_or_no_size_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    sized(HubSize(3_000_000, GIGABYTES), monkeypatch)
+    assert part(None) == Part(None)
+    sized(None, monkeypatch)
+    assert part() == Part(None)
+
+
+@pytest.mark.parametrize(
+    ("held", "first"),
+    [((f"{WHOLE}#first=200000",), 200_000), ((WHOLE, f"{WHOLE}#first=50000"), None), ((f"{WHOLE}#first=7",), None)],
+)
+def test_a_store_keeps_the_part_that_it_has_and_the_hub_is_not_asked(
+    held: tuple[str, ...], first: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sized(None, monkeypatch)
+    assert part(held=held).first == first
+
+
+def test_a_part_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    sized(HubSize(3_000_000, GIGABYTES), monkeypatch)
+    part()
+    said = "films/large has 3,000,000 reviews (3.2 GB). The sample is of the first 50,000, read as a stream; --first=all reads all"
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("first", ["0", "-1", "1.5", "many"])
+def test_what_is_no_number_of_reviews_is_refused(first: str) -> None:
+    with pytest.raises(
+        IngestError, match=rf"--first={first} is no number of reviews\. Give one, such as 50000, or all\."
+    ):
+        Settings(first=first)
+
+
+def stream(_place: str, *, streaming: bool, **_: Any) -> Any:
+    """As `load_dataset` of datasets, of a stream alone."""
+    assert streaming
+    texts = [f"The film {row} was good." for row in range(200)]
+    return datasets.Dataset.from_dict({"text": texts}).to_iterable_dataset()
+
+
+@pytest.fixture
+def large_store(ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """40 sentences of a data set of 3,000,000 reviews, of which 80 are enough and 128 are read."""
+    monkeypatch.setattr(first_rows, "FIRST", 8)
+    monkeypatch.setattr("datasets.load_dataset", stream)
+    sized(HubSize(3_000_000, GIGABYTES), monkeypatch)
+    return ingest(tmp_path / "store", data=f"{DATA}@{COMMIT}")
+
+
+def test_a_store_says_which_reviews_its_sample_is_of(large_store: str) -> None:
+    described = describe(store.open_snapshot(large_store))
+    assert "; sample of the first 128 of 3,000,000 reviews" in as_text(described)
+    assert "the first 128 of 3,000,000 reviews; the others are in no number" in str(_corpus(described.corpora[0]))
+    assert "--first=128" in command(described.models[0].provenance["settings"])
+
+
+def test_a_larger_budget_grows_the_same_corpus_without_the_hub(
+    large_store: str, ingest: Ingest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = store.open_corpus(large_store).corpus_attributes["data_identity"]
+    sized(None, monkeypatch)
+    monkeypatch.setattr("datasets.load_dataset", None)
+    ingest(Path(large_store), data=DATA, sentences=60)
+    grown = store.open_corpus(large_store)
+    assert (grown.n_sentences, grown.corpus_attributes["data_identity"]) == (60, before)
+    assert f"The sample of {DATA} is of the first 128 of 3,000,000 reviews, as before" in capsys.readouterr().out
