@@ -12,7 +12,7 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints, is_plane
 from dashboard.points.search import no_hits
 from dashboard.points.selection import Condition
-from dashboard.ui.controls import choice, explained, info, search_controls, switch, view_choices
+from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import first_of, has_part, span
 from dashboard.web.context import Context
 from store.schema.model import ROLES
@@ -159,6 +159,7 @@ def _category_filter(column: Column, condition: Condition, values_of_tokens: Val
         size="xs",
         w=230,
         searchable=len(names) > 8,
+        **OF_DATA,
         **{"aria-label": f"Filter {column.title}"},
     )
 
