@@ -20,8 +20,9 @@ from dashboard.sentence import finder
 from dashboard.sentence.opening import sentence_href
 from dashboard.sentence.picture import SentenceViews
 from dashboard.statistics import data as statistics
+from dashboard.ui.controls import OF_DATA
 from dashboard.ui.files import provenance_of
-from dashboard.ui.markup import FOLLOWED
+from dashboard.ui.markup import FOLLOWED, Markup
 from dashboard.ui.text import model_names, with_commands
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context
@@ -142,7 +143,7 @@ def _shortcuts() -> html.Dialog:
 
 
 def _keys(title: str, keys: Mapping[str, str]) -> html.Section:
-    rows = [html.Div([html.Dt([html.Kbd(key)]), html.Dd(action)]) for key, action in keys.items()]
+    rows = [html.Div([html.Dt(Markup(tree=[["kbd", {}, key]])), html.Dd(action)]) for key, action in keys.items()]
     return html.Section([html.H3(title), html.Dl(rows)])
 
 
@@ -197,7 +198,7 @@ def _header(account: list[object]) -> html.Div:
     return html.Div(
         [
             dmc.Burger(id="burger", opened=False, size="sm", hiddenFrom=NARROW, **{"aria-label": "Open the pages"}),
-            dcc.Link("Headscape", href=f"{root()}/", className="brand"),
+            dcc.Link(Markup(tree=[["bdi", {}, "Headscape"]]), href=f"{root()}/", className="brand"),
             html.Div(id="what-is-shown", className="what-is-shown"),
             html.Button("Notes", id="open-notes", type="button", className="plain", **NOTES),
             # Disabled until a page is there: before, its snapshot is not known, and the link would follow the next ingest.
@@ -290,6 +291,7 @@ def _model_choice(context: Context) -> object:
         size="xs",
         w=300,
         allowDeselect=False,
+        **OF_DATA,
         **{"aria-label": "Model and corpus"},
     )
 

@@ -146,7 +146,7 @@ class Corpus(StageResults):
         return part_means(self.token_statistic, self.tokens, self.rows, chosen)
 
     def part_statistics(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.Dataset:
-        """Head statistics over the chosen tokens only, with 95 % intervals by bootstrap over sentences.
+        """Head statistics over the chosen tokens only, with 95% intervals by bootstrap over sentences.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Corpus(StageResults):
     ) -> xr.Dataset:
         """`part_statistics` of the chosen tokens, and `difference`: minus the same of `others`, by default of all others.
 
-        `difference_interval` and `difference_layer_interval` are its 95 % intervals, paired by sentence.
+        `difference_interval` and `difference_layer_interval` are its 95% intervals, paired by sentence.
         """
         return contrast_statistics(
             self.token_statistic, self.tokens, self.rows, chosen, others, seed=self._bootstrap_seed, watch=watch
@@ -181,12 +181,12 @@ class Corpus(StageResults):
 
     @cached_property
     def head_interval(self) -> xr.DataArray:
-        """95 % intervals of `head_statistic` (bound, source, statistic, layer, head), by bootstrap over sentences."""
+        """95% intervals of `head_statistic` (bound, source, statistic, layer, head), by bootstrap over sentences."""
         return self._model.head_interval.load()
 
     @cached_property
     def layer_interval(self) -> xr.DataArray:
-        """95 % intervals of the mean over heads of `head_statistic` (bound, source, statistic, layer), same bootstrap."""
+        """95% intervals of the mean over heads of `head_statistic` (bound, source, statistic, layer), same bootstrap."""
         return self._model.layer_interval.load()
 
     @cached_property
@@ -258,7 +258,7 @@ class Corpus(StageResults):
     def uas(self) -> xr.Dataset:
         """Share of words whose governor is found from attention (Clark et al. 2019, section 5), of held-out sentences.
 
-        `uas` (approach, decoding), its 95 % `interval` (bound) and `of_seed` (seed); approaches are the methods of `store.schema.uas`
+        `uas` (approach, decoding), its 95% `interval` (bound) and `of_seed` (seed); approaches are the methods of `store.schema.uas`
         (xarray's `sel` keeps the name `method` for itself). Attributes: `trained_on` and `reported_on` sentences, `words`.
         Loaded at first use. NotIngested where the ingest has not computed it.
         """

@@ -80,7 +80,7 @@ def means_of_blocks(group: zarr.Group, blocks: int) -> dict[str, NDArray[np.floa
 
 
 def intervals_of_blocks(group: zarr.Group, blocks: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """95 % intervals of the means of `means_of_blocks`, from sums of squares: of heads, and of the mean over heads.
+    """95% intervals of the means of `means_of_blocks`, from sums of squares: of heads, and of the mean over heads.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def part_statistics(
     seed: int,
     watch: Watch = lambda _: None,
 ) -> xr.Dataset:
-    """Means of head statistics as `part_means`, with 95 % intervals by bootstrap over the sentences of the part.
+    """Means of head statistics as `part_means`, with 95% intervals by bootstrap over the sentences of the part.
 
     The draws are those of an ingest with this seed: over all tokens the intervals are those of the store.
 

@@ -107,6 +107,11 @@ def test_a_table_names_the_machine_and_the_commit(capsys: pytest.CaptureFixture[
     assert ", commit " in last
 
 
+def test_a_negative_number_of_a_table_has_a_real_minus(capsys: pytest.CaptureFixture[str]) -> None:
+    show("Fidelity", ("view", "Spearman"), [("pca-raw-2d", "-0.64 (-0.65)")])
+    assert "| pca-raw-2d | −0.64 (−0.65) |" in capsys.readouterr().out
+
+
 def test_every_request_of_the_crowd_is_answered(space_store: str) -> None:
     library = Library(space_store)
     library.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]

@@ -52,6 +52,19 @@ def test_the_readme_has_at_most_six_hundred_words() -> None:
     assert len(text("README.md").split()) <= 600
 
 
+def prose(page: Path) -> str:
+    """The text of a page without its code, commands and formulas."""
+    blocks = r"^```.*?^```|^ {4}.*?$|`[^`\n]*`|\$[^$\n]+\$"
+    return re.sub(blocks, "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_shares_and_negative_numbers_are_spelled_as_on_the_pages(page: Path) -> None:
+    """As `decimal` and `with_unit` of dashboard/ui/text.py: 95%, and a real minus (U+2212)."""
+    misspelled = re.findall(r"\d\s%|(?<![\w.\-−/])-\d[\d.]*", prose(page))
+    assert misspelled == []
+
+
 def test_every_link_leads_to_a_file_and_a_heading() -> None:
     assert [link for _, link in links()]
     for page, link in links():

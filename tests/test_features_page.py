@@ -290,6 +290,8 @@ def context(store: str, search: str) -> Context:
         "flasso=L9,pca,H0,0,0,0,0,9,0,9,9",
         "point=embedding&vectors=1",
         "q=a&within=sentence&material=review-3",
+        "fonly=nothing",
+        "fcolour=position&fonly=1",
     ],
 )
 def test_invalid_parameters_of_a_link_are_ignored_with_a_notice(tiny_store: str, search: str) -> None:
@@ -299,8 +301,32 @@ def test_invalid_parameters_of_a_link_are_ignored_with_a_notice(tiny_store: str,
     assert len(here.notices) + len(page.notices) == 1
 
 
+@pytest.mark.parametrize("search", ["fcolour=kind&fonly=%5BCLS%5D", "fcolour=sentence&ftoken=7&fonly=this+sentence"])
+def test_an_entry_of_the_legend_shows_its_category_alone(
+    client: FlaskClient, tiny_store: str, tiny_corpus: Corpus, search: str
+) -> None:
+    here = context(tiny_store, search)
+    shown, drawn_picture = ShownFeatures.of(here), picture_of(here)
+    tokens = tiny_corpus.features("sample").tokens
+    index = tokens.sentence_index.values
+    expected = tokens.position.values == 0 if "kind" in search else index == index[7]
+    np.testing.assert_array_equal(shown.selected, expected[: shown.tokens])
+    assert drawn_picture is not None
+    sent = np.frombuffer(client.get(str(drawn_picture.mask)).data[16:], np.uint8)
+    np.testing.assert_array_equal(np.unpackbits(sent)[: shown.tokens], expected[: shown.tokens])
+    pressed = re.findall(r"Button\(.*?aria-pressed='true'.*?\)", str(PAGES["features"](here).above))
+    assert len(pressed) == 1
+    assert "fonly" not in pressed[0]
+
+
+def test_a_saved_picture_says_which_category_stands_out(tiny_store: str) -> None:
+    shown = picture_of(context(tiny_store, "fonly=%5BCLS%5D"))
+    assert shown is not None
+    assert list(shown.file.notes) == ["What stands out is selected by kind:[CLS]."]
+
+
 def test_everything_on_screen_is_in_the_link(tiny_store: str) -> None:
-    search = "q=film&material=review-3&vectors=1&point=H1&fscale=each&fcolour=position&ftoken=5"
+    search = "q=film&material=review-3&vectors=1&point=H1&fscale=each&fcolour=wordpiece&fonly=%2C&ftoken=5"
     assert parse_qs(context(tiny_store, search).state.href.partition("?")[2]) == parse_qs(search)
 
 

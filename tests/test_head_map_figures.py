@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.head_map.figures import NAMED, by_layer, divergence_matrix
+from dashboard.head_map.figures import NAMED, by_label, by_layer, divergence_matrix
 
 
 def places(layers: int, heads: int) -> np.ndarray:
@@ -30,6 +30,13 @@ def test_every_layer_has_a_step_that_is_lighter_than_the_one_before(layers: int)
 def test_the_legend_names_the_layers() -> None:
     bar = by_layer(places(3, 2), hover(3, 2), (0, 0)).data[0].marker.colorbar
     assert bar.ticktext == ("L0", "L1", "L2")
+
+
+def test_a_label_that_the_legend_shows_alone_leaves_its_heads_where_they_are() -> None:
+    labels = np.array([["", "broad"], ["broad", "next"]])
+    layout = by_label(places(2, 2), labels, hover(2, 2), (0, 0)).layout
+    assert layout.legend.itemclick == "toggleothers"
+    assert (layout.xaxis.autorangeoptions.include, layout.yaxis.autorangeoptions.include) == ((0, 6), (1, 7))
 
 
 def test_the_ring_is_around_the_selected_head() -> None:

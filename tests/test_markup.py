@@ -1,6 +1,8 @@
 """Plain HTML leaves the server as one component, what a callback names as its own."""
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -9,8 +11,13 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
+from dashboard.pages import PAGES
 from dashboard.ui.charts import Chart
+from dashboard.ui.controls import choice
 from dashboard.ui.markup import FOLLOWED, Markup, condensed, properties_of
+from dashboard.ui.text import naming
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
 
 
 def as_sent(children: object) -> Any:
@@ -72,3 +79,45 @@ def test_condensing_changes_nothing_of_what_it_is_given() -> None:
 )
 def test_properties_are_those_that_dash_sends(element: Component) -> None:
     assert properties_of(element) == element.to_plotly_json()["props"]
+
+
+# -- what a browser does not translate ------------------------------------------------------------------
+
+
+def test_a_name_of_the_data_in_a_sentence_is_an_element_of_its_own() -> None:
+    assert as_sent([html.P(naming("det of detail: 3 of det.", "det", ""))])[0]["props"]["tree"] == [
+        ["p", {}, ["bdi", {}, "det"], " of detail: 3 of ", ["bdi", {}, "det"], "."]
+    ]
+    assert naming("All relations", "") == ["All relations"]
+
+
+def test_the_options_of_a_choice_among_names_are_not_translated() -> None:
+    of_data = choice("relation", "Relation", {"det": "det (12)"}, "det", 200, of_data=True)
+    assert of_data.attributes == {"option": {"translate": "no"}, "pill": {"translate": "no"}}
+    assert not hasattr(choice("first", "Order", {"largest": "largest first"}, "largest", 120), "attributes")
+
+
+def translated(tree: Any) -> Iterator[str]:
+    """Texts of a tree, or of components as they are sent, that are in no element for data."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict):
+        props = tree.get("props", {})
+        yield from translated([*props.get("tree", []), props.get("children")])
+    elif isinstance(tree, list):
+        is_data = tree[:1] in (["bdi"], ["code"], ["pre"])
+        yield from (text for part in tree if not is_data for text in translated(part))
+
+
+@pytest.mark.parametrize("page", ["overview", "compare", "store", "relations"])
+def test_no_name_of_a_model_is_translated(bank_store: str, page: str) -> None:
+    context = resolve(Library(bank_store), page, "?since=0" if page == "store" else "")
+    shown = PAGES[page](context)
+    name = re.compile(rf"(?<!\w){re.escape(context.corpus.title)}(?!\w)")
+    sent = as_sent([*shown.above, *shown.below])
+    assert [text for text in translated(sent) if name.search(text)] == []
+
+
+def test_no_name_of_a_relation_is_translated(bank_store: str) -> None:
+    shown = PAGES["relations"](resolve(Library(bank_store), "relations", "?relation=det"))
+    assert [text for text in translated(as_sent(shown.above)) if re.search(r"\bdet\b", text)] == []

@@ -251,3 +251,13 @@ def test_pages_say_that_writing_is_off_where_the_file_cannot_be_written(
     to_author, to_reader = (read(noted, "on", "/head", person, target=target) for person in (ANN, READER))
     assert (to_author["writes"], to_author["off"], len(to_author["notes"])) == (False, WRITING_OFF, 1)
     assert "off" not in to_reader
+
+
+def test_the_menu_of_the_header_hears_whether_a_view_can_be_saved(
+    noted: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "off" not in read(noted, "views", "/head")
+    monkeypatch.setattr(Database, "is_read_only", True)
+    to_author, to_reader = (read(noted, "views", "/head", person) for person in (ANN, READER))
+    assert to_author["off"] == WRITING_OFF
+    assert "off" not in to_reader

@@ -155,7 +155,7 @@ def cut_corpus(tiny_store: str, share: float) -> object:
 
 def test_a_page_warns_of_a_corpus_with_many_cut_sentences(tiny_store: str) -> None:
     said = str(cut_corpus(tiny_store, 0.021))
-    assert "Corpus films: 21 of 1,000 sentences (2.1%) are longer than 24 wordpieces and were cut." in said
+    assert "Bdi('films'), ': 21 of 1,000 sentences (2.1%) are longer than 24 wordpieces and were cut." in said
 
 
 def test_a_page_does_not_warn_of_few_cut_sentences(tiny_store: str) -> None:

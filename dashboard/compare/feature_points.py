@@ -20,7 +20,7 @@ from dashboard.features.data import ROLES
 from dashboard.features.figures import point_curves
 from dashboard.features.shown import ShownFeatures
 from dashboard.points.captions import caption
-from dashboard.points.colours import legend_line
+from dashboard.points.colours import isolating, legend_line
 from dashboard.points.search import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
@@ -40,7 +40,7 @@ from store.schema.features import SAMPLE, point_title
 TOKENS = 5_000
 Floats = NDArray[np.float64]
 #: Fields that the links of the panels drop, unless the page's link has them.
-OF_FEATURES = ("material", "vectors", "fview", "ftoken", "flasso")
+OF_FEATURES = ("material", "vectors", "fview", "fonly", "ftoken", "flasso")
 NOTHING = "One of the models has no feature points of the sample."
 RUN_BOTH = "Run `headscape ingest` with each model."
 #: The measures of similarity, explained.
@@ -277,7 +277,7 @@ def point_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[An
         choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
         search_controls(context),
     ]
-    meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest)
+    meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest, isolate=isolating(context.state, "fonly"))
     return controls, [meaning, *_no_predictions(point), no_hits(context) or _selected(point)]
 
 

@@ -54,7 +54,7 @@ from dashboard.ui.controls import action, choice, head_choices, info, search_con
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
-from dashboard.ui.text import QUERIES
+from dashboard.ui.text import QUERIES, naming
 from dashboard.web.context import Context, on_same_corpus
 from store import STATISTICS
 from store.schema.model import varying_statistics
@@ -213,7 +213,8 @@ def _without_other(context: Context) -> Page:
         f"The store has one model on this corpus, {name}. Ingest a second one to compare them: another checkpoint with the same "
         "tokenizer on the same sentences, such as this model fine-tuned on the review labels."
     )
-    text = html.P(unmade(context, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS))
+    said: list[Any] = unmade(context, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
+    text = html.P([*naming(said[0], name), *said[1:]])
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 
 
@@ -267,7 +268,7 @@ def _model_choice(context: Context, two: ModelPair) -> html.Div:
         [
             marked(two, 0),
             badge(1),
-            choice("other", "Model B", models, two.other.name, 300),
+            choice("other", "Model B", models, two.other.name, 300, of_data=True),
             action("Swap A and B", swapped.href),
         ],
         className="controls which",

@@ -125,7 +125,7 @@ def _row(context: Context, two: ModelPair, change: RelationChange) -> list[html.
         f"{100 * share:.1f}" if share == share else "" for share in (change.own_accuracy, change.other_accuracy)
     )
     return [
-        html.Td(f"{change.own.relation}{in_brackets(change.own.relation)}"),
+        html.Td([html.Bdi(change.own.relation), in_brackets(change.own.relation)]),
         html.Td(links[0]),
         html.Td(own, className="number"),
         html.Td(links[1]),

@@ -219,7 +219,8 @@ def _sentence(context: Context, two: ModelPair) -> list[object]:
         *drawn_patterns(two, weights, sentence.wordpieces),
         html.P(
             [
-                f"Sentence {state.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
+                f"Sentence {state.sentence:,} of {two.sentences:,}, ",
+                *([html.Bdi(sentence.label), ", "] if sentence.label else []),
                 f"{many(len(sentence.wordpieces), 'token')}; one colour scale. "
                 f"Mean divergence {sentence_divergence(weights):.4f} nats. ",
                 html.A("All weights as csv", href=file_href(context, where), download=""),

@@ -11,6 +11,7 @@ from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR, where_of
 from dashboard.points.captions import caption
 from dashboard.ui.controls import info
+from dashboard.ui.markup import Markup
 from dashboard.ui.text import with_commands
 from store.schema.features import POINT_KINDS, point_kind
 from store.schema.pictures import EACH, ViewName
@@ -60,7 +61,7 @@ def panel_texts(shown: ShownFeatures, panel: str) -> dict[str, str]:
 
 def text_of(name: str, texts: Mapping[str, str]) -> html.Span:
     """One of the texts of a panel, with an id by which the browser updates it."""
-    return html.Span(texts[name], id={"caption": name})
+    return html.Span(Markup(tree=[texts[name]]), id={"caption": name})
 
 
 def focus_caption(shown: ShownFeatures, token: int) -> str:

@@ -13,7 +13,7 @@ from dashboard.features.picture import INPUT
 from dashboard.features.shown import ShownFeatures
 from dashboard.statistics.figures import mixing_lines
 from dashboard.statistics.sections import WHOLE, ratio_lines
-from dashboard.ui.charts import RAMP, SERIES, SYMBOLS, Layout, chart, colour_bar, every, layout, square
+from dashboard.ui.charts import ISOLATES, RAMP, SERIES, SYMBOLS, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import all_of
@@ -138,7 +138,7 @@ def point_curves(lines: Mapping[str, NDArray[np.float64]], points: Sequence[str]
     traces = [
         _point_line(title, values, points, kinds, place, unit) for place, (title, values) in enumerate(lines.items())
     ]
-    legend = {"orientation": "h", "x": 0, "y": -0.16, "yanchor": "top", "itemclick": False, "font": {"size": 11}}
+    legend = {"orientation": "h", "x": 0, "y": -0.16, "yanchor": "top", "font": {"size": 11}, **ISOLATES}
     down = {"showgrid": True, "tickformat": ".0%" if unit == "share" else ""}
     margin = {"l": 48, "r": 12, "t": 26 + 14 * _title_lines(kinds), "b": 60}
     return go.Figure(

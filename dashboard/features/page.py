@@ -14,7 +14,7 @@ from dashboard.features.token import feature_token
 from dashboard.features.trial_section import is_held, trial_section
 from dashboard.notes.panel import noted_legend
 from dashboard.points.captions import overlay_legend, overlays_of_feature
-from dashboard.points.colours import legend_line
+from dashboard.points.colours import isolating, legend_line
 from dashboard.points.search import no_hits
 from dashboard.ui.controls import choice, search_controls, switch
 from dashboard.ui.page import Page
@@ -27,7 +27,7 @@ EMPTY = "Feature points: not computed."
 UNDRAWN = "Picture of the tokens of {}: not computed."
 SCALE = {"same": "same for all", "each": "each panel fits"}
 #: Fields of a link that belong to one token set.
-OF_TOKEN_SET = ("vectors", "point", "fview", "ftoken", "flasso", "at")
+OF_TOKEN_SET = ("vectors", "point", "fview", "fonly", "ftoken", "flasso", "at")
 
 
 def picture(context: Context) -> Picture | None:
@@ -120,7 +120,7 @@ def _controls(shown: ShownFeatures) -> list[object]:
     return [
         html.Div([_picture(shown), search_controls(shown.context)], className="control-rows"),
         *trial_section(shown),
-        legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest),
+        legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest, isolate=isolating(shown.context.state, "fonly")),
         no_hits(shown.context) or _selected(shown),
     ]
 
@@ -160,6 +160,6 @@ def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
     if not shown.selection:
         return html.P(className="count one-row")
     count, drawn = int(shown.selected.sum()), shown.tokens
-    clear = dcc.Link("clear", href=shown.context.state.with_(q=None, within="token", flasso=None).href)
+    clear = dcc.Link("clear", href=shown.context.state.with_(q=None, within="token", flasso=None, fonly=None).href)
     selected = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel. "
     return html.P([selected, clear], className="count one-row of-picture", role="status")

@@ -1,4 +1,4 @@
-"""Selection of tokens by a search and by a region drawn in a panel; the same in all panels."""
+"""Selection of tokens by a search, a region drawn in a panel and a category of their colours; the same in all panels."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.features.columns import TokenColumn, token_columns
 from dashboard.features.data import Series
 from dashboard.features.trials import Trials
 from dashboard.points.piece_search import folded, matching_pieces
@@ -26,7 +27,7 @@ from store.features import Features
 from store.schema.features import SAMPLE
 
 #: Fields of a link with the selection.
-FIELDS = ("q", "within", "flasso")
+FIELDS = ("q", "within", "flasso", "fcolour", "fonly", "ftoken")
 
 Tokens = NDArray[np.bool_]
 
@@ -58,22 +59,43 @@ class Region:
 
 
 @dataclass(frozen=True)
+class Isolated:
+    """The category of a column that is shown alone; it may be the sentence of the clicked token."""
+
+    column: str
+    category: str
+    token: int | None = None
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields of a link that name it."""
+        clicked = {} if self.token is None or self.column != "sentence" else {"ftoken": str(self.token)}
+        return {"fcolour": self.column, "fonly": self.category} | clicked
+
+    def holds(self, features: Features, tokens: int) -> Tokens:
+        """Which of the first tokens are of the category: (token,)."""
+        known = token_columns(features, self.token)[self.column]
+        return known.values()[:tokens] == known.column.code(self.category)
+
+
+@dataclass(frozen=True)
 class TokenSelection:
-    """A search `q` for a token, a prefix, a phrase or a lemma, and a region; empty by default."""
+    """A search `q` for a token, a prefix, a phrase or a lemma, a region, and the category shown alone; empty by default."""
 
     q: str = ""
     within: Within = "token"
     region: Region | None = None
+    isolated: Isolated | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.q or self.region)
+        return bool(self.q or self.region or self.isolated)
 
     @property
     def fields(self) -> dict[str, str]:
         """The fields of a link that are not empty."""
         within = self.within if self.q and self.within != "token" else ""
-        every = dict(zip(FIELDS, (self.q, within, str(self.region or "")), strict=True))
-        return {name: text for name, text in every.items() if text}
+        every = {"q": self.q, "within": within, "flasso": str(self.region or "")}
+        return {name: text for name, text in every.items() if text} | (self.isolated.fields if self.isolated else {})
 
 
 def parse_token_selection(
@@ -87,7 +109,7 @@ def parse_token_selection(
         notices.append(f"Ignored an invalid parameter: within={within}. A whole review has no words with grammar.")
         within = "token"
     region = _region(fields.get("flasso", ""), corpus, features, notices, trials)
-    return TokenSelection(q, within, region), tuple(notices)
+    return TokenSelection(q, within, region, _isolated(fields, features, notices)), tuple(notices)
 
 
 def token_mask(
@@ -99,6 +121,8 @@ def token_mask(
         selected &= _matching(corpus, features, selection)[:tokens]
     if selection.region:
         selected &= selection.region.holds(corpus, features, tokens, trials)
+    if selection.isolated:
+        selected &= selection.isolated.holds(features, tokens)
     return selected
 
 
@@ -123,6 +147,25 @@ def _region(text: str, corpus: Corpus, features: Features, notices: list[str], t
     if text:
         notices.append("Ignored a region: it is not in a picture of these tokens.")
     return None
+
+
+def _isolated(fields: Mapping[str, str], features: Features, notices: list[str]) -> Isolated | None:
+    category, written = fields.get("fonly", ""), fields.get("ftoken", "")
+    if not category:
+        return None
+    clicked = int(written) if written.isascii() and written.isdigit() and len(written) < 10 else None
+    token = clicked if clicked is not None and clicked < features.n_tokens else None
+    known = token_columns(features, token)
+    column = coloured_by(known, fields.get("fcolour", "")).column
+    if column.kind != "category" or column.code(category) is None:
+        notices.append(f"Ignored an invalid parameter: fonly={category}. Click an entry of the legend.")
+        return None
+    return Isolated(column.name, category, token)
+
+
+def coloured_by(known: Mapping[str, TokenColumn], name: str) -> TokenColumn:
+    """The column of the colours, the first one where the token set has none of that name."""
+    return known.get(name) or next(iter(known.values()))
 
 
 def phrase_in_review(features: Features, sought: str) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dashboard.features.columns import TokenColumn, token_columns
 from dashboard.features.data import Series, is_drawn
-from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
+from dashboard.features.selection import FIELDS, TokenSelection, coloured_by, parse_token_selection, token_mask
 from dashboard.features.trial import Trial
 from dashboard.features.trials import Trials
 from dashboard.points.colours import Legend, legend_of
@@ -36,7 +36,7 @@ class ShownFeatures:
         features = corpus.features(state.material or corpus.token_sets[0])
         trials = context.library.get(Trials)
         series = Series(corpus, features, state.vectors, state.vectors is None and state.fscale == "each", trials)
-        written = {name: state.fields[name] or "" for name in FIELDS}
+        written = {name: str(value) for name in FIELDS if (value := state.fields[name]) is not None}
         selection, notices = parse_token_selection(written, corpus, features, trials)
         stored = state.fview if state.fview in series.views else series.views[0]
         view = _trial_view(context, features, trials) or stored
@@ -83,7 +83,7 @@ class ShownFeatures:
     @property
     def colour(self) -> TokenColumn:
         """The column of the colours."""
-        return self.columns.get(self.context.state.fcolour) or next(iter(self.columns.values()))
+        return coloured_by(self.columns, self.context.state.fcolour)
 
     @property
     def colours(self) -> str:

@@ -64,10 +64,12 @@ def _controls(shown: ShownFeatures) -> list[object]:
     run: dict[str, Any] = {"disabled": shown.trial == trial}
     controls = [
         choice("fit", "Fitted on", fits, trial.fitted, 190),
-        choice("neighbors", "Neighbours", _numbers(NEIGHBOURS, trial.neighbors), str(trial.neighbors), 104),
-        choice("mindist", "Min. distance", _numbers(MIN_DISTS, trial.min_dist), trial.min_dist_text, 110),
-        choice("metric", "Metric", {metric: metric for metric in METRICS}, trial.metric, 110),
-        choice("trial", "Number of tokens", _token_counts(shown), str(trial.tokens), 130),
+        choice(
+            "neighbors", "Neighbours", _numbers(NEIGHBOURS, trial.neighbors), str(trial.neighbors), 104, of_data=True
+        ),
+        choice("mindist", "Min. distance", _numbers(MIN_DISTS, trial.min_dist), trial.min_dist_text, 110, of_data=True),
+        choice("metric", "Metric", {metric: metric for metric in METRICS}, trial.metric, 110, of_data=True),
+        choice("trial", "Number of tokens", _token_counts(shown), str(trial.tokens), 130, of_data=True),
         html.Div(
             [dmc.Button("Run", id={"run": TRIAL}, size="xs", className="run", **run), info("this trial", _ABOUT)],
             className="running",

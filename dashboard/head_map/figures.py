@@ -82,9 +82,13 @@ def _dots(places: Floats, hover: Texts, which: NDArray[np.bool_], marker: dict[s
 
 
 def _map(traces: list[Any], places: Floats, chosen: tuple[int, int]) -> go.Figure:
-    """Equal axis scales; the axes have no meaning, so they have no numbers."""
-    bare = {"showticklabels": False, "ticks": ""}
-    figure = go.Figure(traces, layout(bare, bare, margin={"l": 8, "r": 8, "t": 30, "b": 8}))
+    """Equal axis scales; the axes have no meaning, so they have no numbers. Where few dots are shown, they stay in their places."""
+    flat = places.reshape(-1, places.shape[-1])[:, :2]
+    across, down = (
+        {"showticklabels": False, "ticks": "", "autorangeoptions": {"include": [float(low), float(high)]}}
+        for low, high in zip(flat.min(axis=0), flat.max(axis=0), strict=True)
+    )
+    figure = go.Figure(traces, layout(across, down, margin={"l": 8, "r": 8, "t": 30, "b": 8}))
     figure.update_yaxes(scaleanchor="x", scaleratio=1)
     x, y = places[chosen][:2]
     name = names(*places.shape[:2])[chosen[0]][chosen[1]]

@@ -64,7 +64,7 @@ def _filter(field: str, label: str, known: Mapping[str, Any], value: str | None,
     """A choice of what notes have; also of what the link says, though none has it."""
     names = {name: title if isinstance(title, str) else f"{name} ({title})" for name, title in known.items()}
     options = ANY | names | ({value: value[:20]} if value and value not in names else {})
-    return choice(field, label, options, value or "", width, by="notes")
+    return choice(field, label, options, value or "", width, by="notes", of_data=True)
 
 
 def _files(*, writes: bool) -> html.Div:

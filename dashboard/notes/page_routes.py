@@ -49,8 +49,7 @@ def _of_page(server: Flask, library: Library) -> None:
         key = request.form.get("target")
         target = parse_target(key) if key else ViewTarget.of(context.corpus, context.state)
         threads = [thread_json(thread, person) for thread in notes.of_target(target)]
-        off = {"off": WRITING_OFF} if person != current_person() else {}
-        return {"notes": threads, "target": target.key, "writes": person.writes, **off}
+        return {"notes": threads, "target": target.key, "writes": person.writes, **_off(library)}
 
     @server.get("/data/notes/<name>/history")
     @_uncached
@@ -71,7 +70,8 @@ def _of_list(server: Flask, library: Library) -> None:
     @_uncached
     def views_of_page() -> dict[str, Any]:
         context, person = _context(library), _person(library)
-        return {"views": [view_json(view, context.snapshot, person) for view in views.of_corpus(context.corpus)]}
+        every = [view_json(view, context.snapshot, person) for view in views.of_corpus(context.corpus)]
+        return {"views": every, **_off(library)}
 
 
 def _context(library: Library) -> Context:
@@ -83,6 +83,12 @@ def _person(library: Library) -> Person:
     """Who sends the request; a reader where nobody can write."""
     person = current_person()
     return replace(person, role="reader") if library.get(Database).is_read_only else person
+
+
+def _off(library: Library) -> dict[str, str]:
+    """Why who may write cannot; nothing for a reader, to whom no page offers it."""
+    off = library.get(Database).is_read_only and current_person().writes
+    return {"off": WRITING_OFF} if off else {}
 
 
 def _search_of(state: LinkState) -> Search:

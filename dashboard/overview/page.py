@@ -57,7 +57,7 @@ def layout(context: Context) -> Page:
     )
     return Page(
         above=[
-            html.H1(f"What the heads of {short_name(corpus)} do on {name}"),
+            html.H1(["What the heads of ", html.Bdi(short_name(corpus)), " do on ", html.Bdi(name)]),
             html.P(size, className="how-to-read"),
             html.Div(
                 [
@@ -176,7 +176,10 @@ def _relations(context: Context) -> list[object]:
         html.P(
             [
                 html.Strong(
-                    f"{head_name(first.layer, first.head)} links {100 * first.accuracy:.0f}% of the pairs of {first.relation}"
+                    [
+                        f"{head_name(first.layer, first.head)} links {100 * first.accuracy:.0f}% of the pairs of ",
+                        html.Bdi(first.relation),
+                    ]
                 ),
                 f"{in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f}%. ",
                 dcc.Link("All relations", href=context.state.on("relations").href),

@@ -18,6 +18,7 @@ from dashboard.points.columns import Column, Kind, Values, values
 from dashboard.points.drawn import Drawn
 from dashboard.ui.text import end_of_range, with_unit
 from dashboard.ui.theme import CATEGORIES, COLOURED, OTHER
+from dashboard.web.state import LinkState
 from store.schema.model import ROLES
 from store.wording import many
 
@@ -155,6 +156,16 @@ def _colours(column: Column, values: Values, count: int) -> NDArray[np.int64]:
 def marks_line() -> html.P:
     """The marks of queries and keys, where the colour shows nothing else."""
     return html.P([_mark("●", "query"), " query ", _mark("◆", "key"), " key"], className="legend of-picture")
+
+
+def isolating(state: LinkState, field: str) -> Isolate:
+    """What shows a category alone, by the field of the link that names it; once more, all of them."""
+
+    def isolate(category: str) -> tuple[str, bool]:
+        is_alone = state.fields[field] == category
+        return state.with_(**{field: None if is_alone else category}).href, is_alone
+
+    return isolate
 
 
 def legend_line(

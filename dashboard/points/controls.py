@@ -6,13 +6,13 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import html
 
-from dashboard.points.colours import legend_line, marks_line
+from dashboard.points.colours import isolating, legend_line, marks_line
 from dashboard.points.columns import Column, Values, columns, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints, is_plane
 from dashboard.points.search import no_hits
 from dashboard.points.selection import Condition
-from dashboard.ui.controls import choice, explained, info, search_controls, switch, view_choices
+from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import first_of, has_part, span
 from dashboard.web.context import Context
 from store.schema.model import ROLES
@@ -47,13 +47,7 @@ def colour_legend(context: Context, points: ShownPoints) -> html.P | html.Div:
     """What colours mean; an entry of a category shows it alone, and a second click all of them."""
     if not points.coloured:
         return marks_line()
-    state = context.state
-
-    def isolate(category: str) -> tuple[str, bool]:
-        is_alone = state.only == category
-        return state.with_(only=None if is_alone else category).href, is_alone
-
-    return legend_line(points.legend, isolate=isolate)
+    return legend_line(points.legend, isolate=isolating(context.state, "only"))
 
 
 def picture_controls(context: Context, *, head: bool) -> html.Div:
@@ -165,6 +159,7 @@ def _category_filter(column: Column, condition: Condition, values_of_tokens: Val
         size="xs",
         w=230,
         searchable=len(names) > 8,
+        **OF_DATA,
         **{"aria-label": f"Filter {column.title}"},
     )
 

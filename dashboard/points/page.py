@@ -27,7 +27,7 @@ from dashboard.points.pinned import picture_with_pinned, pin_links, pinned_name,
 from dashboard.points.search import hit_table
 from dashboard.points.similar import SIMILAR
 from dashboard.points.worked_example import example_card, example_link
-from dashboard.ui.controls import info, neighbour
+from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import deferred
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links, heading
@@ -305,6 +305,7 @@ def _select(field: str, label: str, values: range | list[int], value: int, width
         size="xs",
         w=width,
         allowDeselect=False,
+        **OF_DATA,
     )
 
 

@@ -44,9 +44,14 @@ class NamedKind:
         return ends_of(self.relation)
 
     @property
+    def named(self) -> str:
+        """The name that the data has for it."""
+        return "" if self.relation == ALL else self.relation
+
+    @property
     def such(self) -> str:
         """After "links"."""
-        return "" if self.relation == ALL else f"of {self.relation}"
+        return f"of {self.named}" if self.named else ""
 
     def made(self, words: Words, strongest: StrongestWords) -> Made:
         """Its links by a head, from the strongest words (word,)."""
@@ -78,6 +83,7 @@ class CommonKind:
 
     ends = ("first word", "second word")
     such = "like the marked pairs"
+    named = ""
 
     @property
     def counted(self) -> str:

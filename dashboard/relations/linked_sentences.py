@@ -12,6 +12,7 @@ from dashboard.relations.data import sentence_link, strongest_of
 from dashboard.relations.kinds import CommonKind, NamedKind
 from dashboard.ui.controls import action
 from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.text import naming
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
@@ -86,7 +87,7 @@ def most_linked(context: Context, kind: Kind, layer: int, head: int) -> list[obj
     title = f"Sentences in which {name} makes most links {kind.such}".rstrip()
     if not found.rows:
         text = f"{name} makes no such link in the corpus ({many(found.pairs, kind.counted)}). Choose another head."
-        return [html.H3(title), html.P(text, className="caption", role="status")]
+        return [html.H3(naming(title, kind.named)), html.P(text, className="caption", role="status")]
     caption = (
         f"{found.links:,} of {many(found.pairs, kind.counted)} of the corpus are linked, in {many(found.sentences, 'sentence')}; "
         f"the first {len(found.rows)}. "
@@ -94,7 +95,7 @@ def most_linked(context: Context, kind: Kind, layer: int, head: int) -> list[obj
     rows = [html.Tr(_row(context, kind, row, layer, head)) for row in found.rows]
     table = html.Table([heading(("sentence", "text"), {"sentence"}), html.Tbody(rows)], className="rows found pair")
     return [
-        html.H3(title),
+        html.H3(naming(title, kind.named)),
         html.P([caption, *_legend(kind)], className="caption pair", role="status"),
         scrolling(table, title),
     ]

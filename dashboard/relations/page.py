@@ -29,7 +29,7 @@ from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links, heading, scrolling
-from dashboard.ui.text import first_of, has_part, in_brackets, signed, spell
+from dashboard.ui.text import first_of, has_part, in_brackets, naming, signed, spell
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.relations import OFFSETS
@@ -126,7 +126,14 @@ def _controls(context: Context, relation: str) -> list[object]:
         w=170,
     )
     return [
-        choice("relation", "Relation", labels | ({} if relation in labels else {relation: relation}), relation, 200),
+        choice(
+            "relation",
+            "Relation",
+            labels | ({} if relation in labels else {relation: relation}),
+            relation,
+            200,
+            of_data=True,
+        ),
         explained(pattern, info("patterns", _PATTERN)),
         choice("direction", "Direction", direction_titles(relation), state.direction, 270),
     ]
@@ -156,7 +163,7 @@ def _heads(context: Context, relation: str) -> list[object]:
     written = [[f"{100 * value:.0f}" if value == value else "" for value in row] for row in accuracy]
     return [
         html.H2(
-            [f"{_heading(relation)}: {direction_titles(relation)[state.direction]}", info("the best offset", _OFFSET)]
+            [*_heading(relation), f": {direction_titles(relation)[state.direction]}", info("the best offset", _OFFSET)]
         ),
         *chart(
             heat_map(accuracy, written=written, hover=hover, unit="%"),
@@ -172,14 +179,14 @@ def _heads(context: Context, relation: str) -> list[object]:
     ]
 
 
-def _heading(relation: str) -> str:
+def _heading(relation: str) -> list[object]:
     """A relation by its label and in words."""
-    return "All relations" if relation == ALL else f"{relation}{in_brackets(relation)}"
+    return ["All relations"] if relation == ALL else [html.Bdi(relation), in_brackets(relation)]
 
 
 def _ranked(context: Context, relation: str) -> list[object]:
     """The first heads at the relation, with the sentences in which each makes most links."""
-    return [html.H3(ranking_title(relation)), deferred(context, RANKED)]
+    return [html.H3(naming(ranking_title(relation), relation if relation != ALL else "")), deferred(context, RANKED)]
 
 
 def _pairs(context: Context, relation: str) -> list[object]:

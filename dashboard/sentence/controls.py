@@ -8,6 +8,7 @@ from dash import html
 from dashboard.sentence.encoder import encodable_sentences, shown_sentence
 from dashboard.sentence.picture import is_mean, options_of, selected_indices
 from dashboard.ui.controls import (
+    OF_DATA,
     choice,
     control_group,
     explained,
@@ -109,6 +110,7 @@ def _hidden_tokens(context: Context) -> dmc.MultiSelect:
         clearable=True,
         maxDropdownHeight=320,
         className="one-line",
+        **OF_DATA,
     )
 
 
@@ -154,12 +156,12 @@ def _is_of_one_head(state: LinkState) -> bool:
 
 def _layer(context: Context) -> dmc.Select:
     layers = {str(layer): str(layer) for layer in range(context.corpus.layers)}
-    return choice("layer", "Layer", layers, str(context.state.layer), 72)
+    return choice("layer", "Layer", layers, str(context.state.layer), 72, of_data=True)
 
 
 def _head(context: Context) -> dmc.Select:
     heads = {str(head): str(head) for head in range(context.corpus.heads)}
-    return choice("head", "Head", heads, str(context.state.head), 72)
+    return choice("head", "Head", heads, str(context.state.head), 72, of_data=True)
 
 
 def _weight_choices(context: Context) -> list[Any]:

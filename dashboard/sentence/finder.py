@@ -238,7 +238,11 @@ def _controls(context: Context, search: Search) -> html.Div:
     return html.Div(
         [
             words,
-            *([choice("labelled", "Label", labels, state.labelled or "", 110)] if len(labels) > 1 else []),
+            *(
+                [choice("labelled", "Label", labels, state.labelled or "", 110, of_data=True)]
+                if len(labels) > 1
+                else []
+            ),
             number("fewest", "min tokens", state.fewest, 1, longest, 1),
             number("most", "max tokens", state.most, 1, longest, 1),
             _ranking_choice(state, search),
@@ -296,7 +300,7 @@ def _table(search: Search, matches: MatchingSentences) -> html.Div:
 
 def _row(search: Search, line: Line) -> html.Tr:
     """A narrow column has room for the text only with label and length below it."""
-    below = ", ".join([*([line.label] if line.label else []), many(line.tokens, "token")])
+    below = [*([html.Bdi(line.label), ", "] if line.label else []), many(line.tokens, "token")]
     ranked = [html.Td(search.ranking.spell(line.value), className="number")] if search.ranking else []
     return html.Tr(
         [

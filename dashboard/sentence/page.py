@@ -159,15 +159,15 @@ FOUND = DeferredPart(
 )
 
 
-def _title(context: Context) -> str:
+def _title(context: Context) -> list[object]:
     if context.state.text:
-        return "Your own pair of sentences" if context.state.second else "Your own sentence"
+        return ["Your own pair of sentences" if context.state.second else "Your own sentence"]
     corpus = context.corpus
     label = corpus.label_name(context.state.sentence)
     among = first_of(corpus, "sentence") if has_part(corpus) else f"{corpus.n_sentences:,}"
     if context.has_no_vectors:
         among = all_of(corpus, "sentence")
-    return f"Sentence {context.state.sentence:,} of {among}" + (f", {label}" if label else "")
+    return [f"Sentence {context.state.sentence:,} of {among}", *([", ", html.Bdi(label)] if label else [])]
 
 
 def _text(context: Context) -> list[object]:

@@ -87,7 +87,7 @@ def _table(rows: list[html.Tr]) -> html.Div:
 
 def _key_choice(sentence: Sentence, key: int | None, *, disabled: bool) -> dmc.Select:
     options = {str(position): f"{position}: {piece}" for position, piece in enumerate(sentence.wordpieces)}
-    return choice("toward", "Key", options, "" if key is None else str(key), 160, disabled=disabled)
+    return choice("toward", "Key", options, "" if key is None else str(key), 160, disabled=disabled, of_data=True)
 
 
 def _clear(*, disabled: bool) -> html.Button:

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.ui.charts import (
+    ISOLATES,
     NOTE,
     QUIET,
     RAMP,
@@ -112,7 +113,7 @@ def mixing_lines(ratios: Mapping[str, Floats]) -> go.Figure:
     """Mixing ratios (layer) by their titles: how much of a token's vector comes from other tokens (Kobayashi 2021)."""
     traces = [_ratio_line(title, values, index) for index, (title, values) in enumerate(ratios.items())]
     across = layers_across(max((len(values) for values in ratios.values()), default=1))
-    below = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top", "itemclick": False, "font": {"size": NOTE}}
+    below = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top", "font": {"size": NOTE}, **ISOLATES}
     return go.Figure(traces, layout(across, SHARES, showlegend=True, legend=below))
 
 

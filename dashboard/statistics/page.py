@@ -185,7 +185,7 @@ def _subtracted(context: Context) -> list[object]:
     if (against := compared_with(context)) and not state.other:
         controls.append(statistic_choice("against", "minus", statistics, against, 230))
     if others:
-        controls.append(choice("other", "model", models, state.other or "", 190))
+        controls.append(choice("other", "model", models, state.other or "", 190, of_data=True))
     return controls
 
 

@@ -188,7 +188,13 @@ def _mixing(name: str, title: object, label: str, figure: Layout, csv: str, of: 
 
 def _ratio_definitions() -> html.Details:
     rows = [
-        html.Tr([html.Th([_NAMES[name], statistic_info(name)]), html.Td(ratio.title), html.Td(ratio.formula)])
+        html.Tr(
+            [
+                html.Th([_NAMES[name], statistic_info(name)]),
+                html.Td(ratio.title),
+                html.Td(ratio.formula, className="formula"),
+            ]
+        )
         for name, ratio in RATIOS.items()
     ]
     caption = html.P(
@@ -336,4 +342,5 @@ def definitions(statistics: Iterable[str] = STATISTICS) -> html.Details:
 
 def _definition(statistic: str) -> html.Tr:
     known = STATISTICS[statistic]
-    return html.Tr([html.Td(text) for text in (known.title, known.unit, known.formula, known.paper)])
+    cells = [html.Td(text) for text in (known.title, known.unit)]
+    return html.Tr([*cells, html.Td(known.formula, className="formula"), html.Td(known.paper)])

@@ -7,7 +7,7 @@ from dash import dcc, html
 from dashboard.store_page.table import stacked_table
 from dashboard.ui.controls import action, info
 from dashboard.ui.tables import scrolling
-from dashboard.ui.text import brief, difference_unit, signed, with_unit
+from dashboard.ui.text import brief, difference_unit, naming, signed, with_unit
 from dashboard.web.context import Context
 from store import STATISTICS, Snapshot, StoreError
 from store.changes import HeadChange, ListChange, ModelChange, changes_between
@@ -36,7 +36,8 @@ def published_at(noted: str) -> str:
 
 def history_section(described: Description, context: Context) -> list[object]:
     """Published snapshots, newest first, each with a link to what has changed since."""
-    rows = [_publication(context, old) for old in described.history]
+    names = [*(model.model for model in described.models), *(corpus.name for corpus in described.corpora)]
+    rows = [_publication(context, old, names) for old in described.history]
     alone = " This is the only snapshot: the next ingest adds one." if len(rows) == 1 else ""
     shown = "" if context.state.snapshot is None else " This link shows an older snapshot."
     table = stacked_table(("published", "contents", "snapshot", "changes"), rows)
@@ -50,7 +51,7 @@ def history_section(described: Description, context: Context) -> list[object]:
     ]
 
 
-def _publication(context: Context, old: dict[str, str]) -> list[object]:
+def _publication(context: Context, old: dict[str, str], names: list[str]) -> list[object]:
     snapshot, when = old["snapshot"], published_at(old["published"])
     opened = context.state.with_(page="heads", snapshot=snapshot, since=None, model=None, at=None).href
     compared = f"{context.state.with_(since=snapshot).href}#{CHANGES}"
@@ -58,7 +59,7 @@ def _publication(context: Context, old: dict[str, str]) -> list[object]:
     changes = "shown now" if snapshot == context.snapshot.id else link
     return [
         when,
-        old["message"],
+        naming(old["message"], *names),
         dcc.Link(f"open {snapshot[:8]}", href=opened, title=f"The dashboard as it was, {when}"),
         changes,
     ]
@@ -78,7 +79,7 @@ def changes_section(context: Context) -> list[object]:
     return [
         html.H2(f"Changes since {utc(older.published)}", id=CHANGES),
         html.P([_between(context, older), " ", action("Close", context.state.with_(since=None).href)]),
-        *([html.P(models)] if models else []),
+        *([html.P(naming(models, *older.titles.values(), *context.snapshot.titles.values()))] if models else []),
         *[part for change in changes.changed for part in _model(context, older, change)],
     ]
 
@@ -94,7 +95,7 @@ def _models(models: ListChange, older: Snapshot, newer: Snapshot) -> str:
 
 
 def _model(context: Context, older: Snapshot, change: ModelChange) -> list[object]:
-    title = f"{change.newer.model} on {change.newer.corpus}"
+    title = naming(f"{change.newer.model} on {change.newer.corpus}", change.newer.model, change.newer.corpus)
     return [html.H3(title), _contents(change), *_heads(context, older, change)]
 
 

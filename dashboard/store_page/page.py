@@ -16,7 +16,7 @@ from dashboard.store_page.table import stacked_table
 from dashboard.ui.controls import info
 from dashboard.ui.page import Page
 from dashboard.ui.progress import STORE, UNDER_WAY, ingest_state
-from dashboard.ui.text import has_part
+from dashboard.ui.text import has_part, naming
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
@@ -67,10 +67,10 @@ def _contents(described: Description, context: Context) -> list[object]:
 
 
 def _model_row(context: Context, model: ModelDescription, corpus: str) -> list[object]:
-    heads = dcc.Link(model.model, href=context.state.with_(model=model.key, since=None).on("heads").href)
+    heads = dcc.Link(html.Bdi(model.model), href=context.state.with_(model=model.key, since=None).on("heads").href)
     shape = f"{model.layers} x {model.heads}"
     numbers = f"{model.counted_sentences:,}", f"{model.counted_tokens:,}", shape, str(len(model.views))
-    return [heads, corpus, *numbers, published_at(model.finished)]
+    return [heads, html.Bdi(corpus), *numbers, published_at(model.finished)]
 
 
 def many_cut(corpus: CorpusDescription) -> list[object]:
@@ -79,7 +79,8 @@ def many_cut(corpus: CorpusDescription) -> list[object]:
         return []
     cut = cut_sentences(corpus.truncated, corpus.sentences, corpus.max_length)
     remedy = f"What follows the cut is in no number. Ingest with a --max-length above {corpus.max_length}, or with shorter sentences."
-    return [dmc.Alert(f"Corpus {corpus.name}: {cut}. {remedy}", color="orange", variant="light", className="failed")]
+    text = naming(f"Corpus {corpus.name}: {cut}. {remedy}", corpus.name, "--max-length")
+    return [dmc.Alert(text, color="orange", variant="light", className="failed")]
 
 
 def _under_way(context: Context) -> list[object]:
@@ -112,7 +113,7 @@ def _model(model: ModelDescription) -> html.Section:
     settings: Mapping[str, Any] = model.provenance["settings"]
     return html.Section(
         [
-            html.H2(f"Model {model.model}"),
+            html.H2(["Model ", html.Bdi(model.model)]),
             _facts(_model_facts(model) | readable_settings(settings)),
             _details(
                 "Versions, checksums and command",
@@ -123,12 +124,12 @@ def _model(model: ModelDescription) -> html.Section:
     )
 
 
-def _model_facts(model: ModelDescription) -> dict[str, str]:
+def _model_facts(model: ModelDescription) -> dict[str, Any]:
     token_sets = [f"{token_set.points} of {token_set.title}" for token_set in model.token_sets]
     complete = model.tokens == model.counted_tokens
     return {
         "shape": f"{model.layers} layers x {model.heads} heads x {model.channels} channels",
-        "computed in": f"{model.dtype} on {model.provenance['device']}",
+        "computed in": [html.Bdi(model.dtype), " on ", html.Bdi(str(model.provenance["device"]))],
         "statistics of heads": f"of all {_size(model.counted_sentences, model.counted_tokens)}",
         "vectors and pictures": f"of {'all' if complete else 'the first'} {_size(model.sentences, model.tokens)}",
         "finished stages": ", ".join(model.stages) or "none",
@@ -140,44 +141,47 @@ def _size(sentences: int, tokens: int) -> str:
     return f"{many(sentences, 'sentence')} ({many(tokens, 'token')})"
 
 
-def _provenance(model: ModelDescription) -> dict[str, str]:
+def _provenance(model: ModelDescription) -> dict[str, Any]:
     provenance: Mapping[str, Any] = model.provenance
     return {
-        "attention": model.attention,
+        "attention": html.Bdi(model.attention),
         "batches": f"{provenance['batch_tokens']:,} tokens",
-        "versions": ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),
-        "revision": str(provenance["revision"]),
-        "weights sha256": model.weights_sha256,
+        "versions": html.Bdi(", ".join(f"{name} {version}" for name, version in provenance["versions"].items())),
+        "revision": html.Bdi(str(provenance["revision"])),
+        "weights sha256": html.Bdi(model.weights_sha256),
     }
 
 
 def _corpus(corpus: CorpusDescription) -> html.Section:
     facts = {
-        "sentences": f"{corpus.sentences:,}, a uniform sample of {corpus.name}",
-        "labels": ", ".join(corpus.label_names) or "none",
+        "sentences": [f"{corpus.sentences:,}, a uniform sample of ", html.Bdi(corpus.name)],
+        "labels": html.Bdi(", ".join(corpus.label_names)) if corpus.label_names else "none",
         "cut": cut_sentences(corpus.truncated, corpus.sentences, corpus.max_length),
-        "splitter": corpus.splitter,
+        "splitter": html.Bdi(corpus.splitter),
     }
     if corpus.first:
         facts["sample of"] = f"{first_reviews(corpus.first, corpus.reviews_in_data)}; the others are in no number"
     if corpus.marked:
         facts["special tokens"] = f"in the text of {many(corpus.marked, 'sentence')}: the model reads them as such"
-    identity = {"key": corpus.key, "order": "by content hash, so that every prefix is a uniform sample"}
+    identity: dict[str, Any] = {
+        "key": html.Bdi(corpus.key),
+        "order": "by content hash, so that every prefix is a uniform sample",
+    }
     return html.Section(
         [
-            html.H2(f"Corpus {corpus.name}"),
+            html.H2(["Corpus ", html.Bdi(corpus.name)]),
             _facts(facts),
-            _details("Checksums", identity | {"data": corpus.data_identity}),
+            _details("Checksums", identity | {"data": html.Bdi(corpus.data_identity)}),
         ]
     )
 
 
-def _facts(facts: Mapping[str, str]) -> dmc.Table:
+def _facts(facts: Mapping[str, Any]) -> dmc.Table:
     rows = [html.Tr([html.Th(name, scope="row"), html.Td(value)]) for name, value in facts.items()]
     return dmc.Table(html.Tbody(rows), className="facts")
 
 
-def _details(title: str, facts: Mapping[str, str], *more: Component) -> html.Details:
+def _details(title: str, facts: Mapping[str, Any], *more: Component) -> html.Details:
     return html.Details([html.Summary(title), _facts(facts), *more])
 
 
@@ -187,7 +191,7 @@ def _pictures(context: Context) -> list[object]:
     rows = [_picture(context, view) for view in corpus.views]
     judged_on = ", ".join(dict.fromkeys(str(corpus.view(view).attrs["judged_on"]) for view in corpus.views))
     return [
-        html.H2(f"Pictures of {corpus.title}"),
+        html.H2(["Pictures of ", html.Bdi(corpus.title)]),
         html.P(
             [
                 f"Means over heads on {judged_on}. The first is the default.",

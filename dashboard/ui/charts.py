@@ -32,6 +32,8 @@ Layout = dict[str, Any]
 
 #: A vertical axis of shares, from 0.
 SHARES: Layout = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
+#: An entry of a legend shows its own alone, and once more all.
+ISOLATES: Layout = {"itemclick": "toggleothers", "itemdoubleclick": False}
 #: Above this many heads a cell is too narrow for its number; it is there on hover.
 WRITTEN = 20
 _CONFIG: Any = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
@@ -141,7 +143,7 @@ def layout(x: Mapping[str, Any], y: Mapping[str, Any], *, zooms: bool = False, *
         "font": {"size": TEXT, "color": QUIET, "family": MANTINE["fontFamily"]},
         "xaxis": axis(**drag, **x),
         "yaxis": axis(**drag, **y),
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemclick": False},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", **ISOLATES},
         "hoverlabel": {"align": "left"},
         "showlegend": False,
         "dragmode": "zoom" if zooms else False,

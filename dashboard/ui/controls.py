@@ -13,6 +13,8 @@ from store import STATISTICS
 from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS, ViewName
 
+#: Of a choice among words, names or numbers of the data: no browser translates its options, or what is chosen of them.
+OF_DATA: Any = {"attributes": {name: {"translate": "no"} for name in ("option", "pill")}}
 #: How the text of a search is matched.
 MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase", "lemma": "lemma"}
 
@@ -88,6 +90,7 @@ def choice(
     by: str = "control",
     *,
     disabled: bool = False,
+    of_data: bool = False,
 ) -> dmc.Select:
     """One of a few values of a field of the link."""
     data = [{"value": option, "label": title} for option, title in options.items()]
@@ -103,6 +106,7 @@ def choice(
         searchable=len(data) > 12,
         maxDropdownHeight=420,
         comboboxProps={"width": "max-content", "position": "bottom-start"},
+        **(OF_DATA if of_data else {}),
     )
 
 
@@ -146,8 +150,8 @@ def head_choices(context: Context) -> list[object]:
     state, corpus = context.state, context.corpus
     layers, heads = ({str(index): str(index) for index in range(count)} for count in (corpus.layers, corpus.heads))
     return [
-        choice("layer", "Layer", layers, str(state.layer), 70, by="heads"),
-        choice("head", "Head", heads, str(state.head), 70, by="heads"),
+        choice("layer", "Layer", layers, str(state.layer), 70, by="heads", of_data=True),
+        choice("head", "Head", heads, str(state.head), 70, by="heads", of_data=True),
     ]
 
 

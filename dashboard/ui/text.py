@@ -1,6 +1,8 @@
 """Numbers, units and names as a person reads them."""
 
+import re
 from collections.abc import Iterable
+from typing import Any
 
 from dash import html
 
@@ -45,6 +47,13 @@ def with_commands(sentences: str) -> list[str | html.Code]:
     """Sentences for a page: what stands in backticks, as in a terminal, is set as code."""
     parts = sentences.split("`")
     return [html.Code(part) if number % 2 else part for number, part in enumerate(parts) if part]
+
+
+def naming(text: str, *names: str) -> list[Any]:
+    """A text whose names of the data, such as those of models and relations, are elements that no browser translates."""
+    known = "|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True)))
+    parts = re.split(rf"(?<!\w)({known})(?!\w)", text) if known else [text]
+    return [html.Bdi(part) if number % 2 else part for number, part in enumerate(parts) if part]
 
 
 def brief(value: float, unit: str) -> str:

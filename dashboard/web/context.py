@@ -33,7 +33,7 @@ from store.schema.pictures import JOINT
 #: Characters of a link.
 MAX_QUERY = 8_000
 #: Fields of feature points: the bounds of one depend on another.
-_OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "ftoken", "flasso", "fit")
+_OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "fonly", "ftoken", "flasso", "fit")
 #: Fields that `LinkReader.read` alone does not read.
 _READ_APART = ("model", "snapshot", "view", "pinned", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
 #: Pages that show a sentence from its stored vectors alone.
@@ -323,7 +323,7 @@ def _of_feature_points(reader: LinkReader, corpus: Corpus, page: str) -> dict[st
     vectors = reader.read("vectors")
     layer = None if vectors is None else int(vectors)
     reader = _bounded(reader, feature_bounds(corpus, features, layer))
-    own = {name: reader.read(name) for name in ("fview", "point", "fcolour", "ftoken", "flasso", "fit")}
+    own = {name: reader.read(name) for name in ("fview", "point", "fcolour", "fonly", "ftoken", "flasso", "fit")}
     return own | {"material": None if token_set == sample else token_set, "vectors": layer}
 
 
@@ -343,7 +343,7 @@ def _stored_points(written: Mapping[str, str]) -> dict[str, str]:
 
 def _of_sample(written: Mapping[str, str], sample: str) -> dict[str, str]:
     """Without the fields of a review, of values and of a trial."""
-    of_review = ("ftoken", "flasso") if written.get("material", sample) != sample else ()
+    of_review = ("fonly", "ftoken", "flasso") if written.get("material", sample) != sample else ()
     of_values = ("fview", "point") if "vectors" in written else ()
     of_trial = ("fview",) if written.get("fview") == TRIAL else ()
     left_out = {"material", "vectors", *of_review, *of_values, *of_trial}

@@ -262,12 +262,15 @@ class LinkState:
     leaf: Annotated[int, Field("number", range(MOST_LEAVES))] = 0
 
     # Feature points.
-    material: Annotated[str | None, Field("choice", Of.TOKEN_SETS, clears=("ftoken", "flasso"), moves=True)] = None
+    material: Annotated[
+        str | None, Field("choice", Of.TOKEN_SETS, clears=("ftoken", "flasso", "fonly"), moves=True)
+    ] = None
     vectors: Annotated[int | None, Field("choice", Of.VALUE_LAYERS, clears=("fview", "point"), moves=True)] = None
     fview: Annotated[str | None, Field("choice", Of.FEATURE_VIEWS, moves=True)] = None
     point: Annotated[str | None, Field("choice", Of.FEATURE_PANELS, moves=True)] = None
     fscale: Annotated[Scale, Field("choice", SCALES, moves=True)] = "same"
-    fcolour: Annotated[str, Field("choice", Of.FEATURE_COLUMNS)] = "kind"
+    fcolour: Annotated[str, Field("choice", Of.FEATURE_COLUMNS, clears=("fonly",))] = "kind"
+    fonly: Annotated[str | None, Field("text", 80)] = None
     ftoken: Annotated[int | None, Field("number", Of.FEATURE_TOKENS)] = None
     flasso: Annotated[str | None, Field("text", 1_500)] = None
     trial: Annotated[int, Field("number", range(10, MOST_TRIED + 1))] = TRIED

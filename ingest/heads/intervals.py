@@ -1,4 +1,4 @@
-"""95 % intervals of every head statistic.
+"""95% intervals of every head statistic.
 
 By bootstrap, from the statistics per token that the store holds already. Of a model that stores these of its first
 sentences only, from sums over all sentences.

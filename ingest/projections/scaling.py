@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from store.kernels.normalization import FEWEST_PAIRS, NEAREST_SHARE, weighted_correlation
 
-#: Pairs a weighted correlation is taken over: the nearest 0.5 % of them are three times what it needs.
+#: Pairs a weighted correlation is taken over: the nearest 0.5% of them are three times what it needs.
 PAIRS = int(3 * FEWEST_PAIRS / NEAREST_SHARE)
 #: Candidates for c are powers of 2^(1/4), at first from 1/8 to 8; the paper's seven are 0.2, 0.4, 0.8, 1, 1.25, 2.5, 5.
 STEP, GRID = 2**0.25, 12

@@ -128,7 +128,7 @@ def _reported(antecedents: Antecedents) -> NDArray[np.bool_]:
 
 
 def _intervals(antecedents: Antecedents, found: NDArray[np.bool_], counts: NDArray[np.floating]) -> NDArray[np.float64]:
-    """95 % intervals of the shares of the second half (bound, ..., group)."""
+    """95% intervals of the shares of the second half (bound, ..., group)."""
     reported = _reported(antecedents)
     bounds = []
     for group in antecedents.groups:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 #: Number of replicates.
 REPLICATES = 500
-#: Percentiles of the ends of a 95 % interval.
+#: Percentiles of the ends of a 95% interval.
 PERCENTILES = (2.5, 97.5)
 
 
@@ -122,18 +122,18 @@ class Replicates:
             self.sums[:, source, statistic] += sums[mean]
 
     def interval(self) -> NDArray[np.float64]:
-        """95 % percentile intervals of the means: (bound, source, statistic, layer, head).
+        """95% percentile intervals of the means: (bound, source, statistic, layer, head).
 
         NaN where fewer than two sentences have rows of a source.
         """
         return self._percentiles()
 
     def layer_interval(self) -> NDArray[np.float64]:
-        """95 % percentile intervals of the mean over heads: (bound, source, statistic, layer). Heads share each replicate."""
+        """95% percentile intervals of the mean over heads: (bound, source, statistic, layer). Heads share each replicate."""
         return self._mean_of_heads().interval()[..., 0]
 
     def difference_interval(self, other: "Replicates") -> NDArray[np.float64]:
-        """95 % percentile intervals of the means minus those of `other`, which has the same draws of the same sentences.
+        """95% percentile intervals of the means minus those of `other`, which has the same draws of the same sentences.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class ShareReplicates:
             self.items += size.astype(np.float32) @ drawn
 
     def interval(self) -> NDArray[np.float64]:
-        """95 % percentile intervals of the shares (bound, ...); NaN where no replicate has an item."""
+        """95% percentile intervals of the shares (bound, ...); NaN where no replicate has an item."""
         drawn = self.items > 0
         if not drawn.any():
             return np.full((len(PERCENTILES), *self.sums.shape[:-1]), np.nan)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from store.kernels import AnyArray, namespace
 
-#: Standard deviations of a normal distribution around its mean that hold 95 %.
+#: Standard deviations of a normal distribution around its mean that hold 95%.
 DEVIATIONS = 1.959964
 
 
@@ -39,7 +39,7 @@ def squared_sums(statistics: AnyArray, weights: AnyArray) -> tuple[AnyArray, Any
 def interval_of_sums(
     sums: NDArray[np.number], squares: NDArray[np.number], counts: NDArray[np.number]
 ) -> NDArray[np.float64]:
-    """95 % intervals of means over sentences. No statistic is negative, and no end of an interval is.
+    """95% intervals of means over sentences. No statistic is negative, and no end of an interval is.
 
     Parameters
     ----------

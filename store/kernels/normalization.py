@@ -7,7 +7,7 @@ adds b.k, which differs between keys (AttentionViz, section 4).
 
 from store.kernels import AnyArray, namespace
 
-#: Share of pairs, the nearest, that enter the weighted correlation (0.5 % in the scaling experiments of AttentionViz).
+#: Share of pairs, the nearest, that enter the weighted correlation (0.5% in the scaling experiments of AttentionViz).
 NEAREST_SHARE = 0.005
 #: Smallest number of pairs for a correlation: two pairs always give 1 or -1.
 FEWEST_PAIRS = 200
@@ -114,7 +114,7 @@ def unit(vectors: AnyArray) -> AnyArray:
 def weighted_correlation(dot: AnyArray, distance: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Weighted correlation of dot product and distance over the nearest pairs; -1 is best.
 
-    cov(x, y; w) / sqrt(cov(x, x; w) cov(y, y; w)) with w = (d - distance)^2 over pairs nearer than d, the 0.5 % quantile
+    cov(x, y; w) / sqrt(cov(x, x; w) cov(y, y; w)) with w = (d - distance)^2 over pairs nearer than d, the 0.5% quantile
     of all distances. AttentionViz chooses its scale by it.
 
     Parameters

@@ -58,7 +58,7 @@ _NAMES: Mapping[str, Array] = {
     "layer": MODEL_ARRAYS["layer"],
     "head": MODEL_ARRAYS["head"],
     "half": numbered("half", "half of the sentences", "str"),
-    "bound": numbered("bound", "end of a 95 % interval", "str"),
+    "bound": numbered("bound", "end of a 95% interval", "str"),
 }
 _CELL = ("candidates", "layer", "head", "kind")
 
@@ -69,9 +69,9 @@ COREFERENCE_ARRAYS: Mapping[str, Array] = {
     "baseline": numbered("baseline", "an antecedent that needs no model", "str"),
     "mentions": _counted(("half", "kind"), "mentions with an antecedent before them in the passage"),
     "found": _counted(("half", *_CELL), "of these, mentions whose antecedent the head finds"),
-    "interval": whole(("bound", *_CELL), "95 % interval of found / mentions of the second half, by bootstrap"),
+    "interval": whole(("bound", *_CELL), "95% interval of found / mentions of the second half, by bootstrap"),
     "baseline_found": _counted(("half", "baseline", "kind"), "mentions whose antecedent the baseline finds"),
-    "baseline_interval": whole(("bound", "baseline", "kind"), "its 95 % interval in the second half"),
+    "baseline_interval": whole(("bound", "baseline", "kind"), "its 95% interval in the second half"),
     "random_mentions": _counted(("half", "kind"), "mentions in the sentences that random weights were run on"),
     "random_found": _counted(("half", *_CELL), "mentions whose antecedent the head finds with random weights"),
 }
@@ -84,10 +84,10 @@ GAP_ARRAYS: Mapping[str, Array] = {
     "answered": _counted(("half", "gender"), "pronouns that get an answer: they and both names stand in the tokens"),
     "found": _counted(("half", "layer", "head", "gender"), "pronouns whose name gets more attention than the other"),
     "interval": whole(
-        ("bound", "layer", "head", "gender"), "95 % interval of found / mentions of the second half, by bootstrap"
+        ("bound", "layer", "head", "gender"), "95% interval of found / mentions of the second half, by bootstrap"
     ),
     "baseline_found": _counted(("half", "baseline", "gender"), "pronouns whose name the baseline chooses"),
-    "baseline_interval": whole(("bound", "baseline", "gender"), "its 95 % interval in the second half"),
+    "baseline_interval": whole(("bound", "baseline", "gender"), "its 95% interval in the second half"),
     "random_mentions": _counted(("half", "gender"), "mentions in the sentences that random weights were run on"),
     "random_answered": _counted(("half", "gender"), "answered in these sentences"),
     "random_found": _counted(("half", "layer", "head", "gender"), "the same as `found`, with random weights"),

@@ -164,7 +164,7 @@ def counted_size(attributes: Mapping[str, Any], size: str) -> int:
     return int(attributes.get(f"counted_{size}", attributes[size]))
 
 
-#: Ends of the 95 % interval of a mean.
+#: Ends of the 95% interval of a mean.
 BOUNDS = ("low", "high")
 
 
@@ -219,14 +219,14 @@ MODEL_ARRAYS: Mapping[str, Array] = {
         ("source", "statistic", "layer", "head"),
         "mean over sentences (each weighs the same) of the mean over rows of token_statistic",
     ),
-    "bound": numbered("bound", "ends of the 95 % interval", "str"),
+    "bound": numbered("bound", "ends of the 95% interval", "str"),
     "head_interval": whole(
         ("bound", "source", "statistic", "layer", "head"),
-        "95 % interval of head_statistic, by bootstrap over sentences",
+        "95% interval of head_statistic, by bootstrap over sentences",
     ),
     "layer_interval": whole(
         ("bound", "source", "statistic", "layer"),
-        "95 % interval of the mean over heads of head_statistic, by the same bootstrap",
+        "95% interval of the mean over heads of head_statistic, by the same bootstrap",
     ),
     "offset": numbered("offset", "key - query in tokens; -11 and 11: farther than 10"),
     "block_profile": _by_block(

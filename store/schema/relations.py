@@ -76,11 +76,11 @@ RELATION_ARRAYS: Mapping[str, Array] = {
     "relation": numbered("relation", f"label of the dependency, or {ALL} of them", "str"),
     "direction": numbered("direction", "when a head links a pair, see store.kernels.relations.DIRECTIONS", "str"),
     "half": numbered("half", "half of the sentences", "str"),
-    "bound": numbered("bound", "end of a 95 % interval", "str"),
+    "bound": numbered("bound", "end of a 95% interval", "str"),
     "pairs": _counted(("half", "relation"), "pairs of a dependent and its governor"),
     "linked": _counted(("half", *_CELL), "pairs that the head links"),
     "interval": whole(
-        ("bound", *_CELL), "95 % interval of linked / pairs of the second half, by bootstrap over sentences"
+        ("bound", *_CELL), "95% interval of linked / pairs of the second half, by bootstrap over sentences"
     ),
     "offset": Array(
         ("relation",), "int16", ("relation",), "governor - dependent that most pairs of the first half have"

@@ -23,8 +23,8 @@ DECODINGS = ("each", "tree")
 UAS_ARRAYS: Mapping[str, Array] = {
     "method": numbered("method", "how governors are found", "str"),
     "decoding": numbered("decoding", "each word on its own, or the best spanning tree", "str"),
-    "bound": numbered("bound", "end of a 95 % interval", "str"),
+    "bound": numbered("bound", "end of a 95% interval", "str"),
     "uas": whole(("method", "decoding"), "share of the words with the right governor, mean over seeds"),
-    "interval": whole(("bound", "method", "decoding"), "95 % interval, by bootstrap over the sentences reported on"),
+    "interval": whole(("bound", "method", "decoding"), "95% interval, by bootstrap over the sentences reported on"),
     "of_seed": whole(("seed", "method", "decoding"), "the same for each seed of a trained probe"),
 }

@@ -1,4 +1,4 @@
-"""How often 95 % intervals of a few sentences hold the mean of all: the percentile bootstrap beside others."""
+"""How often 95% intervals of a few sentences hold the mean of all: the percentile bootstrap beside others."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def intervals(store: str, sizes: tuple[int, ...]) -> None:
     """The mean and the lowest coverage over all statistics of all heads, of so many sentences drawn from a store."""
     means = sentence_means(open_corpus(store))
     rows = [(f"{size:,}", *(coverage(means, size, interval) for interval in INTERVALS.values())) for size in sizes]
-    title = f"Share of {DRAWS} intervals that hold the mean of {len(means):,} sentences, {means.shape[1]:,} numbers: mean (5 %, lowest)"
+    title = f"Share of {DRAWS} intervals that hold the mean of {len(means):,} sentences, {means.shape[1]:,} numbers: mean (5%, lowest)"
     show(title, ("sentences", *INTERVALS), rows)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+#: The hyphen before a number: the docs have a real minus (U+2212) there.
+_MINUS = re.compile(r"(?<![\w.`-])-(?=\d)")
 
 
 @cache
@@ -47,5 +50,5 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -
     print("| " + " | ".join(columns) + " |")
     print("|" + " --- |" * len(columns))
     for row in rows:
-        print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+        print("| " + " | ".join(_MINUS.sub("−", str(cell)) for cell in row) + " |", flush=True)
     print(f"\n{machine()}", flush=True)

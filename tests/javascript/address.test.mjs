@@ -176,6 +176,13 @@ test("a chosen point and a region become a link", () => {
   assert.equal(address.lasso({ lasso: "v,1,2" }), `${FIELDS}&lasso=v,1,2`);
 });
 
+test("the texts of a step are written as the page has written them, so that their data is not translated", () => {
+  const picture = { sequence: [{ texts: { name: "L2 head outputs" } }] };
+  const written = { namespace: "headscape", type: "Markup", props: { tree: ["L2 head outputs"] } };
+  assert.deepEqual(address.stepTexts({ panel: 0 }, [{ caption: "name" }], picture), [written]);
+  assert.deepEqual(address.stepTexts({ panel: 9 }, [{ caption: "name" }], picture), ["stay"]);
+});
+
 test("a chosen token and a region of other pictures have fields of their own", () => {
   const picture = { link_fields: { token: "ftoken", lasso: "flasso" } };
   assert.equal(address.pick({ token: 7, role: "token" }, picture), `${FIELDS}&ftoken=7`);

@@ -62,17 +62,31 @@ for (const [tag, properties, text] of WORDS)
     assert.equal(drawn([tag, properties, text])[0].properties.translate, undefined);
   });
 
-test("what a sentence quotes stays as it is", () => {
-  const { children } = drawn(["h2", {}, "Sentences with “movie”: 50"])[0];
-  assert.deepEqual(
-    children.map(({ properties, children: [text] }) => [text, properties.translate]),
-    [
-      ["Sentences with ", undefined],
-      ["“movie”", "no"],
-      [": 50", "no"],
-    ],
-  );
-});
+const textsOf = ({ properties, children }) =>
+  children.flatMap((child) => (isText(child) ? [[child, properties.translate ?? "yes"]] : textsOf(child)));
+
+const SENTENCES = [
+  ["Sentences with “movie”: 50", ["“movie”", "50"]],
+  ["L2 H9: attention to [CLS] is 12.5% instead of −0.77.", ["L2 H9", "[CLS]", "12.5%", "−0.77"]],
+  ["all-MiniLM-L6-v2 read by en_core_web_sm: 4,000 sentences", ["all-MiniLM-L6-v2", "en_core_web_sm", "4,000"]],
+  ["(−1 is perfect), recall@3 0.65;", ["−1", "recall@3 0.65"]],
+];
+for (const [sentence, data] of SENTENCES)
+  test(`the data of a sentence stays as it is: ${sentence}`, () => {
+    const texts = textsOf(drawn(["p", {}, sentence])[0]);
+    assert.equal(texts.map(([text]) => text).join(""), sentence);
+    assert.deepEqual(
+      texts.filter(([text, translate]) => translate === "no" && /[\p{L}\d]/u.test(text)).map(([text]) => text),
+      data,
+    );
+    assert.ok(texts.some(([text, translate]) => translate === "yes" && /\p{L}{2}/u.test(text)));
+  });
+
+test("the data of a sentence is one element in a row of elements, which would set it apart", () =>
+  assert.equal(drawn(["p", {}, "25 of 72 heads"])[0].children.length, 1));
+
+test("what stands in data is not parted once more", () =>
+  assert.deepEqual(drawn(["bdi", {}, "a film of 1999"])[0].children, ["a film of 1999"]));
 
 test("a number beside words stays as it is", () => {
   const [number, words] = drawn(["p", {}, "0.43", ["b", {}, "of all attention"]])[0].children;

@@ -29,8 +29,8 @@ from tests.published.targets import (
 CLEAREST = 10
 #: Fewer pairs say little.
 FEWEST_PAIRS = 100
-HEAD_COLUMNS = ("relation", "pairs", "head", "direction", "accuracy", "95 %", "best offset", "random weights")
-UAS_COLUMNS = ("governors from attention", "each word", "95 %", "spanning tree", "95 %")
+HEAD_COLUMNS = ("relation", "pairs", "head", "direction", "accuracy", "95%", "best offset", "random weights")
+UAS_COLUMNS = ("governors from attention", "each word", "95%", "spanning tree", "95%")
 COMPARED_COLUMNS = ("", "published", "here", "")
 
 
@@ -93,7 +93,7 @@ def pairs_of(corpus: store.Corpus, relation: str) -> WordPairs:
 
 
 def interval_of(corpus: store.Corpus, pairs: WordPairs, cell: Cell) -> tuple[float, float]:
-    """95 % interval of a head's accuracy, by bootstrap over the sentences of a corpus."""
+    """95% interval of a head's accuracy, by bootstrap over the sentences of a corpus."""
     of_head = corpus.strongest_words.isel(layer=cell.layer, head=cell.head)
     strongest = StrongestWords(*(of_head[name].values for name in StrongestWords._fields))
     hits = linked(strongest, pairs)[list(DIRECTIONS).index(cell.direction)]

@@ -4,7 +4,7 @@ import { DIAGONAL, buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } 
 import { panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
 import { notesOfPanel, notesOfToken } from "./noted.mjs";
 import { ending } from "../notes/words.mjs";
-import { make } from "../web/elements.mjs";
+import { make, write } from "../web/elements.mjs";
 
 const RADIUS = 14;
 const PAUSE = 25;
@@ -96,7 +96,7 @@ export function createHover(panels) {
     moveRing(x0, y0, x1 - x0, y1 - y0);
     const about = ` ${summary}${ending(notesOfPanel(panels.noted, panels.picture, name))}`;
     tip.replaceChildren(make("strong", { textContent: name }), about);
-    announcement.textContent = name + about;
+    write(announcement, name + about);
     placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8);
   }
 
@@ -134,7 +134,7 @@ export function createHover(panels) {
       const notes = notesOfToken(panels, token);
       tip.replaceChildren(drawCard(card, notes));
       const place = `position ${card.position} in sentence ${card.sentence}`;
-      announcement.textContent = `${card.role} ${card.wordpiece}, ${place}${ending(notes, ", ")}`;
+      write(announcement, `${card.role} “${card.wordpiece}”, ${place}${ending(notes, ", ")}`);
       placeCard(px, py);
     } catch (error) {
       if (error.name !== "AbortError") panels.problem.textContent = error.message;

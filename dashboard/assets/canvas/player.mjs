@@ -1,6 +1,7 @@
 // Moves the same tokens through a sequence of pictures: a button, a slider, and the animation from one to the next.
 import { ease, isReduced } from "./camera.mjs";
 import { decodePoints } from "./decode.mjs";
+import { write } from "../web/elements.mjs";
 import { fetchPart, readBytes } from "../web/loading.mjs";
 
 /**
@@ -58,7 +59,7 @@ export function createPlayer(panels) {
     mark(isAway());
     if (at !== reported) panels.send({ step: { panel: (reported = at) } });
     slider.value = at;
-    name.textContent = `${sequence[at].name} (${at + 1} of ${sequence.length})`;
+    write(name, `${sequence[at].name} (${at + 1} of ${sequence.length})`);
     slider.setAttribute("aria-valuetext", sequence[at].name);
     button.textContent = playing ? "❚❚ Pause" : "▶ Play";
     button.setAttribute("aria-label", playing ? "Pause" : "Play");

@@ -19,9 +19,17 @@ function createMenu() {
   const views = make("ul", { className: "saved-views" });
   const all = make("a", { href: pathOf("notes"), className: "menu-item followed", textContent: "All notes and views" });
   const title = make("h2", { textContent: "Saved views" });
-  const parts = [item("notes", "Notes on this view"), item("save", "Save this view"), all, title, views];
+  const [save, why] = [item("save", "Save this view"), make("p", { id: "saving-off", className: "caption" })];
+  save.setAttribute("aria-describedby", why.id);
+  const parts = [item("notes", "Notes on this view"), save, why, all, title, views];
   const named = { popover: "auto", role: "dialog", "aria-label": "Notes and saved views" };
-  return { element: make("div", { className: "notes-menu", ...named }, ...parts), views };
+  return { element: make("div", { className: "notes-menu", ...named }, ...parts), views, save, why };
+}
+
+/** A view can be saved, or a sentence says why it cannot. */
+export function offerSaving({ save, why }, off = "") {
+  save.disabled = Boolean(off);
+  why.textContent = off;
 }
 
 /** One dialog shows either content. */
@@ -43,13 +51,16 @@ function createDialog() {
   return { element, show };
 }
 
-async function listViews(list) {
+async function listViews(menu) {
+  const list = menu.views;
   try {
-    const { views } = await readViews();
+    const { views, off } = await readViews();
+    offerSaving(menu, off);
     const items = views.slice(0, LISTED).map((view) => make("li", {}, linkOf(view)));
     list.replaceChildren(...(items.length ? items : [make("li", { className: "caption" }, "No view is saved.")]));
   } catch (error) {
-    list.replaceChildren(make("li", { className: "caption" }, error.message));
+    offerSaving(menu, error.message);
+    list.replaceChildren();
   }
 }
 
@@ -73,13 +84,14 @@ function openNaming(dialog) {
   form.focus();
 }
 
-function openMenu({ element, views }, button) {
-  element.querySelector('[data-menu="save"]').hidden = shownNow().writes === false;
+function openMenu(menu, button) {
+  const { element, save } = menu;
+  save.hidden = shownNow().writes === false;
   element.togglePopover();
   const [{ right, bottom }, { width }] = [button.getBoundingClientRect(), element.getBoundingClientRect()];
   const left = Math.max(8, Math.min(right - width, window.innerWidth - width - 8));
   Object.assign(element.style, { left: `${left}px`, top: `${bottom + 4}px` });
-  if (element.matches(":popover-open")) listViews(views);
+  if (element.matches(":popover-open")) listViews(menu);
 }
 
 /** Opens what a note is about without leaving the page. */

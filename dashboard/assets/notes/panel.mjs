@@ -1,7 +1,7 @@
 // The Dash component NotePanel: notes on one thing, closed until they are asked for, or the open list of page Notes.
 import { NoteList } from "./note_list.mjs";
 import { countOf, whenCounted } from "./marks.mjs";
-import { make } from "../web/elements.mjs";
+import { make, write } from "../web/elements.mjs";
 
 /** The number of notes in the line that opens them. */
 const numbered = (count) => (count ? ` (${count.toLocaleString("en")})` : "");
@@ -27,7 +27,9 @@ class Panel {
     this.body = make("div", { className: "notes-body" });
     if (!title) return this.host.replaceChildren(this.body);
     this.count = make("span", { className: "notes-count" });
-    this.details = make("details", { className: "notes" }, make("summary", {}, title, this.count), this.body);
+    const named = make("span");
+    write(named, title);
+    this.details = make("details", { className: "notes" }, make("summary", {}, named, this.count), this.body);
     this.details.addEventListener("toggle", () => this.details.open && this.open());
     this.details.addEventListener("keydown", (event) => this.pressed(event));
     this.host.replaceChildren(this.details);

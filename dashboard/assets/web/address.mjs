@@ -173,10 +173,13 @@ export function arrived(arrival, picture) {
   return link(fields);
 }
 
+/** A text as `features/captions.text_of` writes it: its data is not translated. */
+const asMarkup = (text) => ({ namespace: "headscape", type: "Markup", props: { tree: [text] } });
+
 /** The texts of the shown step of a sequence, for each of their places on the page. */
 export function stepTexts(step, places, picture) {
   const shown = picture?.sequence?.[step?.panel];
-  return places.map((place) => shown?.texts[place.caption] ?? dash().no_update);
+  return places.map((place) => (shown ? asMarkup(shown.texts[place.caption]) : dash().no_update));
 }
 
 /** The page of all heads. */

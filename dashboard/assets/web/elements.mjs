@@ -1,5 +1,5 @@
 // Makes elements of a page, and those of an SVG file. Text is always text: a wordpiece is never read as HTML or XML.
-import { isData } from "./translation.mjs";
+import { isData, partsOf } from "./translation.mjs";
 
 /** The typeface of pages, on canvases and in saved files. */
 export const FAMILY = "Roboto, system-ui, -apple-system, 'Segoe UI', sans-serif";
@@ -16,6 +16,10 @@ export function make(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+
+/** Writes a text into an element, its data in elements that no browser translates. */
+export const write = (element, text) =>
+  element.replaceChildren(...partsOf(text).map((part) => make("span", { textContent: part })));
 
 const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 // Control characters are no XML, whatever a tokenizer makes of a text.

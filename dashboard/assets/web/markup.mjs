@@ -4,12 +4,10 @@
 // texts in one element React changes the one that it has made, which nobody sees then; all that an element holds it
 // replaces. So every text beside another node is in an element of its own.
 import { visit } from "./address.mjs";
-import { isData } from "./translation.mjs";
+import { isData, partsOf } from "./translation.mjs";
 
 /** An element that no style and no reader knows. */
 const TEXT = "plain-text";
-/** Words of the data in a sentence of a page. */
-const QUOTED = /(“[^”]*”)/;
 
 /** To the top only where it is another page. */
 function follow(event) {
@@ -25,14 +23,21 @@ const isWide = (tag, around) => tag === "table" && !around.split(" ").includes("
 
 const textOf = (children) => (children.every((child) => !Array.isArray(child)) ? children.join("") : undefined);
 
-const asElement = (text) => window.React.createElement(TEXT, isData(TEXT, {}, text) ? { translate: "no" } : null, text);
+const asElement = (content, isKept) =>
+  window.React.createElement(TEXT, isKept ? { translate: "no" } : null, ...[content].flat());
 
-/** A text as it is where it stands alone; where something stands beside it, as elements. Nobody translates a space. */
-function drawText(text, isAlone) {
+/** A text whose data is in elements of its own; nobody translates a space. */
+function asParts(text) {
+  const parts = partsOf(text);
+  if (parts.length === 1) return asElement(text, isData(TEXT, {}, text));
+  return asElement(parts.map((part) => (part.trim() ? asElement(part, isData(TEXT, {}, part)) : part)));
+}
+
+/** A text as it is where it stands alone and is of one kind, or is data with all around it; else as an element. */
+function drawText(text, isAlone, isKept) {
   const written = typeof text === "boolean" ? "" : String(text ?? "");
-  const parts = written.split(QUOTED).filter(Boolean);
-  if (!written.trim() || (isAlone && parts.length === 1)) return [text];
-  return parts.map((part) => (part.trim() ? asElement(part) : part));
+  if (!written.trim() || (isAlone && (isKept || partsOf(written).length === 1))) return [text];
+  return [isKept ? asElement(written) : asParts(written)];
 }
 
 /** The properties of an element; what comes from the data is not translated. */
@@ -40,12 +45,17 @@ const marked = (tag, properties, children) =>
   isData(tag, properties, textOf(children)) ? { ...properties, translate: "no" } : properties;
 
 /** A node of a tree in React, [tag, properties, ...children] or a text, as one node or several. */
-function draw(node, around, isAlone) {
-  if (!Array.isArray(node)) return drawText(node, isAlone);
+function draw(node, { around, isAlone, isKept }) {
+  if (!Array.isArray(node)) return drawText(node, isAlone, isKept);
   const [tag, given, ...children] = node;
   const make = window.React.createElement;
   const properties = marked(tag, given, children);
-  const inner = children.flatMap((child) => draw(child, properties.className || "", children.length === 1));
+  const within = {
+    around: properties.className || "",
+    isAlone: children.length === 1,
+    isKept: isKept || properties.translate === "no",
+  };
+  const inner = children.flatMap((child) => draw(child, within));
   if (tag === "link") return make("a", { ...properties, onClick: follow }, ...inner);
   const href = tag === "button" && properties["data-href"];
   const element = make(tag, href ? { ...properties, onClick: () => visit(href) } : properties, ...inner);
@@ -53,4 +63,8 @@ function draw(node, around, isAlone) {
 }
 
 export const Markup = ({ tree }) =>
-  window.React.createElement(window.React.Fragment, null, ...tree.flatMap((node) => draw(node, "", false)));
+  window.React.createElement(
+    window.React.Fragment,
+    null,
+    ...tree.flatMap((node) => draw(node, { around: "", isAlone: false, isKept: false })),
+  );
