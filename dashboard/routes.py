@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from urllib.parse import parse_qsl
 
-from flask import Flask, Response, request
+from flask import Flask, Response, jsonify, request
 from plotly.io.json import to_json_plotly
 
 from dashboard.access.person import current_person
@@ -19,6 +20,8 @@ from dashboard.relations import routes as relations
 from dashboard.sentence import routes as sentences
 from dashboard.statistics import routes as statistics
 from dashboard.ui.files import LIBRARY
+from dashboard.ui.job import PAGE as PAGE_JOB
+from dashboard.ui.job import JobNotes
 from dashboard.web import assets, http
 from dashboard.web.library import Library
 from dashboard.web.prefix import page_name
@@ -26,6 +29,8 @@ from dashboard.web.responses import share
 
 #: The URL of the content of pages, and pages that depend on more than their link.
 PAGE = "/data/page"
+#: The URL of how far the server is with a page, for the browser that waits for it.
+PROGRESS = f"{PAGE}/progress"
 CHANGING = frozenset({"notes", "store", "server"})
 
 
@@ -55,10 +60,22 @@ def _pages(server: Flask, library: Library) -> None:
     @server.post(PAGE)
     def page() -> Response:
         link = _tab_link()
-        content = page_content(library, link)
+        with _noted(library):
+            content = page_content(library, link)
         if _is_shared(content.get("shown"), link, library.newest):
             share()
         return Response(to_json_plotly(content), mimetype="application/json")
+
+    @server.post(PROGRESS)
+    def progress() -> Response:
+        found = library.get(JobNotes).find(request.form.get("wait", ""))
+        return jsonify({"said": found and found.sentence})
+
+
+def _noted(library: Library) -> AbstractContextManager[object]:
+    """Notes how far the page is, under the name that its browser asks by; nothing where it names none."""
+    wait = request.form.get("wait")
+    return library.get(JobNotes).job(wait, PAGE_JOB) if wait else nullcontext()
 
 
 def _is_shared(shown: Mapping[str, object] | None, link: TabLink, newest: str) -> bool:

@@ -9,7 +9,6 @@ from flask import abort
 from dashboard.ui.deferred import (
     AGAIN,
     CONTENT,
-    LATER,
     RETRIED,
     SAID,
     DeferredPart,
@@ -19,7 +18,7 @@ from dashboard.ui.deferred import (
     uncomputed,
     waiting,
 )
-from dashboard.ui.job import CANCEL, CLOCK, STATE, JobNotes, progress_lines
+from dashboard.ui.job import CANCEL, CLOCK, LATER, STATE, JobNotes, progress_lines
 from dashboard.ui.markup import condensed
 from dashboard.web.callbacks import STANDING, PartWait, Shown, Text, snapshot_of, validated
 from dashboard.web.context import resolve

@@ -1,4 +1,4 @@
-"""What moves on a page while a reader hovers and clicks: elements above the fold whose box is no longer the one that it was."""
+"""What moves on a page while it loads and while a reader uses it: elements above the fold whose box is no longer the one it was."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,8 +47,21 @@ MOVED = """([near, frames]) => {
     look(frames);
   });
 }"""
+#: What the browser saw move since the page was opened: element, and its box before and after. New elements are none of it.
+SHIFTED = """() => new Promise((resolve) => {
+  const nameOf = ({ tagName, id, className }) => `${tagName.toLowerCase()} ${id} ${className.baseVal ?? className}`;
+  const boxOf = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(" ");
+  const elementOf = (node) => (node?.nodeType === Node.TEXT_NODE ? node.parentElement : node);
+  const textOf = ({ node, previousRect, currentRect }) =>
+    `${node ? nameOf(elementOf(node)) : "gone"}: ${boxOf(previousRect)} to ${boxOf(currentRect)}`;
+  const found = [];
+  const add = (entries) => found.push(...entries.flatMap(({ sources }) => sources.map(textOf)));
+  const observer = new PerformanceObserver((list) => add(list.getEntries()));
+  observer.observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => (add(observer.takeRecords()), observer.disconnect(), resolve(found)), 50);
+})"""
 #: The page of the link is there, and nothing that it shows is still to come.
-SETTLED = """!document.querySelector("#page[aria-busy], .waiting, .frame[aria-busy], .sentence-views[aria-busy]")
+SETTLED = """!document.querySelector("#page[aria-busy], .waiting, .job .cancel, .frame[aria-busy], .sentence-views[aria-busy]")
   && document.querySelector("#page")?.dataset.link === location.pathname + location.search"""
 
 
@@ -72,3 +85,9 @@ def standing(page: Page, what: str) -> Iterator[None]:
         until(page, SETTLED)
         moved += page.evaluate(MOVED, [NEAR, FRAMES])
     assert not moved, f"{what} moves {len(moved)} elements: {', '.join(moved[:8])}"
+
+
+def shifted(page: Page) -> list[str]:
+    """What moved since the page was opened, until now."""
+    moved: list[str] = page.evaluate(SHIFTED)
+    return moved

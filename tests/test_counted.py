@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dash.exceptions import PreventUpdate
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
@@ -19,6 +20,7 @@ from dashboard.server import THREADS
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.page import COUNT
 from dashboard.statistics.parts import PartCounts, part_of
+from dashboard.ui import job
 from dashboard.ui.job import Job, JobNotes, new_name
 from dashboard.web.admission import Turns, reader_left
 from dashboard.web.context import resolve
@@ -181,10 +183,27 @@ def callbacks(library: Library) -> dict[str, Any]:
     return callbacks
 
 
-def test_a_refused_count_offers_to_count_again(busy: Library) -> None:
-    filled = str(callbacks(busy)["numbers"]({"name": new_name()}, "/statistics", f"?{WHERE}", None))
-    assert part_counts.BUSY in filled
+def test_a_page_asks_again_for_a_count_that_a_busy_server_could_not_give(busy: Library, asked: dict[str, Any]) -> None:
+    name = new_name()
+    with pytest.raises(PreventUpdate):
+        callbacks(busy)["numbers"]({"name": name}, 2, None, "/statistics", f"?{WHERE}", None)
+    assert asked["later"] == {"max_intervals": 3}
+    said = "The server is busy counting parts of the corpus for other readers. This page asks again by itself."
+    assert said in str(asked["state"]["children"])
+
+
+def test_a_count_that_is_cancelled_before_the_page_asks_again_offers_to_count_again(busy: Library) -> None:
+    filled = str(callbacks(busy)["numbers"]({"name": new_name()}, 1, True, "/statistics", f"?{WHERE}", None))
+    assert "Counting was cancelled." in filled
     assert f"href='/statistics?{WHERE}'" in filled
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a callback sets beside its output, by the part of the job."""
+    set_now: dict[str, Any] = {}
+    monkeypatch.setattr(job, "set_props", lambda wanted, properties: set_now.update({wanted["job"]: properties}))
+    return set_now
 
 
 def test_how_far_a_count_is_can_be_asked_elsewhere(tiny_corpus: Corpus, tmp_path: Path) -> None:
@@ -231,7 +250,7 @@ def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.
         return sums(corpus, rows, listen)
 
     monkeypatch.setattr(Corpus, "part_statistics", cancel_amid)
-    filled = str(callbacks(library)["numbers"]({"name": name}, "/statistics", f"?{WHERE}", None))
+    filled = str(callbacks(library)["numbers"]({"name": name}, None, None, "/statistics", f"?{WHERE}", None))
     assert "Counting was cancelled." in filled
     assert len(numbers) == 1
     assert list(library.folder.iterdir()) == []
@@ -241,7 +260,7 @@ def test_a_reader_who_cancels_leaves_the_queue(busy: Library) -> None:
     busy.get(PartCounts)._turns._most = 9
     name = new_name()
     with ThreadPoolExecutor(1) as pool:
-        filled = pool.submit(callbacks(busy)["numbers"], {"name": name}, "/statistics", f"?{WHERE}", None)
+        filled = pool.submit(callbacks(busy)["numbers"], {"name": name}, None, None, "/statistics", f"?{WHERE}", None)
         while not (busy.get(PartCounts)._turns.waiting or filled.done()):
             time.sleep(0.01)
         assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"name": name}))

@@ -12,7 +12,7 @@ from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
 
-PART = DeferredPart("answer", "the answer", lambda _: ["forty-two"], ("layer",), 100, steps=True)
+PART = DeferredPart("answer", "the answer", lambda _: ["forty-two"], ("layer",), 100)
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def filled(library: Library, place: str, name: str | None = None) -> str:
     registered = create_app(library).callback_map
     (entry,) = (entry for key, entry in registered.items() if f'"job":"{place}"' in key)
     callback: Any = entry["callback"]
-    return str(callback.__wrapped__({"name": name or new_name()}, "/statistics", f"?where={WHERE}", None))
+    return str(callback.__wrapped__({"name": name or new_name()}, None, None, "/statistics", f"?where={WHERE}", None))
 
 
 def test_the_first_tokens_are_shown_until_all_are_counted(library: Library, first: Part) -> None:

@@ -1,42 +1,52 @@
-"""Nothing on a page moves while a reader hovers and clicks its marks: no element above the fold changes its box."""
+"""Nothing on a page moves while it loads and while a reader uses it: no element above the fold changes its box."""
 
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tests.browser import Open
+from tests.browser import Open, choose, followed
 from tests.fake_sentence import Show, token
-from tests.standing import settled, standing
+from tests.standing import settled, shifted, standing
 
 #: Each page and the kinds of its marks: a pointer is moved to one of each kind.
 HOVERED = {
-    "": (".card a", ".label-table a", ".layer-bars .part", ".info"),
-    "heads": (".frame", ".tools button", ".info"),
-    "head?layer=1&head=0": (".frame", ".tools button", ".info", ".saves button"),
+    "": (".card a", ".label-table a", ".layer-bars .part", ".findings a", ".info"),
+    "heads": (".frame", ".tools button", ".legend .chip", ".info"),
+    "head?layer=1&head=0": (".frame", ".tools button", ".neighbours a", ".info", ".saves button"),
+    "head?layer=1&head=0&token=3": (".frame", ".piece", ".info"),
+    "head?layer=1&head=0&colour=kind&where=position:1..7": (".legend button", ".filter", ".info"),
     "statistics": (".nsewdrag", ".saves button", ".info"),
-    "map": (".nsewdrag", ".info"),
+    "statistics?where=position:2..7": (".filter", ".nsewdrag", ".info"),
+    "map": (".nsewdrag", ".saves button", ".info"),
     "relations": (".nsewdrag", ".rows a", ".info"),
     "features": (".frame", ".tools button", ".info"),
-    "features?point=embedding": (".frame", ".info"),
+    "features?point=embedding": (".frame", ".legend .chip", ".info"),
     "sentence": (".head-view .query .token", ".head-view .key .token", ".swatches .head", ".info"),
     "sentence?show=model": (".model-view canvas", ".info"),
     "sentence?show=matrix": (".matrix-view canvas", ".info"),
+    "sentence?show=neuron": (".neuron-queries .token",),
     "sentence?show=neuron&queries=2": (".neuron-queries .token", ".strip", ".neurons tr"),
     "sentence?show=positions": (".nsewdrag",),
     "sentence?show=mixing": (".nsewdrag", ".info"),
+    "compare": (".nsewdrag", ".frame", ".rows a", ".info"),
     "store": (".info", ".rows a"),
     "notes": (".info", "a.plain"),
+    "server": (".info", ".rows tr"),
 }
 #: The marks that a click selects, each clicked twice: the second click takes the selection back, or makes another.
 CLICKED = {
     "head?layer=1&head=0": (".frame",),
+    "head?layer=1&head=0&colour=kind&where=position:1..7": (".legend button",),
     "map": (".nsewdrag",),
     "features?point=embedding": (".frame",),
     "sentence": (".head-view .query .token", ".head-view .key .token"),
     "sentence?show=matrix": (".matrix-view canvas",),
+    "sentence?show=neuron": (".neuron-queries .token",),
     "sentence?show=neuron&queries=2": (".neuron-queries .token",),
 }
+#: The servers of pages that need more than pictures: words, a second model.
+SERVERS = {"relations": "bank_server", "compare": "three_server"}
 #: A search that matches, one that does not, and none again.
 SOUGHT = ("film", "platypus", "")
 
@@ -57,16 +67,20 @@ def marks(page: Page, kinds: tuple[str, ...]) -> list[tuple[str, tuple[float, fl
 
 @pytest.fixture
 def server_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
-    """The address of a server: that of relations needs words."""
-    return lambda path: request.getfixturevalue("bank_server" if path == "relations" else "tiny_server")
+    """The address of a server that has what a page shows."""
+    return lambda path: request.getfixturevalue(SERVERS.get(path, "tiny_server"))
 
 
 @pytest.mark.parametrize("path", HOVERED)
 def test_nothing_moves(open_page: Open, server_of: Callable[[str], str], path: str) -> None:
-    page = open_page(f"{server_of(path)}/{path}", motion="reduce")
+    url = f"{server_of(path)}/{path}"
+    page = open_page(url, motion="reduce", width=390)
     for width in (390, 1440):
-        page.set_viewport_size({"width": width, "height": 900})
+        if width != 390:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(url)
         settled(page)
+        assert shifted(page) == [], f"loading at {width} pixels"
         for kind, place in marks(page, HOVERED[path]):
             with standing(page, f"hovering {kind} at {width} pixels"):
                 page.mouse.move(*place, steps=2)
@@ -89,3 +103,24 @@ def test_a_key_that_gets_no_large_weight_leaves_the_head_view_where_it_is(show: 
     with standing(page, "hovering a key without a line"):
         token(page, "key", 4).hover()
     assert "No weight is 0.99 or more here" in page.locator(".sentence-views .note").inner_text()
+
+
+@pytest.mark.parametrize("path", ["heads", "head?layer=1&head=0", "statistics"])
+def test_a_filter_that_is_added_moves_nothing(open_page: Open, tiny_server: str, path: str) -> None:
+    page = open_page(f"{tiny_server}/{path}", motion="reduce")
+    settled(page)
+    with standing(page, "adding a filter"):
+        choose(page, "Filter", "position")
+
+
+def test_a_shorter_tab_leaves_the_window_scrolled_as_it_is(open_page: Open, tiny_server: str) -> None:
+    page = open_page(f"{tiny_server}/head?layer=1&head=0&tab=statistics", motion="reduce", width=390)
+    settled(page)
+    tabs = page.get_by_role("tablist")
+    tabs.evaluate("(list) => scrollTo(0, list.getBoundingClientRect().top + scrollY - 64)")
+    settled(page)
+    before = tabs.bounding_box()
+    with followed(page):
+        page.get_by_role("tab", name="Notes").click()
+    settled(page)
+    assert tabs.bounding_box() == before

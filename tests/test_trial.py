@@ -18,7 +18,7 @@ from dashboard.features.trial_section import TRYING, UNFITTED, tried
 from dashboard.features.trials import BUSY, MISSING, Trials
 from dashboard.ui.job import Job, JobNotes, new_name
 from dashboard.web.context import Context, resolve
-from dashboard.web.errors import Refusal
+from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.state import MIN_DIST, MOST_NEIGHBORS, NEIGHBORS
@@ -256,11 +256,11 @@ def test_a_second_reader_is_told_to_wait_and_gets_the_same_trial(library: Librar
     assert second_fit.requests == []
 
 
-def test_a_reader_beyond_the_queue_is_refused(library: Library) -> None:
+def test_a_reader_beyond_the_queue_asks_again(library: Library) -> None:
     trials = library.get(Trials)
     for _ in range(trials_of_server.READERS):
         assert trials._room.acquire(blocking=False)
-    with pytest.raises(Refusal, match=BUSY):
+    with pytest.raises(NotYet, match=BUSY):
         tried(resolve(library, "features", TRY), Job())
 
 

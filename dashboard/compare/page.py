@@ -191,9 +191,7 @@ def deferred_largest(context: Context) -> list[object]:
     return changed_most(context, two) if two else []
 
 
-CHANGED = DeferredPart(
-    "changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920, steps=True
-)
+CHANGED = DeferredPart("changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920)
 LARGEST = DeferredPart("largest", "the largest changes", deferred_largest, ("statistic", "source"), 36, shape="lines")
 SENTENCES = DeferredPart(
     "sentences",

@@ -17,7 +17,7 @@ from dashboard.features.trial_process import LIMIT, Request, fit_apart
 from dashboard.ui.job import Job
 from dashboard.web.admission import PAUSE
 from dashboard.web.cache import current_cache
-from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.errors import NotYet, ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import locked, write_whole
 from store import Corpus
@@ -70,7 +70,7 @@ class Trials:
     def _turn(self, job: Job) -> Iterator[None]:
         """One process of the server fits at a time."""
         if not self._room.acquire(blocking=False):
-            raise Refusal(BUSY, 503)
+            raise NotYet(BUSY)
         try:
             deadline = monotonic() + LIMIT
             with (self._folder / "trial.lock").open("w") as turn:
@@ -118,7 +118,7 @@ def _check(job: Job, deadline: float) -> None:
     if job.reader_left_or_cancelled:
         raise ReaderLeft
     if monotonic() > deadline:
-        raise Refusal(BUSY, 503)
+        raise NotYet(BUSY)
 
 
 def _key(corpus: Corpus, features: Features, trial: Trial) -> str:

@@ -43,9 +43,7 @@ def layout(context: Context) -> Page:
     is_read_only = context.library.get(Database).is_read_only
     off = [html.P(WRITING_OFF, className="notes-off", role="status")] if is_read_only else []
     files = _files(writes=current_person().writes and not is_read_only)
-    return Page(
-        above=[title, how_to_read, *off, _filters(context.state, offers), files, _list(context.state), *_views()]
-    )
+    return Page(above=[title, how_to_read, *off, _filters(context.state, offers), files, _lists(context.state)])
 
 
 def _filters(state: LinkState, offers: Offers) -> html.Div:
@@ -82,5 +80,7 @@ def _list(state: LinkState) -> NotePanel:
     return NotePanel(id="notes-list", about={"search": chosen | {"leaf": state.leaf}, "empty": empty})
 
 
-def _views() -> list[object]:
-    return [html.H2("Saved views"), SavedViews(id="saved-views")]
+def _lists(state: LinkState) -> html.Div:
+    """The notes, and beside them the saved views, which stay where they are however many notes come."""
+    views = html.Section([html.H2("Saved views"), SavedViews(id="saved-views")])
+    return html.Div([html.Section([html.H2("All notes"), _list(state)]), views], className="note-lists")

@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.finder import sentence_means
 from dashboard.statistics.kinds import Kind, kinds_of, largest_values
+from dashboard.ui.job import watched
 from dashboard.web.cache import cached
 from store import Corpus
+from store.wording import many
 
 #: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
 FEWEST, MOST = 7, 12
@@ -38,7 +40,8 @@ class KindExample:
 @cached
 def examples_of(corpus: Corpus) -> tuple[KindExample, ...]:
     """One example of each kind."""
-    return tuple(_example(corpus, kind) for kind in kinds_of(corpus))
+    counting = f"Counting {many(corpus.n_tokens, 'token')}"
+    return tuple(_example(corpus, kind) for kind in watched(kinds_of(corpus), counting))
 
 
 def _example(corpus: Corpus, kind: Kind) -> KindExample:

@@ -1,4 +1,4 @@
-"""The controls above a picture: view, colours, search and filters; below them the legend and the number of selected points."""
+"""The controls above a picture: view, colours, search; below them the legend, the filters and the number of selected points."""
 
 from collections.abc import Mapping, Sequence
 
@@ -34,12 +34,15 @@ CLUSTERS = (
 
 
 def around_picture(context: Context, points: ShownPoints, *more: html.Div, head: bool) -> list[object]:
-    """Every control and the rows of `more`, then what colours mean, and how many points are selected."""
-    rows = [picture_controls(context, head=head), search_controls(context), filter_controls(context, points), *more]
+    """Every control and the rows of `more`, then what colours mean, the filters, and how many points are selected."""
+    offered = columns(context.corpus)
+    menu = filter_menu(points.filters, offered)
+    rows = [picture_controls(context, head=head), search_controls(context), menu, *more]
+    count = no_hits(context) or selection_count(points)
     return [
         html.Div(rows, className="control-rows"),
         colour_legend(context, points),
-        no_hits(context) or selection_count(points),
+        filter_row(points.drawn, points.filters, count),
     ]
 
 
@@ -83,20 +86,32 @@ def colour_choice(context: Context) -> dmc.Select:
     return choice("colour", "Colour", titles, context.state.colour, 155)
 
 
-def filter_controls(context: Context, points: ShownPoints) -> html.Div:
-    """The filters of a picture, and a menu that adds one."""
-    return condition_controls(points.drawn, points.filters, columns(context.corpus))
+def filter_menu(where: Sequence[Condition], offered: Mapping[str, Column]) -> html.Div:
+    """A menu of the columns without a filter; the choice of one adds it."""
+    used = {condition.column for condition in where}
+    data = [{"value": name, "label": column.title} for name, column in offered.items() if name not in used]
+    menu = dmc.Select(
+        id={"add": "condition"},
+        label="Filter",
+        placeholder="Add filter...",
+        data=data,
+        value=None,
+        size="xs",
+        w=130,
+        searchable=True,
+        maxDropdownHeight=420,
+        comboboxProps={"width": "max-content", "position": "bottom-start"},
+    )
+    return html.Div(menu, className="controls")
 
 
-def condition_controls(
-    drawn: Drawn, where: Sequence[Condition], offered: Mapping[str, Column], *, roles: int = len(ROLES)
-) -> html.Div:
-    """A control for every condition, with the values of the drawn tokens, and a menu of the other columns.
+def filter_row(drawn: Drawn, where: Sequence[Condition], count: html.P, *, roles: int = len(ROLES)) -> html.Div:
+    """A control for every condition, with the values of the drawn tokens, and the count, in one row that scrolls sideways.
 
-    `roles` is how many points each token counts as: 2, or 1 where tokens are counted.
+    The row has its room without a filter, too: adding one moves nothing. `roles` is how many points each token counts as: 2, or
+    1 where tokens are counted.
     """
-    conditions = [_filter(drawn, condition, roles) for condition in where]
-    return html.Div([*conditions, _filter_menu(where, offered)], className="controls filters")
+    return html.Div([*(_filter(drawn, condition, roles) for condition in where), count], className="filters")
 
 
 def selection_count(points: ShownPoints) -> html.P:
@@ -141,9 +156,7 @@ def _filter(drawn: Drawn, condition: Condition, roles: int) -> html.Div:
         variant="subtle",
         **{"aria-label": f"Remove filter {column.title}"},
     )
-    return html.Div(
-        [html.Div([html.Span(column.title), remove], className="filter-title"), control], className="filter"
-    )
+    return html.Div([html.Span(column.title, className="filter-title"), control, remove], className="filter")
 
 
 def _category_filter(column: Column, condition: Condition, values_of_tokens: Values) -> dmc.MultiSelect:
@@ -157,7 +170,8 @@ def _category_filter(column: Column, condition: Condition, values_of_tokens: Val
         value=list(condition.categories),
         placeholder="any" if not condition.categories else "",
         size="xs",
-        w=230,
+        w=200,
+        className="one-line",
         searchable=len(names) > 8,
         **OF_DATA,
         **{"aria-label": f"Filter {column.title}"},
@@ -178,7 +192,7 @@ def _range_filter(drawn: Drawn, column: Column, condition: Condition) -> html.Di
         minRange=0,
         value=[round(end, 6) for end in ends],
         size="sm",
-        w=210,
+        w=140,
         labelAlwaysOn=False,
         thumbFromLabel=f"{column.title} from",
         thumbToLabel=f"{column.title} to",
@@ -189,20 +203,3 @@ def _range_filter(drawn: Drawn, column: Column, condition: Condition) -> html.Di
 def _step(width: float) -> float:
     """A power of ten that divides a range into about two hundred steps."""
     return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / 100)))
-
-
-def _filter_menu(where: Sequence[Condition], offered: Mapping[str, Column]) -> dmc.Select:
-    used = {condition.column for condition in where}
-    data = [{"value": name, "label": column.title} for name, column in offered.items() if name not in used]
-    return dmc.Select(
-        id={"add": "condition"},
-        label="Filter",
-        placeholder="Add filter...",
-        data=data,
-        value=None,
-        size="xs",
-        w=130,
-        searchable=True,
-        maxDropdownHeight=420,
-        comboboxProps={"width": "max-content", "position": "bottom-start"},
-    )

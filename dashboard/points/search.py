@@ -15,11 +15,13 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.points.piece_search import folded, occurring_pieces, tokens_of_piece
+from dashboard.ui.job import watched
 from dashboard.ui.tables import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import WITHIN, Within
 from store import Corpus
+from store.text import TEXTS_AT_ONCE
 from store.wording import many
 
 #: Stands between sentences; no sentence contains it, as white space within one is a single space.
@@ -201,7 +203,8 @@ def sentences_with(corpus: Corpus, sought: str, among: int) -> Tokens:
 
 @cached
 def _sentences_with(corpus: Corpus, wanted: str, among: int) -> Tokens:
-    parts = map(_folded_texts, corpus.counted_texts(among))
+    steps = watched(range(0, among, TEXTS_AT_ONCE), f"Searching {many(among, 'sentence')}")
+    parts = (_folded_texts(part) for _, part in zip(steps, corpus.counted_texts(among), strict=True))
     # Sentence by sentence: a letter occurs far more often than there are sentences.
     return np.fromiter((wanted in sentence for part in parts for sentence in part), bool, among) & bool(wanted)
 

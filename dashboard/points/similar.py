@@ -70,6 +70,4 @@ def similar_part(context: Context) -> list[object]:
     ]
 
 
-SIMILAR = DeferredPart(
-    "similar", "the most similar tokens", similar_part, ("layer", "head", "role", "token"), 1016, steps=True
-)
+SIMILAR = DeferredPart("similar", "the most similar tokens", similar_part, ("layer", "head", "role", "token"), 1016)

@@ -168,7 +168,7 @@ def _marked(context: Context) -> list[object]:
 
 
 MARKED = DeferredPart(
-    "marked", "the heads that link the marked pairs", _marked, ("example", "examples", "layer", "head"), 940, steps=True
+    "marked", "the heads that link the marked pairs", _marked, ("example", "examples", "layer", "head"), 940
 )
 
 

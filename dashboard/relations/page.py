@@ -229,7 +229,6 @@ RANKED = DeferredPart(
     lambda context: ranked_heads(context, shown_relation(context)[0]),
     _OF_HEAD,
     812,
-    steps=True,
 )
 EXAMPLES = DeferredPart("examples", "the pairs that the head links", _examples, _OF_HEAD, 380, 720)
 

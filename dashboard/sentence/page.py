@@ -147,7 +147,6 @@ TYPED = DeferredPart(
     ("text", "second", "sentence"),
     560,
     shape="box",
-    steps=True,
     reloads=True,
 )
 FOUND = DeferredPart(

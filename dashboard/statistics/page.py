@@ -11,7 +11,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.points.columns import columns
-from dashboard.points.controls import condition_controls
+from dashboard.points.controls import filter_menu, filter_row
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import parse_conditions
 from dashboard.statistics.contrast import label_contrasts
@@ -108,8 +108,7 @@ def layout(context: Context) -> Page:
     top = [
         html.H1(f"Statistics of all {corpus.layers * corpus.heads} heads"),
         _label_links(context),
-        html.Div([_controls(context), _part_filters(context)], className="control-rows"),
-        _part_size(context, part),
+        *_part_controls(context, part),
     ]
     notices = (*part.notices, *grid_notices(context))
     if not part.tokens:
@@ -189,13 +188,17 @@ def _subtracted(context: Context) -> list[object]:
     return controls
 
 
-def _part_filters(context: Context) -> html.Div:
-    """A control for every condition, and a choice of one more column that is the same in all heads."""
+def _part_controls(context: Context, part: Part) -> list[object]:
+    """What is shown, a menu of the columns that are the same in all heads, the filters and how much of the corpus they leave."""
     corpus = context.corpus
     offered = {name: column for name, column in columns(corpus).items() if not (column.per_head or column.per_role)}
     conditions, _ = parse_conditions(context.state.where or "", corpus)
     where = [condition for condition in conditions if condition.column in offered]
-    return condition_controls(Drawn(corpus, corpus.n_tokens, 0, 0), where, offered, roles=1)
+    drawn = Drawn(corpus, corpus.n_tokens, 0, 0)
+    return [
+        html.Div([_controls(context), filter_menu(where, offered)], className="control-rows"),
+        filter_row(drawn, where, _part_size(context, part), roles=1),
+    ]
 
 
 def _label_links(context: Context) -> html.P | None:
@@ -214,7 +217,7 @@ def _part_size(context: Context, part: Part) -> html.P:
     """How much of the corpus the numbers are means over."""
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
     size = [size_of_part(context.corpus, part), *([" ", clear] if context.state.where else [])]
-    return html.P(size, className="count", role="status")
+    return html.P(size, className="count one-row", role="status")
 
 
 def _heat_map(context: Context, part: Part, grid: HeadGrid) -> list[object]:

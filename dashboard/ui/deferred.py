@@ -10,7 +10,7 @@ from typing import Any, Literal
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.ui.job import CANCEL, CLOCK, STATE, TICK, Kind, new_name
+from dashboard.ui.job import CANCEL, CLOCK, LATER, LATER_PAUSE, STATE, TICK, Kind, asks_again, new_name
 from dashboard.ui.text import with_commands
 from dashboard.web.cache import current_cache
 from dashboard.web.context import Context
@@ -18,9 +18,7 @@ from dashboard.web.context import Context
 #: Pixels of a row of a table and of a line of text.
 ROW, LINE = 30, 24
 #: The kind of each element, in its id beside the name of the part and of the wait.
-CONTENT, SAID, AGAIN, LATER, RETRIED = "content", "said", "again", "later", "retried"
-#: Milliseconds until a page asks again for what a busy server could not give.
-PAUSE = 2_000
+CONTENT, SAID, AGAIN, RETRIED = "content", "said", "again", "retried"
 CANCELLED = "This was cancelled before it was computed."
 #: Fields of a link that every part depends on, beside its own.
 OF_EVERY_PART = ("model", "snapshot", "other")
@@ -42,8 +40,6 @@ class DeferredPart:
         Its content without what takes long, where the skeleton is not just rows of a table, lines of text or a box.
     shape
         What the skeleton looks like: rows of a table, lines of text or the box of a chart.
-    steps
-        Whether its work says how far it is.
     reloads
         Whether the page is fetched again once it is computed.
     """
@@ -56,7 +52,6 @@ class DeferredPart:
     narrow: int | None = None
     outline: Callable[[Context], list[object]] | None = None
     shape: Literal["rows", "lines", "box"] = "rows"
-    steps: bool = False
     reloads: bool = False
 
     @property
@@ -92,14 +87,14 @@ def _key(context: Context, part: DeferredPart) -> Hashable:
 def waiting(context: Context, part: DeferredPart) -> html.Div:
     """The skeleton, what is computed, and Cancel; the callbacks of `dashboard/waiting.py` replace it by the content."""
     name = new_name()
-    clock = [dcc.Interval(id=element_id(CLOCK, part.name, name), interval=TICK)] if part.steps else []
+    clock = dcc.Interval(id=element_id(CLOCK, part.name, name), interval=TICK)
     cancel = dmc.Button(
         "Cancel", id=element_id(CANCEL, part.name, name), size="compact-xs", variant="default", className="cancel"
     )
     state = html.Div(f"Computing {part.title} ...", id=element_id(STATE, part.name, name), className="state")
     busy: Any = {"aria-busy": "true", "data-fields": " ".join(part.kind.fields)}
     skeleton = part.outline(context) if part.outline else [html.Div(className=f"skeleton {part.shape}")]
-    content = [*skeleton, html.Div([state, cancel, *clock], className="wait")]
+    content = [*skeleton, html.Div([cancel, state, clock], className="wait")]
     said = html.Div(f"Computing {part.title}.", id=element_id(SAID, part.name, name), role="status", className="said")
     return html.Div(
         [said, html.Div(html.Div(content, className="waiting", **busy), id=element_id(CONTENT, part.name, name))]
@@ -117,9 +112,8 @@ def uncomputed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
 def postponed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     """What keeps the part waiting, on its skeleton; the page asks again by itself, or at once where its reader wants it."""
     again = dmc.Button("Ask now", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
-    clock = dcc.Interval(id=element_id(LATER, part.name, wait), interval=PAUSE, max_intervals=1)
-    reason = f"{sentence.partition(' Try again')[0]} This page asks again by itself."
-    state = html.Div([html.Div(reason, className="state"), again, clock], className="wait")
+    clock = dcc.Interval(id=element_id(LATER, part.name, wait), interval=LATER_PAUSE, max_intervals=1)
+    state = html.Div([html.Div(asks_again(sentence), className="state"), again, clock], className="wait")
     return html.Div(
         [html.Div(className=f"skeleton {part.shape}"), state],
         id=element_id(RETRIED, part.name, wait),

@@ -15,7 +15,8 @@ from secrets import token_hex
 from typing import Any, TypeVar
 
 import dash_mantine_components as dmc
-from dash import MATCH, Dash, Input, Output, State, dcc, html
+from dash import MATCH, Dash, Input, Output, State, dcc, html, set_props
+from dash.exceptions import PreventUpdate
 
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
@@ -23,7 +24,7 @@ from dashboard.ui.text import with_commands
 from dashboard.web.admission import cancelled_by, reader_left
 from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, validated
 from dashboard.web.context import Context, resolve
-from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.errors import NotYet, ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
 from dashboard.web.responses import for_one_reader
@@ -36,7 +37,9 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 #: Milliseconds between two updates of the progress; most jobs end before the first.
 TICK = 300
 #: The kind of each element of a wait, in its id beside the name of the job.
-STATE, CLOCK, CANCEL = "state", "clock", "cancel"
+STATE, CLOCK, CANCEL, LATER = "state", "clock", "cancel", "later"
+#: Milliseconds until a page asks again for what a busy server could not give.
+LATER_PAUSE = 2_000
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,10 @@ class Kind:
     fields: tuple[str, ...]
 
 
+#: The content of a page at a link.
+PAGE = Kind("page", "The server puts this page together.", "The reader has gone to another page.", None, ())
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far a job is: what it does now, the share that is done, 0 to 1, and the seconds since it began.
@@ -80,6 +87,14 @@ class Progress:
         """Seconds that it will take, at this rate; None where too little is done to say."""
         share = self.share or 0
         return self.seconds * (1 - share) / share if share > 0.05 else None
+
+    @property
+    def sentence(self) -> str:
+        """What is done now, how far it is and the time left; how long it takes already where no share is known."""
+        if self.share is None:
+            return f"{self.stage}, {self.seconds:.0f} s so far."
+        left = "" if self.left is None else f", about {max(1, round(self.left))} s left"
+        return f"{self.stage}: {100 * self.share:.0f}%{left}."
 
 
 class Job:
@@ -161,6 +176,7 @@ class WatchedJob(Job):
     def begin(self, stage: str) -> None:
         """Note when."""
         self._began, self._stage = time.time(), stage
+        write_whole(self._file("waits"), self._kind.waiting.encode())  # a lost request of the same page may have ended
         self._note(None)
 
     def watch(self, share: float, stage: str | None = None) -> None:
@@ -201,11 +217,14 @@ def current_job() -> Job:
     return _CURRENT.get() or Job()
 
 
-def watched(items: Sequence[T]) -> Iterator[T]:
-    """The same items, for work on one after the other: the job says how far it is, and ends where nobody waits."""
+def watched(items: Sequence[T], stage: str | None = None) -> Iterator[T]:
+    """The same items, for work on one after the other: the job says how far it is, and ends where nobody waits.
+
+    `stage` says what the work is, where it is not what began.
+    """
     job = current_job()
     for number, item in enumerate(items):
-        job.watch(number / len(items))
+        job.watch(number / len(items), stage)
         yield item
 
 
@@ -228,6 +247,7 @@ def job_place(kind: Kind, height: int = 0, skeleton: Sequence[Any] = ()) -> html
         html.Div(html.P(kind.waiting), id=_id(STATE, name), role="status"),
         dmc.Button("Cancel", id=_id(CANCEL, name), size="compact-xs", variant="default", className="cancel"),
         dcc.Interval(id=_id(CLOCK, name), interval=TICK),
+        dcc.Interval(id=_id(LATER, name), interval=LATER_PAUSE, max_intervals=0),
         *skeleton,
     ]
     fields: dict[str, Any] = {"data-fields": " ".join(kind.fields)}  # assets/web/follow.mjs
@@ -242,13 +262,31 @@ def register(app: Dash, library: Library, works: Mapping[Kind, Callable[[Context
 
 
 def _fill(app: Dash, library: Library, kind: Kind, work: Callable[[Context, Job], list[object]]) -> None:
-    @app.callback(Output(_id(kind.place, MATCH), "children"), Input(_id(kind.place, MATCH), "id"), *STANDING)
+    @app.callback(
+        Output(_id(kind.place, MATCH), "children"),
+        Input(_id(kind.place, MATCH), "id"),
+        Input(_id(LATER, MATCH), "n_intervals"),
+        State(_id(CANCEL, MATCH), "disabled"),
+        *STANDING,
+    )
     @validated
-    def fill(job: Named, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
+    def fill(
+        job: Named,
+        asked: int | None,
+        is_cancelled: bool | None,
+        pathname: Text | None,
+        search: Text | None,
+        shown: Shown | None,
+    ) -> list[object]:
         try:
+            if is_cancelled:  # while the page waited to ask again
+                raise ReaderLeft(kind.cancelled)
             with library.get(JobNotes).job(job.name, kind) as watched:
                 context = resolve(library, pathname, search, snapshot_of(shown))
                 return condensed(work(context, watched), kind.place)
+        except NotYet as later:
+            _ask_later(job.name, str(later), (asked or 0) + 1)
+            raise PreventUpdate from later
         except Refusal as refusal:
             return _not_done(str(refusal), kind, f"{pathname or ''}{search or ''}")
         except Exception as error:
@@ -265,8 +303,11 @@ def _follow(app: Dash, library: Library) -> None:
     @validated
     def look(_ticks: int | None, job: Named) -> list[object]:
         notes = library.get(JobNotes)
-        progress = notes.find(job.name)
-        return [html.P(notes.waiting(job.name))] if progress is None else progress_lines(progress)
+        if (progress := notes.find(job.name)) is not None:
+            return progress_lines(progress)
+        if not (waiting := notes.waiting(job.name)):  # the page is about to ask again
+            raise PreventUpdate
+        return [html.P(waiting)]
 
     @app.callback(
         Output(_id(CANCEL, MATCH), "disabled"),
@@ -287,12 +328,22 @@ def _id(kind: str, name: Any) -> dict[str, Any]:
 
 
 def progress_lines(progress: Progress) -> list[object]:
-    """What is done now, how far it is, the time left and a bar; how long it takes already where no share is known."""
+    """How far a job is, with a bar where its share is known."""
+    line = html.P(progress.sentence)
     if progress.share is None:
-        return [html.P(f"{progress.stage}, {progress.seconds:.0f} s so far.")]
-    left = "" if progress.left is None else f", about {max(1, round(progress.left))} s left"
-    bar = dmc.Progress(value=100 * progress.share, **{"aria-label": "Progress"})
-    return [html.P(f"{progress.stage}: {100 * progress.share:.0f}%{left}."), bar]
+        return [line]
+    return [line, dmc.Progress(value=100 * progress.share, **{"aria-label": "Progress"})]
+
+
+def asks_again(reason: str) -> str:
+    """What keeps a page waiting, without the advice to try again: the page does."""
+    return f"{reason.partition(' Try again')[0]} This page asks again by itself."
+
+
+def _ask_later(name: str, reason: str, times: int) -> None:
+    """Say what keeps the page waiting, and let it ask again; its skeleton and Cancel stay."""
+    set_props(_id(STATE, name), {"children": [html.P(asks_again(reason))]})
+    set_props(_id(LATER, name), {"max_intervals": times})
 
 
 def _not_done(reason: str, kind: Kind, href: str) -> list[object]:

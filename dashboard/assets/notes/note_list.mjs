@@ -36,7 +36,7 @@ export class NoteList {
     Object.assign(this, { host, about, heard, forms: new Map(), notes: new Map(), text: "" });
     this.problem = make("p", { className: "note-problem", role: "alert" });
     this.list = make("ol", { className: "note-list" });
-    this.empty = make("p", { className: "caption" });
+    this.empty = make("p", { className: "caption", textContent: "The notes are on their way." });
     this.below = make("div", { className: "note-below" });
     this.adding = make("button", { type: "button", className: "plain", textContent: "Add a note", hidden: true });
     this.adding.dataset.act = ADD;
@@ -56,7 +56,9 @@ export class NoteList {
       this.problem.textContent = "";
       this.draw(answer);
     } catch (error) {
-      if (error.name !== "AbortError") this.problem.textContent = error.message;
+      if (error.name === "AbortError") return;
+      this.problem.textContent = error.message;
+      if (!this.text) this.empty.textContent = "";
     }
   }
 

@@ -62,7 +62,7 @@ class ViewList {
   constructor(host) {
     this.problem = make("p", { className: "note-problem", role: "alert" });
     this.list = make("ol", { className: "note-list" });
-    this.empty = make("p", { className: "caption" });
+    this.empty = make("p", { className: "caption", textContent: "The saved views are on their way." });
     host.replaceChildren(this.problem, this.list, this.empty);
     host.addEventListener("click", (event) => this.clicked(event));
     host.addEventListener("keydown", (event) => this.pressed(event));
@@ -77,7 +77,7 @@ class ViewList {
 
   load() {
     return trying(this.problem, async () => {
-      const { views } = await readViews();
+      const { views } = await readViews().finally(() => (this.empty.textContent = ""));
       this.views = new Map(views.map((view) => [`${view.id}`, view]));
       this.list.replaceChildren(...views.map(row));
       this.list.hidden = !views.length;

@@ -6,6 +6,8 @@ import { make } from "../web/elements.mjs";
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const KINDS = ["key", "product"];
+/** What stands for a key in the room of the table before a query is chosen. */
+const BLANK = { key: [0], product: [0], dot: 0, logit: 0, weight: 0 };
 const NO_QUERY = "No query is chosen. Click a token below to see how its weights come about.";
 
 const largest = (rows) => Math.max(1e-12, ...rows.map((values) => Math.max(...values.map(Math.abs))));
@@ -49,7 +51,7 @@ export function createNeuronView(views, stage, signal) {
 
   stage.append(tokens, frame);
 
-  const nameOf = (i) => views.shown.data.keys[i].name ?? views.shown.keys[i]?.name ?? `position ${i}`;
+  const nameOf = (i) => views.shown.data?.keys[i].name ?? views.shown.keys[i]?.name ?? `position ${i}`;
 
   function draw(shown) {
     queries.renew(shown.units);
@@ -57,14 +59,13 @@ export function createNeuronView(views, stage, signal) {
     queries.mark(isQuery ? shown.queries.slice(0, 1) : []);
     const pressed = queries.list.querySelector('[aria-pressed="true"]');
     if (pressed) queries.list.scrollTop = pressed.offsetTop - queries.list.clientHeight / 2;
-    frame.hidden = !shown.data;
     views.remark(shown.data ? "" : NO_QUERY, NO_QUERY);
-    if (shown.data) paint();
+    frame.classList.toggle("blank", !shown.data);
+    paint(shown.data ?? { query: [0], keys: shown.keys.map(() => BLANK) });
   }
 
   /** The colours, and the value of the strongest colour. */
-  function scales() {
-    const { data } = views.shown;
+  function scales(data) {
     const most = {
       query: largest([data.query]),
       key: largest(data.keys.map(({ key }) => key)),
@@ -73,10 +74,10 @@ export function createNeuronView(views, stage, signal) {
     return { most, colours: divergingRamp(views.palette) };
   }
 
-  function paint() {
-    const { data, title } = views.shown;
-    const { most, colours } = scales();
-    frame.setAttribute("aria-label", `${title}. Arrow keys say the numbers of a channel.`);
+  /** The rows; without a query they are blank, so that a click on one moves nothing. */
+  function paint(data) {
+    const { most, colours } = scales(data);
+    frame.setAttribute("aria-label", `${views.shown.title}. Arrow keys say the numbers of a channel.`);
     const query = make(
       "tr",
       { className: "of-query" },
@@ -188,7 +189,7 @@ export function createNeuronView(views, stage, signal) {
     neuronPicture(
       views.shown,
       views.shown.data.keys.map((_, i) => nameOf(i)),
-      scales(),
+      scales(views.shown.data),
       views.palette,
     );
   return { draw, resize: () => {}, picture };

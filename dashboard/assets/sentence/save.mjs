@@ -35,7 +35,7 @@ export function createSaveButtons(views, { offline }) {
   /** Files that this view does not have now are off, not gone: a click that brings one moves no button. */
   function renew() {
     png.disabled = svg.disabled = !views.view || !views.shown.data;
-    html.hidden = views.shown?.show !== "head";
+    html.disabled = views.shown?.show !== "head";
     const file = views.shown?.csv;
     csv.toggleAttribute("aria-disabled", !file);
     csv.title = file ? `${file.content} as CSV` : "";

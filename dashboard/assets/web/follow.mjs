@@ -2,12 +2,14 @@
 // on screen.
 import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
 import { UNREACHABLE, prefetch } from "./loading.mjs";
+import { newWait, sayWhile } from "./progress.mjs";
 
 /** A failed request in the form of a page. */
 const problem = (sentence) => ({ problem: sentence });
 
-async function fetchPage(request, signal) {
-  const response = await fetch(pathOf("data/page"), { method: "POST", body: new URLSearchParams(request), signal });
+async function fetchPage(request, wait, signal) {
+  const body = new URLSearchParams({ ...request, wait });
+  const response = await fetch(pathOf("data/page"), { method: "POST", body, signal });
   return response.ok ? response.json() : problem(await response.text());
 }
 
@@ -16,11 +18,11 @@ function createPages() {
   let ahead = null;
 
   function start(request) {
-    const ending = new AbortController();
-    const page = fetchPage(request, ending.signal).catch((error) =>
+    const [ending, wait] = [new AbortController(), newWait()];
+    const page = fetchPage(request, wait, ending.signal).catch((error) =>
       error.name === "AbortError" ? null : problem(UNREACHABLE),
     );
-    return { request, ending, page, key: JSON.stringify(request) };
+    return { request, ending, page, wait, key: JSON.stringify(request) };
   }
 
   /** The page of a request, or null where another request followed. */
@@ -29,6 +31,7 @@ function createPages() {
     const mine = (waiting = ahead?.key === JSON.stringify(request) ? ahead : start(request));
     if (ahead !== mine) ahead?.ending.abort();
     ahead = null;
+    sayWhile(mine);
     const page = await mine.page;
     if (waiting !== mine) return null;
     return page;

@@ -5,6 +5,7 @@
 import { pathOf, versionOfPage } from "./address.mjs";
 import { make } from "./elements.mjs";
 import { UNREACHABLE } from "./loading.mjs";
+import { persistent } from "./waits.mjs";
 
 /** Headers of the server: its page to sign in (dashboard/access/gate.py), and its version (dashboard/web/assets.py). */
 const [SIGN_IN, VERSION] = ["Sign-In", "Headscape-Version"];
@@ -86,7 +87,9 @@ export function watchSession() {
   window.fetch = async (request, options = {}) => {
     const url = request.url ?? String(request);
     if (new URL(url, window.location).origin !== window.location.origin) return fetch(request, options);
-    return checked(await fetch(request, { ...options, redirect: "manual" }), url, options.method ?? request.method);
+    const send = () => fetch(request, { ...options, redirect: "manual" });
+    const response = await persistent(send, options.body, (answer) => kindOf(answer) === "lost");
+    return checked(response, url, options.method ?? request.method);
   };
   document.addEventListener("click", download);
 }
