@@ -66,7 +66,7 @@ export MODEL DATA CHOOSE SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install lock ingest projections finetune dashboard describe verify mend expire test test-quick lint check bench check-published clean
+.PHONY: help install lock ingest projections finetune dashboard describe verify mend expire test test-all test-quick lint check bench check-published clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
@@ -138,11 +138,17 @@ mend: install  ## return a damaged store to its newest readable publication (STO
 expire: install  ## delete snapshots superseded more than DAYS ago (STORE DAYS=7)
 	@$(PYTHON) -m headscape expire --store="$$STORE" --days="$$DAYS"
 
-test: install  ## run every test (those of the pages need chromium and nodejs)
-	@$(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder --reruns 1 -r R
+# A process of pytest-xdist runs whole files, which share what they make.
+PYTEST = $(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder --reruns 1 -r R --durations 30
+
+test: install  ## test every behaviour that a user can see (those of the pages need chromium and nodejs)
+	@$(PYTEST) -m "not slow"
+
+test-all: install  ## the same, and training, faults of object storage, clusters, kills and signals
+	@$(PYTEST)
 
 test-quick: install  ## the tests without a browser, an ingest or a training, in less than a minute
-	@$(PYTHON) -m pytest -n auto --dist worksteal -m "not slow"
+	@$(PYTHON) -m pytest -n auto --dist worksteal -m "not slow and not heavy" --durations 30
 
 MODULES = dashboard/assets tests/javascript
 
@@ -150,7 +156,7 @@ lint: install  ## check style and types
 	@$(PYTHON) -m ruff check . && $(PYTHON) -m mypy
 	@.venv/bin/oxlint --import-plugin --deny-warnings $(MODULES) && .venv/bin/oxfmt --check $(foreach folder,$(MODULES),'$(folder)/**/*.mjs')
 
-check: lint test  ## lint and test: what main must always pass
+check: lint test-all  ## lint and every test: what main must always pass
 
 bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY=names; a wrong name lists them)
 	@$(PYTHON) -m tests.bench $(ONLY)

@@ -8,7 +8,7 @@ OF_COLOURS = ("color-contrast", "link-in-text-block")
 
 
 def is_accessible(page: Page) -> None:
-    """In light and in dark."""
+    """In the scheme that it has and in the other one."""
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_timeout(300)
     assert serious(page) == []

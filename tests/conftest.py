@@ -44,24 +44,26 @@ hypothesis.settings.register_profile("calm", max_examples=60, deadline=None, dat
 hypothesis.settings.load_profile("calm")
 
 
-#: Fixtures that take seconds: a browser, a store made by an ingest, processes that import what an ingest needs.
-_SLOW = {"chromium", "ingest", "default_store", "start_code"}
-
+#: Fixtures that take seconds: a browser, a store made by an ingest.
+_HEAVY = {"chromium", "ingest", "default_store"}
+#: Those of processes that a test stops, and of a server behind its proxy.
+_SLOW = {"start_code", "proxied"}
 
 #: Seconds of a test, about, by what it uses or is marked with; any other takes a moment.
-_SECONDS = {"start_code": 5.0, "slow": 5.0, "chromium": 2.0, "default_store": 0.5, "ingest": 0.4}
+_SECONDS = {"start_code": 5.0, "slow": 5.0, "heavy": 4.0, "chromium": 2.0, "default_store": 0.5, "ingest": 0.4}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what uses a slow fixture: `make test-quick` leaves it out. The longest files come first.
+    """Mark what uses such a fixture: `make test` leaves out the slow ones. The longest files come first.
 
     A process of pytest-xdist runs whole files: a long one that began last would leave the others without work.
     """
     seconds: Counter[Path] = Counter()
     for item in items:
         seconds[item.path] += max((_SECONDS[name] for name in _uses(item) & _SECONDS.keys()), default=0.1)
-        if not _SLOW.isdisjoint(_uses(item)):
-            item.add_marker("slow")
+        for mark, fixtures in (("slow", _SLOW), ("heavy", _HEAVY)):
+            if not fixtures.isdisjoint(_uses(item)):
+                item.add_marker(mark)
     items.sort(key=lambda item: -seconds[item.path])
 
 

@@ -39,7 +39,7 @@ def test_english_is_told_by_its_most_frequent_words(text: str, english: bool) ->
     assert is_english([text]) == english
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_pipeline_names_parts_of_speech_and_governors() -> None:
     [words] = annotated(ENGLISH, ["The brown dog  doesn't like John Smith."])
     text = "The brown dog  doesn't like John Smith."
@@ -51,7 +51,7 @@ def test_a_pipeline_names_parts_of_speech_and_governors() -> None:
     assert (words.part_of_speech[1], words.lemma[3], words.entity[7]) == ("ADJ", "do", "PERSON")
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_silver_annotation_names_its_pipeline(default_store: str) -> None:
     words = store.open_corpus(default_store).words
     assert words.source == f"silver annotation by {ENGLISH} 3.8.0"
@@ -59,7 +59,7 @@ def test_silver_annotation_names_its_pipeline(default_store: str) -> None:
     assert {"det", "nsubj", "dobj"} <= set(words.relations)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_words_of_a_corpus_that_grew_are_those_of_one_made_at_once(ingest: Ingest, tmp_path: Path) -> None:
     bank = write_treebank(tmp_path / "bank.conllu")
     grown = ingest(tmp_path / "grown", data=bank, annotate="auto", sentences=15, probes="none")
@@ -75,7 +75,7 @@ def test_words_of_a_corpus_that_grew_are_those_of_one_made_at_once(ingest: Inges
         np.testing.assert_array_equal(first.relations[name], second.relations[name])
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_words_are_added_to_a_store_without_running_its_model(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +93,7 @@ def test_words_are_added_to_a_store_without_running_its_model(
     assert corpus.relations.sizes["relation"] > 1
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_word_that_is_cut_off_with_its_sentence_is_no_word_of_the_corpus(ingest: Ingest, tmp_path: Path) -> None:
     words = 300
     lines = [f"{n}\tfilm\tfilm\tNOUN\tNN\t_\t{n - 1}\t{'root' if n == 1 else 'dep'}\t_\t_" for n in range(1, words + 1)]

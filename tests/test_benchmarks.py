@@ -26,7 +26,7 @@ from tests.bench.synthetic import make_store
 from tests.bench.table import show
 from tests.client import FakeTyped
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 Ingest = Callable[..., str]
 Shares = set[tuple[int | None, int, int]]

@@ -11,6 +11,7 @@ from store import Corpus
 from tests.browser import (
     DRAWN,
     Open,
+    Visit,
     blank,
     changed,
     choose,
@@ -44,8 +45,8 @@ EVERY_FIELD = (
 
 
 @pytest.fixture
-def head(open_page: Open, space_server: str) -> Page:
-    return drawn(open_page(f"{space_server}/head?layer=1&head=0"))
+def head(visit: Visit, space_server: str) -> Page:
+    return drawn(visit(f"{space_server}/head?layer=1&head=0"))
 
 
 def test_points_are_coloured_by_every_column(head: Page) -> None:
@@ -59,15 +60,15 @@ def test_points_are_coloured_by_every_column(head: Page) -> None:
         before = shown
 
 
-def test_the_legend_of_a_number_says_its_range(open_page: Open, space_server: str, space: Corpus) -> None:
-    page = drawn(open_page(f"{space_server}/head?layer=1&head=0&colour=entropy"))
+def test_the_legend_of_a_number_says_its_range(visit: Visit, space_server: str, space: Corpus) -> None:
+    page = drawn(visit(f"{space_server}/head?layer=1&head=0&colour=entropy"))
     entropy = space.token_statistic.sel(statistic="entropy")[1, 0].values[space.rows].astype(float)
     low, high = np.percentile(entropy, [2, 98])
     expect(page.locator("#above .legend")).to_contain_text(re.compile(rf"{low:.2f}.*{high:.2f} nats"))
 
 
-def test_the_legend_of_a_data_column_counts_its_categories(open_page: Open, space_server: str, space: Corpus) -> None:
-    page = drawn(open_page(f"{space_server}/head?layer=1&head=0&colour=data.genre"))
+def test_the_legend_of_a_data_column_counts_its_categories(visit: Visit, space_server: str, space: Corpus) -> None:
+    page = drawn(visit(f"{space_server}/head?layer=1&head=0&colour=data.genre"))
     (genre,) = space.columns.values()
     codes = genre.values[space.tokens.sentence_index.values[space.rows]]
     for code, name in enumerate(genre.attrs["names"]):

@@ -11,7 +11,7 @@ from dashboard.compare.two_models import ModelPair
 from store import STATISTICS
 from store.schema.model import head_name
 from tests.accessibility import is_accessible, switch_scheme
-from tests.browser import Open, canvas_place, choose, drawn
+from tests.browser import Open, Visit, canvas_place, choose, drawn
 from tests.statistics_page import cells, click_cell
 
 #: Where in the window (0..1 of the canvas from its upper left) the first token's query stands in a panel of the two.
@@ -37,7 +37,7 @@ MISALIGNED = """() => [...document.querySelectorAll("table.rows")].filter((table
 })"""
 
 
-def compare_page(open_page: Open, server: str, two: ModelPair, query: str = "") -> Page:
+def compare_page(open_page: Open | Visit, server: str, two: ModelPair, query: str = "") -> Page:
     """The page of both models, once everything is counted."""
     page = drawn(open_page(f"{server}/compare?model={two.own.name}&other={two.other.name}{query}"))
     expect(page.locator("#likeness")).to_be_visible()
@@ -134,8 +134,8 @@ def test_axe_finds_nothing_serious(page: Page) -> None:
     switch_scheme(page)
 
 
-def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike: ModelPair) -> None:
-    page = compare_page(open_page, three_server, alike)
+def test_what_is_chosen_is_in_the_link(visit: Visit, three_server: str, alike: ModelPair) -> None:
+    page = compare_page(visit, three_server, alike)
     choose(page, "Ranked by", "difference of the statistic")
     expect(page).to_have_url(re.compile("ranked=statistic"))
     choose(page, "Statistic", "attention entropy")
@@ -150,15 +150,15 @@ def test_sentences_in_which_the_head_differs_most_come_first(page: Page, alike: 
 
 
 def test_sentences_in_which_the_head_differs_least_can_come_first(
-    open_page: Open, three_server: str, alike: ModelPair
+    visit: Visit, three_server: str, alike: ModelPair
 ) -> None:
-    page = compare_page(open_page, three_server, alike, "&first=smallest")
+    page = compare_page(visit, three_server, alike, "&first=smallest")
     order = np.argsort(head_divergence(alike, 0, 0), kind="stable")
     expect(found_sentences(page).locator("td:first-child")).to_have_text([str(sentence) for sentence in order[:20]])
 
 
-def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_server: str, alike: ModelPair) -> None:
-    page = compare_page(open_page, three_server, alike)
+def test_a_sentence_is_found_and_shown_on_the_same_page(visit: Visit, three_server: str, alike: ModelPair) -> None:
+    page = compare_page(visit, three_server, alike)
     page.get_by_role("textbox", name="Words").fill("film")
     page.keyboard.press("Enter")
     having = [n for n, text in enumerate(alike.own.sentences.text.values) if "film" in str(text).lower()]
@@ -171,15 +171,15 @@ def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_s
     expect(page.get_by_role("heading", name="The same sentence in both")).to_be_in_viewport()
 
 
-def test_a_link_restores_the_pictures_of_a_point(open_page: Open, three_server: str, alike: ModelPair) -> None:
-    page = compare_page(open_page, three_server, alike, "&pictures=point&point=L00.mixed&q=the")
+def test_a_link_restores_the_pictures_of_a_point(visit: Visit, three_server: str, alike: ModelPair) -> None:
+    page = compare_page(visit, three_server, alike, "&pictures=point&point=L00.mixed&q=the")
     expect(page.locator('.frame[data-drawn*="/features/points/"]')).to_be_visible()
     assert "L00.mixed" in str(page.locator(".frame").get_attribute("data-drawn"))
     expect(page.get_by_text("drawn tokens selected, the same in both")).to_be_visible()
 
 
-def test_a_click_on_a_cell_opens_the_head(open_page: Open, three_server: str, alike: ModelPair) -> None:
-    page = compare_page(open_page, three_server, alike)
+def test_a_click_on_a_cell_opens_the_head(visit: Visit, three_server: str, alike: ModelPair) -> None:
+    page = compare_page(visit, three_server, alike)
     click_cell(page, 1, 0, (2, 2), "#counterparts")
     expect(page).to_have_url(re.compile(r"/head\?.*layer=1"))
 
@@ -219,9 +219,9 @@ def test_the_three_largest_changes_stay_in_view(page: Page, alike: ModelPair) ->
 
 
 def test_one_of_the_largest_changes_opens_the_head_on_the_page(
-    open_page: Open, three_server: str, alike: ModelPair
+    visit: Visit, three_server: str, alike: ModelPair
 ) -> None:
-    page = compare_page(open_page, three_server, alike)
+    page = compare_page(visit, three_server, alike)
     page.get_by_role("group", name="Largest changes").get_by_role("link").first.click()
     layer, head = ranked_heads(changes(alike, "to_sep", "all"), "divergence")[0]
     expect(page.get_by_role("heading", name=f"The same sentence in both models, L{layer} H{head}")).to_be_visible()
@@ -237,8 +237,8 @@ def test_models_without_counterparts_have_their_largest_changes_of_statistics(
     expect(links.first).to_contain_text("mean over heads")
 
 
-def test_a_typed_sentence_runs_through_both_models(open_page: Open, three_server: str, alike: ModelPair) -> None:
-    page = compare_page(open_page, three_server, alike)
+def test_a_typed_sentence_runs_through_both_models(visit: Visit, three_server: str, alike: ModelPair) -> None:
+    page = compare_page(visit, three_server, alike)
     page.get_by_role("textbox", name="Your own sentence").fill("The film was good.")
     page.keyboard.press("Enter")
     expect(page.get_by_text(re.compile(r"Typed sentence, \d+ tokens; one colour scale"))).to_be_visible(timeout=60_000)

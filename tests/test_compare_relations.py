@@ -18,7 +18,7 @@ from tests.tiny_models import save_model
 from tests.treebanks import write_treebank
 
 Ingest = Callable[..., str]
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 
 @pytest.fixture(scope="module")

@@ -10,20 +10,20 @@ from playwright.sync_api import Page, expect
 
 from dashboard.points.distance import CELLS
 from store import Corpus
-from tests.browser import Open, drawn, inked
+from tests.browser import Visit, drawn, inked
 
 PATH = "/head?layer=1&head=0"
 
 
 @pytest.fixture
-def distance(open_page: Open, space_server: str) -> Page:
-    page = drawn(open_page(f"{space_server}{PATH}&tab=distance"))
+def distance(visit: Visit, space_server: str) -> Page:
+    page = drawn(visit(f"{space_server}{PATH}&tab=distance"))
     expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_have_count(2)
     return page
 
 
-def test_top_pairs_are_those_of_the_store(open_page: Open, space_server: str, space: Corpus) -> None:
-    page = drawn(open_page(space_server + PATH))
+def test_top_pairs_are_those_of_the_store(visit: Visit, space_server: str, space: Corpus) -> None:
+    page = drawn(visit(space_server + PATH))
     page.get_by_role("tab", name="Top pairs").click()
     stored = space.pairs.isel(layer=1, head=0)
     there = stored.query_token.values >= 0
@@ -36,8 +36,8 @@ def test_top_pairs_are_those_of_the_store(open_page: Open, space_server: str, sp
     assert listed == [(q, k, *w) for q, k, w in zip(query, key, written, strict=True)][:40]
 
 
-def test_a_top_pair_is_marked_in_the_picture_of_its_sentence(open_page: Open, space_server: str, space: Corpus) -> None:
-    page = drawn(open_page(f"{space_server}{PATH}&tab=pairs"))
+def test_a_top_pair_is_marked_in_the_picture_of_its_sentence(visit: Visit, space_server: str, space: Corpus) -> None:
+    page = drawn(visit(f"{space_server}{PATH}&tab=pairs"))
     page.get_by_title("Show the pair in the picture").first.click()
     first = space.pairs.isel(layer=1, head=0, rank=0)
     query, key = (int(space.tokens.position.values[int(first[name])]) for name in ("query_token", "key_token"))

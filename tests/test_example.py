@@ -71,7 +71,7 @@ def test_a_hostile_example_is_ignored_with_a_notice(hostile: str, bank_client: F
     assert "Heads by example" in page
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_two_clicks_mark_a_pair_and_a_third_removes_it(bank_server: str, open_page: Open) -> None:
     page = open_page(f"{bank_server}/relations")
     page.locator(".pair.words .word").nth(0).click()

@@ -219,7 +219,7 @@ def test_places_outside_a_cube_are_counted_and_drawn_on_its_border() -> None:
 
 
 #: UMAP is compiled when it is first used.
-SLOW = pytest.mark.slow
+SLOW = pytest.mark.heavy
 FEW: dict[str, dict[str, float]] = {
     "pca": {},
     "tsne": {"perplexity": 30, "steps": 250},

@@ -19,7 +19,7 @@ from ingest.projections.feature_trial import LOADED, PLACED, try_picture
 from ingest.run.settings import Settings, parse
 from store.schema.pictures import ViewName
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 Ingest = Callable[..., str]
 POINTS = ("embedding", "L00.mixed", "L00.projected")

@@ -8,15 +8,15 @@ from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from store import Corpus
 from store.schema.corpus import PUNCTUATION
-from tests.browser import Open, choose, drawn
+from tests.browser import Visit, choose, drawn
 
 POSITION = "position"
 PATH = "/head?layer=1&head=0"
 
 
 @pytest.fixture
-def head(open_page: Open, space_server: str) -> Page:
-    return drawn(open_page(space_server + PATH))
+def head(visit: Visit, space_server: str) -> Page:
+    return drawn(visit(space_server + PATH))
 
 
 def counted(page: Page, selected: np.ndarray) -> None:
@@ -65,16 +65,16 @@ def test_the_keyboard_moves_the_ends_of_a_range(head: Page, space: Corpus) -> No
     counted(head, of_tokens((position >= 2) & (position < position.max())))
 
 
-def test_every_filter_must_hold(open_page: Open, space_server: str, space: Corpus) -> None:
-    page = drawn(open_page(f"{space_server}{PATH}&where=position:2..4;norm:1..3"))
+def test_every_filter_must_hold(visit: Visit, space_server: str, space: Corpus) -> None:
+    page = drawn(visit(f"{space_server}{PATH}&where=position:2..4;norm:1..3"))
     position = space.tokens.position.values[space.rows]
     vectors = [array[1, 0].values[space.rows].astype(np.float32) for array in (space.query, space.key)]
     norm = np.stack([np.linalg.norm(role_vectors, axis=-1) for role_vectors in vectors], axis=-1)
     counted(page, of_tokens((position >= 2) & (position <= 4)) & (norm >= 1) & (norm <= 3))
 
 
-def test_a_filter_is_removed_alone_and_all_at_once(open_page: Open, space_server: str, space: Corpus) -> None:
-    page = drawn(open_page(f"{space_server}{PATH}&where=position:2..4;role:key;label:positive"))
+def test_a_filter_is_removed_alone_and_all_at_once(visit: Visit, space_server: str, space: Corpus) -> None:
+    page = drawn(visit(f"{space_server}{PATH}&where=position:2..4;role:key;label:positive"))
     page.get_by_role("button", name="Remove filter review label").click()
     position = space.tokens.position.values[space.rows]
     within = (position >= 2) & (position <= 4)
@@ -85,9 +85,9 @@ def test_a_filter_is_removed_alone_and_all_at_once(open_page: Open, space_server
     expect(page).not_to_have_url(re.compile("where"))
 
 
-def test_everything_that_selects_points_is_cleared_at_once(open_page: Open, space_server: str) -> None:
+def test_everything_that_selects_points_is_cleared_at_once(visit: Visit, space_server: str) -> None:
     lasso = "lasso=pca-exact-2d,1,0,0,0,100,100,900,100,900,900"
-    page = drawn(open_page(f"{space_server}{PATH}&where=position:2..4&q=fil&within=prefix&{lasso}"))
+    page = drawn(visit(f"{space_server}{PATH}&where=position:2..4&q=fil&within=prefix&{lasso}"))
     page.get_by_role("button", name="Clear all").click()
     expect(page.locator(".frame")).to_have_attribute("data-masked", "")
     expect(page.get_by_role("textbox", name="Search")).to_have_value("")
@@ -110,8 +110,8 @@ def test_a_switch_stands_by_its_own_label_and_an_i_on_the_line_of_its_label(head
     assert abs(label["y"] + label["height"] / 2 - about["y"] - about["height"] / 2) < 2
 
 
-def test_filters_of_what_heads_do_differ_from_head_to_head(open_page: Open, space_server: str, space: Corpus) -> None:
-    page = drawn(open_page(f"{space_server}/?where=entropy:1..1.5"))
+def test_filters_of_what_heads_do_differ_from_head_to_head(visit: Visit, space_server: str, space: Corpus) -> None:
+    page = drawn(visit(f"{space_server}/heads?where=entropy:1..1.5"))
     entropy = space.token_statistic.sel(statistic="entropy").values[..., space.rows]
     each = 2 * ((entropy >= 1) & (entropy <= 1.5)).sum(axis=-1)
     expect(page.locator(".count")).to_contain_text(f"{round(each.mean()):,} of {2 * len(space.rows):,} drawn")

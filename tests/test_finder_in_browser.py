@@ -1,7 +1,6 @@
 """Sentences are found, and reached from every page, in a browser."""
 
 import re
-from functools import partial
 
 import numpy as np
 import pytest
@@ -88,29 +87,29 @@ def test_the_text_of_found_sentences_stays_wide_beside_a_sort(page: Page) -> Non
 
 
 @pytest.mark.parametrize("by", ["to_sep", "confidence", "distance"])
-def test_the_text_of_found_sentences_takes_the_rest_of_the_width(open_page: Open, tiny_server: str, by: str) -> None:
-    page = sentence_page(partial(open_page, width=1000), tiny_server, by=by)
-    row = found_sentences(page).first
-    expect(row).to_be_visible()
-    widths = row.locator("td").evaluate_all("cells => cells.map((cell) => cell.getBoundingClientRect().width)")
-    assert widths[-1] >= 0.75 * sum(widths)
+def test_the_table_of_found_sentences_fits_its_box_and_its_text_takes_the_rest(
+    page: Page, visit: Visit, tiny_server: str, by: str
+) -> None:
+    sentence_page(visit, tiny_server, by=by)
+    box, row = page.get_by_role("region", name="Matching sentences"), found_sentences(page).first
+    try:
+        for width in (360, 1000, 1440):
+            page.set_viewport_size({"width": width, "height": 900})
+            expect(row).to_be_visible()
+            assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0, width
+            widths = row.locator("td").evaluate_all("cells => cells.map((cell) => cell.getBoundingClientRect().width)")
+            assert width != 1000 or widths[-1] >= 0.75 * sum(widths)
+    finally:
+        page.set_viewport_size({"width": 1440, "height": 900})
 
 
-@pytest.mark.parametrize("width", [360, 1440])
-@pytest.mark.parametrize("by", ["to_sep", "confidence", "distance"])
-def test_the_table_of_found_sentences_fits_its_box(open_page: Open, tiny_server: str, by: str, width: int) -> None:
-    page = sentence_page(partial(open_page, width=width), tiny_server, by=by)
-    box = page.get_by_role("region", name="Matching sentences")
-    expect(box).to_be_visible()
-    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
-
-
-@pytest.mark.parametrize("control", ["View", "Attention", "Weight", "Ranked by (L0 H0)", "Order"])
-def test_a_control_of_a_typed_pair_shows_its_whole_choice(open_page: Open, tiny_server: str, control: str) -> None:
+def test_the_controls_of_a_typed_pair_show_their_whole_choice(visit: Visit, tiny_server: str) -> None:
     pair = {"text": "The film was good.", "second": "We loved it.", "pair": "ab", "by": "confidence"}
-    page = sentence_page(open_page, tiny_server, **pair)
-    box = page.get_by_role("textbox", name=control, exact=True)
-    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    page = sentence_page(visit, tiny_server, **pair)
+    controls = ("View", "Attention", "Weight", SORT, "Order")
+    boxes = [page.get_by_role("textbox", name=control, exact=True) for control in controls]
+    hidden = [box.evaluate("box => box.scrollWidth - box.clientWidth") for box in boxes]
+    assert dict(zip(controls, hidden, strict=True)) == dict.fromkeys(controls, 0)
 
 
 def test_a_found_sentence_opens(page: Page, tiny_corpus: Corpus) -> None:

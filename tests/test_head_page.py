@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from store import Corpus
-from tests.browser import Open, canvas_place, choose, drawn, expect_title, picture, seen
+from tests.browser import Open, Visit, canvas_place, choose, drawn, expect_title, picture, seen
 
 #: Where in the picture (0..1 from the upper left) point 1 of the canvas stands: the first token's key.
 POINT = """(async () => {
@@ -18,8 +18,8 @@ POINT = """(async () => {
 
 
 @pytest.fixture
-def head_page(open_page: Open, tiny_server: str) -> Page:
-    return drawn(open_page(f"{tiny_server}/head?layer=1&head=0"))
+def head_page(visit: Visit, tiny_server: str) -> Page:
+    return drawn(visit(f"{tiny_server}/head?layer=1&head=0"))
 
 
 def hover_first_key(page: Page) -> None:
@@ -128,12 +128,16 @@ def test_a_link_is_not_copied_before_its_snapshot_is_known(open_page: Open, tiny
     expect(page.get_by_role("button", name="Copy link")).to_be_enabled()
 
 
-def test_where_a_browser_lends_no_clipboard_the_address_bar_has_the_link(head_page: Page, tiny_corpus: Corpus) -> None:
-    expected = pinned(head_page, tiny_corpus)
-    head_page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    head_page.get_by_role("button", name="Copy link").click()
-    expect(head_page.get_by_role("button", name="Copy it from the address bar")).to_be_visible()
-    assert head_page.url == expected
+def test_where_a_browser_lends_no_clipboard_the_address_bar_has_the_link(
+    open_page: Open, tiny_server: str, tiny_corpus: Corpus
+) -> None:
+    page = open_page(f"{tiny_server}/head?layer=1&head=0")
+    expect(page.get_by_role("button", name="Copy link")).to_be_enabled()
+    expected = pinned(page, tiny_corpus)
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copy it from the address bar")).to_be_visible()
+    assert page.url == expected
 
 
 def test_the_statistics_beside_the_picture_are_those_of_the_store(head_page: Page, tiny_corpus: Corpus) -> None:
@@ -142,7 +146,7 @@ def test_the_statistics_beside_the_picture_are_those_of_the_store(head_page: Pag
     expect(row).to_contain_text(f"{100 * value:.1f}%")
 
 
-def test_a_layer_out_of_range_gets_a_notice(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/head?layer=99&head=%3Cscript%3E"))
+def test_a_layer_out_of_range_gets_a_notice(visit: Visit, tiny_server: str) -> None:
+    page = drawn(visit(f"{tiny_server}/head?layer=99&head=%3Cscript%3E"))
     expect(page.get_by_text("layer=99 is out of range (0-1); showing 1")).to_be_visible()
     expect(page.get_by_text("head=<script> is not a whole number (0-1); showing 0")).to_be_visible()

@@ -41,6 +41,19 @@ def test_an_open_snapshot_does_not_change(growing: tuple[str, Library], ingest: 
     assert library.snapshot(before).corpus().n_sentences == 10
 
 
+def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
+    growing: tuple[str, Library], ingest: Ingest
+) -> None:
+    url, library = growing
+    client = create_app(library).server.test_client()
+    page = client.post("/data/page", data={"pathname": "/heads", "search": "", "snapshot": ""}).get_json()
+    before = library.newest
+    ingest(Path(url), sentences=20)
+    assert before != library.newest
+    assert before in page["picture"]["points"]
+    assert client.get(page["picture"]["points"]).status_code == 200
+
+
 def test_a_link_to_a_snapshot_deleted_since_it_was_opened_shows_the_newest(
     growing: tuple[str, Library], ingest: Ingest
 ) -> None:

@@ -23,42 +23,31 @@ CUT = (
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("path", "whole"),
     [
-        "/",
-        "/heads?q=film",
-        "/head?tab=distance",
-        "/head?token=5&lines=sentence",
-        "/head?where=position:1..4;kind:word",
-        "/statistics",
-        "/map",
-        "/features",
-        "/sentence?queries=2&by=to_sep",
-        "/store",
+        ("/", ()),
+        ("/heads?q=film", (".points",)),
+        ("/head?tab=distance", ()),
+        ("/head?token=5&lines=sentence&where=position:1..4;kind:word", ()),
+        ("/statistics", ()),
+        ("/features?point=L00.mixed", (".player output",)),
+        ("/sentence?sentence=3&queries=2&by=to_sep", (".tokens .token", ".one-model")),
+        ("/store", (".wide",)),
     ],
 )
-def test_a_page_can_be_used_in_a_narrow_window(open_page: Open, tiny_server: str, path: str) -> None:
-    usable(open_page(tiny_server + path, width=900))
-
-
-@pytest.mark.parametrize(
-    ("path", "parts"),
-    [
-        ("/sentence?sentence=3", ".tokens .token"),
-        ("/sentence?sentence=3", ".one-model"),
-        ("/heads", ".points"),
-        ("/features?point=L00.mixed", ".player output"),
-        ("/store", ".wide"),
-    ],
-)
-def test_nothing_is_cut_off_in_a_narrow_window(open_page: Open, tiny_server: str, path: str, parts: str) -> None:
-    page = open_page(tiny_server + path, width=360, height=740)
-    expect(page.locator(parts).first).to_be_visible()
-    until(page, f"({CUT})({parts!r}) === 0")
+def test_a_page_can_be_used_in_a_narrow_window_and_nothing_is_cut_off(
+    open_page: Open, tiny_server: str, path: str, whole: tuple[str, ...]
+) -> None:
+    page = open_page(tiny_server + path, width=900)
+    usable(page)
+    for parts in whole:
+        expect(page.locator(parts).first).to_be_visible()
+        until(page, f"({CUT})({parts!r}) === 0")
 
 
 def test_a_chart_of_heads_takes_the_width_of_a_narrow_window(open_page: Open, tiny_server: str) -> None:
-    page = open_page(f"{tiny_server}/map", width=360, height=740)
+    page = open_page(f"{tiny_server}/map", width=900)
+    usable(page)
     for plot in ("#head-map .nsewdrag", "#matrix .nsewdrag"):
         expect(page.locator(plot)).to_be_visible()
         until(page, f"document.querySelector('{plot}').getBoundingClientRect().width >= 250")

@@ -63,12 +63,11 @@ def commits() -> list[str]:
     return [info.message for info in open_repository(URL).ancestry(branch="ingest")][::-1][2:]
 
 
-@pytest.mark.usefixtures("s3")
-def test_an_ingest_to_object_storage_grows_and_is_sound(ingest: Ingest, tmp_path: Path) -> None:
-    ingest(URL, sentences=10)
+def test_an_ingest_to_object_storage_grows_and_is_sound(s3: FaultyS3, few: str, few_store: str, ingest: Ingest) -> None:
+    s3.upload(Path(few_store), "store")
     grown = store.open_snapshot(ingest(URL, sentences=20))
     assert list(verify(grown)) == []
-    expected = store.open_corpus(ingest(tmp_path / "local", sentences=20))
+    expected = store.open_corpus(ingest(Path(few), sentences=20))
     assert grown.corpus().query.identical(expected.query)
     assert "20 sentences" in history(grown.repository, URL)[0].message
 

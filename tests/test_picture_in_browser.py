@@ -8,24 +8,24 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open, canvas_place, drawn, expect_title, picture, quarters, saved_picture, seen
+from tests.browser import Open, Visit, canvas_place, drawn, expect_title, picture, quarters, saved_picture, seen
 
 HEADS = "Queries and keys of all 4 heads"
 
 
 @pytest.fixture
-def heads(open_page: Open, space_server: str) -> Page:
-    return drawn(open_page(f"{space_server}/heads"))
+def heads(visit: Visit, space_server: str) -> Page:
+    return drawn(visit(f"{space_server}/heads"))
 
 
 @pytest.fixture
-def head(open_page: Open, space_server: str) -> Page:
-    return drawn(open_page(f"{space_server}/head?layer=1&head=0"))
+def head(visit: Visit, space_server: str) -> Page:
+    return drawn(visit(f"{space_server}/head?layer=1&head=0"))
 
 
 @pytest.fixture
 def cube(open_page: Open, space_server: str) -> Page:
-    """A head in space."""
+    """A head in space, as nobody has turned it yet."""
     return drawn(open_page(f"{space_server}/head?layer=1&head=0&view=pca-exact-3d"))
 
 
@@ -88,7 +88,7 @@ def test_out_of_a_head_one_comes_back_to_all_heads(head: Page, way: str) -> None
     expect(head.locator('.frame[data-drawn*="/grid.bin"]')).to_be_visible()
 
 
-@pytest.mark.usefixtures("open_page")
+@pytest.mark.usefixtures("visit")
 @pytest.mark.parametrize("page", ["head", "heads"])
 def test_the_toolbar_zooms_and_resets(page: str, request: pytest.FixtureRequest) -> None:
     shown: Page = request.getfixturevalue(page)
@@ -98,7 +98,7 @@ def test_the_toolbar_zooms_and_resets(page: str, request: pytest.FixtureRequest)
     expect(shown.locator(".frame")).to_have_attribute("data-zoom", "1.00")
 
 
-@pytest.mark.usefixtures("open_page")
+@pytest.mark.usefixtures("visit")
 @pytest.mark.parametrize("page", ["head", "heads"])
 def test_the_picture_is_saved_as_png(page: str, request: pytest.FixtureRequest) -> None:
     shown: Page = request.getfixturevalue(page)

@@ -72,7 +72,7 @@ def test_other_grammar_is_told(corpus: store.Corpus, sentences: list[ReferenceSe
     assert {"det:", "obj:"} <= differing(corpus, renamed)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_made_up_sentences_agree_from_the_ingest_on(tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([f"--model={tiny_model}", "--sentences=10"]) == AGREES
     printed = capsys.readouterr().out

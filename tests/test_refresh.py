@@ -112,7 +112,7 @@ def test_a_note_has_its_time(store: str) -> None:
     assert ingest_outcome(store) == IngestOutcome(5.0, "No.")
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_systemd_accepts_the_units_of_the_refresh(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:

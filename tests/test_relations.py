@@ -149,7 +149,7 @@ def relations_of(ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return relations_of
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_random_weights_are_run_once_where_a_corpus_grows_behind_their_blocks(
     relations_of: Callable[[str, int], xr.Dataset], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +161,7 @@ def test_random_weights_are_run_once_where_a_corpus_grows_behind_their_blocks(
     xr.testing.assert_identical(grown[["random_linked", "random_pairs"]], once[["random_linked", "random_pairs"]])
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_random_weights_are_counted_on_a_relation_that_growth_brings(
     relations_of: Callable[[str, int], xr.Dataset],
 ) -> None:
@@ -184,7 +184,7 @@ def test_halves_share_all_sentences(sentences: int) -> None:
     assert abs(2 * int(halves(sentences).sum()) - sentences) <= 1
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_words_that_were_annotated_anew_leave_no_relations_of_the_words_before(bank_store: str, tmp_path: Path) -> None:
     place = str(shutil.copytree(bank_store, tmp_path / "store"))
     with open_writer(place) as writer:

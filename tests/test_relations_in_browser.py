@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 import store
 from tests.accessibility import is_accessible
-from tests.browser import Open, choose, followed
+from tests.browser import Open, Visit, choose, followed, until
 
 Choose = Callable[[Page, str, str], None]
 EXAMPLE = "/relations?relation=ADJ+->+NOUN&example=0:0-1;1:0-1"
@@ -32,8 +32,8 @@ WAYS = pytest.mark.parametrize("way", [choose, choose_by_arrows])
 
 
 @pytest.fixture
-def relations(open_page: Open, bank_server: str) -> Page:
-    return open_page(f"{bank_server}/relations?relation=det")
+def relations(visit: Visit, bank_server: str) -> Page:
+    return visit(f"{bank_server}/relations?relation=det")
 
 
 @WAYS
@@ -44,9 +44,8 @@ def test_a_relation_is_chosen(way: Choose, relations: Page, bank_corpus: store.C
     expect(relations.get_by_role("heading", name="Heads ranked by amod")).to_be_visible()
 
 
-@WAYS
-def test_a_direction_is_chosen(way: Choose, relations: Page) -> None:
-    way(relations, "Direction", "governor attends most to dependent")
+def test_a_direction_is_chosen(relations: Page) -> None:
+    choose(relations, "Direction", "governor attends most to dependent")
     expect(relations).to_have_url(re.compile("direction=backward"))
     expect(
         relations.get_by_role("heading", name="det (determiner): governor attends most to dependent")
@@ -133,8 +132,8 @@ def test_pairs_of_two_sentences_are_marked_and_removed(
     expect(relations).not_to_have_url(re.compile("example="))
 
 
-def test_the_pattern_of_marked_pairs_opens_its_heads(open_page: Open, bank_server: str) -> None:
-    page = open_page(f"{bank_server}/relations?example=0:0-1")
+def test_the_pattern_of_marked_pairs_opens_its_heads(visit: Visit, bank_server: str) -> None:
+    page = visit(f"{bank_server}/relations?example=0:0-1")
     page.get_by_role("link", name="All heads at this pattern").click()
     expect(page.get_by_role("heading", name=re.compile(r"^Heads ranked by \w+ -> \w+$"))).to_be_visible()
 
@@ -148,16 +147,19 @@ def test_a_ranked_head_opens_on_its_page(relations: Page) -> None:
     expect(relations.get_by_role("heading", name=f"Queries and keys of {name}")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", [EXAMPLE, f"{EXAMPLE}&examples=chosen&layer=1", "/head?token=9&tab=point"])
-def test_axe_finds_nothing_serious(path: str, open_page: Open, bank_server: str) -> None:
-    is_accessible(open_page(bank_server + path))
+PATHS = pytest.mark.parametrize("path", [f"{EXAMPLE}&examples=chosen&layer=1", "/head?token=9&tab=point"])
 
 
-@pytest.mark.parametrize("width", [360, 900])
-@pytest.mark.parametrize("path", [EXAMPLE, "/head?token=9&tab=point"])
-def test_nothing_stands_out_of_a_narrow_window(path: str, width: int, open_page: Open, bank_server: str) -> None:
-    page = open_page(bank_server + path, width=width)
+@PATHS
+def test_axe_finds_nothing_serious(path: str, visit: Visit, bank_server: str) -> None:
+    is_accessible(visit(bank_server + path))
+
+
+@PATHS
+def test_nothing_stands_out_of_a_narrow_window(path: str, open_page: Open, bank_server: str) -> None:
+    page = open_page(bank_server + path, width=900)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_load_state("networkidle")
-    wide, window = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert wide <= window
+    for width in (900, 360):
+        page.set_viewport_size({"width": width, "height": 900})
+        until(page, "document.documentElement.scrollWidth <= document.documentElement.clientWidth")

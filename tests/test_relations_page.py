@@ -148,7 +148,7 @@ def test_a_bad_link_has_one_notice_at_most(bad: str, bank_client: FlaskClient) -
     assert len(re.findall(r"Ignored|Showing|; showing", page)) == (bad != "example=0:0-999")
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_relation_is_chosen_and_a_pair_opens_its_sentence(
     bank_server: str, bank_corpus: store.Corpus, open_page: Open
 ) -> None:
@@ -161,7 +161,7 @@ def test_a_relation_is_chosen_and_a_pair_opens_its_sentence(
     page.get_by_role("heading", name="Sentence").first.wait_for()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "path", ["/relations?relation=det&example=0:0-1", "/sentence?sentence=1", "/heads?colour=relation"]
 )

@@ -173,3 +173,9 @@ def test_inline_scripts_run_by_their_hashes_alone_and_styles_by_any(client: Flas
 def test_the_first_requests_find_every_script_registered(tiny_store: str) -> None:
     app = create_app(Library(tiny_store))
     assert app._got_first_request["setup_server"]
+
+
+def test_a_font_that_is_not_there_is_answered_with_a_sentence(client: FlaskClient) -> None:
+    answer = client.get("/fonts/Roboto-Thin.woff2")
+    assert answer.status_code == 404
+    assert "There is no font Roboto-Thin.woff2. There are Roboto-Regular.woff2" in answer.text

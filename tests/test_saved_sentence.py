@@ -34,13 +34,6 @@ def test_lines_are_saved_as_a_drawing(show: Show) -> None:
     assert [element.text for element in drawing.findall("{*}text[@font-weight='700']")] == ["<b>cat</b>"]
 
 
-@pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
-def test_a_drawing_names_its_source(show: Show, kind: str) -> None:
-    drawing = ElementTree.parse(saved(show(show=kind, queries=[2]), "SVG").path()).getroot()
-    assert drawing.findtext("{*}desc") == SOURCE
-    assert SOURCE in [element.text for element in drawing.findall("{*}text")]
-
-
 def test_a_heat_map_is_saved_as_a_drawing_with_its_numbers(show: Show) -> None:
     page = show(show="matrix")
     texts = {element.text for element in ElementTree.parse(saved(page, "SVG").path()).getroot().findall("{*}text")}
@@ -74,8 +67,12 @@ def test_every_head_is_saved_as_an_image_in_a_drawing(show: Show) -> None:
 
 
 @pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
-def test_what_is_shown_is_saved_as_a_picture(show: Show, kind: str) -> None:
-    download = saved(show(show=kind, queries=[2]), "PNG")
+def test_what_is_shown_is_saved_as_a_picture_and_as_a_drawing_that_names_its_source(show: Show, kind: str) -> None:
+    page = show(show=kind, queries=[2])
+    drawing = ElementTree.parse(saved(page, "SVG").path()).getroot()
+    assert drawing.findtext("{*}desc") == SOURCE
+    assert SOURCE in [element.text for element in drawing.findall("{*}text")]
+    download = saved(page, "PNG")
     colours = Image.open(download.path()).convert("RGB").getcolors(1 << 24)
     assert download.suggested_filename == "attention-of-layer-0-tiny-1.png"
     assert colours is not None

@@ -9,13 +9,19 @@ from playwright.sync_api import Page, Route, expect
 
 from store import Corpus
 from store.wording import many
-from tests.browser import Open, changed, choose, drawn, expect_title, followed, picture, quarters, seen
+from tests.browser import Open, Visit, changed, choose, drawn, expect_title, followed, picture, quarters, seen
 
 MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase"}
 
 
 @pytest.fixture
-def heads(open_page: Open, space_server: str) -> Page:
+def heads(visit: Visit, space_server: str) -> Page:
+    return drawn(visit(f"{space_server}/heads"))
+
+
+@pytest.fixture
+def own(open_page: Open, space_server: str) -> Page:
+    """A page whose requests are held."""
     return drawn(open_page(f"{space_server}/heads"))
 
 
@@ -111,38 +117,38 @@ def let_go(page: Page, routes: list[Route]) -> None:
     page.wait_for_timeout(500)
 
 
-def test_a_search_taken_away_before_the_page_followed_stays_away(heads: Page) -> None:
-    routes = held(heads, "film")
-    ask(heads, "film")
-    expect(heads).to_have_url(re.compile("q=film"))
-    heads.get_by_role("textbox", name="Search").fill("")
-    heads.get_by_role("textbox", name="Search").press("Enter")
-    expect(heads.locator(".frame")).to_have_attribute("data-masked", "")
-    let_go(heads, routes)
-    expect(heads).not_to_have_url(re.compile("q="))
-    expect(heads.get_by_role("textbox", name="Search")).to_have_value("")
+def test_a_search_taken_away_before_the_page_followed_stays_away(own: Page) -> None:
+    routes = held(own, "film")
+    ask(own, "film")
+    expect(own).to_have_url(re.compile("q=film"))
+    own.get_by_role("textbox", name="Search").fill("")
+    own.get_by_role("textbox", name="Search").press("Enter")
+    expect(own.locator(".frame")).to_have_attribute("data-masked", "")
+    let_go(own, routes)
+    expect(own).not_to_have_url(re.compile("q="))
+    expect(own.get_by_role("textbox", name="Search")).to_have_value("")
 
 
-def test_text_typed_while_the_page_follows_stays(heads: Page) -> None:
-    routes = held(heads, "film")
-    ask(heads, "film")
-    expect(heads).to_have_url(re.compile("q=film"))
-    heads.get_by_role("textbox", name="Search").fill("goo")
-    let_go(heads, routes)
-    heads.keyboard.type("d")
-    heads.keyboard.press("Enter")
-    expect(heads).to_have_url(re.compile("q=good"))
+def test_text_typed_while_the_page_follows_stays(own: Page) -> None:
+    routes = held(own, "film")
+    ask(own, "film")
+    expect(own).to_have_url(re.compile("q=film"))
+    own.get_by_role("textbox", name="Search").fill("goo")
+    let_go(own, routes)
+    own.keyboard.type("d")
+    own.keyboard.press("Enter")
+    expect(own).to_have_url(re.compile("q=good"))
 
 
-def test_a_list_that_was_opened_while_the_page_follows_stays_open(heads: Page) -> None:
-    routes = held(heads, "film")
-    ask(heads, "film")
-    expect(heads).to_have_url(re.compile("q=film"))
-    heads.get_by_role("textbox", name="Match", exact=True).click()
-    expect(heads.get_by_role("option", name=MATCHES["prefix"], exact=True)).to_be_visible()
-    let_go(heads, routes)
-    heads.get_by_role("option", name=MATCHES["prefix"], exact=True).click()
-    expect(heads).to_have_url(re.compile("within=prefix"))
+def test_a_list_that_was_opened_while_the_page_follows_stays_open(own: Page) -> None:
+    routes = held(own, "film")
+    ask(own, "film")
+    expect(own).to_have_url(re.compile("q=film"))
+    own.get_by_role("textbox", name="Match", exact=True).click()
+    expect(own.get_by_role("option", name=MATCHES["prefix"], exact=True)).to_be_visible()
+    let_go(own, routes)
+    own.get_by_role("option", name=MATCHES["prefix"], exact=True).click()
+    expect(own).to_have_url(re.compile("within=prefix"))
 
 
 def test_a_search_without_hits_gets_a_message(heads: Page) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from pyarrow import parquet
 
 from store import Corpus
-from tests.browser import Open, canvas_place, drawn, expect_title, inked, picture, quarters, seen
+from tests.browser import Open, Visit, canvas_place, drawn, expect_title, inked, picture, quarters, seen
 from tests.client import csv_rows
 
 PATH = "/head?layer=1&head=0"
@@ -19,8 +19,8 @@ CORNERS = ((0.04, 0.1), (0.4, 0.3), (0.8, 0.6), (0.1, 0.6))
 
 
 @pytest.fixture
-def head(open_page: Open, space_server: str) -> Page:
-    return drawn(open_page(space_server + PATH))
+def head(visit: Visit, space_server: str) -> Page:
+    return drawn(visit(space_server + PATH))
 
 
 @pytest.fixture
@@ -122,8 +122,8 @@ def test_a_region_is_cleared(boxed: Page) -> None:
     expect(boxed.locator(".frame")).to_have_attribute("data-masked", "")
 
 
-def test_a_region_in_space_selects_what_is_seen_in_it(open_page: Open, space_server: str, space: Corpus) -> None:
-    page = drawn(open_page(f"{space_server}{PATH}&view=pca-exact-3d&at=0.5,0.5,1,0,0"))
+def test_a_region_in_space_selects_what_is_seen_in_it(visit: Visit, space_server: str, space: Corpus) -> None:
+    page = drawn(visit(f"{space_server}{PATH}&view=pca-exact-3d&at=0.5,0.5,1,0,0"))
     draw(page, "Box", (0.3, 0.3), (0.7, 0.7))
     fields = parse_qs(urlparse(page.url).query)["lasso"][0].split(",")
     x, y = np.array(fields[5:], float).reshape(-1, 2).T / 1000

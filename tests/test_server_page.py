@@ -165,7 +165,7 @@ def measured(address: str) -> bool:
     return len(sizes) == 2 and all(size > 1e7 for size in sizes)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_metrics_are_of_all_workers_and_outlive_them(served: Served) -> None:
     server, address = served
     before = healthy(address)
@@ -176,7 +176,7 @@ def test_metrics_are_of_all_workers_and_outlive_them(served: Served) -> None:
     assert healthy(address) == before + 20
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_killed_worker_leaves_no_memory_in_the_metrics_and_its_successor_takes_its_place(served: Served) -> None:
     server, address = served
     wait_until(lambda: measured(address))
@@ -186,7 +186,7 @@ def test_a_killed_worker_leaves_no_memory_in_the_metrics_and_its_successor_takes
     wait_until(lambda: measured(address))
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_one_worker_writes_the_history_that_the_page_of_any_shows(served: Served) -> None:
     form = b"pathname=/server&search=&snapshot="
     with urllib.request.urlopen(f"{served[1]}/data/page", form, timeout=60) as answer:

@@ -66,8 +66,3 @@ def test_the_pages_have_the_typeface_of_the_package(open_page: Open, tiny_server
     page = overview(open_page, tiny_server)
     assert page.request.get(f"{tiny_server}/fonts/Roboto-Regular.woff2").headers["content-type"] == "font/woff2"
     assert page.evaluate("document.fonts.load('16px Roboto').then((faces) => faces.length)") == 1
-
-
-def test_a_font_that_is_not_there_is_answered_with_a_sentence(open_page: Open, tiny_server: str) -> None:
-    answer = overview(open_page, tiny_server).request.get(f"{tiny_server}/fonts/Roboto-Thin.woff2")
-    assert answer.status == 404

@@ -17,7 +17,7 @@ from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.library import Library
 from store import Corpus
-from tests.browser import Open, choose, drawn, followed, listening
+from tests.browser import Open, Visit, choose, drawn, followed, listening
 from tests.client import FakeTyped
 from tests.sentence_page import ROOT, drawn_weights, link_fields, pieces, sentence_page, shown
 from tests.stores import MAX_LENGTH
@@ -46,8 +46,8 @@ class LoadingTyped(FakeTyped):
 
 
 @pytest.fixture
-def page(open_page: Open, tiny_server: str) -> Page:
-    return sentence_page(open_page, tiny_server, layer=1)
+def page(visit: Visit, tiny_server: str) -> Page:
+    return sentence_page(visit, tiny_server, layer=1)
 
 
 def type_text(page: Page, text: str, box: str = "Your own sentence") -> Page:
@@ -82,8 +82,8 @@ def test_a_typed_pair_has_the_weights_of_the_model(page: Page, eager: Any, tiny_
     np.testing.assert_allclose(drawn_weights(page), pattern, atol=3e-3)
 
 
-def test_the_pair_filter_leaves_one_side_s_queries_and_the_other_s_keys(open_page: Open, tiny_server: str) -> None:
-    page = sentence_page(open_page, tiny_server, text=TEXT, second=SECOND)
+def test_the_pair_filter_leaves_one_side_s_queries_and_the_other_s_keys(visit: Visit, tiny_server: str) -> None:
+    page = sentence_page(visit, tiny_server, text=TEXT, second=SECOND)
     tokens = pieces(page)
     first = tokens.index("[SEP]") + 1
     choose(page, "Attention", "A -> B")
@@ -125,7 +125,8 @@ def test_emoji_are_tokens_like_others(page: Page) -> None:
     assert "[UNK]" in pieces(page)
 
 
-def test_ten_thousand_words_are_cut_with_a_notice(page: Page) -> None:
+def test_ten_thousand_words_are_cut_with_a_notice(open_page: Open, tiny_server: str) -> None:
+    page = sentence_page(open_page, tiny_server, layer=1)
     type_text(page, "film " * 10_000)
     notice = f"The text is cut at {MAX_LENGTH} wordpieces, the limit of this store. Type a shorter text, or its parts one by one."
     expect(page.get_by_text(notice)).to_be_visible()
@@ -166,8 +167,8 @@ def test_a_typed_sentence_stands_among_the_corpus_points(page: Page) -> None:
 
 
 @pytest.mark.parametrize("view", ["Model view", "Matrix view", "Neuron view", "By position"])
-def test_every_view_takes_a_typed_sentence(open_page: Open, tiny_server: str, view: str) -> None:
-    page = sentence_page(open_page, tiny_server, text=TEXT, queries=2)
+def test_every_view_takes_a_typed_sentence(visit: Visit, tiny_server: str, view: str) -> None:
+    page = sentence_page(visit, tiny_server, text=TEXT, queries=2)
     choose(page, "View", view)
     expect(page).to_have_url(re.compile(r"show="))
     shown(page)

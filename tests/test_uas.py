@@ -142,7 +142,7 @@ def test_a_control_is_the_same_for_a_spelling_and_never_the_word_itself() -> Non
     assert set.union(*rules.values()) == {"root", "first", "last"}
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_every_method_is_measured_on_held_out_sentences(bank_corpus: store.Corpus) -> None:
     uas = bank_corpus.uas
     assert list(uas.approach.values) == list(METHODS)
@@ -152,7 +152,7 @@ def test_every_method_is_measured_on_held_out_sentences(bank_corpus: store.Corpu
     assert bool(((low <= uas.uas.sel(decoding="each")) & (uas.uas.sel(decoding="each") <= high)).all())
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_next_word_is_the_governor_as_often_as_counted_in_the_words(bank_corpus: store.Corpus) -> None:
     table, right, words = bank_corpus.words.table, 0, 0
     punctuation = bank_corpus.words.names("relation").index("punct")
