@@ -67,6 +67,15 @@ def test_no_attempt_is_lost_between_processes(tmp_path: Path) -> None:
     assert sorted(map(int, counts)) == list(range(1, 201))
 
 
+def test_an_attempt_that_another_process_counts_late_is_one_more(
+    attempts: AttemptsFile, clock: Callable[[float], None]
+) -> None:
+    clock(1)
+    attempts.incr("a", 60)
+    clock(0)  # the other process looked at the clock before and waited for the file
+    assert attempts.incr("a", 60) == 2
+
+
 @pytest.mark.parametrize("seconds", [60.5, -3600])
 def test_a_window_ends_also_where_the_clock_was_set_back(
     seconds: float, attempts: AttemptsFile, clock: Callable[[float], None]

@@ -26,8 +26,9 @@ SCHEME = "headscape-attempts"
 PATIENCE = 10
 log = logging.getLogger("headscape.access")
 _TABLE = "CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, number INTEGER NOT NULL, until REAL NOT NULL)"
-#: A time further away than a window is long was written before the clock was set back.
-_OVER = "until <= :now OR until > :now + :seconds"
+#: A time much further away than a window is long was written before the clock was set back. It may be a little further: a process whose turn
+#: comes late finds what another one counted after it had looked at the clock.
+_OVER = f"until <= :now OR until > :now + :seconds + {PATIENCE}"
 _COUNT = f"""
 INSERT INTO attempts VALUES (:key, :amount, :now + :seconds) ON CONFLICT (key) DO UPDATE SET
 number = CASE WHEN {_OVER} THEN 0 ELSE number END + :amount, until = CASE WHEN {_OVER} THEN :now + :seconds ELSE until END
