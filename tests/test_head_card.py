@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 
 from store import STATISTICS, Corpus
 from store.kernels.labels import LABELS
-from tests.browser import Open
+from tests.browser import Visit
 from tests.client import csv_rows
 from tests.statistics_page import has_head
 
@@ -21,8 +21,8 @@ FIGURES = {
 
 
 @pytest.fixture
-def page(open_page: Open, space_server: str) -> Page:
-    page = open_page(f"{space_server}/head?layer=1&head=0")
+def page(visit: Visit, space_server: str) -> Page:
+    page = visit(f"{space_server}/head?layer=1&head=0")
     expect(page.locator("#frequency-norm .scatterlayer")).to_be_visible()
     return page
 

@@ -9,8 +9,11 @@ import pytest
 import xarray as xr
 from playwright.sync_api import Page, expect
 
+from dashboard.app import create_app
+from dashboard.web.library import Library
 from store import Corpus
 from tests.browser import Open, Visit, choose, serving
+from tests.client import above
 from tests.statistics_page import click_dot, has_head, hover_dot, settled
 from tests.tiny_models import save_model
 
@@ -88,14 +91,13 @@ def test_dots_are_coloured_by_label(page: Page, space: Corpus) -> None:
 
 
 def test_a_model_without_labels_says_what_to_do(
-    open_page: Open, space_store: str, space: Corpus, monkeypatch: pytest.MonkeyPatch
+    space_store: str, space: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     none = xr.full_like(space.head_labels, "")
     monkeypatch.setattr(Corpus, "head_labels", property(lambda _: none))
-    with serving(space_store) as address:
-        page = map_page(open_page, address, "?paint=label")
-        expect(page.get_by_text("Colour by layer or by a statistic.")).to_be_visible()
-        page.close()
+    client = create_app(Library(space_store)).server.test_client()
+    assert "Colour by layer or by a statistic." in above(client, "/map", "?paint=label")
+    assert "Colour by layer or by a statistic." not in above(client, "/map", "?paint=layer")
 
 
 def test_the_matrix_has_the_divergence_of_every_two_heads(page: Page, space: Corpus) -> None:
@@ -163,10 +165,8 @@ def test_a_model_of_one_head_has_its_pages(open_page: Open, one_head_server: str
 
 
 def test_a_store_without_divergences_says_what_to_do(
-    open_page: Open, tmp_path: Path, ingest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ingest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingest.pipeline.update_divergence", lambda *_: False)
-    with serving(ingest(tmp_path / "store", sentences=10)) as address:
-        page = open_page(f"{address}/map")
-        expect(page.get_by_text("headscape ingest")).to_be_visible()
-        page.close()
+    client = create_app(Library(ingest(tmp_path / "store", sentences=10))).server.test_client()
+    assert "headscape ingest" in above(client, "/map")

@@ -90,6 +90,11 @@ def below(page: Page, saved: Pixels) -> Pixels:
     return saved[page.evaluate("document.querySelector('.frame canvas').height") + 40 :]
 
 
+def coloured(pixels: Pixels) -> float:
+    """The share that is no grey: mostly points."""
+    return float((np.ptp(pixels, axis=-1) > 40).mean())
+
+
 def has(pixels: Pixels, colour: tuple[int, ...], *, least: int, within: int = 0) -> bool:
     return int((np.abs(pixels - colour).max(axis=-1) <= within).sum()) >= least
 
@@ -198,6 +203,7 @@ def test_a_picture_is_saved_4000_pixels_wide_and_looks_the_same(show: Show) -> N
     assert large.height == pytest.approx(4000 * small.height / small.width, abs=4)
     shrunk = np.asarray(large.resize(small.size, Image.Resampling.BOX)).astype(int)
     assert np.abs(shrunk - np.asarray(small).astype(int)).mean() < 6
+    assert coloured(shrunk) == pytest.approx(coloured(np.asarray(small).astype(int)), rel=0.3)
 
 
 def test_the_page_shows_the_same_after_a_large_picture_was_saved(show: Show) -> None:

@@ -41,11 +41,8 @@ def names(page: Page) -> list[str]:
 # -- the heat map ---------------------------------------------------------------------------------------
 
 
-def test_the_cells_are_the_means_of_the_store(page: Page, space: Corpus) -> None:
-    expect(cells(page)).to_have_text(shares(mean(space, "to_sep")))
-
-
 def test_each_choice_of_what_to_show_has_its_own_cells(fresh: Page, space: Corpus) -> None:
+    expect(cells(fresh)).to_have_text(shares(mean(space, "to_sep")))
     choose(fresh, "Statistic", "attention entropy")
     expect(cells(fresh)).to_have_text([f"{number:.1f}" for number in mean(space, "entropy").ravel()])
     expect(fresh).to_have_url(re.compile("statistic=entropy"))
