@@ -129,7 +129,8 @@ def count_line(points: ShownPoints, text: str) -> html.P:
     if hits := points.hits:
         text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of {_searched(points)}."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    return html.P([text, " ", clear] if points.selection else text, className="count one-row of-picture", role="status")
+    # The button comes first: the text, whose numbers change, would move it.
+    return html.P([clear, " ", text] if points.selection else text, className="count one-row of-picture", role="status")
 
 
 def _searched(points: ShownPoints) -> str:

@@ -217,4 +217,4 @@ def _tokens(context: Context, selected: Mask) -> html.Div:
 
 
 def _rows(names: tuple[str, ...], rows: list[html.Tr]) -> html.Table:
-    return html.Table([heading(names, NUMBER_COLUMNS), html.Tbody(rows)], className="rows")
+    return html.Table([heading(names, NUMBER_COLUMNS), html.Tbody(rows)], className="rows even")

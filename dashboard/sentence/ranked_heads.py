@@ -81,7 +81,7 @@ def _ranking(context: Context, sentence: Sentence, query: int, key: int) -> list
 def _table(rows: list[html.Tr]) -> html.Div:
     """The titles stand there without rows, too."""
     columns = ("head", "weight", "rank of the key")
-    table = html.Table([heading(columns, columns[1:]), html.Tbody(rows)], className="rows three-columns")
+    table = html.Table([heading(columns, columns[1:]), html.Tbody(rows)], className="rows even")
     return scrolling(table, "Heads ranked by a token pair", _BOX)
 
 

@@ -60,7 +60,7 @@ def nearest(context: Context, *, listed: int = LISTED, page: str | None = None) 
     rows = [_row(context, head, labels, page) for head in heads]
     table = html.Table(
         [heading(("head", "label", "nats per token"), {"nats per token"}), html.Tbody(rows)],
-        className="rows three-columns",
+        className="rows even",
     )
     return [title, table, html.P(f"The nearest {len(heads)} of {labels.size - 1} heads.", className="caption")]
 

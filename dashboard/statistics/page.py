@@ -216,7 +216,7 @@ def _label_links(context: Context) -> html.P | None:
 def _part_size(context: Context, part: Part) -> html.P:
     """How much of the corpus the numbers are means over."""
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    size = [size_of_part(context.corpus, part), *([" ", clear] if context.state.where else [])]
+    size = [*([clear, " "] if context.state.where else []), size_of_part(context.corpus, part)]
     return html.P(size, className="count one-row", role="status")
 
 
