@@ -13,6 +13,7 @@ from dashboard.pages import PAGES
 from dashboard.store_page.history import history_section
 from dashboard.store_page.page import many_cut
 from dashboard.store_page.settings import PLACES, command, readable_settings
+from dashboard.store_page.table import stacked_table
 from dashboard.ui.progress import STORE, UNDER_WAY, under_way
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -160,3 +161,10 @@ def test_a_page_warns_of_a_corpus_with_many_cut_sentences(tiny_store: str) -> No
 
 def test_a_page_does_not_warn_of_few_cut_sentences(tiny_store: str) -> None:
     assert cut_corpus(tiny_store, 0.02) == []
+
+
+def test_a_content_of_several_parts_stands_as_one_beside_its_title() -> None:
+    parts = ["a model", " on ", "reviews"]
+    (row,) = stacked_table(("contents",), [[parts]]).children[1].children
+    (cell,) = row.children
+    assert cell.children.children == parts

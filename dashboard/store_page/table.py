@@ -20,4 +20,6 @@ def _cells(titles: Sequence[str], row: Sequence[object], numbers: Collection[str
 
 def _cell(title: str, content: Any, is_number: bool) -> html.Td:
     named: dict[str, Any] = {"data-name": title}
-    return html.Td(content, className="number" if is_number else None, **named)
+    # In a narrow window title and content stand at the two sides: a content of several parts is one element.
+    whole = html.Span(content) if isinstance(content, list) else content
+    return html.Td(whole, className="number" if is_number else None, **named)
