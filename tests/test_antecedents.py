@@ -98,7 +98,7 @@ def test_ends_of_coreference_are_a_mention_and_an_antecedent(chains_store: str) 
     answer = client_of(chains_store).post(
         "/data/page", data={"pathname": "/relations", "search": "?relation=coreference", "snapshot": ""}
     )
-    assert "coreference: mention attends most to antecedent" in str(answer.json)  # type: ignore[attr-defined]
+    assert "['bdi', {}, 'coreference'], '', ': mention attends most to antecedent" in str(answer.json)  # type: ignore[attr-defined]
 
 
 def test_coreference_is_a_relation_of_its_corpus(chains: store.Corpus) -> None:

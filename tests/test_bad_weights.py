@@ -91,7 +91,7 @@ def test_any_bytes_of_weights_are_read_or_refused(
         other.unlink()
     (folder / name).write_bytes(whole[:place] + content + whole[end:])
     checkpoint = find_checkpoint(str(tiny_model))
-    works_or_is_refused(lambda: weight_shapes(replace(checkpoint, folder=folder)))
+    works_or_is_refused(lambda: weight_shapes(replace(checkpoint, place=folder)))
 
 
 @pytest.fixture(scope="module")

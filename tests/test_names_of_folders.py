@@ -28,8 +28,8 @@ def test_no_page_names_a_folder_of_the_server(page: str, tiny_store: str, tiny_c
 
 def test_store_names_model_and_corpus(tiny_store: str, tiny_corpus: Corpus) -> None:
     says = str(PAGES["store"](resolve(Library(tiny_store), "store", "")).above)
-    assert f"Model {tiny_corpus.attributes['model_id']}" in says
-    assert f"Corpus {tiny_corpus.corpus_attributes['name']}" in says
+    assert f"H2(['Model ', Bdi('{tiny_corpus.attributes['model_id']}')])" in says
+    assert f"H2(['Corpus ', Bdi('{tiny_corpus.corpus_attributes['name']}')])" in says
 
 
 @pytest.mark.parametrize("wrong", ["snapshot", "name"])

@@ -63,7 +63,7 @@ def test_a_proxy_that_takes_the_prefix_away_in_silence_is_no_endless_redirect(ti
 
 def test_a_page_without_its_files_says_why(under: FlaskClient) -> None:
     shell = " ".join(under.get(f"{PREFIX}/").text.split())
-    assert "start the server with that path, <code>headscape serve --prefix=PATH</code>" in shell
+    assert 'start the server with that path, <code translate="no">headscape serve --prefix=PATH</code>' in shell
     assert "#unloaded { display: none; }" in under.get(f"{PREFIX}/assets/shell.css").text
 
 

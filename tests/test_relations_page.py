@@ -66,7 +66,7 @@ def test_an_unknown_relation_is_named_and_left_out(bank_client: FlaskClient) -> 
     page = above(bank_client, "/relations", "?relation=nothing")
     assert "'nothing' is no relation of these words." in page
     assert "Showing all relations." in page
-    assert "All relations: dependent attends most to governor" in page
+    assert "['h2', {}, 'All relations', ': dependent attends most to governor" in page
 
 
 def test_the_file_of_relations_has_every_cell(bank_client: FlaskClient, base: str, bank_corpus: store.Corpus) -> None:
@@ -95,7 +95,7 @@ def test_a_pattern_is_counted_as_a_relation_of_the_store_is(bank_corpus: store.C
 
 def test_a_pattern_has_heads_and_pairs(bank_client: FlaskClient) -> None:
     page = above(bank_client, "/relations", "?relation=ADJ+->+NOUN")
-    assert "ADJ -> NOUN: dependent attends most to governor" in page
+    assert "['bdi', {}, 'ADJ -> NOUN'], '', ': dependent attends most to governor" in page
     assert "Showing all relations" not in page
 
 

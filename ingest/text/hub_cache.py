@@ -51,7 +51,8 @@ def cached_revision(data: HubData) -> str | None:
     snapshot = _snapshot(data)
     if snapshot and downloaded_splits(HubData(data.place, data.config, snapshot.name)):
         return snapshot.name
-    streams = sorted(_streams(data).glob("*/*.arrow"), key=lambda path: path.stat().st_mtime)
+    kept = _streams(data)
+    streams = sorted(kept.glob("*/*.arrow"), key=lambda path: path.stat().st_mtime) if is_folder(kept) else []
     return streams[-1].parent.name if streams else None
 
 
