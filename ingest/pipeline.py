@@ -39,7 +39,7 @@ from ingest.run.errors import IngestError
 from ingest.run.held import held_data, held_models
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
-from ingest.run.settings import Settings, first_reviews
+from ingest.run.settings import Settings, parse_first
 from ingest.text.blocks import short_key
 from ingest.text.corpus import Budget, PlannedCorpus, cut_report, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
@@ -67,7 +67,7 @@ def run(settings: Settings) -> None:
     data = find_data(
         settings.data,
         split=settings.data_split,
-        first=first_reviews(settings.first),
+        first=parse_first(settings.first),
         fewest=None if settings.first else Budget.of(settings).fewest_reviews,
         held=partial(held_data, settings.store),
     )

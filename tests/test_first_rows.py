@@ -12,7 +12,7 @@ from dashboard.store_page.settings import command
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from ingest.text import first_rows, hub_cache
-from ingest.text.first_rows import Part, part_of
+from ingest.text.first_rows import FirstRows, part_of
 from ingest.text.hub import HubSize
 from ingest.text.hub_cache import HubData
 from store.describe import as_text, describe
@@ -35,7 +35,7 @@ def sized(size: HubSize | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(first_rows, "hub_size", lambda *_: size)
 
 
-def part(fewest: int | None = 8_000, *, first: int | None = None, held: tuple[str, ...] = ()) -> Part:
+def part(fewest: int | None = 8_000, *, first: int | None = None, held: tuple[str, ...] = ()) -> FirstRows:
     """What is read of the large data set."""
     return part_of(LARGE, None, identity=WHOLE, first=first, fewest=fewest, held=held)
 
@@ -59,9 +59,9 @@ def test_a_part_is_read_of_a_data_set_that_is_much_larger_than_the_budget(
 
 def test_all_is_read_where_all_is_asked_for_or_no_size_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     sized(HubSize(3_000_000, GIGABYTES), monkeypatch)
-    assert part(None) == Part(None)
+    assert part(None) == FirstRows(None)
     sized(None, monkeypatch)
-    assert part() == Part(None)
+    assert part() == FirstRows(None)
 
 
 @pytest.mark.parametrize(

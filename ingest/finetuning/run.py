@@ -13,7 +13,7 @@ from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.progress import say
-from ingest.run.settings import first_reviews
+from ingest.run.settings import parse_first
 from ingest.text.own_tokenizer import check_vocabulary, load_tokenizer
 from ingest.text.reviews import Data, find_data
 from ingest.text.tokenizer import vocabulary
@@ -36,7 +36,7 @@ def run(settings: FinetuningSettings) -> None:
 
     split = settings.data_split or settings.split
     checkpoint = find_checkpoint(settings.model)
-    data = find_data(settings.data, split=split, first=first_reviews(settings.first))
+    data = find_data(settings.data, split=split, first=parse_first(settings.first))
     check_length(checkpoint, settings.max_length)
     check_freeze(checkpoint, settings.freeze)
     check_shapes(checkpoint)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ingest.run.errors import IngestError
 from ingest.run.flags import parse_flags, setting
-from ingest.run.settings import EMBEDDED, first_reviews
+from ingest.run.settings import EMBEDDED, parse_first
 
 #: Hidden size from which a model is trained at the rate of Sun et al. 2019, section 5.1; smaller ones learn faster.
 BASE_SIZE = 768
@@ -51,7 +51,7 @@ class FinetuningSettings:
     out: str = setting("data/finetuned", "folder of the result; its name is the name of the model")
 
     def __post_init__(self) -> None:
-        first_reviews(self.first)
+        parse_first(self.first)
         if self.split is not None and self.data_split not in (None, self.split):
             raise IngestError(f"--split={self.split} and --data-split={self.data_split} differ. Give one of them.")
         for name in ("epochs", "batch"):

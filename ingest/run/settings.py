@@ -151,7 +151,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         self._name_split()
-        first_reviews(self.first)
+        parse_first(self.first)
         for name in ("sentences", "tokens", "batch", "workers"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -249,7 +249,7 @@ class Settings:
             raise IngestError(f"{error}. Give some such as --views=pca-exact-2d,tsne-raw-3d.") from error
 
 
-def first_reviews(first: str | None) -> int | None:
+def parse_first(first: str | None) -> int | None:
     """Reviews that --first names; None for all, and where it is left out."""
     if first in (None, EVERY):
         return None

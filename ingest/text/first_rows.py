@@ -25,7 +25,7 @@ LARGER = 4
 
 
 @dataclass(frozen=True)
-class Part:
+class FirstRows:
     """The first rows of a split, or None for all; of how many in all, where it is known."""
 
     first: int | None
@@ -39,7 +39,7 @@ class Part:
 
 def part_of(
     data: HubData, split: str | None, *, identity: str, first: int | None, fewest: int | None, held: Iterable[str]
-) -> Part:
+) -> FirstRows:
     """The part of a split that is read: `first` rows where they are given, else of a large split the first that a budget takes.
 
     Parameters
@@ -52,30 +52,33 @@ def part_of(
         Identities of the data in the store that is written: what it has is not asked of the hub.
     """
     kept, stored = kept_streams(data, split), set(held)
+
+    def is_held(count: int) -> bool:
+        return count in kept or f"{identity}{FirstRows(count).mark}" in stored
+
     if first is not None:
-        known = first in kept or f"{identity}{Part(first).mark}" in stored
-        size = None if known else hub_size(data, split)
-        return Part(first, size.reviews if size else kept.get(first))
+        size = None if is_held(first) else hub_size(data, split)
+        return FirstRows(first, size.reviews if size else kept.get(first))
     if fewest is None or identity in stored or cached_splits(data) or downloaded_splits(data):
-        return Part(None)
+        return FirstRows(None)
     steps = [FIRST * STEP**power for power in range(12)]
     enough = [step for step in steps if step >= fewest]
-    before = [step for step in enough if step in kept or f"{identity}{Part(step).mark}" in stored]
+    before = list(filter(is_held, enough))
     if before:
-        part = Part(before[0], kept.get(before[0]))
+        part = FirstRows(before[0], kept.get(before[0]))
         say(
             f"The sample of {data.name} is of {first_reviews(before[0], part.total)}, as before; --first=all reads all."
         )
         return part
     size = hub_size(data, split)
     if size is None or not enough or not _is_larger(size, enough[0]):
-        return Part(None)
+        return FirstRows(None)
     reviews = f"{size.reviews:,} reviews ({size.gigabytes})" if size.reviews else size.gigabytes
     say(
         f"{data.name} has {reviews}. The sample is of the first {enough[0]:,}, read as a stream; --first=all reads all, "
         "or give another number."
     )
-    return Part(enough[0], size.reviews)
+    return FirstRows(enough[0], size.reviews)
 
 
 def _is_larger(size: HubSize, first: int) -> bool:
@@ -83,7 +86,7 @@ def _is_larger(size: HubSize, first: int) -> bool:
     return size.bytes > LARGE and (size.reviews is None or size.reviews >= LARGER * first)
 
 
-def load_first(data: HubData, split: str | None, part: Part) -> Table:
+def load_first(data: HubData, split: str | None, part: FirstRows) -> Table:
     """The first rows of a split, read as a stream and kept: no more is downloaded."""
     assert part.first is not None
     kept = stream_file(data, split, part.first, part.total)

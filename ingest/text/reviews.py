@@ -14,7 +14,7 @@ from ingest.run.settings import EMBEDDED
 from ingest.text.annotation import Annotation
 from ingest.text.columns import Column, Columns, find_columns, label_column
 from ingest.text.coreference import MentionSpans
-from ingest.text.first_rows import Part, load_first, part_of
+from ingest.text.first_rows import FirstRows, load_first, part_of
 from ingest.text.folder import TRAIN, chosen_split, files_of_pattern, splits_of_folder
 from ingest.text.hub import find_hub_data, load_split, split_names
 from ingest.text.hub_cache import PREFIX, HubData
@@ -183,7 +183,7 @@ def find_data(
     found = _embedded_data() if data == EMBEDDED else _local_data(data, split) or _hub_data(data, split, held)
     if split is not None and found.split is None:
         raise IngestError(f"{short(found.name)} has no splits. Give no --data-split={short(split)}.")
-    part = Part(first)
+    part = FirstRows(first)
     if found.is_on_hub:
         part = part_of(found.on_hub, split, identity=found.identity, first=first, fewest=fewest, held=held())
     if part.first is None:
@@ -300,7 +300,7 @@ def _load(data: Data, split: str | None) -> Table:
     if data.is_on_hub:
         if data.first is None:
             return load_split(data.on_hub, split)
-        return load_first(data.on_hub, split, Part(data.first, data.total))
+        return load_first(data.on_hub, split, FirstRows(data.first, data.total))
     table = _embedded_reviews(data) if data.place == EMBEDDED else _load_local(data, split)
     return table if data.first is None else replace(table, columns=table.columns.slice(0, data.first))
 

@@ -11,7 +11,7 @@ only appends to; the last is the checksum of this file.
 import os
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -146,11 +146,7 @@ def _held(file: Path) -> str:
 
 
 def _whole(file: Path) -> str:
-    total = 0
-    with file.open("rb") as opened:
-        while piece := opened.read(1 << 22):
-            total = zlib.crc32(piece, total)
-    return f"{total:08x}"
+    return _summed(file, lambda total, piece: zlib.crc32(piece, total))
 
 
 def _stamp(file: Path) -> str:
@@ -160,8 +156,13 @@ def _stamp(file: Path) -> str:
 
 def checksum(file: Path) -> str:
     """CRC-32C of a file in hexadecimal."""
+    return _summed(file, google_crc32c.extend)
+
+
+def _summed(file: Path, extend: Callable[[int, bytes], int]) -> str:
+    """A checksum of a file in hexadecimal, by what extends the checksum of the bytes before."""
     total = 0
     with file.open("rb") as opened:
         while piece := opened.read(1 << 22):
-            total = google_crc32c.extend(total, piece)
+            total = extend(total, piece)
     return f"{total:08x}"
