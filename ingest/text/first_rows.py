@@ -10,10 +10,20 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.run.progress import bar, say
-from ingest.text.folder import TRAIN
-from ingest.text.hub import FIRST, LARGE, HubSize, cannot_load, hub_size, of_choice
-from ingest.text.hub_cache import HubData, cached_splits, downloaded_splits, kept_streams, stream_file
-from ingest.text.shards import arrow_table
+from ingest.text.folder import TRAIN, arrow_table
+from ingest.text.hub import (
+    FIRST,
+    LARGE,
+    HubData,
+    HubSize,
+    cached_splits,
+    cannot_load,
+    downloaded_splits,
+    hub_size,
+    kept_streams,
+    of_choice,
+    stream_file,
+)
 from ingest.text.table import Table, new_file
 from store.phrases import first_reviews
 

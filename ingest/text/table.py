@@ -20,13 +20,11 @@ import pyarrow as pa
 
 from ingest.run.errors import IngestError, short
 from ingest.run.folders import is_writable, own_temporary_folder
-from ingest.text.arrow_types import not_text, plain, refused
+from ingest.text.arrow import not_text, opened, plain, plain_schema, read_parquet, refused
 from ingest.text.coreference import GAP_COLUMNS, MentionSpans, read_coreference, read_gap
 from ingest.text.delimited import delimited_rows
 from ingest.text.json_file import JsonColumns, json_records, json_row
-from ingest.text.lines import is_compressed, plain_rows, read_lines
-from ingest.text.parquet_file import opened, plain_schema, read_parquet
-from ingest.text.signature import GZIP
+from ingest.text.lines import GZIP, is_compressed, plain_rows, read_lines
 from ingest.text.treebank import read_treebank
 from store.phrases import PROVENANCE, unguarded
 
