@@ -21,8 +21,8 @@ from ingest.run import progress
 from ingest.run.checkpoint import sha256
 from ingest.run.progress import NotedBar, bar, noting
 from ingest.text import arrow, lines
+from store.repository.files import is_locked, take_lock
 from store.repository.ingest_status import PROGRESS, IngestProgress, ingest_progress, note_progress
-from store.repository.lock import is_locked, take_lock
 from tests.stores import Ingest
 
 

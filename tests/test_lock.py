@@ -1,4 +1,4 @@
-"""`store.repository.lock`: who has it, and that it ends with its process."""
+"""`store.repository.files`: who has it, and that it ends with its process."""
 
 import os
 import subprocess
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from store.repository.lock import remove_lock, take_lock
+from store.repository.files import remove_lock, take_lock
 
 ROOT = Path(__file__).parents[1]
 #: Takes the lock beside a folder, says so, and keeps it.
 KEEPS_IT = (
-    "import sys, time\nfrom pathlib import Path\nfrom store.repository.lock import take_lock\n"
+    "import sys, time\nfrom pathlib import Path\nfrom store.repository.files import take_lock\n"
     "lock = take_lock(Path(sys.argv[1]))\nprint(lock is not None, flush=True)\ntime.sleep(60)"
 )
 

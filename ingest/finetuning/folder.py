@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ingest.run.errors import IngestError
-from store.repository.lock import take_lock
+from store.repository.files import take_lock
 
 #: Of a checkpoint, what makes its tokenizer. They are copied byte by byte: the result reads the same corpus.
 TOKENIZER_FILES = (

@@ -27,7 +27,7 @@ from icechunk import (
 from zarr.abc.store import Store
 
 from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable, enter_process
-from store.repository.lock import remove_lock, take_lock
+from store.repository.files import remove_lock, take_lock
 from store.repository.remote import NoAnswer, RemoteStore, create_remote, open_remote, remedy, s3_storage
 
 MAIN = "main"

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from store.repository.access import local_path
-from store.repository.lock import is_locked
+from store.repository.files import is_locked
 
 PROGRESS = ".progress"
 OUTCOME = ".outcome"
