@@ -24,8 +24,9 @@ from ingest.text.hub import (
     of_choice,
     stream_file,
 )
-from ingest.text.table import Table, new_file
+from ingest.text.table import OWN, Table
 from store.phrases import first_reviews
+from store.repository.files import new_file
 
 ROWS_AT_ONCE = 1000
 #: `FIRST` rows, or so many times as many, again and again: the first of these numbers that a budget takes.
@@ -108,7 +109,7 @@ def load_first(data: HubData, split: str | None, part: FirstRows) -> Table:
             rows = datasets.load_dataset(
                 data.place, split=split or TRAIN, revision=data.revision, streaming=True, **named
             )
-            with new_file(kept) as unfinished:
+            with new_file(kept, mode=OWN, durable=False) as unfinished:
                 _write(rows.take(part.first).with_format("arrow").iter(ROWS_AT_ONCE), unfinished, part.first)
         except Exception as error:  # the hub's client lets through whatever its transport raises
             raise of_choice(data, split) or cannot_load(data, error) from error

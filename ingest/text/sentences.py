@@ -21,8 +21,9 @@ from ingest.run.errors import IngestError, short
 from ingest.text.blocks import short_key
 from ingest.text.reviews import Review, Reviews
 from ingest.text.rules import NUPUNKT, WHOLE, split_text
-from ingest.text.table import cache_folder, new_file
+from ingest.text.table import OWN, cache_folder
 from store.repository.arrays import array_of
+from store.repository.files import new_file
 
 _LETTER = re.compile("[0-9A-Za-z]")
 #: Hash of a sentence, and the first review that holds it.
@@ -134,7 +135,7 @@ def write_index(file: Path, parts: Sequence[Entries]) -> None:
     entries = np.concatenate(parts)
     _, first = np.unique(entries["hash"], return_index=True)
     # Nothing but time is lost without it, so that a full disk does not end the ingest.
-    with suppress(OSError), new_file(file) as unfinished:
+    with suppress(OSError), new_file(file, mode=OWN, durable=False) as unfinished:
         entries[first].tofile(unfinished)
 
 

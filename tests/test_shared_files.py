@@ -1,13 +1,15 @@
-"""`store.repository.files`: who has it, and that it ends with its process."""
+"""`store.repository.files`: who has a lock, and that it ends with its process; files that are written whole or not at all."""
 
 import os
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from store.repository.files import remove_lock, take_lock
+from store.repository.files import new_file, remove_lock, replace_file, take_lock
 
 ROOT = Path(__file__).parents[1]
 #: Takes the lock beside a folder, says so, and keeps it.
@@ -55,3 +57,40 @@ def test_the_working_directory_can_be_locked(tmp_path: Path, monkeypatch: pytest
     assert lock is not None
     lock.close()
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["here.lock"]
+
+
+def test_a_file_is_replaced_whole_and_keeps_its_permissions(tmp_path: Path) -> None:
+    file = tmp_path / "list"
+    file.write_bytes(b"before")
+    file.chmod(0o640)
+    replace_file(file, b"after")
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"after", 0o640)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_private_file_is_private_from_its_first_byte(tmp_path: Path) -> None:
+    file = tmp_path / "users"
+    file.write_bytes(b"before")
+    file.chmod(0o644)
+    with new_file(file, mode=0o600) as part:
+        assert part.stat().st_mode & 0o777 == 0o600
+        part.write_bytes(b"after")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_error_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "list"
+    file.write_bytes(b"before")
+    with suppress(KeyboardInterrupt), new_file(file) as part:
+        part.write_bytes(b"half")
+        raise KeyboardInterrupt
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"list": b"before"}
+
+
+def test_files_are_renamed_into_place_by_one_module() -> None:
+    renames = re.compile(r"os\.(replace|rename)\(|\.replace\([\w.]+( / \w+)?\)")
+    every = (
+        path for package in ("store", "ingest", "dashboard", "headscape") for path in (ROOT / package).rglob("*.py")
+    )
+    found = [str(path.relative_to(ROOT)) for path in every if renames.search(path.read_text("utf-8"))]
+    assert found == ["store/repository/files.py"]
