@@ -126,7 +126,7 @@ export async function savePicture(panels, form, width) {
   try {
     if (!panels.frame.dataset.drawn) throw new Error(panels.problem.textContent || NOT_DRAWN);
     if (form === "svg") saveText(drawing(panels, width), "image/svg+xml", name, "svg");
-    else saveCanvas(compose(panels, width), name);
+    else await saveCanvas(compose(panels, width), name);
   } catch (error) {
     panels.say(error.message);
   }

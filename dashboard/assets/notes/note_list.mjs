@@ -201,7 +201,9 @@ export class NoteList {
   async save(act, note, { text, tags, id }) {
     if (act === ADD) await addNote({ target: this.target, text, tags, id });
     if (act === "reply") await addReply(note, { text, id });
-    if (act === "edit") await editNote(note, { text, tags, version: this.notes.get(note).version });
+    // A note that somebody else has deleted has no version: the server says that it is gone.
+    const version = this.notes.get(note)?.version ?? 1;
+    if (act === "edit") await editNote(note, { text, tags, version });
     await this.load();
     recount();
   }

@@ -28,8 +28,16 @@ function save(blob, named, ending) {
 
 /** @param {string} text @param {string} type @param {[title: string, stem: string]} named @param {string} ending */
 export const saveText = (text, type, named, ending) => save(new Blob([text], { type }), named, ending);
-/** @param {HTMLCanvasElement} canvas @param {[title: string, stem: string]} named */
-export const saveCanvas = (canvas, named) => canvas.toBlob((blob) => save(blob, named, "png"), "image/png");
+const TOO_LARGE = "The browser cannot make a picture of this size. Save it as SVG.";
+
+/**
+ * Resolves when the file is saved; a browser makes none of a canvas that is too large for it.
+ * @param {HTMLCanvasElement} canvas @param {[title: string, stem: string]} named @returns {Promise<void>}
+ */
+export const saveCanvas = (canvas, named) =>
+  new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(save(blob, named, "png")) : reject(new Error(TOO_LARGE))), "image/png"),
+  );
 
 const FONT = { plain: `12px ${FAMILY}`, strong: `600 15px ${FAMILY}` };
 const HEIGHT = { plain: 18, strong: 22 };

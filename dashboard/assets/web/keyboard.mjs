@@ -69,7 +69,7 @@ export function keepFocus() {
 const WAIT = 1500;
 
 /** @param {EventTarget} target */
-const isTyped = (target) => target.closest?.("input, textarea, select, [contenteditable='true'], [role='textbox']");
+const isTyped = (target) => target?.closest?.("input, textarea, select, [contenteditable='true'], [role='textbox']");
 /** @param {string} letter */
 const pageLink = (letter) => document.querySelector(`#navigation a[data-letter="${letter}"]`);
 const shortcuts = () => /** @type {HTMLDialogElement} */ (document.getElementById("shortcuts"));
@@ -86,10 +86,10 @@ export function actionOf(key, afterG) {
 
 /** @param {{ page?: string, list?: boolean, search?: boolean, copy?: boolean, wait?: boolean }} action */
 function act(action) {
-  if (action.list) shortcuts().showModal();
+  if (action.list) shortcuts()?.showModal();
   if (action.page) pageLink(action.page)?.click();
   if (action.search) searchBox()?.focus();
-  if (action.copy) document.getElementById("copy-link").click();
+  if (action.copy) document.getElementById("copy-link")?.click();
   return Boolean(!action.wait && (!action.page || pageLink(action.page)) && (!action.search || searchBox()));
 }
 
