@@ -42,7 +42,7 @@ function turnCamera(camera, yaw, pitch) {
   return { ...camera, yaw: round, pitch: Math.max(-90, Math.min(90, camera.pitch + pitch)) };
 }
 
-/** Rows of the rotation: rightwards, upwards, towards the reader. @param {{ yaw: number, pitch: number }} from */
+/** Rows of the rotation: rightwards, upwards, towards the reader. @param {{ yaw: number, pitch: number }} given */
 export function rotationRows({ yaw, pitch }) {
   const [a, b] = [yaw, pitch].map((degrees) => (degrees * Math.PI) / 180);
   const [cy, sy, cp, sp] = [Math.cos(a), Math.sin(a), Math.cos(b), Math.sin(b)];

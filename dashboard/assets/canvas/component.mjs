@@ -99,7 +99,7 @@ function keysOf(picture) {
   return picture?.cards ? "linked" : "grid";
 }
 
-/** @param {{ id: string, picture: Picture | null, noted: Marks | null, setProps: SetProps }} from */
+/** @param {{ id: string, picture: Picture | null, noted: Marks | null, setProps: SetProps }} given */
 export function PointPanels({ id, picture, noted, setProps }) {
   const make = window.React.createElement;
   const host = window.React.useRef(null);

@@ -70,7 +70,7 @@ function inCorner(panels, className, isLast = false) {
 const LEAST_HEADING = 14;
 
 /**
- * @param {HTMLElement} element @param {{ start: number, end: number, top: number, seen: boolean }} of
+ * @param {HTMLElement} element @param {{ start: number, end: number, top: number, seen: boolean }} given
  * @returns {Named}
  */
 const heading = (element, { start, end, top, seen }) => ({
@@ -240,7 +240,7 @@ const BESIDE = { grid: 74, titled: 44, single: 42 };
 const TOOLS_BELOW = "(max-width: 36em)";
 const BELOW = 24;
 
-/** @param {Panels} from */
+/** @param {Panels} panels */
 function layoutOf({ picture, host, frame, single }) {
   const { panels, columns, slots, flows, narrowest, titled, min_side, dimensions } = picture;
   const isBelow = !single && matchMedia(TOOLS_BELOW).matches;
@@ -253,7 +253,7 @@ function layoutOf({ picture, host, frame, single }) {
   return fitPanels({ count: panels.length, ...wanted, ...room });
 }
 
-/** Sets the size of all canvases; returns whether that emptied one. @param {Panels} from */
+/** Sets the size of all canvases; returns whether that emptied one. @param {Panels} panels */
 function spread({ layout, scale, host, canvas, image, overlay }) {
   for (const shown of [canvas, image, overlay])
     Object.assign(shown.style, { width: `${layout.width}px`, height: `${layout.height}px` });
@@ -266,7 +266,7 @@ function spread({ layout, scale, host, canvas, image, overlay }) {
 
 /**
  * Moves the frame to a whole pixel, where its points are sharp: what stands above ends anywhere.
- * @param {Panels} from
+ * @param {Panels} panels
  */
 function snap({ host, frame }) {
   host.style.marginTop = "";

@@ -106,7 +106,7 @@ export function createHover(panels) {
     placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8);
   }
 
-  /** How many points a cluster has, below its name. @param {DrawnName} from */
+  /** How many points a cluster has, below its name. @param {DrawnName} name */
   function showCluster({ name, role, points, of, left, top, width, height }) {
     hide();
     const text = ` ${points.toLocaleString("en")} of ${of.toLocaleString("en")} ${PLURALS[panels.roles[role]]}`;
@@ -262,7 +262,7 @@ function partners(card) {
   return [element("h3", "", title), element("table", "", element("tbody", "", ...rows))];
 }
 
-/** @param {Card} from */
+/** @param {Card} card */
 function placeOf({ where, role, position, wordpieces, sentence: number, label }) {
   const end = label ? `, ${label}` : "";
   return where || `${role}, position ${position} of ${wordpieces.length} in sentence ${number}${end}`;
@@ -295,7 +295,7 @@ const POINT = 1e6;
 /**
  * Upper left corners, the best first where they cover as much: below, above and beside the point, then the corners of
  * the room.
- * @param {number[]} first @param {number[]} second @param {Room} with
+ * @param {number[]} first @param {number[]} second @param {Room} room
  */
 function candidates([x, y], [width, height], { left, top, right, bottom }) {
   const [near, far] = [left + MARGIN, right - width - MARGIN];

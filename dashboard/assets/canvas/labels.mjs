@@ -21,7 +21,7 @@ function measure(context, kind, text) {
 
 /**
  * Tokens and roles of the sentence: the chosen point, what its lines reach, then the rest.
- * @param {Focus & { pieces: string[] }} from @param {number} role
+ * @param {Focus} focus @param {number} role
  * @returns {Generator<Label>}
  */
 function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
@@ -55,7 +55,7 @@ function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
 
 /**
  * All points of the head with a label: what is selected first, then in the order of the corpus.
- * @param {{ points: Points, mask: Mask }} from @param {{ pieces: string[], ids: ArrayLike<number> }} of
+ * @param {{ points: Points, mask: Mask }} given @param {Pieces} pieces
  * @param {boolean} quiet
  * @returns {Generator<Label>}
  */
@@ -76,7 +76,7 @@ function* ofHead({ points, mask }, { pieces, ids }, quiet) {
     }
 }
 
-/** @param {Iterable<Label>} candidates @param {Room} of @param {ToPixel} toPixel */
+/** @param {Iterable<Label>} candidates @param {Room} room @param {ToPixel} toPixel */
 function* onScreen(candidates, { left, top, right, bottom }, toPixel) {
   for (const candidate of candidates) {
     const [px, py] = toPixel(candidate.place);
@@ -86,7 +86,7 @@ function* onScreen(candidates, { left, top, right, bottom }, toPixel) {
 
 /**
  * What is seen of a panel, in pixels of the frame; a single one has all of it.
- * @param {{ layout: Layout, camera: Camera }} from @param {number} panel
+ * @param {{ layout: Layout, camera: Camera }} given @param {number} panel
  */
 export function roomOf({ layout, camera }, panel) {
   const [left, top, side] = layout.single ? [0, 0, Infinity] : panelBox(layout, camera, panel);
@@ -101,7 +101,7 @@ export function roomOf({ layout, camera }, panel) {
 /**
  * Labels that fit into a panel, each with its way from its point.
  * @param {Panels} panels @param {CanvasRenderingContext2D} context @param {number} panel
- * @param {{ focus: Focus, pieces: any, sheet: Sheet, toPixel: ToPixel }} and
+ * @param {{ focus: Focus, pieces: Pieces | null, sheet: Sheet, toPixel: ToPixel }} given
  */
 export function chooseLabels(panels, context, panel, { focus, pieces, sheet, toPixel }) {
   const room = roomOf(panels, panel);
@@ -123,7 +123,7 @@ export function chooseLabels(panels, context, panel, { focus, pieces, sheet, toP
 
 /**
  * @param {Context} context @param {(Label & { dx: number })[]} labels
- * @param {{ palette: Palette, roles: string[] }} with
+ * @param {{ palette: Palette, roles: string[] }} given
  * @param {ToPixel} toPixel
  */
 export function drawLabels(context, labels, { palette, roles }, toPixel) {
@@ -149,7 +149,7 @@ export function emptySheet(width, height) {
 
 /**
  * Takes a box on the sheet if all of it is free; returns whether it did.
- * @param {Sheet} from @param {number} left @param {number} top @param {number} width @param {number} height
+ * @param {Sheet} sheet @param {number} left @param {number} top @param {number} width @param {number} height
  */
 export function takeBox({ columns, rows, taken }, left, top, width, height) {
   const [x0, y0] = [Math.floor(left / CELL), Math.floor(top / CELL)];
@@ -164,7 +164,7 @@ export function takeBox({ columns, rows, taken }, left, top, width, height) {
  * The candidates whose label fits beside their point: right of it, else left.
  * `candidates` yields {px, py, text, ...}; `widthOf` gives the width of a text. Chosen ones get `left` and `top`.
  * @param {Iterable<any>} candidates @param {(text: string) => number} widthOf @param {Sheet} onSheet
- * @param {{ most: number, height: number, beside: number, room?: Room }} and
+ * @param {{ most: number, height: number, beside: number, room?: Room }} given
  */
 export function fitLabels(candidates, widthOf, onSheet, { most, height, beside, room }) {
   const chosen = [];
@@ -239,7 +239,7 @@ export const namesOnCanvas = (context, clusters, onSheet, room, toPixel) =>
 
 /**
  * Draws each name on a plate, with a line to the peak where it stands apart from it.
- * @param {Context} context @param {DrawnName[]} names @param {{ palette: Palette, roles: string[] }} with
+ * @param {Context} context @param {DrawnName[]} names @param {{ palette: Palette, roles: string[] }} given
  * @param {ToPixel} toPixel
  */
 export function drawClusterNames(context, names, { palette, roles }, toPixel) {
@@ -252,7 +252,7 @@ export function drawClusterNames(context, names, { palette, roles }, toPixel) {
 
 /**
  * A name whose peak is at another pixel by now: it moves along until names are chosen anew.
- * @param {DrawnName} from @param {Pixel} pair
+ * @param {DrawnName} name @param {Pixel} pair
  */
 const moveTo = ({ left, top, px, py, ...name }, [x, y]) => ({
   ...name,
@@ -270,7 +270,9 @@ function drawLeader(context, colour, from, to) {
   context.stroke();
 }
 
-/** @param {Context} context @param {any} of @param {string} colour @param {Palette} and */
+/**
+ * @param {Context} context @param {Omit<DrawnName, "px" | "py">} name @param {string} colour @param {Palette} palette
+ */
 function drawPlate(context, { name, left, top, width, height }, colour, { background, ink }) {
   Object.assign(context, { fillStyle: background, globalAlpha: 0.9 });
   context.fillRect(left, top, width, height);

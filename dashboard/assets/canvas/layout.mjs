@@ -18,7 +18,7 @@ const [LEGIBLE_TITLE, LARGEST] = [86, 360];
 
 /**
  * As many columns as make panels largest; where titles would be cut, as many as have room for theirs.
- * @param {number} shown @param {{ width: number, height: number }} of
+ * @param {number} shown @param {{ width: number, height: number }} given
  */
 function columnsFor(shown, { width, height }) {
   /** @param {number} columns */
@@ -42,7 +42,7 @@ const fewerColumns = (columns, narrowest, width) =>
  * Panels as large as the room lets them be, but not lower than `least`. Where `slots` are given, they say the place of
  * each panel, and some places of the grid stay empty; where panels `flow`, the room decides how many stand in a row;
  * where they would be narrower than `narrowest`, fewer do, each as wide as there is room.
- * @param {any} from
+ * @param {Wished} wished
  */
 export function fitPanels({
   count,

@@ -19,11 +19,11 @@ export const notesOfPanel = (noted, picture, name) => (isOf(noted, picture) && n
 
 /**
  * How many notes a token of the picture has.
- * @param {{ noted: Marks | null, picture: Picture | null }} from @param {number} token
+ * @param {{ noted: Marks | null, picture: Picture | null }} given @param {number} token
  */
 export const notesOfToken = ({ noted, picture }, token) => (isOf(noted, picture) && noted.tokens[token]) || 0;
 
-/** The tokens of a picture that are marked. @param {{ noted: Marks | null, picture: Picture | null }} from */
+/** The tokens of a picture that are marked. @param {{ noted: Marks | null, picture: Picture | null }} given */
 export function markedTokens({ noted, picture }) {
   return isOf(noted, picture) ? Object.keys(noted.tokens).slice(0, MOST).map(Number) : [];
 }

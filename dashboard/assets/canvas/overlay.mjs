@@ -159,7 +159,7 @@ export function createOverlay(panels) {
     return outlineHere(picture.lasso, panels.regionOf(panel), camera);
   }
 
-  /** @param {Context} context @param {Record<string, string>} of @param {number} panel */
+  /** @param {Context} context @param {Record<string, string>} given @param {number} panel */
   function drawLasso(context, { lasso }, panel) {
     const { tool, layout, camera } = panels;
     const outline = outlineOf(panel);
@@ -280,7 +280,7 @@ export function createOverlay(panels) {
     return pixels.filter(Boolean);
   }
 
-  /** @param {Context} context @param {Record<string, string>} of @param {number} panel */
+  /** @param {Context} context @param {Record<string, string>} given @param {number} panel */
   function drawNoted(context, { note }, panel) {
     for (const pixel of notedPixels(panel)) {
       outlineSquare(context, pixel);
@@ -316,7 +316,7 @@ const SMALLEST = 0.25;
 
 /**
  * How the lines of a role are drawn: in a deep shade of its colour, or in ink, dashed for the second.
- * @param {{ role: number, share: number }} from @param {{ palette: Palette, roles: string[] }} of
+ * @param {{ role: number, share: number }} given @param {{ palette: Palette, roles: string[] }} how
  * @param {boolean} isColoured
  */
 export function styleOf({ role, share }, { palette, roles }, isColoured) {

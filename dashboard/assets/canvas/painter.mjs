@@ -78,7 +78,7 @@ export function createPainter(canvas) {
     gl.vertexAttribPointer(index, components, kind, normalized, 0, 0);
   }
 
-  /** @param {string} name @param {number} index @param {Points} with */
+  /** @param {string} name @param {number} index @param {Points} points */
   const fillPlaces = (name, index, { places, components, width }) =>
     fill(name, index, places, components, width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true);
 
@@ -134,7 +134,7 @@ export function createPainter(canvas) {
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 2, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels(colours));
   }
 
-  /** @param {View} from */
+  /** @param {View} view */
   function uniforms({ layout, camera, scale, size, alpha, dim, between, palette, scheme, roles, outlined }) {
     const { at } = linked;
     const [width, height] = [layout.width * scale, layout.height * scale];
@@ -186,7 +186,7 @@ export function createPainter(canvas) {
 
   /**
    * The ground of every panel: scissored clears, so that nothing but points goes through a shader.
-   * @param {View} from
+   * @param {View} view
    */
   function ground({ layout, camera, scale, palette }) {
     gl.disable(gl.SCISSOR_TEST);
@@ -209,7 +209,7 @@ export function createPainter(canvas) {
   /**
    * Ranges of points to draw, each with the number of places by which its panels shift: one range for all panels, or
    * one for the first `most` points of each panel (any first part of a corpus is a fair sample).
-   * @param {View} from
+   * @param {View} view
    */
   function ranges({ only, most, shift, layout }) {
     const each = perPanel();

@@ -20,7 +20,7 @@ export const shareSequence = (before, picture) =>
 
 /** The points of a picture, whatever is drawn with them. @param {Picture | null} picture */
 export const pointsOf = (picture) => picture?.points.split("?")[0];
-/** The panel in the first place of the grid. @param {Picture} from */
+/** The panel in the first place of the grid. @param {Picture} picture */
 export const firstPanel = ({ slots }) => (slots ? slots.indexOf(0) : 0);
 /**
  * Whether two pictures have their panels at the same places.
@@ -182,8 +182,8 @@ export function createPlayer(panels) {
   /** Where a point is now, 0 to 1. @param {number} point */
   function placeOf(point) {
     const { components, places, most } = panels.data.points;
-    /** @param {Uint8Array | Uint16Array} of @param {number} i */
-    const coordinate = (of, i) => of[point * components + i] / most;
+    /** @param {Uint8Array | Uint16Array} all @param {number} i */
+    const coordinate = (all, i) => all[point * components + i] / most;
     /** @param {number} i */
     const away = (i) => (onward ? (coordinate(onward.places, i) - coordinate(places, i)) * state.between : 0);
     return Array.from({ length: components }, (_, i) => coordinate(places, i) + away(i));

@@ -19,7 +19,7 @@ export const LOST =
   "The browser has lost the points of this picture, which come back by themselves. If they do not, reload the page.";
 const NOT_DRAWN = "The points could not be drawn: nothing is saved. Reload the page.";
 
-/** @param {Panels} from */
+/** @param {Panels} panels */
 function marginsOf({ layout, picture }) {
   if (picture.headings) return HEADED;
   return layout.single || layout.title ? { left: MARGIN, top: MARGIN } : NAMED;
@@ -55,7 +55,7 @@ const scaleFor = (panels, sheet, width) =>
     panels.painter.longest() / Math.max(panels.layout.width, panels.layout.height),
   );
 
-/** @param {Context} context @param {Panels} panels @param {PictureSheet} with */
+/** @param {Context} context @param {Panels} panels @param {PictureSheet} pictureSheet */
 function drawPoints(context, panels, { left, top }) {
   if (!panels.hasPoints) throw new Error(LOST);
   const { width, height } = panels.layout;
@@ -64,7 +64,7 @@ function drawPoints(context, panels, { left, top }) {
 
 /**
  * What is drawn as lines and text: all but the points.
- * @param {Context} context @param {Panels} panels @param {PictureSheet} with
+ * @param {Context} context @param {Panels} panels @param {PictureSheet} pictureSheet
  */
 function drawRest(context, panels, { left, top, text, below }) {
   context.save();
@@ -172,7 +172,7 @@ function paragraph(element) {
 
 /**
  * Paragraphs: what is shown, where it is from, what colours mean, how many of how many, how far it can be trusted.
- * @param {Panels} from
+ * @param {Panels} panels
  */
 function captionOf({ picture, player, layer, palette }) {
   const { source, notes } = picture.file;

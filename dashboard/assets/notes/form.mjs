@@ -20,8 +20,7 @@ const button = (text, className, type = "button") => make("button", { type, clas
  * `name` is that of its draft; `start` what it holds where there is no draft: {text, tags}, without tags for a reply.
  * `save({text, tags, id})` resolves when the server has it; `close()` is called after that, and where its author
  * cancels.
- * @param {{ name: string, label: string, start: { text: string, tags?: string }, send: string, save: (written:
- * Written) => Promise<unknown>, close: () => void }} from
+ * @param {FormOptions} options
  */
 export function createForm({ name, label, start, send, save, close }) {
   const draft = recallDraft(name) ?? { ...start, id: newId() };

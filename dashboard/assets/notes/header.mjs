@@ -29,7 +29,7 @@ function createMenu() {
 
 /**
  * A view can be saved, or a sentence says why it cannot.
- * @param {{ save: HTMLButtonElement, why: HTMLElement }} from @param {string} [off]
+ * @param {{ save: HTMLButtonElement, why: HTMLElement }} given @param {string} [off]
  */
 export function offerSaving({ save, why }, off = "") {
   save.disabled = Boolean(off);

@@ -17,7 +17,7 @@ function elements(tree) {
   return make(tag, properties, ...children.map(elements));
 }
 
-/** @param {Pick<Note, "tree"> & Partial<Note>} from */
+/** @param {Pick<Note, "tree"> & Partial<Note>} note */
 function textOf({ tree, deleted }) {
   if (deleted) return make("p", { className: "caption", textContent: "This note was deleted." });
   return make("div", { className: "note-text", dir: "auto" }, elements(tree));
@@ -25,7 +25,7 @@ function textOf({ tree, deleted }) {
 
 /**
  * Who, when, and whether it was edited: the button shows the versions before.
- * @param {Note} from @param {boolean} placed
+ * @param {Note} note @param {boolean} placed
  */
 function byline({ author, created, edited, reply }, placed) {
   const name = make("b", { textContent: author, dir: "auto" });
@@ -36,7 +36,7 @@ function byline({ author, created, edited, reply }, placed) {
   return line;
 }
 
-/** What it is about: a link, or why this store cannot show it. @param {Note} from */
+/** What it is about: a link, or why this store cannot show it. @param {Note} note */
 function placeOf({ title, model, href, missing }) {
   const name = href ? make("a", { href, className: "followed", textContent: title }) : title;
   const about = make("span", { className: "caption", textContent: missing ?? model });
@@ -59,7 +59,7 @@ const tagsOf = (tags) =>
 
 /**
  * The buttons: to reply for every author, to edit and delete for the note's own.
- * @param {Note} from @param {boolean} isReply
+ * @param {Note} note @param {boolean} isReply
  */
 function actions({ mine, deleted }, isReply) {
   const every = [!isReply && !deleted && button("Reply", "reply"), mine && button("Edit", "edit")];
@@ -73,7 +73,7 @@ function actions({ mine, deleted }, isReply) {
 
 /**
  * A list item; `writes`: its reader is an author; `placed`: it says what it is about.
- * @param {Note} note @param {{ writes: boolean, placed?: boolean, isReply?: boolean }} of
+ * @param {Note} note @param {{ writes: boolean, placed?: boolean, isReply?: boolean }} given
  * @returns {HTMLElement}
  */
 export function drawNote(note, { writes, placed, isReply = note.reply }) {

@@ -20,7 +20,7 @@ const ADD = "add";
 
 /**
  * Buttons to the pages of the list before and after.
- * @param {NotesAnswer} from
+ * @param {NotesAnswer} notesAnswer
  */
 function drawPages({ leaf, leaves, total }) {
   /** @param {string} text @param {number} to */
@@ -197,7 +197,7 @@ export class NoteList {
     return { label: "Text", send: "Save", start: { text, ...(!reply && { tags: tags.join(", ") }) } };
   }
 
-  /** @param {string} act @param {string} note @param {Written} with */
+  /** @param {string} act @param {string} note @param {Written} written */
   async save(act, note, { text, tags, id }) {
     if (act === ADD) await addNote({ target: this.target, text, tags, id });
     if (act === "reply") await addReply(note, { text, id });

@@ -78,7 +78,7 @@ class Panel {
     if (this.list && (!this.details || this.details.open)) this.list.load();
   }
 
-  /** @param {{ notes: Note[] }} from */
+  /** @param {{ notes: Note[] }} given */
   heard({ notes }) {
     this.say(notes.reduce((sum, { replies, deleted }) => sum + (replies?.length ?? 0) + Number(!deleted), 0));
   }
@@ -108,7 +108,7 @@ class Panel {
   }
 }
 
-/** @param {{ id: string, about: About }} from */
+/** @param {{ id: string, about: About }} given */
 export function NotePanel({ id, about }) {
   const { createElement, useEffect, useRef } = window.React;
   const host = useRef(null);

@@ -10,7 +10,7 @@ const EMPTY = "No view is saved. Open a page as you want it, then choose Save th
 const button = (text, act) =>
   make("button", { type: "button", className: "action", textContent: text, "data-act": act });
 
-/** @param {Pick<SavedView, "name" | "href">} from */
+/** @param {Pick<SavedView, "name" | "href">} savedView */
 export const linkOf = ({ name, href }) =>
   href
     ? make("a", { href, className: "followed", textContent: name, dir: "auto" })
@@ -31,7 +31,7 @@ function row(view) {
 /**
  * Asks for a name, and calls with it; Escape and Cancel leave it as it was.
  * @param {{ name?: string, label: string, send: string, save: (name: string) => Promise<unknown>, close: () => void
- * }} from
+ * }} given
  */
 export function nameForm({ name = "", label, send, save, close }) {
   const input = make("input", { type: "text", maxlength: 120, required: "", dir: "auto", autocomplete: "off" });
@@ -154,7 +154,7 @@ class ViewList {
   }
 }
 
-/** @param {{ id: string }} from */
+/** @param {{ id: string }} given */
 export function SavedViews({ id }) {
   const { createElement, useEffect, useRef } = window.React;
   const host = useRef(null);

@@ -36,7 +36,7 @@ export function createMarks() {
 
 /**
  * @param {Views} views @param {HTMLElement} box @param {Columns} columns
- * @param {{ canvas: HTMLCanvasElement, marks: SVGElement }} and
+ * @param {{ canvas: HTMLCanvasElement, marks: SVGElement }} given
  */
 export function createHeadSheet(views, box, columns, { canvas, marks }) {
   let top = 0;
@@ -85,7 +85,7 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     context.stroke();
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {{ lines: Lines, ends: Box[] }} of */
+  /** @param {CanvasRenderingContext2D} context @param {{ lines: Lines, ends: Box[] }} given */
   function paintLines(context, { lines, ends }) {
     const colours = Array.from({ length: views.shown.data.heads }, (_, head) => views.colour(head));
     context.lineWidth = 2;
@@ -128,7 +128,7 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
 
   /**
    * @param {CanvasRenderingContext2D} context
-   * @param {{ values: number[], y: number, start: number, outwards: number, wide: number, most: number }} of
+   * @param {{ values: number[], y: number, start: number, outwards: number, wide: number, most: number }} given
    */
   function paintBar(context, { values, y, start, outwards, wide, most }) {
     if (y < top || y > top + height) return;
@@ -150,7 +150,7 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     marks.replaceChildren(...known.flatMap((pair) => KINDS.map((kind) => markLine(lineOf(pair), kind))));
   }
 
-  /** @param {TokenPair} from @returns {Box} */
+  /** @param {TokenPair} pair @returns {Box} */
   function lineOf({ query, key }) {
     return [drawn.left, drawn.ys.query[query], drawn.right, drawn.ys.key[key]];
   }
@@ -221,7 +221,7 @@ function lineShapes(views, only, ys, [left, right]) {
   return Array.from({ length: lines.count }, (_, i) => shapeOf(i));
 }
 
-/** @param {Views} from @param {Box} line @returns {Shape[]} */
+/** @param {Views} views @param {Box} line @returns {Shape[]} */
 const markShapes = ({ palette }, line) => [
   { line, colour: palette.ink, opacity: 1, width: MARK.edge },
   { line, colour: palette.background, opacity: 1, width: MARK.ground },
@@ -229,7 +229,7 @@ const markShapes = ({ palette }, line) => [
 
 /**
  * @param {Views} views @param {Only | null} only @param {Record<Side, number[]>} ys
- * @param {Record<Side, number>} and
+ * @param {Record<Side, number>} given
  * @returns {Shape[]}
  */
 function numberShapes(views, only, ys, { query, key }) {

@@ -206,7 +206,7 @@ const noWeight = (least) => `No weight is ${least} or more here. Lower the minim
 const strongestLines = (count, total) =>
   `The strongest ${whole(count)} of ${whole(total)} lines are drawn. Raise the minimum weight to see fewer.`;
 
-/** Why there are no lines, or not all of them. @param {Lines} from @param {ShownSentence} of */
+/** Why there are no lines, or not all of them. @param {Lines} lines @param {ShownSentence} shown */
 function remarkOn({ total, count }, { chosen, least, units, keys }) {
   if (!units.length || !keys.length) return "No token is left to draw. Show hidden or special tokens again.";
   if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
@@ -216,7 +216,7 @@ function remarkOn({ total, count }, { chosen, least, units, keys }) {
 
 /**
  * The longest remark that a hover or a click brings: that on all lines where they are many.
- * @param {ShownSentence} from
+ * @param {ShownSentence} shown
  */
 function longestRemark({ least, units, keys, data }) {
   const most = data.heads * units.length * keys.length;
@@ -285,7 +285,7 @@ function together(views, side, unit, columns) {
 
 /**
  * A query and a key, the weight of each chosen head.
- * @param {Views} views @param {{ query: number, key: number }} of @param {Columns} columns
+ * @param {Views} views @param {{ query: number, key: number }} given @param {Columns} columns
  */
 function pairTip(views, { query, key }, columns) {
   const { data, chosen } = views.shown;
@@ -301,7 +301,7 @@ function alone(views, side, unit, columns) {
   const others = columns[side === "query" ? "key" : "query"].units;
   const direction = side === "query" ? "attends most to" : "gets most from";
   const { name } = columns[side].units[unit];
-  /** @param {number} head @param {{ at: number, value: number }} of */
+  /** @param {number} head @param {{ at: number, value: number }} given */
   const spokenOf = (head, { at, value }) => `${spoken(views, head)}: ${others[at].name} ${exactWeight(value)}`;
   const text = `${name} ${direction} ${chosen.map((head, i) => spokenOf(head, strongest[i])).join(", ")}`;
   return {

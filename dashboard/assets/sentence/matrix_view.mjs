@@ -168,7 +168,7 @@ export function matrixLayout(units, keys, room) {
 
 /**
  * Rows of cells of one colour are one box.
- * @param {ShownMatrix} from @param {Uint8Array} shades @param {MatrixPlace} with @param {string[]} ramp
+ * @param {ShownMatrix} shown @param {Uint8Array} shades @param {MatrixPlace} place @param {string[]} ramp
  * @returns {Shape[]}
  */
 function cellShapes({ data }, shades, { cell, left, top }, ramp) {
@@ -194,7 +194,7 @@ function luminance([red, green, blue]) {
 }
 
 /**
- * @param {ShownMatrix} from @param {Uint8Array} shades @param {MatrixPlace} with @param {Colour[]} ramp
+ * @param {ShownMatrix} shown @param {Uint8Array} shades @param {MatrixPlace} place @param {Colour[]} ramp
  * @returns {Shape[]}
  */
 function numberShapes({ data, codes, scale }, shades, { cell, left, top }, ramp) {
@@ -214,13 +214,13 @@ function numberShapes({ data, codes, scale }, shades, { cell, left, top }, ramp)
 }
 
 /**
- * @param {ShownMatrix} from @param {MatrixPlace} of @param {string} ink @param {TokenPair | null} pair
+ * @param {ShownMatrix} shown @param {MatrixPlace} place @param {string} ink @param {TokenPair | null} pair
  * @returns {Shape[]}
  */
 function nameShapes({ units, keys }, { cell, left, top }, ink, pair) {
   const every = Math.ceil(13 / cell);
-  /** @param {number} i @param {Side} of */
-  const weight = (i, of) => (pair?.[of] === i ? 700 : 400);
+  /** @param {number} i @param {Side} side */
+  const weight = (i, side) => (pair?.[side] === i ? 700 : 400);
   /** @param {Unit} unit @param {number} i */
   const row = (unit, i) => ({
     text: cut(unit.name),
@@ -263,7 +263,7 @@ function frameShapes([x, y, side], outside, colour) {
 
 /**
  * The cell of the selected pair in two frames, one of which stands out from any colour.
- * @param {TokenPair | null} pair @param {MatrixPlace} of @param {Palette} with
+ * @param {TokenPair | null} pair @param {MatrixPlace} place @param {Palette} palette
  * @returns {Shape[]}
  */
 function pairShapes(pair, { cell, left, top }, { ink, background }) {

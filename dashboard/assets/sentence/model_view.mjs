@@ -25,7 +25,7 @@ const corner = (side, layer, head) => [LEFT + head * (side + GAP), TOP + layer *
 
 /**
  * [layer, head] at a pixel, or null.
- * @param {{ side: number }} from @param {{ layers: number, heads: number }} of @param {number} x @param {number} y
+ * @param {{ side: number }} given @param {{ layers: number, heads: number }} how @param {number} x @param {number} y
  * @returns {[number, number] | null}
  */
 export function headAt({ side }, { layers, heads }, x, y) {

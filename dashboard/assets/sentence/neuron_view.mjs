@@ -252,8 +252,8 @@ function headShapes(place, channels, colour) {
 
 /**
  * `data` is the neuron's, `most` the largest number of each kind.
- * @param {{ data: Neuron, title: string }} from @param {string[]} names
- * @param {{ most: Record<string, number>, colours: Colour[] }} with @param {Palette} palette
+ * @param {{ data: Neuron, title: string }} given @param {string[]} names
+ * @param {{ most: Record<string, number>, colours: Colour[] }} how @param {Palette} palette
  */
 function neuronPicture({ data, title }, names, { most, colours }, palette) {
   const place = columnsOf(names);

@@ -36,7 +36,7 @@ function paintText(context, shape) {
   context.restore();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Shape} of */
+/** @param {CanvasRenderingContext2D} context @param {Shape} shape */
 function paintLine(context, { line: [x1, y1, x2, y2], colour, opacity, width = LINE }) {
   context.globalAlpha = opacity;
   context.strokeStyle = colour;
@@ -48,7 +48,7 @@ function paintLine(context, { line: [x1, y1, x2, y2], colour, opacity, width = L
   context.globalAlpha = 1;
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Shape} of */
+/** @param {CanvasRenderingContext2D} context @param {Shape} shape */
 function paintBox(context, { box, colour }) {
   context.fillStyle = colour;
   context.fillRect(...box);
@@ -67,7 +67,7 @@ function paint(context, picture) {
   }
 }
 
-/** @param {{ width: number, height: number }} from @param {number} scale */
+/** @param {{ width: number, height: number }} given @param {number} scale */
 const largest = ({ width, height }, scale) =>
   Math.min(scale, SIDE / Math.max(width, height), Math.sqrt(AREA / (width * height)));
 
@@ -91,7 +91,7 @@ function place(numbers) {
   return { x, y, width, height };
 }
 
-/** @param {Shape} from */
+/** @param {Shape} shape */
 function svgLine({ line, colour, opacity, width = LINE }) {
   const [x1, y1, x2, y2] = line.map(shortNumber);
   return svgElement("line", {
@@ -105,7 +105,7 @@ function svgLine({ line, colour, opacity, width = LINE }) {
   });
 }
 
-/** @param {Shape} from */
+/** @param {Shape} shape */
 function svgLetters({ text, at, turn, colour, align = "start", size = 13, weight = 400 }) {
   const [x, y] = at.map(shortNumber);
   return svgElement(
@@ -124,7 +124,7 @@ function svgLetters({ text, at, turn, colour, align = "start", size = 13, weight
   );
 }
 
-/** @param {Shape} from */
+/** @param {Shape} shape */
 function svgImage({ image, at }) {
   const look = { preserveAspectRatio: "none", "image-rendering": "pixelated" };
   return svgElement("image", { ...place(at), ...look, href: image.toDataURL() });
@@ -137,7 +137,7 @@ function svgShape(shape) {
   return shape.image ? svgImage(shape) : svgLetters(shape);
 }
 
-/** The picture as the text of an SVG file. @param {Drawing} from */
+/** The picture as the text of an SVG file. @param {Drawing} picture */
 export function svgText({ width, height, ground, title, source, shapes }) {
   const [w, h] = [width, height].map(Math.ceil);
   const size = { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "font-family": FAMILY };
@@ -216,7 +216,7 @@ const NAMES = {
 /**
  * The scale of a picture: {kind, top, decades, unit, name, ticks}. A weight of `top` has the strongest colour; a weight
  * is its code times `unit`; `ticks` are {at, text} along the colours.
- * @param {{ kind?: ScaleKind, show: "model" | "matrix", most: number, codes: Uint16Array | Uint8Array }} from
+ * @param {{ kind?: ScaleKind, show: "model" | "matrix", most: number, codes: Uint16Array | Uint8Array }} given
  */
 export function createScale({ kind = "root", show, most, codes }) {
   const unit = most / DEEPEST[show];
@@ -234,7 +234,7 @@ function strongest(codes) {
 
 /**
  * Which of 256 colours each of the codes of a matrix has, [row, column].
- * @param {Uint16Array | Uint8Array} codes @param {number} columns @param {Scale} with
+ * @param {Uint16Array | Uint8Array} codes @param {number} columns @param {Scale} scale
  */
 export function shadesOf(codes, columns, { kind, top, decades, unit }) {
   const shades = new Uint8Array(codes.length);
@@ -254,7 +254,7 @@ const alignOf = (at) => (at === 0 ? "start" : at === 1 ? "end" : "middle");
 
 /**
  * The legend of a saved picture, 28 pixels high: the colours, their marks, and the name of the scale.
- * @param {Scale} from @param {Pair} pair @param {Colour[]} ramp @param {string} ink
+ * @param {Scale} scale @param {Pair} pair @param {Colour[]} ramp @param {string} ink
  * @returns {Shape[]}
  */
 export function legendShapes({ name, ticks }, [x, y], ramp, ink) {

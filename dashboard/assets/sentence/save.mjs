@@ -7,7 +7,7 @@ const SMALL = 11;
 
 /**
  * The picture with its source in a line below.
- * @param {Drawing} picture @param {{ source: string }} of @param {string} ink
+ * @param {Drawing} picture @param {{ source: string }} given @param {string} ink
  */
 function withSource(picture, { source }, ink) {
   const width = Math.max(picture.width, 40 + measureText(source, SMALL));
@@ -15,7 +15,7 @@ function withSource(picture, { source }, ink) {
   return { ...picture, source, width, height: picture.height + 24, shapes: [...picture.shapes, line] };
 }
 
-/** @param {Views} views @param {{ offline: boolean }} of */
+/** @param {Views} views @param {{ offline: boolean }} given */
 export function createSaveButtons(views, { offline }) {
   /** @returns {[title: string, stem: string]} */
   const name = () => [views.shown.title, views.shown.stem];
@@ -83,7 +83,7 @@ function base64(codes) {
   return btoa(text);
 }
 
-/** What the saved page shows, as JSON without a "<". @param {ShownSentence} from */
+/** What the saved page shows, as JSON without a "<". @param {ShownSentence} shown */
 function contents({ data, ...shown }) {
   const { codes, ...shape } = data;
   const addresses = {
@@ -96,7 +96,7 @@ function contents({ data, ...shown }) {
 }
 
 /**
- * @param {{ title: string, source: string }} from @param {string} style @param {string} script @param {string} json
+ * @param {{ title: string, source: string }} given @param {string} style @param {string} script @param {string} json
  */
 function page({ title, source }, style, script, json) {
   return `<!DOCTYPE html>
@@ -119,7 +119,7 @@ function page({ title, source }, style, script, json) {
 `;
 }
 
-/** The head view as one HTML file: modules, style sheet and weights are in it. @param {Views} from */
+/** The head view as one HTML file: modules, style sheet and weights are in it. @param {Views} views */
 async function offlinePage({ shown }) {
   const [style, script] = await Promise.all([styles(), bundle(import.meta.resolve("./offline.mjs"), textOf)]);
   return page(shown, style, script, contents(shown));
@@ -158,7 +158,7 @@ async function collect(url, read, resolve, modules = new Map()) {
 
 /**
  * A module as a function of its own that returns its exports, so that no names meet.
- * @param {Module} from @param {Map<string, string>} names
+ * @param {Module} module @param {Map<string, string>} names
  */
 function asFunction({ text, imports }, names) {
   const sources = imports.map((url) => names.get(url));

@@ -77,7 +77,7 @@ export function createTokens(side, name) {
 
 /**
  * Marks the tokens of a sentence that have notes: `noted` is of the page, and counts them by position.
- * @param {HTMLElement} host @param {ShownSentence} of @param {Marks | null} noted
+ * @param {HTMLElement} host @param {ShownSentence} shown @param {Marks | null} noted
  */
 export function markNoted(host, { units, keys, layer_url: url }, noted) {
   const counts = noted && url.startsWith(`${noted.base}/`) ? noted.positions : {};
@@ -107,7 +107,7 @@ export function selectToken(selected, unit, more) {
 
 /**
  * The selected query and key of what is shown, {query, key}, by index; null without both.
- * @param {Pick<SentencePicture, "side" | "queries" | "toward">} from
+ * @param {Pick<SentencePicture, "side" | "queries" | "toward">} sentence
  */
 export function pairOf({ side, queries, toward }) {
   const isPair = (side || "query") === "query" && queries.length === 1 && Number.isInteger(toward);
@@ -116,7 +116,7 @@ export function pairOf({ side, queries, toward }) {
 
 /**
  * Positions of all wordpieces of the selected tokens.
- * @param {Pick<SentencePicture, "side" | "queries" | "units" | "keys">} from
+ * @param {Pick<SentencePicture, "side" | "queries" | "units" | "keys">} sentence
  */
 export const selectedPositions = ({ side, queries, units, keys }) =>
   queries.flatMap((i) => (side === "key" ? keys : units)[i].positions);

@@ -13,7 +13,7 @@ import { schemeNow, whenPixelRatioChanges } from "../web/window.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 
-/** The URL of what a view needs, and how it is decoded. @param {SentencePicture} from */
+/** The URL of what a view needs, and how it is decoded. @param {SentencePicture} sentence */
 function part({ show, layer_url, model_url, neuron_url }) {
   if (show === "model") return { url: model_url, read: readBytes(decodeThumbnails) };
   if (show === "neuron") return { url: neuron_url, read: readJson };
@@ -121,7 +121,7 @@ export class Views {
 
   /**
    * The room of the first lines while their weights come: what is below does not move.
-   * @param {SentencePicture} from
+   * @param {SentencePicture} sentence
    */
   reserve({ show, units }) {
     if (!this.view && show === "head") this.stage.style.minHeight = `${ROW_HEIGHT * (units.length + 1)}px`;
@@ -199,7 +199,7 @@ export class Views {
     this.view.resize();
   }
 
-  /** The colours of a view with the marks of its scale. @param {Scale} from */
+  /** The colours of a view with the marks of its scale. @param {Scale} scale */
   drawLegend({ name, ticks }) {
     const colours = this.ramp.filter((_, i) => i % 15 === 0).map(hexOf);
     this.legend.querySelector(".bar").style.background = `linear-gradient(to right, ${colours.join(", ")})`;
@@ -303,7 +303,7 @@ export class Views {
 
 /**
  * The chosen heads that exist: a link may name others, and a rollout has one head.
- * @param {SentencePicture} from @param {any} data
+ * @param {SentencePicture} sentence @param {any} data
  */
 const within = ({ chosen }, data) => (chosen || []).filter((head) => head < (data?.heads ?? Infinity));
 
@@ -339,7 +339,7 @@ function createTip(views) {
   return { place, hide };
 }
 
-/** @param {{ id: string, sentence: SentencePicture | null, noted: Marks | null, setProps: SetProps }} from */
+/** @param {{ id: string, sentence: SentencePicture | null, noted: Marks | null, setProps: SetProps }} given */
 export function SentenceViews({ id, sentence, noted, setProps }) {
   const { createElement } = window.React;
   const host = window.React.useRef(null);

@@ -37,7 +37,7 @@ export function decodeThumbnails(buffer) {
 export const weightAt = (layer, head, query, key) =>
   (layer.codes[(head * layer.queries + query) * layer.keys + key] / 65535) * layer.most;
 
-/** The codes of one head, [query, key]. @param {Layer} from @param {number} head */
+/** The codes of one head, [query, key]. @param {Layer} layer @param {number} head */
 export const headCodes = ({ codes, queries, keys }, head) =>
   codes.subarray(head * queries * keys, (head + 1) * queries * keys);
 

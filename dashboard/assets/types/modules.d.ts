@@ -40,6 +40,20 @@ interface Layout {
   part: number;
 }
 
+/** Panels of a picture, and the room for them, in pixels. */
+interface Wished {
+  count: number;
+  columns?: number;
+  slots?: number[] | null;
+  flows?: boolean;
+  narrowest?: number | null;
+  titled?: boolean;
+  least?: number | null;
+  dimensions: number;
+  width: number;
+  height: number;
+}
+
 /** Codes of the points of each panel: token by token, role by role. */
 interface Values {
   panels: number;
@@ -234,6 +248,15 @@ interface Draft {
   text: string;
   tags?: string;
   id: string;
+}
+
+interface FormOptions {
+  name: string;
+  label: string;
+  start: { text: string; tags?: string };
+  send: string;
+  save: (written: Written) => Promise<unknown>;
+  close: () => void;
 }
 
 type NoteForm = ReturnType<typeof import("../notes/form.mjs").createForm>;

@@ -274,7 +274,7 @@ export function lasso(lassoed, picture) {
 /** What a reader did in the views of a sentence, as fields of the link. */
 const FIELDS_OF = {
   /**
-   * @param {{ layer: number, head: number }} from @param {URLSearchParams} _fields @param {SentencePicture} sentence
+   * @param {{ layer: number, head: number }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence
    */
   opened: ({ layer, head }, _fields, sentence) => [
     ["layer", layer],
@@ -282,30 +282,30 @@ const FIELDS_OF = {
     ["heads", head],
     ["show", sentence.show === "model" ? null : sentence.show],
   ],
-  /** @param {{ heads: number[] }} from @param {URLSearchParams} _fields @param {SentencePicture} sentence */
+  /** @param {{ heads: number[] }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence */
   headed: ({ heads }, _fields, sentence) => [
     ["heads", heads.length === sentence.heads ? null : heads.join(".")],
     ...(heads.length === 1 ? [["head", heads[0]]] : []),
   ],
-  /** @param {{ side: Side, units: number[] }} from */
+  /** @param {{ side: Side, units: number[] }} given */
   selected: ({ side, units }) => [
     ["queries", units.join(".") || null],
     ["role", units.length && side === "key" ? "key" : null],
     ["toward", null],
   ],
-  /** @param {{ query: number | null, toward: number | null }} from */
+  /** @param {{ query: number | null, toward: number | null }} given */
   paired: ({ query, toward }) => [
     ["queries", query],
     ["role", null],
     ["toward", toward],
   ],
-  /** @param {{ positions: number[] }} from @param {URLSearchParams} fields */
+  /** @param {{ positions: number[] }} given @param {URLSearchParams} fields */
   hidden: ({ positions }, fields) => {
     const before = (fields.get("hide") || "").split(".").filter(Boolean).map(Number);
     const hidden = [...new Set([...before, ...positions])].sort((a, b) => a - b);
     return [["hide", hidden.join(".")]];
   },
-  /** @param {{ layer: number }} from @param {URLSearchParams} _fields @param {SentencePicture} sentence */
+  /** @param {{ layer: number }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence */
   stepped: ({ layer }, _fields, sentence) => [
     ["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer))],
   ],

@@ -14,7 +14,7 @@ const OWN = ["value", "checked", "children"];
 
 /**
  * The properties of a component without its children; a text inside a component with an id is a property.
- * @param {Component} from
+ * @param {Component} component
  */
 const ownProperties = ({ props: { children, ...own } }) =>
   own.id !== undefined && isText(children) ? { ...own, children } : own;
@@ -44,7 +44,7 @@ export function waitOf(node) {
 
 /**
  * A deferred part is replaced where it was not there yet, or is not there now: the rest of the page stays.
- * @param {Component} from
+ * @param {Component} component
  */
 const refilled = ({ type, props: { id, children } }) => [{ id, type, props: { children } }];
 

@@ -122,7 +122,7 @@ function titled(chart, title, notes) {
 function wrapped(text, size, width) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = `600 ${size}px ${FAMILY}`;
-  /** @param {{ word: string }} from */
+  /** @param {{ word: string }} given */
   const wide = (/** @type {Piece} */ { word }) => context.measureText(word).width;
   const groups = text.split(" ").map((word) => [{ word }]);
   const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });

@@ -54,7 +54,7 @@ export function svgElement(tag, attributes, inside = "") {
 
 /**
  * The text of an SVG file: `size` are attributes of its root, `elements` what is on its ground.
- * @param {{ size: Record<string, string | number | undefined>, ground: string, title: string, source: string }} from
+ * @param {{ size: Record<string, string | number | undefined>, ground: string, title: string, source: string }} given
  * @param {string[]} elements
  */
 export function svgFile({ size, ground, title, source }, elements) {
@@ -95,7 +95,7 @@ export const partsOf = (text) => text.split(DATA).filter(Boolean);
 
 /**
  * Whether an element with this text, if it has nothing else, is data. The title of a column of numbers is none.
- * @param {string} tag @param {{ className?: string, dir?: string }} of @param {string | undefined} text
+ * @param {string} tag @param {{ className?: string, dir?: string }} given @param {string | undefined} text
  */
 export function isData(tag, { className, dir }, text) {
   if (TAGS.has(tag) || dir) return true;

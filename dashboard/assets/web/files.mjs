@@ -47,7 +47,7 @@ const [SPACE, APART, BETWEEN] = [4, 14, 6];
 
 /**
  * Lines of groups of pieces, each piece with its `left`; a group stays on one line where it fits on one.
- * @param {Piece[][]} groups @param {number} width @param {{ wide: (piece: Piece) => number, apart: number }} with
+ * @param {Piece[][]} groups @param {number} width @param {{ wide: (piece: Piece) => number, apart: number }} given
  */
 export function breakLines(groups, width, { wide, apart }) {
   /** @type {(Piece & { left: number })[][]} */
@@ -95,7 +95,7 @@ export function setParagraphs(context, paragraphs, width) {
   return { rows, width, height: Math.max(0, top - BETWEEN) };
 }
 
-/** @param {Context} context @param {Piece} of @param {number} left @param {number} middle */
+/** @param {Context} context @param {Piece} piece @param {number} left @param {number} middle */
 function drawColours(context, { colours, width }, left, middle) {
   const ramp = context.createLinearGradient(left, 0, left + width, 0);
   colours.forEach((colour, i) => ramp.addColorStop(i / Math.max(1, colours.length - 1), colour));
@@ -103,7 +103,7 @@ function drawColours(context, { colours, width }, left, middle) {
   context.fillRect(left, middle - SWATCH / 2, width, SWATCH);
 }
 
-/** @param {Context} context @param {Paragraphs} of @param {number} left @param {number} top */
+/** @param {Context} context @param {Paragraphs} paragraphs @param {number} left @param {number} top */
 export function drawParagraphs(context, { rows, width }, left, top) {
   Object.assign(context, { textBaseline: "middle", textAlign: "left" });
   for (const { pieces, kind, middle } of rows)

@@ -118,7 +118,7 @@ async function drawLate(page) {
 
 /**
  * Changes a component; what it waits for is asked for by its id, as Dash asks where it renders a part of a page.
- * @param {Change} from
+ * @param {Change} change
  */
 function apply({ id, props }) {
   dash().set_props(id, props);
@@ -243,7 +243,7 @@ export function showDone(done) {
  * Replaces the link of the page on screen by one with the path of the page, as older links have another, and without
  * the invalid values that its notice names: the notice is shown once. Not where the reader or the camera has changed
  * the link meanwhile.
- * @param {Shown} from
+ * @param {Shown} shown
  */
 export function dropInvalid({ path, link, written }) {
   const { pathname, search, hash } = window.location;
@@ -293,7 +293,7 @@ async function progressOf(wait) {
 
 /**
  * Keeps the words of the page's skeleton, or those over the page before, until the page is there.
- * @param {{ page: Promise<unknown>, wait: string }} from
+ * @param {{ page: Promise<unknown>, wait: string }} given
  */
 export async function sayWhile({ page, wait }) {
   let isThere = false;

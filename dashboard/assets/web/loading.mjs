@@ -38,7 +38,7 @@ export function createLoader() {
   const parts = new Map();
   let turn = 0;
 
-  /** @param {string} name @param {Wanted} of */
+  /** @param {string} name @param {Wanted} wanted */
   function part(name, { url, read }) {
     const known = parts.get(name);
     if (known && known.url === url) return known.value;

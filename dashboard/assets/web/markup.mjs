@@ -57,7 +57,7 @@ const marked = (tag, properties, children) =>
 
 /**
  * A node of a tree in React, [tag, properties, ...children] or a text, as one node or several.
- * @param {Markup} node @param {{ around: string, isAlone: boolean, isKept: boolean }} of
+ * @param {Markup} node @param {{ around: string, isAlone: boolean, isKept: boolean }} given
  * @returns {ReactNode[] | ReactNode}
  */
 function draw(node, { around, isAlone, isKept }) {
@@ -77,7 +77,7 @@ function draw(node, { around, isAlone, isKept }) {
   return isWide(tag, around) ? make("div", { className: "wide" }, element) : element;
 }
 
-/** @param {{ tree: Markup[] }} from */
+/** @param {{ tree: Markup[] }} given */
 export const Markup = ({ tree }) =>
   window.React.createElement(
     window.React.Fragment,

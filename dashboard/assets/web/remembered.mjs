@@ -55,7 +55,7 @@ function drag(event) {
   event.preventDefault();
   border.focus();
   const [from, width] = [event.clientX, widthNow()];
-  /** @param {PointerEvent} from */
+  /** @param {PointerEvent} pointerEvent */
   const moved = ({ clientX }) => widen(width + from - clientX);
   const ending = new AbortController();
   const { signal } = ending;
@@ -74,7 +74,7 @@ function pressed(event) {
   widen(widths[event.key]);
 }
 
-/** @param {Event} from */
+/** @param {Event} event */
 function turn({ target }) {
   if (!target.closest?.(".inspector-turn")) return;
   const closed = root.toggleAttribute("data-inspector-closed");

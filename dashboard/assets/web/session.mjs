@@ -15,11 +15,11 @@ const UPGRADED = "Headscape was upgraded. What this page has yet to fetch may be
 
 /**
  * The page to sign in, which returns to the link in the address bar.
- * @param {string} page @param {{ pathname: string, search: string }} of
+ * @param {string} page @param {{ pathname: string, search: string }} given
  */
 export const signInLink = (page, { pathname, search }) => `${page}?next=${encodeURIComponent(pathname + search)}`;
 
-/** @param {Pick<Response, "headers">} from */
+/** @param {Pick<Response, "headers">} response */
 const isHtml = ({ headers }) => (headers.get("Content-Type") ?? "").startsWith("text/html");
 
 /**

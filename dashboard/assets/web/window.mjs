@@ -16,7 +16,7 @@ export function printLight(page = window, root = document.documentElement) {
 /**
  * The least height of a page, in pixels, with which the window stays scrolled as it is. `top` and `height` are the
  * page's in the window, `window` is the window's height, `below` what follows the page.
- * @param {{ top: number, height: number, window: number, below: number }} from
+ * @param {{ top: number, height: number, window: number, below: number }} given
  */
 export const leastHeight = ({ top, height, window, below }) => Math.max(0, Math.min(height, window - top - below));
 
