@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from headscape.notebook import NotebookFigure
 from store import Corpus, StoreError
+from store.phrases import as_label
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
-from store.wording import as_label
 
 #: Okabe and Ito's blue and vermillion, and the shapes of the points: circles are queries, diamonds are keys.
 COLOURS = {"query": "#0072B2", "key": "#D55E00"}

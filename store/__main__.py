@@ -9,15 +9,15 @@ from datetime import timedelta
 from icechunk import IcechunkError
 
 from store.describe import as_json, as_text, describe
-from store.ending import end, until_pipe_closes
 from store.mend import mend
+from store.phrases import many
+from store.process import end, until_pipe_closes
 from store.repository.access import interruption
 from store.repository.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
 from store.repository.history import expire
 from store.repository.zarr_internals import is_damage
 from store.snapshot import open_snapshot
 from store.verify import unprotected, verify, wrong_files
-from store.wording import many
 
 #: Exit status where nothing has been ingested yet.
 NOTHING_YET = 3

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from google_crc32c import value
 
-from store.repository.checksums import Checksums
-from store.repository.fingerprints import LIST, PIECE, checksum, write_fingerprints
+from store.repository.checksums import LIST, PIECE, Checksums, checksum, write_fingerprints
 
 FILE = "chunks/A"
 

@@ -21,8 +21,8 @@ from ingest.run import progress
 from ingest.run.checkpoint import sha256
 from ingest.run.progress import NotedBar, bar, noting
 from ingest.text import lines, parquet_file
+from store.repository.ingest_status import PROGRESS, IngestProgress, ingest_progress, note_progress
 from store.repository.lock import is_locked, take_lock
-from store.repository.progress import ENDING, IngestProgress, ingest_progress, note_progress
 from tests.stores import Ingest
 
 
@@ -165,7 +165,7 @@ def test_the_note_of_a_process_that_was_killed_says_nothing(tmp_path: Path) -> N
 
 
 def test_a_note_of_another_version_is_read_as_far_as_it_is_known(locked: str) -> None:
-    Path(locked + ENDING).write_text(json.dumps({"of": "a model", "mood": "good"}), "utf-8")
+    Path(locked + PROGRESS).write_text(json.dumps({"of": "a model", "mood": "good"}), "utf-8")
     assert ingest_progress(locked) == IngestProgress("a model")
 
 

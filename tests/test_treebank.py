@@ -11,7 +11,7 @@ from ingest.run.errors import IngestError
 from ingest.text.annotation import Annotation
 from ingest.text.spelling import place_of
 from ingest.text.treebank import read_treebank
-from store.schema.words import NO_GOVERNOR, ROOT
+from store.schema.corpus import NO_GOVERNOR, ROOT
 from tests.complaints import INSTRUCTION
 
 NO_WORD, NOT_THERE = "with a governor that is no word", "whose words do not stand in the text"

@@ -20,7 +20,7 @@ from ingest.words.uas import (
     offset_governors,
     training_offset,
 )
-from store.schema.uas import METHODS
+from store.schema.relations import METHODS
 
 Ingest = Callable[..., str]
 MAPS = 3

@@ -11,8 +11,8 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[2] and
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
 from dashboard.access.private_file import PRIVATE
-from store.ending import until_pipe_closes
 from store.extras import check_extra
+from store.process import until_pipe_closes
 from store.repository.errors import StoreError
 
 if TYPE_CHECKING:

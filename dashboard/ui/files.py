@@ -23,7 +23,7 @@ from dashboard.web.http import lasting
 from dashboard.web.library import Library
 from dashboard.web.responses import IN_MEMORY, FileResponse
 from store import Corpus, Snapshot
-from store.spreadsheet import FORMULA, PROVENANCE, guarded
+from store.phrases import FORMULA, PROVENANCE, guarded
 
 if TYPE_CHECKING:
     import pyarrow

@@ -16,7 +16,7 @@ import numpy as np  # noqa: F401  # loads the library whose threads are limited
 from threadpoolctl import threadpool_limits
 
 from dashboard.web.full_disk import is_full
-from store.heap import use_one_heap
+from store.process import use_one_heap
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of
-from store.repository.fork import Writable
-from store.repository.writer import Writer
+from store.repository.writer import Writable, Writer
 from store.schema.pictures import JUDGED, MEASURES, ViewName
 
 Floats = NDArray[np.floating]

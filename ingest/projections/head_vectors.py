@@ -13,7 +13,7 @@ from ingest.projections.head_view import HeadView
 from ingest.projections.normalizations import Constants, LayerVectors, read_constants
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.text.corpus import PlannedCorpus
-from store.repository.fork import Writable
+from store.repository.writer import Writable
 from store.schema.pictures import RAW, ViewName
 
 #: Of the fidelity: changes whenever the code changes its numbers.

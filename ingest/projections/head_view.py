@@ -14,8 +14,8 @@ from ingest.projections.methods import Parameters
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of, create_arrays, write_block
-from store.repository.fork import Writable
 from store.repository.tiles import read_slices
+from store.repository.writer import Writable
 from store.schema.array import TILE
 from store.schema.model import ROLES
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, VIEW_ARRAYS, ViewName

@@ -18,8 +18,7 @@ from ingest.text.corpus import PlannedCorpus
 from store.kernels.fidelity import cosine_distance, spearman
 from store.kernels.normalization import centroid_shift, normalized, sphere_centre, weighted_correlation
 from store.repository.arrays import array_of, create_arrays
-from store.repository.fork import Writable
-from store.repository.writer import Writer
+from store.repository.writer import Writable, Writer
 from store.schema.pictures import NORMALIZATION_ARRAYS, NORMALIZATIONS
 
 VERSION = "normalizations/1"

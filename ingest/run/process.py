@@ -56,7 +56,7 @@ def exit_status(work: Callable[[], None], *, name: str) -> int:
 @contextmanager
 def outcome_noted(store: str) -> Iterator[None]:
     """Note beside the store how the work within the context ended: a server shows it."""
-    from store.repository.outcome import note_outcome
+    from store.repository.ingest_status import note_outcome
 
     failure = UNEXPECTED
     try:
@@ -74,7 +74,7 @@ def outcome_noted(store: str) -> Iterator[None]:
 
 
 def _done(work: Callable[[], None]) -> int:
-    from store.ending import until_pipe_closes
+    from store.process import until_pipe_closes
 
     def run() -> int:
         work()
@@ -186,7 +186,7 @@ def keep_freed_memory() -> None:
 
     New pages for every array took a third of the time of placing tokens; with one heap there is half as much memory in use.
     """
-    from store.heap import use_one_heap
+    from store.process import use_one_heap
 
     use_one_heap(mapped=32 << 20, kept=1 << 30)
 

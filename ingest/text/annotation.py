@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Self
 
-from store.schema.words import NO_GOVERNOR
+from store.schema.corpus import NO_GOVERNOR
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from ingest.text.sentences import Sentence, fewest_tokens, one_each
 from ingest.text.splitting import SampleSize, smallest_sentences
 from ingest.text.stored_sentences import check_prefix
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
+from store.phrases import MANY_CUT, cut_sentences, many
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.array import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
-from store.wording import MANY_CUT, cut_sentences, many
 
 TEXTS_AT_ONCE = 1000
 #: Tokens of a short sentence: those of a sample are longer in the mean.

@@ -15,7 +15,7 @@ from ingest.text.hub import FIRST, LARGE, HubSize, cannot_load, hub_size, of_cho
 from ingest.text.hub_cache import HubData, cached_splits, downloaded_splits, kept_streams, stream_file
 from ingest.text.shards import arrow_table
 from ingest.text.table import Table, new_file
-from store.wording import first_reviews
+from store.phrases import first_reviews
 
 ROWS_AT_ONCE = 1000
 #: `FIRST` rows, or so many times as many, again and again: the first of these numbers that a budget takes.

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from ingest.run.errors import IngestError, short
 from ingest.run.progress import say
-from store.wording import many
+from store.phrases import many
 
 
 class UnusableError(ValueError):

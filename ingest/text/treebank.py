@@ -7,8 +7,8 @@ from ingest.run.errors import IngestError, listed, short
 from ingest.text.annotation import Annotation
 from ingest.text.left_out import LeftOut, UnusableError
 from ingest.text.spelling import WITHHELD, place_of, unescaped
-from store.schema.words import ROOT
-from store.wording import many
+from store.phrases import many
+from store.schema.corpus import ROOT
 
 COLUMNS = 10
 FORM, LEMMA, PART_OF_SPEECH, TAG, GOVERNOR, RELATION, MISC = 1, 2, 3, 4, 6, 7, 9

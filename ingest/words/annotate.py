@@ -25,7 +25,7 @@ from ingest.text.tokenizer import Tokenizer
 from ingest.words.pipelines import ENGLISH, Pipeline, annotated, find_pipeline, load_pipeline
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.words import CATEGORIES, NO_GOVERNOR, WORD_ARRAYS
+from store.schema.corpus import CATEGORIES, NO_GOVERNOR, WORD_ARRAYS
 
 VERSION = "words/1"
 #: Sentences that are annotated and committed at a time.

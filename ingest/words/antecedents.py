@@ -15,7 +15,6 @@ from store.kernels.coreference import (
     found_among_words,
     found_of_two,
 )
-from store.mentions import Mentions
 from store.schema.array import Array
 from store.schema.coreference import (
     BASELINES,
@@ -29,7 +28,7 @@ from store.schema.coreference import (
     GENDER_NAMES,
     KINDS,
 )
-from store.words import Words
+from store.words import Mentions, Words
 
 FINDERS = {"mentions": found_among_mentions, "words": found_among_words}
 #: Relations of a subject and of an object: the rule of GAP looks for a name in the same role.

@@ -34,9 +34,9 @@ from store.kernels.relations import frequent_offset, halves
 from store.kernels.words import word_pattern
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
+from store.schema.corpus import NO_GOVERNOR, ROOT
 from store.schema.model import BOUNDS
-from store.schema.uas import DECODINGS, METHODS, UAS_ARRAYS
-from store.schema.words import NO_GOVERNOR, ROOT
+from store.schema.relations import DECODINGS, METHODS, UAS_ARRAYS
 from store.words import Words
 
 VERSION = "uas/1"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actionOf } from "../../dashboard/assets/web/shortcuts.mjs";
+import { actionOf } from "../../dashboard/assets/web/keyboard.mjs";
 
 for (const [key, afterG, action] of [
   ["?", false, { list: true }],

@@ -1,5 +1,5 @@
 // Bytes from the server as typed arrays: points (HSP3), colours or sizes (HSC2), masks (HSM2). All little-endian.
-import { RELOAD, expectBytes, readHeader } from "../web/bytes.mjs";
+import { RELOAD, expectBytes, readHeader } from "../web/loading.mjs";
 
 /**
  * {panels, tokens, roles, components, width, places, most}; point i of a panel is token i / roles in its role i %

@@ -12,7 +12,7 @@ import { LOST, drawForPaper } from "./save.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
-import { whenPixelRatioChanges } from "../web/pixel_ratio.mjs";
+import { whenPixelRatioChanges } from "../web/window.mjs";
 
 const NO_SPACE = "This browser has no WebGL2, which 3D pictures need. Choose a 2D picture.";
 const STILL = "This browser has no WebGL2: this is a still picture, without colours, search, lasso and zoom.";

@@ -1,7 +1,16 @@
 // A list of notes: reads them, and lets an author add, reply, edit and delete. What is typed outlives every drawing.
-import { addNote, addReply, deleteNote, editNote, readFound, readHistory, readNotesOn, trying } from "./api.mjs";
+import {
+  addNote,
+  addReply,
+  deleteNote,
+  editNote,
+  readFound,
+  readHistory,
+  readNotesOn,
+  recount,
+  trying,
+} from "./api.mjs";
 import { createForm } from "./form.mjs";
-import { recount } from "./marks.mjs";
 import { counted } from "./words.mjs";
 import { drawHistory, drawNote, drawQuestion } from "./note.mjs";
 import { visit } from "../web/address.mjs";

@@ -1,6 +1,6 @@
 // The Dash component NotePanel: notes on one thing, closed until they are asked for, or the open list of page Notes.
 import { NoteList } from "./note_list.mjs";
-import { countOf, whenCounted } from "./marks.mjs";
+import { countOf, whenCounted } from "./api.mjs";
 import { make, write } from "../web/elements.mjs";
 
 /** The number of notes in the line that opens them. */

@@ -1,7 +1,6 @@
 // Saved views: links with a name. The list of page Notes and the menu of the header show them; an author renames and
 // deletes them.
-import { deleteView, readViews, renameView, trying } from "./api.mjs";
-import { whenCounted } from "./marks.mjs";
+import { deleteView, readViews, renameView, trying, whenCounted } from "./api.mjs";
 import { drawQuestion } from "./note.mjs";
 import { momentOf } from "./words.mjs";
 import { make } from "../web/elements.mjs";

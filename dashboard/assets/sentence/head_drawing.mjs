@@ -1,6 +1,6 @@
-// Draws the head view: lines and bars on a canvas as large as the window, and all of it as a picture for a file.
+// Draws the head view: lines and bars on a canvas as large as the window, and all of it as a picture for a file;
+// which of its lines a point is on.
 import { fontOf, measureText } from "./picture.mjs";
-import { nearestLine } from "./nearest_line.mjs";
 import { ROW_HEIGHT, pairOf, rowTops } from "./tokens.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 
@@ -233,4 +233,22 @@ export function headPicture(views, only) {
     ...numberShapes(views, only, ys, { query: MARGIN, key: left + BETWEEN + widest(keys) + NUMBER_ROOM }),
   ];
   return { width, height, ground: views.palette.background, title, shapes };
+}
+
+/** Distance of a point from a line [x1, y1, x2, y2] with these ends. */
+export function distanceToLine([x, y], [x1, y1, x2, y2]) {
+  const [dx, dy] = [x2 - x1, y2 - y1];
+  const length = dx * dx + dy * dy;
+  const along = length ? Math.max(0, Math.min(1, ((x - x1) * dx + (y - y1) * dy) / length)) : 0;
+  return Math.hypot(x - x1 - along * dx, y - y1 - along * dy);
+}
+
+/** Index of the nearest line within `reach` of a point; of equally near ones the last, which is on top; -1 for none. */
+export function nearestLine(lines, point, reach) {
+  let [nearest, least] = [-1, reach];
+  lines.forEach((line, i) => {
+    const distance = distanceToLine(point, line);
+    if (distance <= least) [nearest, least] = [i, distance];
+  });
+  return nearest;
 }

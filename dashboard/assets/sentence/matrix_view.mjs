@@ -1,6 +1,5 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
-import { hexOf, measureText, showPicture } from "./picture.mjs";
-import { createScale, legendShapes, shadesOf } from "./scale.mjs";
+import { createScale, hexOf, legendShapes, measureText, shadesOf, showPicture } from "./picture.mjs";
 import { pairOf } from "./tokens.mjs";
 import { exactWeight, headCodes, weightAt } from "./weights.mjs";
 import { make } from "../web/elements.mjs";

@@ -9,7 +9,7 @@ import { ROW_HEIGHT, markNoted, pairOf, selectedPositions } from "./tokens.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
-import { whenPixelRatioChanges } from "../web/pixel_ratio.mjs";
+import { whenPixelRatioChanges } from "../web/window.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 const scheme = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";

@@ -1,5 +1,5 @@
 // Attention weights of a sentence: bytes (HSL1, HST1, little-endian), sums over tokens, and the lines that are drawn.
-import { expectBytes, readHeader } from "../web/bytes.mjs";
+import { expectBytes, readHeader } from "../web/loading.mjs";
 
 /** The header and, after its numbers, the largest weight. */
 function headerWithMost(buffer, magic, what, count) {

@@ -4,7 +4,7 @@
 // texts in one element React changes the one that it has made, which nobody sees then; all that an element holds it
 // replaces. So every text beside another node is in an element of its own.
 import { visit } from "./address.mjs";
-import { isData, partsOf } from "./translation.mjs";
+import { isData, partsOf } from "./elements.mjs";
 
 /** An element that no style and no reader knows. */
 const TEXT = "plain-text";

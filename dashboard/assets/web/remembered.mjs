@@ -1,4 +1,6 @@
-// What this browser remembers of its reader beside the link; nothing where it stores nothing.
+// What this browser remembers of its reader beside the link, nothing where it stores nothing: the width of the tabs
+// beside the picture of a head, by pointer and keyboard, and whether they are shown; whether the worked example of
+// page Heads was read.
 
 const named = (name) => `headscape-${name}`;
 
@@ -17,4 +19,88 @@ export function remember(name, value) {
   } catch {
     // Private windows may refuse: the choice then lasts as long as the page.
   }
+}
+
+const [LEAST, MOST, STEP] = [280, 720, 24];
+const [WIDTH, CLOSED] = ["inspector-width", "inspector"];
+const BORDER = ".inspector-border";
+const root = document.documentElement;
+
+/** A width within bounds that leaves most of a narrow window to the picture. */
+const within = (width) => Math.round(Math.max(LEAST, Math.min(MOST, 0.55 * window.innerWidth, width)));
+const widthNow = () => document.querySelector("#beside").getBoundingClientRect().width;
+
+function widen(width) {
+  const pixels = within(width);
+  root.style.setProperty("--inspector", `${pixels}px`);
+  remember(WIDTH, String(pixels));
+  say();
+}
+
+/** A screen reader hears the width that is shown, also where the page brought the border anew. */
+function say() {
+  const values = { "aria-valuemin": LEAST, "aria-valuemax": MOST, "aria-valuenow": Math.round(widthNow()) };
+  const border = document.querySelector(BORDER);
+  for (const [name, value] of Object.entries(values)) border.setAttribute(name, value);
+}
+
+function drag(event) {
+  const border = event.target.closest?.(BORDER);
+  if (!border || event.button) return;
+  event.preventDefault();
+  border.focus();
+  const [from, width] = [event.clientX, widthNow()];
+  const moved = ({ clientX }) => widen(width + from - clientX);
+  const ending = new AbortController();
+  const { signal } = ending;
+  border.setPointerCapture(event.pointerId);
+  border.addEventListener("pointermove", moved, { signal });
+  for (const end of ["pointerup", "pointercancel"]) border.addEventListener(end, () => ending.abort(), { signal });
+}
+
+function pressed(event) {
+  if (!event.target.matches?.(BORDER)) return;
+  const widths = { ArrowLeft: widthNow() + STEP, ArrowRight: widthNow() - STEP, Home: LEAST, End: MOST };
+  if (!(event.key in widths)) return;
+  event.preventDefault();
+  widen(widths[event.key]);
+}
+
+function turn({ target }) {
+  if (!target.closest?.(".inspector-turn")) return;
+  const closed = root.toggleAttribute("data-inspector-closed");
+  remember(CLOSED, closed ? "closed" : "");
+}
+
+export function sizeInspector() {
+  root.toggleAttribute("data-inspector-closed", recall(CLOSED) === "closed");
+  const width = Number(recall(WIDTH));
+  if (width) root.style.setProperty("--inspector", `${within(width)}px`);
+  document.addEventListener("pointerdown", drag);
+  document.addEventListener("keydown", pressed);
+  document.addEventListener("click", turn);
+  document.addEventListener("focusin", ({ target }) => target.matches?.(BORDER) && say());
+}
+
+const NAME = "example";
+const SEEN = "data-example-seen";
+
+/** Shows or hides the example, and moves the keyboard to the button that does the opposite. */
+function turnExample(hide) {
+  document.documentElement.toggleAttribute(SEEN, hide);
+  remember(NAME, hide ? "seen" : "");
+  document.querySelector(`[data-example="${hide ? "show" : "hide"}"]`)?.focus();
+}
+
+function leftExample(event) {
+  if (event.key === "Escape" && event.target.closest?.(".example")) turnExample(true);
+}
+
+export function showExampleOnce() {
+  document.documentElement.toggleAttribute(SEEN, recall(NAME) === "seen");
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest?.("[data-example]");
+    if (button) turnExample(button.dataset.example === "hide");
+  });
+  document.addEventListener("keydown", leftExample);
 }

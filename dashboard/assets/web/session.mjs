@@ -2,10 +2,11 @@
 //
 // Every request of the page goes through `fetch`, those of Dash too. What a proxy or a provider answers in place of the
 // server is told by what it lacks: the header of the server. A download is asked for once the session is known to last.
+//
+// What a page waits for: where the request that brings it is lost, the page asks again until it has an answer.
 import { pathOf, versionOfPage } from "./address.mjs";
 import { make } from "./elements.mjs";
 import { UNREACHABLE } from "./loading.mjs";
-import { persistent } from "./waits.mjs";
 
 /** Headers of the server: its page to sign in (dashboard/access/gate.py), and its version (dashboard/web/assets.py). */
 const [SIGN_IN, VERSION] = ["Sign-In", "Headscape-Version"];
@@ -92,4 +93,46 @@ export function watchSession() {
     return checked(response, url, options.method ?? request.method);
   };
   document.addEventListener("click", download);
+}
+
+/** Milliseconds until a lost request is sent again. */
+const PAUSE = 2000;
+const LOST = "The connection to the server is lost. This page asks again by itself.";
+/** What the names of elements around a wait begin with (dashboard/ui/job.py). */
+const AROUND = ["state", "clock", "cancel", "later"];
+
+function bodyOf(body) {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}
+
+/** The id of what says how far a wait is, where Dash asks for its content; null for any other request. */
+export function stateOf(body) {
+  const wanted = typeof body === "string" ? bodyOf(body)?.inputs?.[0] : null;
+  const { job, name, deferred, is, wait } = wanted?.property === "id" ? (wanted.id ?? {}) : {};
+  if (is === "content") return { deferred, is: "state", wait };
+  return job && !AROUND.includes(job) ? { job: "state", name } : null;
+}
+
+/** Whether the page still waits: Dash writes the keys of an id in their order. */
+const isThere = (id) =>
+  document.getElementById(JSON.stringify(Object.fromEntries(Object.entries(id).toSorted()))) !== null;
+
+/** The answer to a request; what fills a wait is asked for again as long as it is lost and the page waits for it. */
+export async function persistent(send, body, isLost, { waits = isThere, pause = PAUSE } = {}) {
+  const state = stateOf(body);
+  if (!state) return send();
+  for (;;) {
+    const answer = await send().catch((error) => error);
+    const failed = answer instanceof Error;
+    if (!(failed ? answer.name !== "AbortError" : isLost(answer)) || !waits(state)) {
+      if (failed) throw answer;
+      return answer;
+    }
+    window.dash_clientside.set_props(state, { children: LOST });
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
 }

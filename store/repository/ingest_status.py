@@ -1,4 +1,8 @@
-"""Progress of a running ingest, in a small file beside the lock of a local store, for pages that wait for its results."""
+"""The state of an ingest, in small files beside the lock of a local store: its progress, for pages that wait for its results, and its end.
+
+The end says whether the last ingest failed, when, and why. A server shows it, as the log of a timer that refreshes a
+store at night is read by nobody.
+"""
 
 import json
 import os
@@ -10,7 +14,9 @@ from pathlib import Path
 from store.repository.access import local_path
 from store.repository.lock import is_locked
 
-ENDING = ".progress"
+PROGRESS = ".progress"
+OUTCOME = ".outcome"
+KILLED = "The process was killed; what was committed is kept. Run the same command again to go on."
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class IngestProgress:
 
 def note_progress(url: str, progress: IngestProgress) -> None:
     """Write the progress in one step. Only the process that writes the store calls this; no effect on object storage."""
-    place = _file(url)
+    place = _file(url, PROGRESS)
     if place is None:
         return
     content = asdict(progress) | {"updated": time.time(), "pid": os.getpid(), "host": socket.gethostname()}
@@ -70,14 +76,14 @@ def note_progress(url: str, progress: IngestProgress) -> None:
 
 def forget_progress(url: str) -> None:
     """Delete the progress when the ingest has ended."""
-    place = _file(url)
+    place = _file(url, PROGRESS)
     if place is not None:
         place.unlink(missing_ok=True)
 
 
 def ingest_progress(url: str) -> IngestProgress | None:
     """Latest progress of the running ingest; None where no ingest runs, and for object storage."""
-    place = _file(url)
+    place = _file(url, PROGRESS)
     if place is None:
         return None
     try:
@@ -85,13 +91,68 @@ def ingest_progress(url: str) -> IngestProgress | None:
     except FileNotFoundError:
         return None
     # A killed process leaves the file behind, but not its lock.
-    if not is_locked(Path(str(place).removesuffix(ENDING))):
+    if not is_locked(_folder(place, PROGRESS)):
         return None
     return IngestProgress(
         **{field.name: content[field.name] for field in fields(IngestProgress) if field.name in content}
     )
 
 
-def _file(url: str) -> Path | None:
+def _file(url: str, ending: str) -> Path | None:
     folder = local_path(url)
-    return None if folder is None else Path(f"{folder.resolve()}{ENDING}")
+    return None if folder is None else Path(f"{folder.resolve()}{ending}")
+
+
+def _folder(place: Path, ending: str) -> Path:
+    return Path(str(place).removesuffix(ending))
+
+
+@dataclass(frozen=True)
+class IngestOutcome:
+    """The end of an ingest.
+
+    Attributes
+    ----------
+    ended
+        Time of the end, in seconds since 1970.
+    failure
+        What was wrong, then what to do; empty where nothing was. It may name folders of the machine.
+    """
+
+    ended: float
+    failure: str = ""
+
+
+def note_outcome(url: str, failure: str = "") -> None:
+    """Write the end of an ingest in one step. No effect on object storage, without a store, and while another ingest writes it."""
+    place = _file(url, OUTCOME)
+    if place is None or not (_folder(place, OUTCOME) / "snapshots").is_dir() or is_locked(_folder(place, OUTCOME)):
+        return
+    new = place.with_name(f"{place.name}.{os.getpid()}")
+    new.write_text(json.dumps(asdict(IngestOutcome(time.time(), failure))), "utf-8")
+    new.replace(place)
+
+
+def ingest_outcome(url: str) -> IngestOutcome | None:
+    """The end of the last ingest; None where none was noted, and for object storage."""
+    return max(filter(None, (_killed(url), _noted(url))), key=lambda outcome: outcome.ended, default=None)
+
+
+def _noted(url: str) -> IngestOutcome | None:
+    place = _file(url, OUTCOME)
+    try:
+        content = json.loads(place.read_text("utf-8")) if place else None
+    except FileNotFoundError:
+        return None
+    return content and IngestOutcome(**{name.name: content[name.name] for name in fields(IngestOutcome)})
+
+
+def _killed(url: str) -> IngestOutcome | None:
+    """A killed ingest leaves its progress behind, but not its lock."""
+    place = _file(url, PROGRESS)
+    if place is None or not place.exists() or is_locked(_folder(place, PROGRESS)):
+        return None
+    try:
+        return IngestOutcome(place.stat().st_mtime, KILLED)
+    except FileNotFoundError:  # it ended just now
+        return None

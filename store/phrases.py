@@ -1,8 +1,15 @@
-"""Counts and dates as a person reads them."""
+"""Counts and dates as a person reads them, and texts in CSV files as a spreadsheet opens them: what begins like a formula has an apostrophe before it."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
+
+#: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
+FORMULA = r"\A[=+\-@\t\r\n]"
+#: The last column of every file that Headscape writes, which names what the numbers are of.
+PROVENANCE = "provenance"
+_GUARDED = re.compile(FORMULA.replace(r"\A", r"\A'(?=") + ")")
 
 
 def many(count: int, noun: str) -> str:
@@ -44,3 +51,13 @@ def held_sentences(model: Mapping[str, Any]) -> str:
         return stored
     counted = f"{many(model['counted_sentences'], 'sentence')} ({many(model['counted_tokens'], 'token')})"
     return f"{counted} with vectors of the first {stored}"
+
+
+def guarded(text: str) -> str:
+    """The text with an apostrophe before it where a spreadsheet would take it for a formula."""
+    return f"'{text}" if re.match(FORMULA, text) else text
+
+
+def unguarded(text: str) -> str:
+    """The text without the apostrophe of `guarded`."""
+    return _GUARDED.sub("", text)
