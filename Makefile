@@ -172,7 +172,7 @@ test-minimum:  ## the tests of test-quick with the lowest versions that pyprojec
 	.minimum/bin/python -m pip install --quiet --no-deps --requirement .minimum/requirements.txt
 	.minimum/bin/python -m pip install --quiet --constraint .minimum/requirements.txt --requirement .minimum/torch.txt
 	.minimum/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	.minimum/bin/python -m pytest -n auto --dist worksteal -m "not slow and not heavy" --durations 30
+	.minimum/bin/python -m pytest -n auto --dist worksteal -m "not slow and not heavy" --durations 30 -W ignore::DeprecationWarning -W ignore::FutureWarning
 
 imports: install  ## import every module, and print the help of every command
 	@$(PYTHON) -m pytest -q tests/test_importing.py
