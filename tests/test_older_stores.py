@@ -19,6 +19,7 @@ from store.__main__ import main
 from store.repository import arrays, writer
 from store.repository.writer import open_writer
 from store.schema.array import SCHEMA_VERSION, Array
+from store.schema.pictures import NORMALIZATIONS
 from store.stored_keys import CONSTANT
 from tests.stores import FEATURES, Ingest
 
@@ -113,3 +114,18 @@ def test_a_store_that_lacks_a_statistic_is_sound(without_last: str) -> None:
 def test_every_page_shows_a_store_that_lacks_a_statistic(without_last: str, page: str) -> None:
     shown = str(PAGES[page](resolve(Library(without_last), page, f"statistic={LAST}")))
     assert ("This store has no norm-weighted attention to itself" in shown) is (page == "statistics")
+
+
+def test_a_store_that_lacks_a_normalisation_gets_it_at_the_next_ingest(
+    few: str, few_store: str, ingest: Ingest
+) -> None:
+    path = f"models/{store.open_corpus(few).name}/normalizations"
+    with open_writer(few) as opened:
+        for _, array in opened.group(path).arrays():
+            if "normalization" in (dims := array.metadata.dimension_names or ()):
+                array.resize([len(NORMALIZATIONS) - 1, *array.shape[1:]])
+                assert dims[0] == "normalization"
+        opened.publish("as it was written before")
+    ingest(Path(few), sentences=10)
+    whole = store.open_corpus(few_store).normalizations
+    assert store.open_corpus(few).normalizations.equals(whole)
