@@ -194,7 +194,7 @@ def test_a_smaller_budget_does_nothing(
 def test_a_budget_of_tokens_takes_as_many_sentences_as_fit_and_a_second_run_has_nothing_to_do(
     ingest: Ingest, tmp_path: Path, odd_budget: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for more, sentences in ((-2, 20), (-1, 21)):
+    for more, sentences in ((-2, 20), (-1, 21), (0, 21)):
         corpus = store.open_corpus(ingest(tmp_path / "store", tokens=odd_budget + more))
         assert corpus.n_sentences == sentences
         assert corpus.n_tokens == corpus.sentences.row_size.sum() <= odd_budget + more
