@@ -21,7 +21,7 @@ from ingest.run.cluster import DEATHS, _Fits, _Tasks
 from ingest.run.errors import IngestError
 from ingest.run.worker import run_task
 from ingest.text.blocks import Block
-from store.repository.fork import Writable
+from store.repository.writer import Writable
 from tests.test_cluster import assert_same, end, start_scheduler
 
 pytestmark = pytest.mark.slow
