@@ -10,11 +10,11 @@ from dashboard.compare.feature_points import point_controls, point_notices, simi
 from dashboard.compare.page import above_pictures
 from dashboard.compare.picture import picture_notices
 from dashboard.compare.two_models import ModelPair, pair_of
-from dashboard.pages import PAGES
 from dashboard.points import pairs
 from dashboard.points.picture import ShownPoints
 from dashboard.statistics import divergence as nearest
 from dashboard.statistics.sections import importance
+from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus, Snapshot
@@ -30,7 +30,7 @@ SaidOfTwo = Callable[[Context, ModelPair], object]
 
 
 def above(context: Context) -> object:
-    return PAGES[context.state.page](context).above
+    return TOPICS[context.state.page].layout(context).above
 
 
 def top_pairs(context: Context) -> object:

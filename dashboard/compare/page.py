@@ -34,6 +34,7 @@ from dashboard.compare.picture import (
     shown_view,
 )
 from dashboard.compare.relations import relations_of_both
+from dashboard.compare.routes import register
 from dashboard.compare.sentences import (
     DIVERGENCE,
     patterns,
@@ -44,18 +45,20 @@ from dashboard.compare.sentences import (
     typed_choices,
 )
 from dashboard.compare.two_models import ModelPair, pair_of, pictures_of
-from dashboard.compare.typed import typed_section
+from dashboard.compare.typed import TYPED, typed_section
 from dashboard.points.captions import FIDELITY, caption, shown_fidelity
 from dashboard.points.controls import colour_choice, colour_legend, count_line, selection_count
 from dashboard.points.picture import ShownPoints
 from dashboard.points.search import no_hits
 from dashboard.sentence.finder import finder
+from dashboard.topic import Topic
 from dashboard.ui.controls import action, choice, head_choices, info, search_controls, statistic_choice, view_choices
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES, naming
 from dashboard.web.context import Context, on_same_corpus
+from dashboard.web.page_links import PageLinks
 from store import STATISTICS
 from store.schema.model import varying_statistics
 
@@ -156,7 +159,7 @@ def _faithful(context: Context, two: ModelPair, view: str) -> str:
 def picture(context: Context) -> Picture | None:
     """The picture of both models."""
     two = pair_of(context)
-    if two is None:
+    if two is None or not context.corpus.views:
         return None
     return point_picture(context, two) if pictures_of(context, two) == "point" else both_picture(context, two)
 
@@ -313,3 +316,22 @@ def _points(context: Context, two: ModelPair) -> list[object]:
         html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
         deferred(context, SIMILAR_POINTS, ready=ready),
     ]
+
+
+COMPARE = Topic(
+    name="compare",
+    title="Compare",
+    letter="c",
+    docs="links.md#compare",
+    layout=layout,
+    links=PageLinks(
+        stored_sentences=True,
+        sample=True,
+        other_models=on_same_corpus,
+        other_models_are="on the same corpus",
+    ),
+    choices=choices,
+    picture=picture,
+    deferred=(CHANGED, LARGEST, SENTENCES, SIMILAR_POINTS, TYPED),
+    routes=(register,),
+)

@@ -4,18 +4,20 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
+from dashboard.features import routes
 from dashboard.features.captions import captions, headline, panel_texts, text_of
 from dashboard.features.contrast import selection_contrast
 from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
 from dashboard.features.figures import feature_charts
 from dashboard.features.picture import features_picture
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import ShownFeatures, choices
 from dashboard.features.token import feature_token
-from dashboard.features.trial_section import is_held, trial_section
+from dashboard.features.trial_section import TRYING, add_run, is_held, trial_section, tried
 from dashboard.notes.panel import noted_legend
 from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.colours import isolating, legend_line
 from dashboard.points.search import no_hits
+from dashboard.topic import Topic
 from dashboard.ui.controls import choice, search_controls, switch
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
@@ -163,3 +165,18 @@ def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
     clear = dcc.Link("clear", href=shown.context.state.with_(q=None, within="token", flasso=None, fonly=None).href)
     selected = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel. "
     return html.P([selected, clear], className="count one-row of-picture", role="status")
+
+
+FEATURES = Topic(
+    name="features",
+    title="Features",
+    letter="f",
+    docs="pictures.md#feature-points",
+    layout=layout,
+    choices=choices,
+    picture=picture,
+    after_picture=after_picture,
+    jobs={TRYING: tried},
+    routes=(routes.register,),
+    callbacks=(add_run,),
+)

@@ -6,9 +6,11 @@ import plotly.graph_objects as go
 from dash import dcc, html
 
 from dashboard.head_map.figures import by_label, by_layer, by_number, divergence_matrix
+from dashboard.head_map.routes import register
 from dashboard.statistics.data import hover_texts, values_of
 from dashboard.statistics.divergence import divergence_info, divergence_sample, mean_divergence, nearest
 from dashboard.statistics.head_label import head_label
+from dashboard.topic import Topic
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.page import Page
@@ -165,3 +167,13 @@ def _links_of_head(context: Context) -> dict[str, str]:
         "Highest-scoring pairs": head.with_(tab="pairs").href,
         "Attention in a sentence": state.on("sentence").with_(heads=str(state.head)).href,
     }
+
+
+HEAD_MAP = Topic(
+    name="map",
+    title="Head map",
+    letter="m",
+    docs="pictures.md#head-map",
+    layout=layout,
+    routes=(register,),
+)

@@ -14,6 +14,7 @@ from dashboard.points.captions import FIDELITY, shown_fidelity
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
 from dashboard.statistics.divergence import divergence_info, mean_divergence
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
+from dashboard.topic import Topic
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import FOLLOWED
@@ -324,3 +325,13 @@ def _spearman(corpus: Corpus, view: str) -> NDArray[np.float64]:
 def _faithful(context: Context, which: str, layer: int, head: int, spearman: float) -> html.Figure:
     caption = html.Figcaption(f"{which} faithful: {head_name(layer, head)}, {decimal(spearman)}")
     return html.Figure([picture_of_head(context, layer, head, 132), caption])
+
+
+OVERVIEW = Topic(
+    name="overview",
+    title="Overview",
+    letter="o",
+    docs="statistics.md#heads-beside-heads",
+    layout=layout,
+    deferred=(CARDS, UNUSUAL),
+)

@@ -19,10 +19,12 @@ from dashboard.relations.data import (
     shown_head,
     shown_relation,
 )
-from dashboard.relations.example import by_example
+from dashboard.relations.example import MARKED, by_example
 from dashboard.relations.figures import relations_by_heads, relations_of_head
 from dashboard.relations.governors import governors
 from dashboard.relations.ranked_heads import ranked_heads, ranking_title
+from dashboard.relations.routes import register
+from dashboard.topic import Topic
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
@@ -31,6 +33,7 @@ from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links, heading, scrolling
 from dashboard.ui.text import first_of, has_part, in_brackets, naming, signed, spell
 from dashboard.web.context import Context
+from dashboard.web.page_links import PageLinks
 from store import Corpus
 from store.kernels.relations import OFFSETS
 from store.repository.errors import NotIngested
@@ -354,3 +357,15 @@ def _profile(context: Context, relation: str) -> list[object]:
             height=320,
         ),
     ]
+
+
+RELATIONS = Topic(
+    name="relations",
+    title="Relations",
+    letter="r",
+    docs="statistics.md#relations",
+    layout=layout,
+    links=PageLinks(stored_sentences=True),
+    deferred=(RANKED, EXAMPLES, MARKED),
+    routes=(register,),
+)

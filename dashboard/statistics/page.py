@@ -1,14 +1,9 @@
 """Page Statistics: numbers of all heads over the corpus or a part of it, as a heat map, as figures and as a table."""
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 import dash_mantine_components as dmc
-import numpy as np
-import xarray as xr
 from dash import dcc, html
-from numpy.typing import NDArray
 
 from dashboard.points.columns import columns
 from dashboard.points.controls import filter_menu, filter_row
@@ -18,11 +13,10 @@ from dashboard.statistics.contrast import label_contrasts
 from dashboard.statistics.data import (
     OF_PART,
     HeadGrid,
-    Values,
+    choices,
     comparable_statistics,
     compared_with,
     grid_notices,
-    importance_of,
     is_counted,
     part_numbers,
     shown_grid,
@@ -30,7 +24,9 @@ from dashboard.statistics.data import (
     shown_statistic,
 )
 from dashboard.statistics.differences import most_different, most_varying
-from dashboard.statistics.parts import Part, part_labels, part_of
+from dashboard.statistics.heads_table import table_of_heads
+from dashboard.statistics.parts import Part, first_part, part_labels, part_of
+from dashboard.statistics.routes import register
 from dashboard.statistics.sections import (
     curves,
     definitions,
@@ -40,24 +36,28 @@ from dashboard.statistics.sections import (
     relative_position_heading,
     size_of_part,
 )
+from dashboard.topic import Topic
 from dashboard.ui.charts import chart, heat_map, heat_map_height
-from dashboard.ui.controls import action, choice, head_choices, info, statistic_choice, statistic_info
+from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.job import Job, Kind, job_place
 from dashboard.ui.page import Page
-from dashboard.ui.tables import file_href, file_links, scrolling
+from dashboard.ui.tables import file_href
 from dashboard.ui.text import (
     QUERIES,
     all_of,
-    brief,
+    capital,
+    every_of,
     has_part,
     kind_of_interval,
     model_names,
-    signed,
-    unit_title,
+    searched_tokens,
 )
 from dashboard.web.context import Context, comparable
-from store import STATISTICS
-from store.schema.model import head_name, varying_statistics
+from dashboard.web.errors import ReaderLeft
+from dashboard.web.page_links import PageLinks
+from store import STATISTICS, Corpus
+from store.schema.model import varying_statistics
+from store.wording import many
 
 #: The numbers of a part that was never counted.
 COUNT = Kind(
@@ -67,6 +67,8 @@ COUNT = Kind(
     again="Count again",
     fields=("model", "snapshot", "other", "where"),
 )
+#: The count of all tokens, beside the numbers of the first.
+COUNT_ALL = replace(COUNT, place="all-numbers")
 #: Fields of a link that the heat map depends on.
 _OF_GRID = ("statistic", "source", "values", "against", "other", "where")
 SHOWN = {"value": "values", "rank": "ranks", "difference": "values ... minus"}
@@ -76,29 +78,8 @@ _CURVES = (
     "Each dot is a head, a line the mean of its layer, a bar the 95% interval of that mean {} "
     "(Figures 2 and 4 of Clark et al. 2019)."
 )
-#: Statistic -> its name in a column.
-COLUMN_NAMES = {
-    "to_cls": "[CLS]",
-    "to_sep": "[SEP]",
-    "to_punctuation": "punct.",
-    "to_previous": "prev.",
-    "to_next": "next",
-    "to_self": "self",
-    "entropy": "entropy",
-    "attended_keys": "> 5%",
-    "distance": "distance",
-    "received": "received",
-    "confidence": "max. weight",
-    "participation": "eff. keys",
-    "to_sink": "sinks",
-    "norm_to_cls": "n. [CLS]",
-    "norm_to_sep": "n. [SEP]",
-    "norm_to_punctuation": "n. punct.",
-    "norm_to_self": "n. self",
-}
 #: Pixels reserved for numbers that are still being counted: those of the heat map and of the first figures.
 COUNTED = 1600
-Heads = list[tuple[int, int]]
 
 
 def layout(context: Context) -> Page:
@@ -257,113 +238,45 @@ def _of_grid(context: Context) -> dict[str, str | None]:
     return {name: state.fields[name] for name in _OF_GRID} | {"statistic": shown_statistic(context)}
 
 
-@dataclass(frozen=True)
-class TableColumn:
-    """Numbers (layer, head) with their name in a narrow column, their title and their unit; differences have a sign."""
-
-    short: str
-    title: str
-    unit: str
-    values: Values
-    signed: bool = False
-
-    def written(self, head: tuple[int, int]) -> str:
-        """The number of a head, without its unit."""
-        value = float(self.values[head])
-        return signed(value, 3) if self.signed else brief(value, self.unit)
+def first_numbers(context: Context, counting: Job) -> list[object]:
+    """All numbers of the link's part, or those of the first tokens with a job that replaces them."""
+    part = part_of(context.corpus, context.state.where)
+    first = first_part(context.corpus, part)
+    if first is None or is_counted(context, part):
+        return numbers(context, counting)
+    shown = numbers(replace(context, first=True), counting)
+    return [job_place(COUNT_ALL, 0, [_first_caption(context.corpus, first, "So far", " are being counted."), *shown])]
 
 
-Columns = Mapping[str, TableColumn]
+def all_numbers(context: Context, counting: Job) -> list[object]:
+    """The numbers of all tokens of the part; where the reader cancels their count, those of the first stay."""
+    try:
+        return numbers(context, counting)
+    except ReaderLeft:
+        first = first_part(context.corpus, part_of(context.corpus, context.state.where))
+        if first is None:
+            raise
+        again = html.A("Count them", href=context.state.href)
+        caption = _first_caption(context.corpus, first, "Shown", " are not counted. ", again, ".")
+        return [caption, *numbers(replace(context, first=True))]
 
 
-def table_of_heads(context: Context, means: xr.DataArray, labels: NDArray[np.str_]) -> list[object]:
-    """The table of means (source, statistic, layer, head) over the rows of the link's source."""
-    state = context.state
-    columns = table_columns(means, state.source, importance_of(context.corpus))
-    heads = _sorted_heads(_matching_heads(context, labels), columns, state.sort)
-    order = f", by {columns[state.sort].title}, largest first" if state.sort in columns else ""
-    shown = f"{len(heads):,} of {labels.size:,} heads{order}. Numbers are means, shares in %."
-    empty = [html.P("No heads match. Clear the name or the label.", role="status")] if not heads else []
-    return [
-        html.H2("All heads"),
-        _table_controls(context, labels),
-        html.P(shown, className="caption", role="status"),
-        *(empty or [_heads_table(context, heads, columns, labels)]),
-        file_links(context, "All heads", "statistics", {"source": state.source, "where": state.where}),
-    ]
+def _first_caption(corpus: Corpus, first: Part, shown: str, *of_all: str | html.A) -> html.P:
+    """What the numbers are of, and what becomes of all tokens."""
+    of = searched_tokens(corpus, first.first or corpus.n_tokens)
+    match = f"{many(first.tokens, 'token')} in {many(first.sentences, 'sentence')}"
+    means = f"{shown}: means over {match}, those of {of}, a uniform sample. {capital(every_of(corpus, 'token'))}"
+    return html.P([means, *of_all], className="count")
 
 
-def table_columns(means: xr.DataArray, source: str, importance: Values | None) -> dict[str, TableColumn]:
-    """Columns by their names in a link, from means (source, statistic, layer, head) and importance (layer, head)."""
-    of_source = means.sel(source=source)
-    columns = {name: _table_column(name, of_source.sel(statistic=name).values) for name in varying_statistics(source)}
-    if importance is not None:
-        title = "importance: change of the model's loss without the head"
-        columns["importance"] = TableColumn("import.", title, "nats", importance, signed=True)
-    return columns
-
-
-def _table_column(name: str, values: Values) -> TableColumn:
-    return TableColumn(COLUMN_NAMES[name], STATISTICS[name].title, STATISTICS[name].unit, values)
-
-
-def _table_controls(context: Context, labels: NDArray[np.str_]) -> html.Div:
-    different, counts = np.unique(labels, return_counts=True)
-    names = {"": "any"} | {
-        str(name) or "none": f"{name or 'unlabelled'} ({count})" for name, count in zip(different, counts, strict=True)
-    }
-    text = dmc.TextInput(
-        id={"choose": "named", "by": "heads"},
-        label="Name",
-        placeholder="L7, H9 or L7 H9",
-        value=context.state.named or "",
-        debounce=True,
-        size="xs",
-        w=140,
-    )
-    label = choice("behaviour", "Label", names, context.state.behaviour or "", 170)
-    return html.Div([text, label], className="controls")
-
-
-def _matching_heads(context: Context, labels: NDArray[np.str_]) -> Heads:
-    """Heads with the label and the name of the link."""
-    state = context.state
-    wanted = set(re.findall(r"[lh]\d+", (state.named or "").lower()))
-    return [
-        (layer, head)
-        for layer, head in np.ndindex(*labels.shape)
-        if state.behaviour in (None, str(labels[layer, head]) or "none")
-        and (wanted or not state.named)
-        and wanted <= {f"l{layer}", f"h{head}"}
-    ]
-
-
-def _sorted_heads(heads: Heads, columns: Columns, by: str | None) -> Heads:
-    """The largest first; those without a number last."""
-    if by is None or by not in columns:
-        return heads
-    values = np.nan_to_num(columns[by].values, nan=-np.inf)
-    return sorted(heads, key=lambda head: -values[head])
-
-
-def _heads_table(context: Context, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
-    titles = [_sorting_button(context, name, column.short, column.title) for name, column in columns.items()]
-    units = [html.Td(unit_title(column.unit), className="number") for column in columns.values()]
-    names = html.Tr([_sorting_button(context, None, "head", "layer and head", ""), html.Th("label"), *titles])
-    top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
-    body = html.Tbody([_head_row(context, head, columns, labels[head]) for head in heads])
-    return scrolling(html.Table([top, body], className="rows heads"), "All heads")
-
-
-def _sorting_button(context: Context, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
-    """A column's name, a button that sorts by it."""
-    now = by == context.state.sort
-    button = action(title, context.state.with_(sort=by).href, title=f"Sort by {what}", look="sort")
-    sorted_by = {"aria-sort": "descending"} if now and by else {}
-    return html.Th(button, className=kind, **sorted_by)
-
-
-def _head_row(context: Context, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
-    href = context.state.on("head").with_(layer=head[0], head=head[1]).href
-    numbers = [html.Td(column.written(head), className="number") for column in columns.values()]
-    return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), html.Td(str(label)), *numbers])
+STATISTICS_OF_HEADS = Topic(
+    name="statistics",
+    title="Statistics",
+    letter="s",
+    docs="statistics.md",
+    layout=layout,
+    links=PageLinks(other_models=comparable),
+    choices=choices,
+    jobs={COUNT: first_numbers, COUNT_ALL: all_numbers},
+    routes=(register,),
+)
