@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from dash import Dash
 from flask import Flask
@@ -18,6 +18,12 @@ from dashboard.web.page_links import PageLinks
 #: Values of a page's controls that its link does not hold, and the defaults that depend on the store.
 Choices = tuple[dict[str, object], dict[str, object]]
 Parts = Callable[[Context], list[object]]
+T = TypeVar("T")
+
+
+def read_then_draw(read: Callable[[Context], T], draw: Callable[[T], Page]) -> Callable[[Context], Page]:
+    """The layout of a page that reads everything first and is drawn from these values, without the corpus."""
+    return lambda context: draw(read(context))
 
 
 @dataclass(frozen=True, kw_only=True)

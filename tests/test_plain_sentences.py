@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dashboard.statistics.sections import importance
+from dashboard.statistics.sections import importance, read_importance
 from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -48,7 +48,7 @@ def test_page_store_writes_its_times_for_a_reader(library: Library) -> None:
 
 def test_head_importance_is_called_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Corpus, "importance", IMPORTANCE)
-    title, *_ = importance(resolve(library, "statistics", ""))
+    title, *_ = importance(read_importance(resolve(library, "statistics", "").corpus, None))
     assert title.children[0] == "Head importance"
 
 

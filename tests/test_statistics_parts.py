@@ -13,7 +13,7 @@ import xarray as xr
 from dash import dcc
 from flask.testing import FlaskClient
 
-from dashboard.statistics.divergence import nearest
+from dashboard.statistics.divergence import nearest, read_nearest
 from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.statistics.sections import size_of_part
 from dashboard.topics import TOPICS
@@ -322,7 +322,7 @@ def test_labels_in_the_table_are_of_the_part(library: Library, monkeypatch: pyte
     def labels(corpus: Corpus, part: Any, _means: xr.DataArray) -> xr.DataArray:
         return corpus.head_labels.copy(data=np.full((2, 2), f"{part.tokens} tokens"))
 
-    monkeypatch.setattr("dashboard.statistics.page.part_labels", labels)
+    monkeypatch.setattr("dashboard.statistics.shown.part_labels", labels)
     assert text(page_of(library, "where=position:0..0")).count("40 tokens") >= 4
 
 
@@ -363,5 +363,6 @@ def test_head_importance_is_in_the_table(library: Library, monkeypatch: pytest.M
 
 
 def test_a_list_of_the_nearest_says_of_how_many(library: Library) -> None:
-    caption = nearest(place_of(library, "map", ""), listed=2)[-1]
+    context = place_of(library, "map", "")
+    caption = nearest(context.state, read_nearest(context, listed=2))[-1]
     assert caption.children == "The nearest 2 of 3 heads."

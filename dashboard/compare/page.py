@@ -57,7 +57,7 @@ from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES, naming
-from dashboard.web.context import Context, on_same_corpus
+from dashboard.web.context import Context, matches_of, on_same_corpus
 from dashboard.web.page_links import PageLinks
 from store import STATISTICS
 from store.schema.model import varying_statistics
@@ -105,15 +105,15 @@ def below_pictures(context: Context, two: ModelPair) -> list[object]:
 
 def _head_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[Any]]:
     """The controls, and what is below them."""
-    view, heads = shown_view(context, two), head_choices(context)
+    view, heads = shown_view(context, two), head_choices(context.state, context.corpus.layers, context.corpus.heads)
     if view is None:
         missing = "The models have no view in common."
         return heads, [
-            html.P(unmade(context, missing, "Run `headscape projections` with each of them."), role="status")
+            html.P(unmade(context.ingest, missing, "Run `headscape projections` with each of them."), role="status")
         ]
     points, views = shown_points_of(context, two), view_choices(view, common_views(two))
     colours = colour_legend(context, points)
-    return [*heads, *views, colour_choice(context), search_controls(context)], [
+    return [*heads, *views, colour_choice(context), search_controls(context.state, matches_of(context.corpus))], [
         colours,
         no_hits(context) or _selected(context, two, points),
     ]
@@ -214,7 +214,7 @@ def _without_other(context: Context) -> Page:
         f"The store has one model on this corpus, {name}. Ingest a second one to compare them: another checkpoint with the same "
         "tokenizer on the same sentences, such as this model fine-tuned on the review labels."
     )
-    said: list[Any] = unmade(context, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
+    said: list[Any] = unmade(context.ingest, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
     text = html.P([*naming(said[0], name), *said[1:]])
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 

@@ -22,7 +22,8 @@ from dashboard.ui.controls import choice, search_controls, switch
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.tables import file_links
-from dashboard.web.context import Context, value_layers
+from dashboard.web.context import Context, matches_of, value_layers
+from dashboard.web.http import data_link
 from dashboard.web.state import TRIAL
 
 EMPTY = "Feature points: not computed."
@@ -64,10 +65,10 @@ def _what_to_do(context: Context) -> list[object]:
     """How to compute feature points or their picture, and links to the token sets that have one."""
     token_sets = context.corpus.token_sets
     if not token_sets:
-        return unmade(context, EMPTY)
+        return unmade(context.ingest, EMPTY)
     links = [part for name in drawn_token_sets(context.corpus) for part in (" ", _link_to(context, name))]
     missing = UNDRAWN.format(token_set_title(context.state.material or token_sets[0]))
-    return [*unmade(context, missing), *links]
+    return [*unmade(context.ingest, missing), *links]
 
 
 def _link_to(context: Context, token_set: str) -> dcc.Link:
@@ -108,19 +109,24 @@ def _how_to_read(shown: ShownFeatures) -> html.P:
 def _files(shown: ShownFeatures) -> list[html.P]:
     base = f"features/{shown.series.features.name}"
     where = f"{shown.series}/{shown.view}/{shown.panel or 'grid'}"
-    every = file_links(shown.context, "All tokens", f"{base}/tokens/{where}")
+    every = file_links(data_link(shown.context.corpus), "All tokens", f"{base}/tokens/{where}")
     if not shown.selection:
         return [every]
     return [
         every,
-        file_links(shown.context, "The selected tokens", f"{base}/selection/{where}", shown.selection.fields),
+        file_links(
+            data_link(shown.context.corpus), "The selected tokens", f"{base}/selection/{where}", shown.selection.fields
+        ),
     ]
 
 
 def _controls(shown: ShownFeatures) -> list[object]:
     """The controls, the legend, and how many tokens are selected."""
     return [
-        html.Div([_picture(shown), search_controls(shown.context)], className="control-rows"),
+        html.Div(
+            [_picture(shown), search_controls(shown.context.state, matches_of(shown.context.corpus))],
+            className="control-rows",
+        ),
         *trial_section(shown),
         legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest, isolate=isolating(shown.context.state, "fonly")),
         no_hits(shown.context) or _selected(shown),

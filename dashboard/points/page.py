@@ -35,6 +35,7 @@ from dashboard.ui.deferred import deferred
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from dashboard.web.page_links import PageLinks
 from dashboard.web.state import MOST_TOKENS, TABS, LinkState
 from store.schema.model import ROLES, head_name
@@ -112,7 +113,12 @@ def all_heads(context: Context) -> Page:
     below = [
         sample_caption(context, tokens),
         fidelity_caption(corpus, context.view),
-        file_links(context, "The drawn points of all heads", f"points/{context.view}/grid", {"tokens": str(tokens)}),
+        file_links(
+            data_link(context.corpus),
+            "The drawn points of all heads",
+            f"points/{context.view}/grid",
+            {"tokens": str(tokens)},
+        ),
         *hit_table(context, points.selection.q, points.hits),
     ]
     return Page(above=above, below=below, notices=points.notices)
@@ -178,7 +184,7 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
         sample_caption(context, tokens),
         *scale_caption(context, points),
         *_fidelity(context),
-        file_links(context, "The drawn points", path, {"tokens": str(tokens)}),
+        file_links(data_link(context.corpus), "The drawn points", path, {"tokens": str(tokens)}),
         *hit_table(context, points.selection.q, points.hits),
     ]
 

@@ -14,8 +14,8 @@ from dashboard.statistics.data import Values, importance_of
 from dashboard.ui.controls import action, choice
 from dashboard.ui.tables import file_links, scrolling
 from dashboard.ui.text import brief, signed, unit_title
-from dashboard.web.context import Context
-from store import STATISTICS
+from dashboard.web.state import LinkState
+from store import STATISTICS, Corpus
 from store.schema.model import head_name, varying_statistics
 
 #: Statistic -> its name in a column.
@@ -60,20 +60,24 @@ class TableColumn:
 Columns = Mapping[str, TableColumn]
 
 
-def table_of_heads(context: Context, means: xr.DataArray, labels: NDArray[np.str_]) -> list[object]:
-    """The table of means (source, statistic, layer, head) over the rows of the link's source."""
-    state = context.state
-    columns = table_columns(means, state.source, importance_of(context.corpus))
-    heads = _sorted_heads(_matching_heads(context, labels), columns, state.sort)
-    order = f", by {columns[state.sort].title}, largest first" if state.sort in columns else ""
+def read_columns(corpus: Corpus, means: xr.DataArray, source: str) -> Columns:
+    """The columns of means (source, statistic, layer, head) over the rows of a source, with importance where it is known."""
+    return table_columns(means, source, importance_of(corpus))
+
+
+def table_of_heads(state: LinkState, columns: Columns, labels: NDArray[np.str_], files: str) -> list[object]:
+    """The table of all heads with their labels (layer, head); `files` begins the URLs of the corpus' files."""
+    heads = _sorted_heads(_matching_heads(state, labels), columns, state.sort)
+    by = columns.get(state.sort or "")
+    order = f", by {by.title}, largest first" if by else ""
     shown = f"{len(heads):,} of {labels.size:,} heads{order}. Numbers are means, shares in %."
     empty = [html.P("No heads match. Clear the name or the label.", role="status")] if not heads else []
     return [
         html.H2("All heads"),
-        _table_controls(context, labels),
+        _table_controls(state, labels),
         html.P(shown, className="caption", role="status"),
-        *(empty or [_heads_table(context, heads, columns, labels)]),
-        file_links(context, "All heads", "statistics", {"source": state.source, "where": state.where}),
+        *(empty or [_heads_table(state, heads, columns, labels)]),
+        file_links(files, "All heads", "statistics", {"source": state.source, "where": state.where}),
     ]
 
 
@@ -91,7 +95,7 @@ def _table_column(name: str, values: Values) -> TableColumn:
     return TableColumn(COLUMN_NAMES[name], STATISTICS[name].title, STATISTICS[name].unit, values)
 
 
-def _table_controls(context: Context, labels: NDArray[np.str_]) -> html.Div:
+def _table_controls(state: LinkState, labels: NDArray[np.str_]) -> html.Div:
     different, counts = np.unique(labels, return_counts=True)
     names = {"": "any"} | {
         str(name) or "none": f"{name or 'unlabelled'} ({count})" for name, count in zip(different, counts, strict=True)
@@ -100,18 +104,17 @@ def _table_controls(context: Context, labels: NDArray[np.str_]) -> html.Div:
         id={"choose": "named", "by": "heads"},
         label="Name",
         placeholder="L7, H9 or L7 H9",
-        value=context.state.named or "",
+        value=state.named or "",
         debounce=True,
         size="xs",
         w=140,
     )
-    label = choice("behaviour", "Label", names, context.state.behaviour or "", 170)
+    label = choice("behaviour", "Label", names, state.behaviour or "", 170)
     return html.Div([text, label], className="controls")
 
 
-def _matching_heads(context: Context, labels: NDArray[np.str_]) -> Heads:
+def _matching_heads(state: LinkState, labels: NDArray[np.str_]) -> Heads:
     """Heads with the label and the name of the link."""
-    state = context.state
     wanted = set(re.findall(r"[lh]\d+", (state.named or "").lower()))
     return [
         (layer, head)
@@ -130,24 +133,24 @@ def _sorted_heads(heads: Heads, columns: Columns, by: str | None) -> Heads:
     return sorted(heads, key=lambda head: -values[head])
 
 
-def _heads_table(context: Context, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
-    titles = [_sorting_button(context, name, column.short, column.title) for name, column in columns.items()]
+def _heads_table(state: LinkState, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
+    titles = [_sorting_button(state, name, column.short, column.title) for name, column in columns.items()]
     units = [html.Td(unit_title(column.unit), className="number") for column in columns.values()]
-    names = html.Tr([_sorting_button(context, None, "head", "layer and head", ""), html.Th("label"), *titles])
+    names = html.Tr([_sorting_button(state, None, "head", "layer and head", ""), html.Th("label"), *titles])
     top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
-    body = html.Tbody([_head_row(context, head, columns, labels[head]) for head in heads])
+    body = html.Tbody([_head_row(state, head, columns, labels[head]) for head in heads])
     return scrolling(html.Table([top, body], className="rows heads"), "All heads")
 
 
-def _sorting_button(context: Context, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
+def _sorting_button(state: LinkState, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
     """A column's name, a button that sorts by it."""
-    now = by == context.state.sort
-    button = action(title, context.state.with_(sort=by).href, title=f"Sort by {what}", look="sort")
+    now = by == state.sort
+    button = action(title, state.with_(sort=by).href, title=f"Sort by {what}", look="sort")
     sorted_by = {"aria-sort": "descending"} if now and by else {}
     return html.Th(button, className=kind, **sorted_by)
 
 
-def _head_row(context: Context, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
-    href = context.state.on("head").with_(layer=head[0], head=head[1]).href
+def _head_row(state: LinkState, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
+    href = state.on("head").with_(layer=head[0], head=head[1]).href
     numbers = [html.Td(column.written(head), className="number") for column in columns.values()]
     return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), html.Td(str(label)), *numbers])

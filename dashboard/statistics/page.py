@@ -1,31 +1,21 @@
 """Page Statistics: numbers of all heads over the corpus or a part of it, as a heat map, as figures and as a table."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.points.columns import columns
 from dashboard.points.controls import filter_menu, filter_row
-from dashboard.points.drawn import Drawn
-from dashboard.points.selection import parse_conditions
-from dashboard.statistics.contrast import label_contrasts
 from dashboard.statistics.data import (
     OF_PART,
-    HeadGrid,
     choices,
     comparable_statistics,
-    compared_with,
-    grid_notices,
     is_counted,
-    part_numbers,
-    shown_grid,
-    shown_part,
-    shown_statistic,
 )
 from dashboard.statistics.differences import most_different, most_varying
 from dashboard.statistics.heads_table import table_of_heads
-from dashboard.statistics.parts import Part, first_part, part_labels, part_of
+from dashboard.statistics.parts import Part, first_part, part_of
 from dashboard.statistics.routes import register
 from dashboard.statistics.sections import (
     curves,
@@ -34,9 +24,9 @@ from dashboard.statistics.sections import (
     mixing,
     relative_position,
     relative_position_heading,
-    size_of_part,
 )
-from dashboard.topic import Topic
+from dashboard.statistics.shown import Numbers, StatisticsPage, WholeCorpus, read, read_numbers
+from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.job import Job, Kind, job_place
@@ -44,17 +34,14 @@ from dashboard.ui.page import Page
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import (
     QUERIES,
-    all_of,
     capital,
     every_of,
-    has_part,
-    kind_of_interval,
-    model_names,
     searched_tokens,
 )
 from dashboard.web.context import Context, comparable
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.page_links import PageLinks
+from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.schema.model import varying_statistics
 from store.wording import many
@@ -82,111 +69,97 @@ _CURVES = (
 COUNTED = 1600
 
 
-def layout(context: Context) -> Page:
-    """The page for a context. A part that was never counted is counted after the rest of the page is shown."""
-    corpus = context.corpus
-    part = part_of(corpus, context.state.where)
+def draw(shown: StatisticsPage) -> Page:
+    """The page. A part that was never counted is counted after the rest of the page is shown."""
+    state = shown.state
     top = [
-        html.H1(f"Statistics of all {corpus.layers * corpus.heads} heads"),
-        _label_links(context),
-        *_part_controls(context, part),
+        html.H1(f"Statistics of all {shown.layers * shown.heads} heads"),
+        _label_links(state, shown.contrasts),
+        html.Div([_controls(shown), _filter_menu(shown)], className="control-rows"),
+        filter_row(shown.filters, _part_size(state, shown.size)),
     ]
-    notices = (*part.notices, *grid_notices(context))
-    if not part.tokens:
-        return Page(above=top, notices=notices)
-    shown = numbers(context) if is_counted(context, part) else [job_place(COUNT, COUNTED, _skeleton(context))]
-    return Page(above=[*top, *shown, *_of_whole_corpus(context, part)], notices=notices)
+    if shown.whole is None:
+        return Page(above=top, notices=shown.notices)
+    if shown.numbers is None:
+        numbers: list[object] = [job_place(COUNT, COUNTED, _skeleton(shown.layers))]
+    else:
+        numbers = draw_numbers(state, shown.numbers)
+    heads = html.Div(head_choices(state, shown.layers, shown.heads), className="controls")
+    return Page(above=[*top, *numbers, *_draw_whole(shown.whole, heads)], notices=shown.notices)
 
 
-def numbers(context: Context, counting: Job | None = None) -> list[object]:
-    """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
-    part = shown_part(context)
-    counted = part_numbers(context, counting)
-    labels = part_labels(context.corpus, part, counted.means)
+def draw_numbers(state: LinkState, numbers: Numbers) -> list[object]:
+    """All numbers of a part."""
     return [
-        *_heat_map(context, part, shown_grid(context, counted, counting)),
-        html.H2(
-            ["By layer", info("the curves by layer", _CURVES.format(kind_of_interval(context.corpus, part.whole)))]
-        ),
+        *_heat_map(state, numbers),
+        html.H2(["By layer", info("the curves by layer", _CURVES.format(numbers.interval))]),
         html.P("Each dot is a head, a line the mean of its layer. Click a dot to open the head.", className="caption"),
-        html.Div(curves(context, part, counted), className="figures"),
+        html.Div(curves(numbers.curves, numbers.of), className="figures"),
         html.H2("Token mixing"),
-        *mixing(context, part, counted.mixing),
-        *table_of_heads(context, counted.means, labels.values),
+        *mixing(
+            numbers.mixing,
+            state.source,
+            numbers.of,
+            file_href(numbers.files, "mixing.csv", {"where": state.where}),
+            file_href(numbers.files, "expansion.csv"),
+        ),
+        *table_of_heads(state, numbers.columns, numbers.labels, numbers.files),
     ]
 
 
-def _skeleton(context: Context) -> list[object]:
+def _skeleton(layers: int) -> list[object]:
     """Boxes where the heat map and the curves by layer will be."""
     curve = html.Div(className="skeleton box", style={"--height": "300px", "--narrow": "300px"})
-    rows = f"{heat_map_height(context.corpus.layers)}px"
+    rows = f"{heat_map_height(layers)}px"
     return [
         html.Div(className="skeleton box of-job", style={"--height": rows, "--narrow": rows}),
         html.Div([curve] * 6, className="figures of-job"),
     ]
 
 
-def _of_whole_corpus(context: Context, part: Part) -> list[object]:
-    """What no filter changes."""
-    whole = (
-        f"the whole corpus, {all_of(context.corpus, 'sentence')}" if has_part(context.corpus) else "the whole corpus"
-    )
-    caption = html.P(f"Filters do not apply below: these figures are of {whole}.", className="caption")
+def _draw_whole(whole: WholeCorpus, heads: html.Div) -> list[object]:
     return [
-        *([] if part.whole else [caption]),
-        relative_position_heading(context),
-        html.Div(head_choices(context), className="controls"),
-        html.Div(relative_position(context), className="figures halves"),
-        *importance(context),
+        *([html.P(whole.remark, className="caption")] if whole.remark else []),
+        relative_position_heading(whole.sentences),
+        heads,
+        html.Div(relative_position(whole.of_layers, whole.profile), className="figures halves"),
+        *importance(whole.importance),
     ]
 
 
-def _controls(context: Context) -> html.Div:
+def _controls(shown: StatisticsPage) -> html.Div:
     """The statistic, its queries, and what of it is shown."""
-    state = context.state
+    state = shown.state
     filtered = state.where or state.values in OF_PART
     statistics = {name: STATISTICS[name].title for name in varying_statistics(state.source)}
     parts = [
-        statistic_choice("statistic", "Statistic", statistics, shown_statistic(context), 230),
+        statistic_choice("statistic", "Statistic", statistics, shown.statistic, 230),
         choice("source", "Mean over", QUERIES, state.source, 160),
         choice("values", "Show", SHOWN | (SHOWN_OF_PART if filtered else {}), state.values, 160),
     ]
-    return html.Div([*parts, *(_subtracted(context) if state.values == "difference" else [])], className="controls")
+    return html.Div([*parts, *(_subtracted(shown) if state.values == "difference" else [])], className="controls")
 
 
-def _subtracted(context: Context) -> list[object]:
+def _subtracted(shown: StatisticsPage) -> list[object]:
     """What is subtracted: another statistic, or the same of another model."""
-    state = context.state
-    others = comparable(context.snapshot, context.corpus)
-    titles = model_names(context.snapshot)
-    models = {"": "this model"} | {name: titles[name] for name in others}
-    statistics = {name: STATISTICS[name].title for name in comparable_statistics(shown_statistic(context))}
-    controls: list[object] = []
-    if (against := compared_with(context)) and not state.other:
-        controls.append(statistic_choice("against", "minus", statistics, against, 230))
-    if others:
+    state, controls = shown.state, list[object]()
+    if shown.against and not state.other:
+        statistics = {name: STATISTICS[name].title for name in comparable_statistics(shown.statistic)}
+        controls.append(statistic_choice("against", "minus", statistics, shown.against, 230))
+    if shown.models:
+        models = {"": "this model", **shown.models}
         controls.append(choice("other", "model", models, state.other or "", 190, of_data=True))
     return controls
 
 
-def _part_controls(context: Context, part: Part) -> list[object]:
-    """What is shown, a menu of the columns that are the same in all heads, the filters and how much of the corpus they leave."""
-    corpus = context.corpus
-    offered = {name: column for name, column in columns(corpus).items() if not (column.per_head or column.per_role)}
-    conditions, _ = parse_conditions(context.state.where or "", corpus)
-    where = [condition for condition in conditions if condition.column in offered]
-    drawn = Drawn(corpus, corpus.n_tokens, 0, 0)
-    return [
-        html.Div([_controls(context), filter_menu(where, offered)], className="control-rows"),
-        filter_row(drawn, where, _part_size(context, part), roles=1),
-    ]
+def _filter_menu(shown: StatisticsPage) -> html.Div:
+    return filter_menu([each.condition for each in shown.filters], shown.offered)
 
 
-def _label_links(context: Context) -> html.P | None:
+def _label_links(state: LinkState, contrasts: Mapping[str, str]) -> html.P | None:
     """Links that compare the labels of the reviews; where one is followed, the way back to all of them."""
-    contrasts = label_contrasts(context.corpus, context.state)
-    if context.state.href in contrasts.values():
-        every = context.state.with_(where=None, values="value").href
+    if state.href in contrasts.values():
+        every = state.with_(where=None, values="value").href
         return html.P(
             ["Labels are compared. ", dcc.Link("Show the whole corpus", href=every), "."], className="how-to-read"
         )
@@ -194,15 +167,15 @@ def _label_links(context: Context) -> html.P | None:
     return html.P(["Compare labels: ", *links, "."], className="how-to-read") if links else None
 
 
-def _part_size(context: Context, part: Part) -> html.P:
+def _part_size(state: LinkState, size: str) -> html.P:
     """How much of the corpus the numbers are means over."""
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    size = [*([clear, " "] if context.state.where else []), size_of_part(context.corpus, part)]
-    return html.P(size, className="count one-row", role="status")
+    return html.P([*([clear, " "] if state.where else []), size], className="count one-row", role="status")
 
 
-def _heat_map(context: Context, part: Part, grid: HeadGrid) -> list[object]:
-    corpus, state = context.corpus, context.state
+def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
+    grid = numbers.grid
+    layers, heads = grid.values.shape
     queries = f", {QUERIES[state.source]}" if state.source != "all" else ""
     table = "; the table below has every number" if grid.kind == "value" else ""
     about = [info("what is subtracted", grid.note)] if grid.note else []
@@ -214,17 +187,21 @@ def _heat_map(context: Context, part: Part, grid: HeadGrid) -> list[object]:
         diverging=grid.diverging,
         reverse=grid.reverse,
     )
+    differences = state.values in OF_PART and grid.diverging
+    of_grid = {name: state.fields[name] for name in _OF_GRID} | {"statistic": numbers.statistic}
     return [
-        html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(shown_statistic(context))]),
-        most_different(context, grid) if state.values in OF_PART and grid.diverging else most_varying(context),
+        html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(numbers.statistic)]),
+        most_different(state, grid, STATISTICS[numbers.statistic].unit)
+        if differences
+        else most_varying(state, numbers.statistic, numbers.spread),
         *chart(
             figure,
             name="heat-map",
             caption=["Click a cell to open the head.", *about, " "],
-            label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{table}",
-            of=f"{size_of_part(corpus, part)} {grid.note}".strip(),
-            data=file_href(context, "heat-map.csv", _of_grid(context)),
-            height=heat_map_height(corpus.layers),
+            label=f"Heat map of {layers} by {heads} heads: {grid.title}{table}",
+            of=f"{numbers.of} {grid.note}".strip(),
+            data=file_href(numbers.files, "heat-map.csv", of_grid),
+            height=heat_map_height(layers),
             opens=True,
             turns=True,
         ),
@@ -232,33 +209,27 @@ def _heat_map(context: Context, part: Part, grid: HeadGrid) -> list[object]:
     ]
 
 
-def _of_grid(context: Context) -> dict[str, str | None]:
-    """The fields of a link that name the numbers of the heat map."""
-    state = context.state
-    return {name: state.fields[name] for name in _OF_GRID} | {"statistic": shown_statistic(context)}
-
-
 def first_numbers(context: Context, counting: Job) -> list[object]:
     """All numbers of the link's part, or those of the first tokens with a job that replaces them."""
-    part = part_of(context.corpus, context.state.where)
+    state, part = context.state, part_of(context.corpus, context.state.where)
     first = first_part(context.corpus, part)
     if first is None or is_counted(context, part):
-        return numbers(context, counting)
-    shown = numbers(replace(context, first=True), counting)
+        return draw_numbers(state, read_numbers(context, counting))
+    shown = draw_numbers(state, read_numbers(replace(context, first=True), counting))
     return [job_place(COUNT_ALL, 0, [_first_caption(context.corpus, first, "So far", " are being counted."), *shown])]
 
 
 def all_numbers(context: Context, counting: Job) -> list[object]:
     """The numbers of all tokens of the part; where the reader cancels their count, those of the first stay."""
     try:
-        return numbers(context, counting)
+        return draw_numbers(context.state, read_numbers(context, counting))
     except ReaderLeft:
         first = first_part(context.corpus, part_of(context.corpus, context.state.where))
         if first is None:
             raise
         again = html.A("Count them", href=context.state.href)
         caption = _first_caption(context.corpus, first, "Shown", " are not counted. ", again, ".")
-        return [caption, *numbers(replace(context, first=True))]
+        return [caption, *draw_numbers(context.state, read_numbers(replace(context, first=True)))]
 
 
 def _first_caption(corpus: Corpus, first: Part, shown: str, *of_all: str | html.A) -> html.P:
@@ -274,7 +245,7 @@ STATISTICS_OF_HEADS = Topic(
     title="Statistics",
     letter="s",
     docs="statistics.md",
-    layout=layout,
+    layout=read_then_draw(read, draw),
     links=PageLinks(other_models=comparable),
     choices=choices,
     jobs={COUNT: first_numbers, COUNT_ALL: all_numbers},
