@@ -8,16 +8,14 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard import routes, shell, waiting
 from dashboard.access.gate import guard
-from dashboard.features import trial_section
 from dashboard.monitoring import routes as monitoring
 from dashboard.monitoring.monitor import Monitor
 from dashboard.monitoring.requests import name_requests, watch_requests
 from dashboard.notes.database import Database
 from dashboard.notes.marks import notes_version
-from dashboard.pages import DEFERRED, after_picture_of
+from dashboard.pages import after_picture_of
 from dashboard.serving import Serving
-from dashboard.statistics import first_count
-from dashboard.statistics import page as statistics
+from dashboard.topics import TOPICS
 from dashboard.ui import job
 from dashboard.ui.markup import condensed
 from dashboard.ui.progress import UNDER_WAY, under_way
@@ -66,10 +64,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     responses.register(app.server, library, partial(routes.page_key, library))
     app.layout = partial(shell.layout, signs_in=serving.access.signs_in, named=serving.access.kind != "none")
     _follow_address(app)
-    waiting.register(app, library, DEFERRED)
-    counts = {statistics.COUNT: first_count.first_numbers, first_count.COUNT_ALL: first_count.all_numbers}
-    job.register(app, library, counts | {trial_section.TRYING: trial_section.tried})
-    trial_section.register(app)
+    _add_callbacks(app, library)
     _follow_painting(app, library)
     _follow_choices(app)
     _follow_canvas(app)
@@ -96,6 +91,16 @@ def warm_up(app: Dash) -> None:
     with app.server.test_request_context("/"):
         app._setup_server()
         app.index()
+
+
+def _add_callbacks(app: Dash, library: Library) -> None:
+    """The callbacks of what pages wait for, and those of the topics."""
+    topics = TOPICS.values()
+    waiting.register(app, library, {part.name: part for topic in topics for part in topic.deferred})
+    job.register(app, library, {kind: work for topic in topics for kind, work in topic.jobs.items()})
+    for topic in topics:
+        for add in topic.callbacks:
+            add(app)
 
 
 def _use_cache(server: Flask, cache: Cache) -> None:

@@ -9,48 +9,29 @@ from flask import Flask, Response, jsonify, request
 from plotly.io.json import to_json_plotly
 
 from dashboard.access.person import current_person
-from dashboard.compare import routes as comparison
-from dashboard.features import routes as features
-from dashboard.head_map import routes as head_map
-from dashboard.notes import page_routes as notes_of_pages
-from dashboard.notes import routes as notes
 from dashboard.pages import TabLink, page_content
-from dashboard.points import routes as points
-from dashboard.relations import routes as relations
-from dashboard.sentence import routes as sentences
-from dashboard.statistics import routes as statistics
+from dashboard.topics import TOPICS
 from dashboard.ui.files import LIBRARY
 from dashboard.ui.job import PAGE as PAGE_JOB
 from dashboard.ui.job import JobNotes
 from dashboard.web import assets, http
 from dashboard.web.library import Library
+from dashboard.web.page_links import first_page
 from dashboard.web.prefix import page_name
 from dashboard.web.responses import share
 
-#: The URL of the content of pages, and pages that depend on more than their link.
+#: The URL of the content of pages.
 PAGE = "/data/page"
 #: The URL of how far the server is with a page, for the browser that waits for it.
 PROGRESS = f"{PAGE}/progress"
-CHANGING = frozenset({"notes", "store", "server"})
 
 
 def register(server: Flask, library: Library) -> None:
     """Add the data routes to the server."""
     server.extensions[LIBRARY] = library
-    for part in (
-        assets,
-        points,
-        features,
-        statistics,
-        head_map,
-        relations,
-        sentences,
-        comparison,
-        notes_of_pages,
-        notes,
-        http,
-    ):
-        part.register(server, library)
+    of_topics = (routes for topic in TOPICS.values() for routes in topic.routes)
+    for routes in (assets.register, *of_topics, http.register):
+        routes(server, library)
     _pages(server, library)
 
 
@@ -80,13 +61,18 @@ def _noted(library: Library) -> AbstractContextManager[object]:
 
 def _is_shared(shown: Mapping[str, object] | None, link: TabLink, newest: str) -> bool:
     """Whether the page depends on its link alone, and no other link shows it: each field has the value that the page shows."""
-    if shown is None or page_name(str(shown["path"])) in CHANGING or shown["snapshot"] != newest:
+    if shown is None or _changes(str(shown["path"])) or shown["snapshot"] != newest:
         return False
     written = _fields(link)
     is_own = link.pathname == shown["path"] and link.snapshot in ("", newest)
     is_completed = "written" in shown and len(written) > 1  # the browser compares the whole link
     each_once = len(dict(written)) == len(written)
     return is_own and not is_completed and each_once and all(str(shown.get(name, "")) == text for name, text in written)
+
+
+def _changes(path: str) -> bool:
+    """Whether the page of a link that was shown depends on more than the link."""
+    return TOPICS[page_name(path) or first_page()].changes
 
 
 def _fields(link: TabLink) -> list[tuple[str, str]]:

@@ -11,15 +11,11 @@ from flask import has_request_context, request
 from dashboard.access.gate import SIGN_OUT
 from dashboard.access.person import Person, current_person
 from dashboard.canvas.spec import PointPanels
-from dashboard.compare import page as comparison
-from dashboard.features import shown as features
-from dashboard.points.page import tab_of
 from dashboard.points.selection import FIELDS as SELECTION
 from dashboard.points.selection import parse_selection
-from dashboard.sentence import finder
-from dashboard.sentence.opening import sentence_href
 from dashboard.sentence.picture import SentenceViews
-from dashboard.statistics import data as statistics
+from dashboard.topic import Topic
+from dashboard.topics import TOPICS
 from dashboard.ui.controls import OF_DATA
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED, Markup
@@ -30,37 +26,6 @@ from dashboard.web.prefix import root
 from dashboard.web.state import encode_fields
 from store import Snapshot
 
-TITLES = {
-    "overview": "Overview",
-    "heads": "Heads",
-    "head": "Head",
-    "statistics": "Statistics",
-    "map": "Head map",
-    "relations": "Relations",
-    "features": "Features",
-    "sentence": "Sentence",
-    "compare": "Compare",
-    "notes": "Notes",
-    "store": "Store",
-    "server": "Server",
-}
-#: Pages of authors.
-OF_AUTHORS = frozenset({"server"})
-#: The letter that opens a page after `g`.
-LETTERS = {
-    "overview": "o",
-    "heads": "h",
-    "head": "d",
-    "statistics": "s",
-    "map": "m",
-    "relations": "r",
-    "features": "f",
-    "sentence": "e",
-    "compare": "c",
-    "notes": "n",
-    "store": "t",
-    "server": "v",
-}
 #: Keys of a picture -> what they do.
 PICTURE_KEYS = {
     "arrow keys": "next head",
@@ -68,13 +33,6 @@ PICTURE_KEYS = {
     "+  -  0": "zoom, reset",
     "p, then Shift + arrow keys": "step through points",
     "Escape": "back",
-}
-#: Pages with controls whose values the link does not hold.
-CHOICES = {
-    "statistics": statistics.choices,
-    "features": features.choices,
-    "compare": comparison.choices,
-    "sentence": finder.choices,
 }
 #: The width (Mantine's 62em) below which the navigation is a drawer.
 NARROW = "md"
@@ -118,7 +76,7 @@ def layout(*, signs_in: bool = False, named: bool = False) -> dmc.MantineProvide
 
 def _shortcuts() -> html.Dialog:
     """The list of keys, opened by `?` or its button (assets/web/keyboard.mjs)."""
-    pages = {f"g {LETTERS[page]}": title for page, title in pages_of(current_person()).items()}
+    pages = {f"g {topic.letter}": topic.title for topic in topics_of(current_person())}
     named: Any = {"aria-labelledby": "shortcuts-title"}
     return html.Dialog(
         [
@@ -221,12 +179,12 @@ def _header(account: list[object]) -> html.Div:
 
 def navigation(context: Context) -> list[html.A]:
     """Links to the pages, with the same model, head and snapshot; to page Sentence as it opens where no head was chosen."""
-    return [_page_link(context, page, title) for page, title in pages_of(current_person()).items()]
+    return [_page_link(context, topic) for topic in topics_of(current_person())]
 
 
-def pages_of(person: Person) -> dict[str, str]:
-    """Titles of the pages that somebody may open."""
-    return {page: title for page, title in TITLES.items() if person.writes or page not in OF_AUTHORS}
+def topics_of(person: Person) -> list[Topic]:
+    """The pages that somebody may open."""
+    return [topic for topic in TOPICS.values() if person.writes or not topic.for_authors]
 
 
 def drawer(context: Context, newest: str) -> list[html.A]:
@@ -234,11 +192,11 @@ def drawer(context: Context, newest: str) -> list[html.A]:
     return [*navigation(context), *_open_newest(context, newest, "page-link")]
 
 
-def _page_link(context: Context, page: str, title: str) -> html.A:
-    current: Any = {"aria-current": "page"} if page == context.state.page else {}
-    letter: Any = {"data-letter": LETTERS[page], FOLLOWED: ""}
-    href = sentence_href(context) if page == "sentence" else context.state.on(page).href
-    return html.A(title, href=href, className="page-link", **current, **letter)
+def _page_link(context: Context, topic: Topic) -> html.A:
+    current: Any = {"aria-current": "page"} if topic.name == context.state.page else {}
+    letter: Any = {"data-letter": topic.letter, FOLLOWED: ""}
+    href = topic.href(context) if topic.href else context.state.on(topic.name).href
+    return html.A(topic.title, href=href, className="page-link", **current, **letter)
 
 
 def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[str, object]:
@@ -251,10 +209,9 @@ def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[
     fields = state.fields | {"snapshot": context.snapshot.id, "model": context.corpus.name}
     if context.corpus.views:
         fields |= {"view": context.view, "tokens": min(state.tokens, context.corpus.n_tokens)}
-        fields |= {"tab": tab_of(state)} if state.page == "head" else {}
     defaults: dict[str, object] = {"view": next(iter(context.corpus.views), None)}
-    if state.page in CHOICES:
-        chosen, standard = CHOICES[state.page](context)
+    if choices := TOPICS[state.page].choices:
+        chosen, standard = choices(context)
         fields, defaults = fields | chosen, defaults | standard
     link = valid_search(context, search, of_page)
     written = {} if link == search else {"written": search}

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dashboard.pages import DEFERRED
+from dashboard.topics import TOPICS
 from dashboard.web.context import Context
+
+DEFERRED = {part.name: part for topic in TOPICS.values() for part in topic.deferred}
 
 
 def components(part: Any) -> Iterator[Any]:

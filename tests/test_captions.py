@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dashboard.pages import PAGES
 from dashboard.statistics.data import part_numbers
+from dashboard.topics import TOPICS
 from dashboard.ui.job import Job
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -30,7 +30,7 @@ def captions(library: Library, page: str, query: str) -> list[str]:
     """The texts of all captions of a page with its deferred parts."""
     context = resolve(library, page, query)
     part_numbers(context, Job())
-    parts = PAGES[page](context)
+    parts = TOPICS[page].layout(context)
     every = [parts.above, parts.beside, parts.below]
     return [text(node) for node in components([*every, *deferred_content(context, every)]) if is_caption(node)]
 

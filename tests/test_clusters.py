@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.pages import PAGES
 from dashboard.points import page as points_page
 from dashboard.points.cluster_names import PRIOR, log_odds, name_of, over_represented
 from dashboard.points.clusters import Cluster, regions
 from dashboard.points.density import density_of
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store.schema.corpus import CONTINUATION
@@ -95,6 +95,8 @@ def test_the_clusters_of_a_head_have_names_places_and_sizes(client: FlaskClient,
 def test_the_page_lists_the_clusters_of_each_shown_head(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Cluster(1, "film · movie", 30, 120, (0.5, 0.5))]
     monkeypatch.setattr(points_page, "clusters_of_head", lambda *_: found)
-    below = str(PAGES["head"](resolve(Library(tiny_store), "/head", "?layer=1&head=0&clusters=1&pinned=0-1")).below)
+    below = str(
+        TOPICS["head"].layout(resolve(Library(tiny_store), "/head", "?layer=1&head=0&clusters=1&pinned=0-1")).below
+    )
     for said in ("L1 H0: 1 named cluster", "L0 H1: 1 named cluster", "film · movie", "25.0%"):
         assert said in below

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.pages import PAGES, picture_of
+from dashboard.pages import picture_of
 from dashboard.points.contours import SHARES, contours
 from dashboard.points.controls import picture_controls
 from dashboard.points.density import CELLS, density_of
 from dashboard.points.selection import inside
+from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 
@@ -60,7 +61,7 @@ def test_the_contours_of_a_head_and_of_the_pinned_one_come_together(client: Flas
 
 def test_the_legend_says_what_the_lines_enclose(tiny_store: str) -> None:
     here = link(tiny_store, "contours=1")
-    assert "regions with 25, 50 and 75% of the queries" in str(PAGES["head"](here).below)
+    assert "regions with 25, 50 and 75% of the queries" in str(TOPICS["head"].layout(here).below)
     assert "contours/pca-exact-2d/1/0.json" in str(picture_of(here))
 
 

@@ -14,12 +14,12 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.features import trials
-from dashboard.pages import PAGES
 from dashboard.sentence import encoder_process as remote_encoder
 from dashboard.server import THREADS
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.page import COUNT
 from dashboard.statistics.parts import PartCounts, part_of
+from dashboard.topics import TOPICS
 from dashboard.ui import job
 from dashboard.ui.job import Job, JobNotes, new_name
 from dashboard.web.admission import Turns, reader_left
@@ -107,7 +107,7 @@ def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(
     library: Library, never: Callable[[], None], where: str
 ) -> None:
     never()
-    page = str(PAGES["statistics"](resolve(library, "statistics", f"where={where}")).above)
+    page = str(TOPICS["statistics"].layout(resolve(library, "statistics", f"where={where}")).above)
     assert "Means over all" in page
     assert "95% interval" in page
 
@@ -117,7 +117,7 @@ def test_no_other_choice_counts_again(library: Library, never: Callable[[], None
     context = resolve(library, "statistics", WHERE)
     library.get(PartCounts).numbers(context.corpus, part_of(context.corpus, context.state.where))
     never()
-    page = str(PAGES["statistics"](resolve(library, "statistics", f"{WHERE}&{change}")).above)
+    page = str(TOPICS["statistics"].layout(resolve(library, "statistics", f"{WHERE}&{change}")).above)
     assert "heat-map" in page
     assert "'job': 'numbers'" not in page
 
@@ -167,7 +167,7 @@ def test_the_whole_corpus_needs_no_turn(busy: Library, base: str) -> None:
 
 def test_a_page_is_there_before_its_numbers(library: Library, never: Callable[[], None]) -> None:
     never()
-    page = str(PAGES["statistics"](resolve(library, "statistics", WHERE)).above)
+    page = str(TOPICS["statistics"].layout(resolve(library, "statistics", WHERE)).above)
     for there in ("Means over", "Remove filter", "Attention by relative position", "'job': 'cancel'"):
         assert there in page
     assert "heat-map" not in page

@@ -10,7 +10,8 @@ from playwright.sync_api import FloatRect, Page, expect
 
 from dashboard.features.data import Series
 from dashboard.features.shown import ShownFeatures
-from dashboard.pages import PAGES, picture_of
+from dashboard.pages import picture_of
+from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -296,7 +297,7 @@ def context(store: str, search: str) -> Context:
 )
 def test_invalid_parameters_of_a_link_are_ignored_with_a_notice(tiny_store: str, search: str) -> None:
     here = context(tiny_store, search)
-    page = PAGES["features"](here)
+    page = TOPICS["features"].layout(here)
     assert picture_of(here) is not None
     assert len(here.notices) + len(page.notices) == 1
 
@@ -314,7 +315,7 @@ def test_an_entry_of_the_legend_shows_its_category_alone(
     assert drawn_picture is not None
     sent = np.frombuffer(client.get(str(drawn_picture.mask)).data[16:], np.uint8)
     np.testing.assert_array_equal(np.unpackbits(sent)[: shown.tokens], expected[: shown.tokens])
-    pressed = re.findall(r"Button\(.*?aria-pressed='true'.*?\)", str(PAGES["features"](here).above))
+    pressed = re.findall(r"Button\(.*?aria-pressed='true'.*?\)", str(TOPICS["features"].layout(here).above))
     assert len(pressed) == 1
     assert "fonly" not in pressed[0]
 
@@ -344,12 +345,12 @@ def test_the_longest_name_of_a_colour_is_shown_whole(visit: Visit, tiny_server: 
 def test_a_store_without_feature_points_says_how_to_make_them(few_store: str) -> None:
     here = context(few_store, "point=embedding")
     assert picture_of(here) is None
-    assert "Code('headscape ingest')" in str(PAGES["features"](here).above)
+    assert "Code('headscape ingest')" in str(TOPICS["features"].layout(here).above)
 
 
 def test_too_few_tokens_for_a_measure_get_a_message(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Series, "trustworthiness", lambda series, _view: np.full(len(series.names), np.nan))
-    assert "too few tokens to measure" in str(PAGES["features"](context(tiny_store, "")).below)
+    assert "too few tokens to measure" in str(TOPICS["features"].layout(context(tiny_store, "")).below)
 
 
 def test_the_pages_picture_can_be_had_part_by_part(client: FlaskClient, tiny_store: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.web.library import Library
 from ingest.projections import methods
 from store import open_corpus, open_snapshot
@@ -56,7 +56,7 @@ def test_the_store_is_sound_by_then(early_store: str) -> None:
     assert list(verify(open_snapshot(early_store))) == []
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", TOPICS)
 def test_every_page_opens(path: str, reader: FlaskClient) -> None:
     answer = reader.post("/data/page", data={"pathname": f"/{path}", "search": "?layer=1&head=1"})
     assert answer.status_code == 200, answer.text

@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 
-#: A link, the state that it showed on the tiny store at 7a23341, written as a link, and how many notices that took.
+#: A link, the state that it showed on the tiny store, written as a link, and how many notices that took: at 7a23341, and the last
+#: ten of every page at 4e56e78.
 LINKS = json.loads(Path(__file__).with_name("golden_links.json").read_text("utf-8"))
 #: Pages that have another path since.
 MOVED = {"/about": "/store"}
@@ -37,3 +40,8 @@ def moved(href: str) -> str:
     if path == "/sentence" and not any(field.startswith("layer=") for field in fields):
         fields.insert(sum(field.startswith(BEFORE_LAYER) for field in fields), "layer=0")
     return MOVED.get(path, path) + ("?" if fields else "") + "&".join(fields)
+
+
+def test_every_page_has_links_of_before() -> None:
+    opened = {urlsplit(link).path.strip("/") for link, _, _ in LINKS}
+    assert TOPICS.keys() - opened == set()

@@ -33,6 +33,8 @@ FOLDERS = {
         ),
     ),
 }
+#: Files beside the folders that have the height of a folder. A command (`__main__.py`) is at the roof.
+PLACED = {"dashboard.topic": "canvas"}
 #: What a package may import of the others.
 BELOW = {"store": (), "ingest": ("store",), "dashboard": ("store",), "headscape": ("store", "ingest", "dashboard")}
 #: Modules of the dashboard that import the ingest inside of functions: they run its model and its UMAP in other processes.
@@ -58,13 +60,16 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
 
 def folder_of(parts: tuple[str, ...], package: str) -> str | None:
     """The folder of a module or of what is imported; None for files beside the folders."""
-    return parts[1] if len(parts) > 1 and (ROOT / package / parts[1]).is_dir() else None
+    if len(parts) < 2 or parts[-1] == "__main__.py":
+        return None
+    name = parts[1].removesuffix(".py")
+    return name if (ROOT / package / name).is_dir() else PLACED.get(f"{package}.{name}")
 
 
 def arrows(package: str) -> Iterator[tuple[str | None, str | None, str]]:
     """Arrows between the folders of a package: from, to, and the import in words."""
     for path in modules(package):
-        own = folder_of(path.parts, package) if len(path.parts) > 2 else None
+        own = folder_of(path.parts, package)
         for line, name in imports(path):
             parts = tuple(name.split("."))
             if parts[0] == package:

@@ -4,7 +4,7 @@ import pytest
 from dash import html
 from playwright.sync_api import Page, expect
 
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.ui.controls import normalization_info, statistic_info
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -35,7 +35,7 @@ def test_a_normalisation_is_explained(name: str) -> None:
 def test_a_page_explains_the_statistics_on_it(tiny_store: str, link: str) -> None:
     page, _, search = link.partition("?")
     context = resolve(Library(tiny_store), page, search)
-    assert STATISTICS["distance"].meaning in str(PAGES[page](context))
+    assert STATISTICS["distance"].meaning in str(TOPICS[page].layout(context))
 
 
 def test_the_text_opens_by_hover_and_keyboard_and_closes_on_escape(open_page: Open, tiny_server: str) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dashboard.app import create_app
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.errors import stage_line
 from dashboard.web.library import Library
@@ -205,8 +205,8 @@ def test_a_page_that_waits_says_how_far_the_ingest_is(few: str) -> None:
     assert lock is not None
     with lock:
         note_progress(few, IngestProgress("a model on reviews", "features of sample", done=1, first=1, total=4))
-        waiting = str(PAGES["features"](resolve(library, "features", "")).above)
-    ended = str(PAGES["features"](resolve(library, "features", "")).above)
+        waiting = str(TOPICS["features"].layout(resolve(library, "features", "")).above)
+    ended = str(TOPICS["features"].layout(resolve(library, "features", "")).above)
     assert "An ingest of a model on reviews is under way: features of sample, 25%." in waiting
     assert "headscape ingest" not in waiting
     assert "Feature points: not computed. Run ', Code('headscape ingest')" in ended

@@ -11,7 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.ui.charts import Chart
 from dashboard.ui.controls import choice
 from dashboard.ui.markup import FOLLOWED, Markup, condensed, properties_of
@@ -112,12 +112,12 @@ def translated(tree: Any) -> Iterator[str]:
 @pytest.mark.parametrize("page", ["overview", "compare", "store", "relations"])
 def test_no_name_of_a_model_is_translated(bank_store: str, page: str) -> None:
     context = resolve(Library(bank_store), page, "?since=0" if page == "store" else "")
-    shown = PAGES[page](context)
+    shown = TOPICS[page].layout(context)
     name = re.compile(rf"(?<!\w){re.escape(context.corpus.title)}(?!\w)")
     sent = as_sent([*shown.above, *shown.below])
     assert [text for text in translated(sent) if name.search(text)] == []
 
 
 def test_no_name_of_a_relation_is_translated(bank_store: str) -> None:
-    shown = PAGES["relations"](resolve(Library(bank_store), "relations", "?relation=det"))
+    shown = TOPICS["relations"].layout(resolve(Library(bank_store), "relations", "?relation=det"))
     assert [text for text in translated(as_sent(shown.above)) if re.search(r"\bdet\b", text)] == []

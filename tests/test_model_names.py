@@ -9,7 +9,7 @@ import pytest
 
 import headscape
 import store
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.ui.text import model_names
 from dashboard.web.context import names_of, resolve
 from dashboard.web.library import Library
@@ -101,7 +101,7 @@ def test_a_name_that_both_have_is_refused_with_both(place: str) -> None:
 
 @pytest.mark.parametrize("page", ["compare", "store"])
 def test_a_page_names_both(page: str, place: str) -> None:
-    says = str(PAGES[page](resolve(Library(place), page, "")).above)
+    says = str(TOPICS[page].layout(resolve(Library(place), page, "")).above)
     assert all(f"{run}/checkpoint-500" in says for run in ("run-a", "run-b"))
 
 

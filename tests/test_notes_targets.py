@@ -19,10 +19,11 @@ from dashboard.notes.target import (
     link_to,
     parse_target,
 )
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.state import PAGES, LinkState
+from dashboard.web.state import LinkState
 from store import Corpus, Snapshot, open_corpus
 from store.repository.access import open_repository
 from store.repository.history import history
@@ -38,7 +39,7 @@ NAME = st.text(
 )
 LINKS = st.builds(
     lambda page, q: LinkState(page=page, q=q or None).href,
-    st.sampled_from(PAGES),
+    st.sampled_from(list(TOPICS)),
     st.text(st.characters(exclude_categories=("Cs",)), max_size=40),
 )
 TARGETS = st.one_of(

@@ -11,7 +11,7 @@ import zarr
 from zarr.codecs import ZstdCodec
 
 import store
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.encode import tensors
@@ -110,9 +110,9 @@ def test_a_store_that_lacks_a_statistic_is_sound(without_last: str) -> None:
     assert main(["verify", without_last]) == 0
 
 
-@pytest.mark.parametrize("page", list(PAGES))
+@pytest.mark.parametrize("page", list(TOPICS))
 def test_every_page_shows_a_store_that_lacks_a_statistic(without_last: str, page: str) -> None:
-    shown = str(PAGES[page](resolve(Library(without_last), page, f"statistic={LAST}")))
+    shown = str(TOPICS[page].layout(resolve(Library(without_last), page, f"statistic={LAST}")))
     assert ("This store has no norm-weighted attention to itself" in shown) is (page == "statistics")
 
 

@@ -9,7 +9,7 @@ from dashboard.compare.head_differences import means_over_heads
 from dashboard.compare.two_models import ModelPair
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -49,7 +49,7 @@ def written(corpus: Corpus, content: object) -> str:
 def test_a_page_says_1_sentence(library: Library, link: str) -> None:
     page, _, search = link.partition("?")
     context = resolve(library, page, search)
-    assert PLURAL.findall(written(context.corpus, PAGES[page](context))) == []
+    assert PLURAL.findall(written(context.corpus, TOPICS[page].layout(context))) == []
 
 
 def test_the_picture_of_one_token_says_1_token(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.web.library import Library
 
 
@@ -87,6 +88,6 @@ def test_nothing_is_computed_for_a_reader_who_left_the_page(
     computed: list[object] = []
     monkeypatch.setattr("dashboard.pages.reader_left", lambda: True)
     monkeypatch.setattr("dashboard.pages.picture_of", computed.append)
-    monkeypatch.setitem(PAGES, "heads", computed.append)
+    monkeypatch.setitem(TOPICS, "heads", replace(TOPICS["heads"], layout=computed.append))
     assert page(client, "/heads")["picture"] is None
     assert computed == []

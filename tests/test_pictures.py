@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 from sklearn.manifold import trustworthiness
 
 import store
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.projections.manifolds import fit_head
@@ -104,7 +104,7 @@ def test_pictures_of_neighbours_are_fitted_on_fewer_tokens(name: str, corpus: st
 def test_the_attentionviz_look_says_how_many_tokens_its_authors_fit(page: str, rich_store: str) -> None:
     def shown(view: str) -> str:
         context = resolve(Library(rich_store), page, f"view={view}")
-        drawn = PAGES[page](context)
+        drawn = TOPICS[page].layout(context)
         return f"{drawn.above} {drawn.below}"
 
     assert "(AttentionViz: 5,021)" in shown("attentionviz-centroid-2d")

@@ -8,10 +8,11 @@ from flask.testing import FlaskClient
 
 from dashboard.canvas.encoding import encode
 from dashboard.canvas.spec import Picture
-from dashboard.pages import PAGES, picture_of
+from dashboard.pages import picture_of
 from dashboard.points.colours import codes_of
 from dashboard.points.columns import column_of, values
 from dashboard.points.drawn import Drawn
+from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -33,7 +34,7 @@ def picture(context: Context) -> Picture:
 
 
 def page(context: Context) -> str:
-    shown = PAGES["head"](context)
+    shown = TOPICS["head"].layout(context)
     return str([shown.above, shown.below])
 
 

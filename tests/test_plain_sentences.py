@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from dashboard.pages import PAGES
-from dashboard.statistics.sections import importance
+from dashboard.statistics.sections import importance, read_importance
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -35,20 +35,20 @@ def library(tiny_store: str) -> Library:
 def test_a_page_names_things_in_plain_words(library: Library, link: str, words: str) -> None:
     page, _, search = link.partition("?")
     context = resolve(library, page, search)
-    assert words in str([PAGES[page](context), context.notices])
+    assert words in str([TOPICS[page].layout(context), context.notices])
 
 
 def test_page_store_writes_its_times_for_a_reader(library: Library) -> None:
     context = resolve(library, "store", "")
     published = context.snapshot.published
-    written = str(PAGES["store"](context))
+    written = str(TOPICS["store"].layout(context))
     assert f"{published.day} {published:%b %Y, %H:%M} UTC" in written
     assert re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d", written) == []
 
 
 def test_head_importance_is_called_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Corpus, "importance", IMPORTANCE)
-    title, *_ = importance(resolve(library, "statistics", ""))
+    title, *_ = importance(read_importance(resolve(library, "statistics", "").corpus, None))
     assert title.children[0] == "Head importance"
 
 

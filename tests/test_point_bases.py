@@ -9,7 +9,7 @@ from dashboard.features.data import cosines
 from dashboard.features.figures import feature_charts
 from dashboard.features.routes import measure_table
 from dashboard.features.shown import ShownFeatures
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -67,7 +67,7 @@ def test_old_and_new_links_lead_to_the_same_point(tiny_store: str, name: str) ->
     here = context(tiny_store, f"point={name}")
     assert here.state.point == "L01.feedforward"
     assert here.notices == ()
-    assert "L1 layer output" in str(PAGES["features"](here).above)
+    assert "L1 layer output" in str(TOPICS["features"].layout(here).above)
 
 
 def test_cosines_between_bases_are_left_out_of_files(tiny_corpus: Corpus) -> None:
@@ -101,5 +101,5 @@ def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny
 
 @pytest.mark.parametrize(("view", "warns"), [("pca-joint", True), ("pca-each", False)])
 def test_a_picture_of_all_points_together_says_that_bases_differ(tiny_store: str, view: str, warns: bool) -> None:
-    below = str(PAGES["features"](context(tiny_store, f"fview={view}")).below)
+    below = str(TOPICS["features"].layout(context(tiny_store, f"fview={view}")).below)
     assert ("Head outputs have another basis" in below) == warns

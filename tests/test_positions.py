@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.pages import PAGES
 from dashboard.sentence import positions as module
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import PositionMeans, position_figure, position_means
 from dashboard.sentence.sentence_positions import sentence_figure
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
@@ -101,7 +101,7 @@ def test_no_cell_is_empty(corpus: Corpus) -> None:
 
 
 def test_page_head_shows_the_positions_of_its_head(tiny_store: str) -> None:
-    beside = str(PAGES["head"](resolve(Library(tiny_store), "head", "?layer=1&head=0&tab=positions")).beside)
+    beside = str(TOPICS["head"].layout(resolve(Library(tiny_store), "head", "?layer=1&head=0&tab=positions")).beside)
     assert "Attention of L1 H0 by position" in beside
     assert "the sentence's matrix" not in beside
     assert "in sentence" not in beside
@@ -111,7 +111,7 @@ def test_page_head_shows_the_weights_in_the_sentence_of_the_selected_token(
     tiny_store: str, client: FlaskClient
 ) -> None:
     context = resolve(Library(tiny_store), "head", "?layer=1&head=0&tab=positions&token=5&role=key")
-    beside = str(PAGES["head"](context).beside)
+    beside = str(TOPICS["head"].layout(context).beside)
     sentence = int(context.corpus.tokens.sentence_index[context.corpus.rows[5]])
     assert f"Attention of L1 H0 in sentence {sentence}" in beside
     assert "whose key has a frame" in beside

@@ -11,7 +11,7 @@ import pytest
 from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
 from dashboard.monitoring.store_metrics import store_metrics
-from dashboard.pages import PAGES
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.__main__ import main as ingest_command
@@ -38,7 +38,7 @@ def store(tiny_store: str, tmp_path: Path) -> str:
 
 
 def page_store(store: str) -> str:
-    return str(PAGES["store"](resolve(Library(store), "store", "")).above)
+    return str(TOPICS["store"].layout(resolve(Library(store), "store", "")).above)
 
 
 def failed(store: str) -> float:

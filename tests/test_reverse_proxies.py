@@ -15,8 +15,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dashboard.shell import TITLES
-from dashboard.web.state import PAGES
+from dashboard.topics import TOPICS
 from tests.access import PASSWORD
 from tests.browser import GOT_IT, until
 from tests.reverse_proxies import COMMAND, PREFIX, UNIT, replaced, unverified
@@ -96,7 +95,7 @@ def test_every_asset_is_there(asked: Site) -> None:
     assert {url: status for url in found if (status := asked.ask(url)[0]) != 200} == {}
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", TOPICS)
 def test_every_address_of_a_page_has_the_prefix_and_is_answered(name: str, asked: Site) -> None:
     found = (
         set() if name == "server" else addresses(asked.page(name))
@@ -168,7 +167,7 @@ def _is_ours(url: str, site: str) -> bool:
 
 def at(page: Page, site: str, name: str) -> Page:
     """The page, once it shows the one of this name by its navigation."""
-    link = page.locator("#navigation").get_by_role("link", name=TITLES[name], exact=True)
+    link = page.locator("#navigation").get_by_role("link", name=TOPICS[name].title, exact=True)
     if not link.count():
         page.goto(f"{site}/")
     link.click()
@@ -180,13 +179,14 @@ def at(page: Page, site: str, name: str) -> Page:
 
 
 def test_every_page_is_a_click_away_and_a_step_back_returns(reader: Page, proxied: str) -> None:
-    for name in PAGES:
+    for name in TOPICS:
         at(reader, proxied, name)
         if name in ("heads", "head", "features", "compare"):
             until(reader, f"document.querySelector('.frame').dataset.drawn?.startsWith('{PREFIX}/data/')")
     reader.go_back()
-    until(reader, f"location.pathname === '{PREFIX}/{PAGES[-2]}'")
-    link = reader.locator("#navigation").get_by_role("link", name=TITLES[PAGES[-2]], exact=True)
+    last_but_one = list(TOPICS.values())[-2]
+    until(reader, f"location.pathname === '{PREFIX}/{last_but_one.name}'")
+    link = reader.locator("#navigation").get_by_role("link", name=last_but_one.title, exact=True)
     expect(link).to_have_attribute("aria-current", "page")
 
 

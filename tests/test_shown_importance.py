@@ -1,10 +1,13 @@
 """What a head is worth to the model, on its page."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import xarray as xr
 
-from dashboard.statistics.sections import head_importance
+from dashboard.statistics.head_panel import read_head_statistics
+from dashboard.statistics.sections import Importance, head_importance, read_importance
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -15,9 +18,16 @@ IMPORTANCE = xr.Dataset(
 )
 
 
+def worth(store: str) -> list[Any]:
+    """What is said of head 1 of layer 0."""
+    read = read_importance(Library(store).snapshot().corpus(), None)
+    assert isinstance(read, Importance)
+    return head_importance(read, (0, 1))
+
+
 def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Corpus, "importance", IMPORTANCE)
-    heading, rank = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
+    heading, rank = worth(tiny_store)
     title, about = heading.children
     assert title == "Head importance: −0.250"
     assert "on 1,200 sentences; the whole model has 0.250" in getattr(about, "data-info")
@@ -25,7 +35,8 @@ def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: 
 
 
 def test_head_importance_is_empty_where_it_was_not_computed(tiny_store: str) -> None:
-    assert head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1")) == []
+    context = resolve(Library(tiny_store), "head", "?layer=0&head=1")
+    assert read_head_statistics(context).importance is None
 
 
 @pytest.mark.parametrize(
@@ -36,5 +47,5 @@ def test_the_info_says_that_a_classifier_is_worse_than_a_guess(
 ) -> None:
     """Between two labels, ln 2."""
     monkeypatch.setattr(Corpus, "importance", IMPORTANCE.assign_attrs(kind=kind, loss=loss))
-    title, _ = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
+    title, _ = worth(tiny_store)
     assert ("worse than that of a guess (0.693)" in str(title)) is warns

@@ -9,12 +9,13 @@ import pytest
 from dash import html
 
 import dashboard
-from dashboard.pages import PAGES, picture_of, sentence_of
+from dashboard.pages import picture_of, sentence_of
 from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.marks_legend import marks_of_point
 from dashboard.points.search import no_hits, similar_pieces
 from dashboard.sentence.positions import SHADES
 from dashboard.statistics.parts import part_of
+from dashboard.topics import TOPICS
 from dashboard.ui.controls import number
 from dashboard.ui.text import decimal, signed, span, spell, with_unit
 from dashboard.ui.theme import PALETTE, head_colours, rgb
@@ -107,7 +108,7 @@ def test_only_wordpieces_of_the_corpus_are_offered(library: Library) -> None:
 
 @pytest.mark.parametrize("page", ["heads", "head", "features"])
 def test_every_page_with_a_search_says_when_it_finds_nothing(library: Library, page: str) -> None:
-    assert "matches “zzzz”" in str(PAGES[page](context(library, page, "q=zzzz")).above)
+    assert "matches “zzzz”" in str(TOPICS[page].layout(context(library, page, "q=zzzz")).above)
 
 
 # -- legends --------------------------------------------------------------------------------------------
@@ -117,7 +118,7 @@ def test_over_a_head_everything_drawn_is_in_the_legend(library: Library) -> None
     here = context(library, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,0,0,0,0,1000,0,1000,1000")
     kinds = [kind for kind, _ in marks_of_point(here.state)]
     assert kinds[:5] == ["ring", "sentence", "line", "near", "pair"]
-    assert "attention weight: thicker is more" in str(PAGES["head"](here).below)
+    assert "attention weight: thicker is more" in str(TOPICS["head"].layout(here).below)
 
 
 @pytest.mark.parametrize(("head", "named"), [(0, True), (1, False)])
@@ -125,12 +126,12 @@ def test_a_lasso_is_in_the_legend_of_the_picture_in_which_it_was_drawn(
     library: Library, head: int, named: bool
 ) -> None:
     query = f"layer=0&head={head}&lasso=pca-exact-2d,0,0,0,0,0,0,1000,0,1000,1000"
-    assert ("over lasso" in str(PAGES["head"](context(library, "head", query)).below)) == named
+    assert ("over lasso" in str(TOPICS["head"].layout(context(library, "head", query)).below)) == named
 
 
 def test_lines_are_in_the_legend_only_where_a_weight_is_drawn(library: Library) -> None:
     def legend(query: str) -> str:
-        return str(PAGES["head"](context(library, "head", f"token=5&{query}")).below)
+        return str(TOPICS["head"].layout(context(library, "head", f"token=5&{query}")).below)
 
     assert "attention weight: thicker is more" in legend("least=0")
     assert "attention weight: thicker is more" not in legend("least=1")
@@ -141,10 +142,10 @@ def test_sizes_by_norm_are_in_the_legend_with_the_norms_at_their_ends(library: L
     vectors = (vectors.values[1, 0][here.corpus.rows] for vectors in (here.corpus.query, here.corpus.key))
     norms = np.stack([np.linalg.norm(each.astype(np.float32), axis=-1) for each in vectors])
     low, high = np.percentile(norms, [2, 98])
-    below = str(PAGES["head"](here).below)
+    below = str(TOPICS["head"].layout(here).below)
     assert f"norm {low:.2f} or less" in below
     assert f"norm {high:.2f} or more" in below
-    assert "or less" not in str(PAGES["head"](context(library, "head", "layer=1&head=0")).below)
+    assert "or less" not in str(TOPICS["head"].layout(context(library, "head", "layer=1&head=0")).below)
 
 
 def test_without_an_overlay_the_legend_is_empty_and_keeps_its_room(library: Library) -> None:
@@ -156,7 +157,7 @@ def test_without_an_overlay_the_legend_is_empty_and_keeps_its_room(library: Libr
 
 def test_a_chosen_token_at_a_feature_point_has_a_legend(library: Library) -> None:
     here = context(library, "features", "point=embedding&ftoken=3")
-    assert "tokens with the nearest vectors" in str(PAGES["features"](here).below)
+    assert "tokens with the nearest vectors" in str(TOPICS["features"].layout(here).below)
 
 
 def test_the_legend_over_the_points_has_the_colours_of_the_canvas() -> None:
@@ -174,7 +175,7 @@ def test_where_colours_are_categories_keys_are_outlines(library: Library, colour
     picture = picture_of(here)
     assert picture is not None
     assert picture.outlined is outlined
-    assert ("◇ key" in str(PAGES["head"](here).above)) == outlined
+    assert ("◇ key" in str(TOPICS["head"].layout(here).above)) == outlined
 
 
 @pytest.mark.parametrize("heads", [1, 12, 16, 24])
@@ -244,7 +245,7 @@ def tables_in(part: object) -> list[html.Table]:
     ],
 )
 def test_the_title_of_a_column_is_aligned_as_its_cells_are(library: Library, page: str, query: str) -> None:
-    shown = PAGES[page](context(library, page, query))
+    shown = TOPICS[page].layout(context(library, page, query))
     compared = 0
     parts = [shown.above, shown.beside, shown.below]
     for table in tables([*parts, *deferred_content(context(library, page, query), parts)]):

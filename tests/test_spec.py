@@ -6,7 +6,8 @@ from dataclasses import fields
 import pytest
 
 from dashboard.canvas.spec import ChosenPoint, FileSource, Headings, LinkFields, Panel, Picture, RowHeading, Step
-from dashboard.pages import PICTURES, picture_of
+from dashboard.pages import picture_of
+from dashboard.topics import TOPICS
 from dashboard.web.assets import ASSETS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -65,4 +66,4 @@ def test_a_picture_is_sent_with_every_field(tiny_store: str, search: str) -> Non
     assert set(sent) == names(Picture)
     assert all(set(panel) == names(Panel) for panel in sent["panels"])
     assert set(sent["file"]) == names(FileSource)
-    assert PICTURES.keys() == {"heads", "head", "compare"}
+    assert {name for name, topic in TOPICS.items() if topic.picture} == {"heads", "head", "features", "compare"}

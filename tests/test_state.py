@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dashboard.topics import TOPICS
 from dashboard.web.context import Bounds, Context, bounds_of, feature_bounds, resolve
 from dashboard.web.library import Library
 from dashboard.web.link_reader import LinkReader
@@ -17,7 +18,6 @@ from dashboard.web.state import (
     DEFAULTS,
     FIELDS,
     MOST_TOKENS,
-    PAGES,
     VALUES,
     LinkState,
     Of,
@@ -104,7 +104,7 @@ def bounds_at(context: Context) -> Bounds:
     return {**bounds_of(context.snapshot, context.corpus, context.state.page), **own}
 
 
-@given(page=st.sampled_from(PAGES), search=a_link())
+@given(page=st.sampled_from(list(TOPICS)), search=a_link())
 @settings(max_examples=300)
 def test_any_link_is_a_state_within_bounds_whose_link_is_itself(library: Library, page: str, search: str) -> None:
     context = resolve(library, page, search)

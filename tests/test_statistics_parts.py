@@ -13,10 +13,10 @@ import xarray as xr
 from dash import dcc
 from flask.testing import FlaskClient
 
-from dashboard.pages import PAGES
-from dashboard.statistics.divergence import nearest
+from dashboard.statistics.divergence import nearest, read_nearest
 from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.statistics.sections import size_of_part
+from dashboard.topics import TOPICS
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
@@ -51,7 +51,7 @@ def page_of(library: Library, query: str = "", page: str = "statistics") -> Page
     """The page once its part is counted."""
     context = place_of(library, page, query)
     library.get(PartCounts).numbers(context.corpus, part_of(context.corpus, context.state.where))
-    return PAGES[page](context)
+    return TOPICS[page].layout(context)
 
 
 def parts(page: Page) -> Iterator[Any]:
@@ -204,7 +204,7 @@ def test_the_whole_corpus_minus_itself_is_shown_as_values_with_a_notice(library:
 
 
 def test_a_part_without_tokens_says_what_to_do(library: Library) -> None:
-    page = PAGES["statistics"](place_of(library, "statistics", "where=position:5000..6000"))
+    page = TOPICS["statistics"].layout(place_of(library, "statistics", "where=position:5000..6000"))
     assert "No tokens match. Remove a filter." in text(page)
 
 
@@ -322,7 +322,7 @@ def test_labels_in_the_table_are_of_the_part(library: Library, monkeypatch: pyte
     def labels(corpus: Corpus, part: Any, _means: xr.DataArray) -> xr.DataArray:
         return corpus.head_labels.copy(data=np.full((2, 2), f"{part.tokens} tokens"))
 
-    monkeypatch.setattr("dashboard.statistics.page.part_labels", labels)
+    monkeypatch.setattr("dashboard.statistics.shown.part_labels", labels)
     assert text(page_of(library, "where=position:0..0")).count("40 tokens") >= 4
 
 
@@ -355,7 +355,7 @@ def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
 
 @pytest.mark.parametrize("sort", ["", "sort=importance"])
 def test_head_importance_is_in_the_table(library: Library, monkeypatch: pytest.MonkeyPatch, sort: str) -> None:
-    monkeypatch.setattr("dashboard.statistics.page.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
+    monkeypatch.setattr("dashboard.statistics.heads_table.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
     page = page_of(library, sort)
     shown = [part for part in parts(page) if part in ("+0.500", "−0.250", "0.000", "+1.000")]
     order = ["+1.000", "+0.500", "0.000", "−0.250"] if sort else ["+0.500", "−0.250", "0.000", "+1.000"]
@@ -363,5 +363,6 @@ def test_head_importance_is_in_the_table(library: Library, monkeypatch: pytest.M
 
 
 def test_a_list_of_the_nearest_says_of_how_many(library: Library) -> None:
-    caption = nearest(place_of(library, "map", ""), listed=2)[-1]
+    context = place_of(library, "map", "")
+    caption = nearest(context.state, read_nearest(context, listed=2))[-1]
     assert caption.children == "The nearest 2 of 3 heads."

@@ -9,11 +9,11 @@ from shutil import copytree
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.pages import PAGES
 from dashboard.store_page.history import history_section
 from dashboard.store_page.page import many_cut
 from dashboard.store_page.settings import PLACES, command, readable_settings
 from dashboard.store_page.table import stacked_table
+from dashboard.topics import TOPICS
 from dashboard.ui.progress import STORE, UNDER_WAY, under_way
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -55,7 +55,7 @@ def three_publications(three: str) -> Iterator[str]:
 
 
 def shown(library: Library, search: str = "") -> str:
-    return str(PAGES["store"](resolve(library, "store", search)).above)
+    return str(TOPICS["store"].layout(resolve(library, "store", search)).above)
 
 
 @pytest.mark.parametrize("name", sorted(DEFAULTS.keys() - {*PLACES, "stage", "split"}))

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dashboard import shell
-from dashboard.pages import PAGES, after_picture_of, picture_of
+from dashboard.pages import after_picture_of, picture_of
+from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import open_corpus
@@ -33,7 +34,7 @@ def context_of(tiny_store: str, tmp_path: Path) -> MakeContext:
 
 
 def written(context: Context) -> str:
-    return str(PAGES["features"](context).above)
+    return str(TOPICS["features"].layout(context).above)
 
 
 def test_a_link_to_it_says_what_to_do(context_of: MakeContext) -> None:

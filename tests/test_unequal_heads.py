@@ -7,8 +7,9 @@ import pytest
 
 from dashboard.compare.sentences import NAMED, named_every, pattern_matrix
 from dashboard.compare.two_models import ModelPair
-from dashboard.pages import PAGES, picture_of
+from dashboard.pages import picture_of
 from dashboard.statistics.data import difference_grid
+from dashboard.topics import TOPICS
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
@@ -26,7 +27,7 @@ def written(page: Page) -> str:
 @pytest.mark.parametrize("pictures", ["head", "point"])
 def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: ModelPair, pictures: str) -> None:
     here = context(three_models, unlike, pictures=pictures)
-    page = written(PAGES["compare"](here))
+    page = written(TOPICS["compare"].layout(here))
     assert "their heads have no counterparts" in page
     for offered in ("means-over-heads", "Feature points of both models", "Means over all heads"):
         assert offered in page
@@ -51,7 +52,7 @@ def test_the_canvas_shows_no_head_of_them(three_models: str, unlike: ModelPair, 
 
 
 def test_heads_with_counterparts_are_compared(three_models: str, alike: ModelPair) -> None:
-    page = written(PAGES["compare"](context(three_models, alike)))
+    page = written(TOPICS["compare"].layout(context(three_models, alike)))
     for offered in ("pattern-difference", "Pictures of", "changed most"):
         assert offered in page
 
@@ -72,7 +73,7 @@ def test_the_caption_says_that_an_axis_is_thinned(
     three_models: str, alike: ModelPair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dashboard.compare.sentences.NAMED", 2)
-    assert "The axes name one token in " in str(PAGES["compare"](context(three_models, alike)).below)
+    assert "The axes name one token in " in str(TOPICS["compare"].layout(context(three_models, alike)).below)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from dashboard.compare.feature_points import point_controls, point_notices, simi
 from dashboard.compare.page import above_pictures
 from dashboard.compare.picture import picture_notices
 from dashboard.compare.two_models import ModelPair, pair_of
-from dashboard.pages import PAGES
 from dashboard.points import pairs
 from dashboard.points.picture import ShownPoints
-from dashboard.statistics import divergence as nearest
-from dashboard.statistics.sections import importance
+from dashboard.statistics.divergence import nearest, read_nearest
+from dashboard.statistics.sections import importance, read_importance
+from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus, Snapshot
@@ -30,7 +30,15 @@ SaidOfTwo = Callable[[Context, ModelPair], object]
 
 
 def above(context: Context) -> object:
-    return PAGES[context.state.page](context).above
+    return TOPICS[context.state.page].layout(context).above
+
+
+def near(context: Context) -> object:
+    return nearest(context.state, read_nearest(context))
+
+
+def head_importance(context: Context) -> object:
+    return importance(read_importance(context.corpus, context.ingest))
 
 
 def top_pairs(context: Context) -> object:
@@ -42,10 +50,10 @@ WAITING: dict[str, tuple[str, str | None, TextOf]] = {
     "a picture, on page Heads": ("heads", "views", above),
     "a picture, on page Head": ("head", "views", above),
     "the map": ("map", "divergence", above),
-    "nearest heads": ("head", "divergence", nearest.nearest),
+    "nearest heads": ("head", "divergence", near),
     "highest-scoring pairs": ("head", "pairs", top_pairs),
     "feature points": ("features", "token_sets", above),
-    "head importance": ("statistics", None, importance),
+    "head importance": ("statistics", None, head_importance),
     "a second model": ("compare", None, above),
     "a view of the link": ("heads?view=tsne-raw-2d", None, lambda context: context.notices),
 }

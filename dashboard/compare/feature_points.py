@@ -28,7 +28,7 @@ from dashboard.ui.files import Table
 from dashboard.ui.progress import unmade
 from dashboard.ui.tables import file_href
 from dashboard.ui.theme import ramp
-from dashboard.web.context import Context
+from dashboard.web.context import Context, matches_of
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from store.features import Features
@@ -235,7 +235,7 @@ def similarity_panel(context: Context, two: ModelPair) -> list[object]:
     """A chart of CKA and cosine of the common points; computed at the first request."""
     both = both_features(two)
     if both is None:
-        return [html.P(unmade(context, NOTHING, RUN_BOTH), role="status")]
+        return [html.P(unmade(context.ingest, NOTHING, RUN_BOTH), role="status")]
     similarity = point_similarity(two, both)
     lines = {"CKA": similarity.cka} | ({} if similarity.cosine is None else {"cosine": similarity.cosine})
     return chart(
@@ -244,7 +244,7 @@ def similarity_panel(context: Context, two: ModelPair) -> list[object]:
         caption=_similarity_caption(two, similarity, both.tokens),
         label="CKA and cosine of every feature point between the models",
         of=_similarity_caption(two, similarity, both.tokens).strip(),
-        data=file_href(context, f"compare/{two.other.name}/features/likeness.csv"),
+        data=file_href(data_link(context.corpus), f"compare/{two.other.name}/features/likeness.csv"),
         height=320,
     )
 
@@ -266,7 +266,7 @@ def point_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[An
     point = ShownPoint.of(context, two)
     if point is None:
         missing = NO_PICTURE if both_features(two) else NOTHING
-        return [], [html.P(unmade(context, missing, RUN_BOTH), role="status")]
+        return [], [html.P(unmade(context.ingest, missing, RUN_BOTH), role="status")]
     shown = point.shown
     points = {name: point_title(name) for name in point.both.points}
     views = {name: _title(point, name) for name in point.both.views}
@@ -275,7 +275,7 @@ def point_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[An
         choice("point", "Point", points, point.point, 140),
         choice("fview", "Picture", views, point.view, 200),
         choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
-        search_controls(context),
+        search_controls(context.state, matches_of(context.corpus)),
     ]
     meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest, isolate=isolating(context.state, "fonly"))
     return controls, [meaning, *_no_predictions(point), no_hits(context) or _selected(point)]

@@ -18,6 +18,7 @@ from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import QUERIES, all_of, brief, difference_unit, signed, spell, unit_title
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import STATISTICS
 from store.phrases import many
@@ -39,7 +40,7 @@ def changed_heads(context: Context, two: ModelPair) -> list[object]:
     return [
         _table(context, two, changed),
         _caption(context, two, changed),
-        file_links(context, "All heads", f"compare/{two.other.name}/changes", _query(context.state)),
+        file_links(data_link(context.corpus), "All heads", f"compare/{two.other.name}/changes", _query(context.state)),
         html.H3("Divergence of every head from its counterpart"),
         *_divergence_map(context, two, changed),
     ]
@@ -161,7 +162,7 @@ def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[
         caption="In nats, over the same sentences as the table. Click a cell to open the head. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
         of=f"Divergence over {sample_caption(two, divergence_sample(two))}",
-        data=file_href(context, f"compare/{two.other.name}/changes.csv", _query(context.state)),
+        data=file_href(data_link(context.corpus), f"compare/{two.other.name}/changes.csv", _query(context.state)),
         height=heat_map_height(two.own.layers),
         opens=True,
         turns=True,
@@ -185,7 +186,9 @@ def differences(context: Context, two: ModelPair) -> list[object]:
             caption=["Click a cell to open the head.", info("the means", _sample_note(two)), " "],
             label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {title}, {MINUS}",
             of=_sample_note(two),
-            data=file_href(context, f"compare/{two.other.name}/differences.csv", {"source": state.source}),
+            data=file_href(
+                data_link(context.corpus), f"compare/{two.other.name}/differences.csv", {"source": state.source}
+            ),
             height=heat_map_height(two.own.layers),
             opens=True,
             turns=True,

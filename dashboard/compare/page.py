@@ -34,6 +34,7 @@ from dashboard.compare.picture import (
     shown_view,
 )
 from dashboard.compare.relations import relations_of_both
+from dashboard.compare.routes import register
 from dashboard.compare.sentences import (
     DIVERGENCE,
     patterns,
@@ -44,18 +45,20 @@ from dashboard.compare.sentences import (
     typed_choices,
 )
 from dashboard.compare.two_models import ModelPair, pair_of, pictures_of
-from dashboard.compare.typed import typed_section
+from dashboard.compare.typed import TYPED, typed_section
 from dashboard.points.captions import FIDELITY, caption, shown_fidelity
 from dashboard.points.controls import colour_choice, colour_legend, count_line, selection_count
 from dashboard.points.picture import ShownPoints
 from dashboard.points.search import no_hits
 from dashboard.sentence.finder import finder
+from dashboard.topic import Topic
 from dashboard.ui.controls import action, choice, head_choices, info, search_controls, statistic_choice, view_choices
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES, naming
-from dashboard.web.context import Context, on_same_corpus
+from dashboard.web.context import Context, matches_of, on_same_corpus
+from dashboard.web.page_links import PageLinks
 from store import STATISTICS
 from store.schema.model import varying_statistics
 
@@ -102,15 +105,15 @@ def below_pictures(context: Context, two: ModelPair) -> list[object]:
 
 def _head_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[Any]]:
     """The controls, and what is below them."""
-    view, heads = shown_view(context, two), head_choices(context)
+    view, heads = shown_view(context, two), head_choices(context.state, context.corpus.layers, context.corpus.heads)
     if view is None:
         missing = "The models have no view in common."
         return heads, [
-            html.P(unmade(context, missing, "Run `headscape projections` with each of them."), role="status")
+            html.P(unmade(context.ingest, missing, "Run `headscape projections` with each of them."), role="status")
         ]
     points, views = shown_points_of(context, two), view_choices(view, common_views(two))
     colours = colour_legend(context, points)
-    return [*heads, *views, colour_choice(context), search_controls(context)], [
+    return [*heads, *views, colour_choice(context), search_controls(context.state, matches_of(context.corpus))], [
         colours,
         no_hits(context) or _selected(context, two, points),
     ]
@@ -156,7 +159,7 @@ def _faithful(context: Context, two: ModelPair, view: str) -> str:
 def picture(context: Context) -> Picture | None:
     """The picture of both models."""
     two = pair_of(context)
-    if two is None:
+    if two is None or not context.corpus.views:
         return None
     return point_picture(context, two) if pictures_of(context, two) == "point" else both_picture(context, two)
 
@@ -211,7 +214,7 @@ def _without_other(context: Context) -> Page:
         f"The store has one model on this corpus, {name}. Ingest a second one to compare them: another checkpoint with the same "
         "tokenizer on the same sentences, such as this model fine-tuned on the review labels."
     )
-    said: list[Any] = unmade(context, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
+    said: list[Any] = unmade(context.ingest, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
     text = html.P([*naming(said[0], name), *said[1:]])
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 
@@ -313,3 +316,22 @@ def _points(context: Context, two: ModelPair) -> list[object]:
         html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
         deferred(context, SIMILAR_POINTS, ready=ready),
     ]
+
+
+COMPARE = Topic(
+    name="compare",
+    title="Compare",
+    letter="c",
+    docs="links.md#compare",
+    layout=layout,
+    links=PageLinks(
+        stored_sentences=True,
+        sample=True,
+        other_models=on_same_corpus,
+        other_models_are="on the same corpus",
+    ),
+    choices=choices,
+    picture=picture,
+    deferred=(CHANGED, LARGEST, SENTENCES, SIMILAR_POINTS, TYPED),
+    routes=(register,),
+)

@@ -22,6 +22,7 @@ from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import has_part, significant
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from dashboard.web.state import ORDER
 from store.kernels.divergence import row_divergence
 from store.phrases import many
@@ -196,7 +197,11 @@ def _choices(context: Context, two: ModelPair) -> html.Div:
 
 def _heads(context: Context) -> list[object]:
     """Choices of the head, unless the controls of the pictures have them."""
-    return head_choices(context) if context.state.pictures == "point" else []
+    return (
+        head_choices(context.state, context.corpus.layers, context.corpus.heads)
+        if context.state.pictures == "point"
+        else []
+    )
 
 
 def _pages(context: Context, two: ModelPair) -> list[dcc.Link]:
@@ -223,7 +228,7 @@ def _sentence(context: Context, two: ModelPair) -> list[object]:
                 *([html.Bdi(sentence.label), ", "] if sentence.label else []),
                 f"{many(len(sentence.wordpieces), 'token')}; one colour scale. "
                 f"Mean divergence {sentence_divergence(weights):.4f} nats. ",
-                html.A("All weights as csv", href=file_href(context, where), download=""),
+                html.A("All weights as csv", href=file_href(data_link(context.corpus), where), download=""),
                 ".",
                 *_named(len(sentence.wordpieces)),
             ],

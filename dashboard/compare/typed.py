@@ -12,6 +12,7 @@ from dashboard.ui.tables import file_href
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from store.phrases import many
 
@@ -67,7 +68,11 @@ TYPED = DeferredPart("typed", "this sentence, once both models are loaded", defe
 
 def _file(context: Context, two: ModelPair) -> str:
     state = context.state
-    return file_href(context, f"compare/{two.other.name}/typed/{state.layer}/{state.head}.csv", {"text": state.text})
+    return file_href(
+        data_link(context.corpus),
+        f"compare/{two.other.name}/typed/{state.layer}/{state.head}.csv",
+        {"text": state.text},
+    )
 
 
 def typed_sentences(library: Library, two: ModelPair, text: str) -> tuple[Sentence, Sentence]:

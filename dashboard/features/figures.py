@@ -17,6 +17,7 @@ from dashboard.ui.charts import ISOLATES, RAMP, SERIES, SYMBOLS, Layout, chart, 
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import all_of
+from dashboard.web.http import data_link
 from store.phrases import many
 from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_layer, point_title
 
@@ -50,7 +51,7 @@ def _mixing(shown: ShownFeatures) -> html.Div:
         caption=f"{over}; every sentence has the same weight. ",
         label="Mixing ratios by layer",
         of=over,
-        data=file_href(context, "mixing.csv"),
+        data=file_href(data_link(context.corpus), "mixing.csv"),
         height=HEIGHT,
     )
     return _figure("Token mixing", statistic_info(WHOLE), drawn)
@@ -82,7 +83,7 @@ def _similarity(shown: ShownFeatures, name: str, title: str, lines: dict[str, ND
         caption=f"{over}. ",
         label=f"{title}: cosine and CKA of every feature point",
         of=over,
-        data=file_href(shown.context, f"features/{features.name}/similarity.csv"),
+        data=file_href(data_link(shown.context.corpus), f"features/{features.name}/similarity.csv"),
         height=HEIGHT,
     )
     return _figure(title, info(title[0].lower() + title[1:], _SIMILARITY), drawn)
@@ -105,7 +106,7 @@ def _explained(shown: ShownFeatures) -> html.Div:
         caption=f"By {_or([FACTORS[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
         label="Share of the variance explained by feature point",
         of=f"Over {many(features.n_tokens, 'token')}",
-        data=file_href(shown.context, f"features/{features.name}/explained.csv"),
+        data=file_href(data_link(shown.context.corpus), f"features/{features.name}/explained.csv"),
         height=HEIGHT,
     )
     return _figure("Explained variance", info("the explained variance", _EXPLAINED), drawn)
@@ -123,7 +124,7 @@ def _matrix(shown: ShownFeatures) -> html.Div:
         caption=f"Linear CKA over {_cka_tokens(shown):,} tokens. ",
         label="CKA of every two feature points",
         of=f"Linear CKA over {_cka_tokens(shown):,} tokens",
-        data=file_href(shown.context, f"features/{features.name}/cka.csv"),
+        data=file_href(data_link(shown.context.corpus), f"features/{features.name}/cka.csv"),
         height=400,
         turns=True,
     )

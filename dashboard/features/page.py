@@ -4,23 +4,26 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
+from dashboard.features import routes
 from dashboard.features.captions import captions, headline, panel_texts, text_of
 from dashboard.features.contrast import selection_contrast
 from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
 from dashboard.features.figures import feature_charts
 from dashboard.features.picture import features_picture
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import ShownFeatures, choices
 from dashboard.features.token import feature_token
-from dashboard.features.trial_section import is_held, trial_section
+from dashboard.features.trial_section import TRYING, add_run, is_held, trial_section, tried
 from dashboard.notes.panel import noted_legend
 from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.colours import isolating, legend_line
 from dashboard.points.search import no_hits
+from dashboard.topic import Topic
 from dashboard.ui.controls import choice, search_controls, switch
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.tables import file_links
-from dashboard.web.context import Context, value_layers
+from dashboard.web.context import Context, matches_of, value_layers
+from dashboard.web.http import data_link
 from dashboard.web.state import TRIAL
 
 EMPTY = "Feature points: not computed."
@@ -62,10 +65,10 @@ def _what_to_do(context: Context) -> list[object]:
     """How to compute feature points or their picture, and links to the token sets that have one."""
     token_sets = context.corpus.token_sets
     if not token_sets:
-        return unmade(context, EMPTY)
+        return unmade(context.ingest, EMPTY)
     links = [part for name in drawn_token_sets(context.corpus) for part in (" ", _link_to(context, name))]
     missing = UNDRAWN.format(token_set_title(context.state.material or token_sets[0]))
-    return [*unmade(context, missing), *links]
+    return [*unmade(context.ingest, missing), *links]
 
 
 def _link_to(context: Context, token_set: str) -> dcc.Link:
@@ -106,19 +109,24 @@ def _how_to_read(shown: ShownFeatures) -> html.P:
 def _files(shown: ShownFeatures) -> list[html.P]:
     base = f"features/{shown.series.features.name}"
     where = f"{shown.series}/{shown.view}/{shown.panel or 'grid'}"
-    every = file_links(shown.context, "All tokens", f"{base}/tokens/{where}")
+    every = file_links(data_link(shown.context.corpus), "All tokens", f"{base}/tokens/{where}")
     if not shown.selection:
         return [every]
     return [
         every,
-        file_links(shown.context, "The selected tokens", f"{base}/selection/{where}", shown.selection.fields),
+        file_links(
+            data_link(shown.context.corpus), "The selected tokens", f"{base}/selection/{where}", shown.selection.fields
+        ),
     ]
 
 
 def _controls(shown: ShownFeatures) -> list[object]:
     """The controls, the legend, and how many tokens are selected."""
     return [
-        html.Div([_picture(shown), search_controls(shown.context)], className="control-rows"),
+        html.Div(
+            [_picture(shown), search_controls(shown.context.state, matches_of(shown.context.corpus))],
+            className="control-rows",
+        ),
         *trial_section(shown),
         legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest, isolate=isolating(shown.context.state, "fonly")),
         no_hits(shown.context) or _selected(shown),
@@ -163,3 +171,18 @@ def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
     clear = dcc.Link("clear", href=shown.context.state.with_(q=None, within="token", flasso=None, fonly=None).href)
     selected = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel. "
     return html.P([selected, clear], className="count one-row of-picture", role="status")
+
+
+FEATURES = Topic(
+    name="features",
+    title="Features",
+    letter="f",
+    docs="pictures.md#feature-points",
+    layout=layout,
+    choices=choices,
+    picture=picture,
+    after_picture=after_picture,
+    jobs={TRYING: tried},
+    routes=(routes.register,),
+    callbacks=(add_run,),
+)

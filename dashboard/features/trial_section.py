@@ -102,7 +102,7 @@ def tried(context: Context, job: Job) -> list[object]:
     return [dcc.Store(id={"done": TRIAL}, data=shown.tried.fields)]
 
 
-def register(app: Dash) -> None:
+def add_run(app: Dash) -> None:
     """Add the callback of the button."""
 
     @app.callback(Output({"place": MATCH}, "children"), Input({"run": MATCH}, "n_clicks"), prevent_initial_call=True)

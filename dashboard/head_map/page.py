@@ -1,22 +1,37 @@
 """Page Head map: heads near each other where they attend alike, the divergences behind it, and the nearest of one head."""
 
+from dataclasses import dataclass
+
 import dash_mantine_components as dmc
 import numpy as np
 import plotly.graph_objects as go
 from dash import dcc, html
+from numpy.typing import NDArray
 
 from dashboard.head_map.figures import by_label, by_layer, by_number, divergence_matrix
+from dashboard.head_map.routes import register
 from dashboard.statistics.data import hover_texts, values_of
-from dashboard.statistics.divergence import divergence_info, divergence_sample, mean_divergence, nearest
-from dashboard.statistics.head_label import head_label
+from dashboard.statistics.divergence import (
+    Nearest,
+    about_divergence,
+    divergence_info,
+    divergence_sample,
+    mean_divergence,
+    nearest,
+    read_nearest,
+)
+from dashboard.statistics.head_label import head_label, label_of
+from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.page import Page
-from dashboard.ui.progress import unmade_of
+from dashboard.ui.progress import Unmade, unmade
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import unit_title
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.labels import clustered_order
 from store.repository.errors import NotIngested
@@ -30,27 +45,95 @@ _SCALING = (
 _ORDER = "Heads in the order of average linkage with optimal leaf ordering, so that similar ones stand together."
 
 
-def layout(context: Context) -> Page:
-    """The page for a context; where there is no map, how to get one."""
-    corpus = context.corpus
-    title = f"Map of all {corpus.layers * corpus.heads} heads"
-    if corpus.layers * corpus.heads < 2:
-        return _without(title, ["The model has one head, and a map needs two. Ingest a model with more heads."])
+@dataclass(frozen=True)
+class HeadMap:
+    """What the page shows of a model with a map.
+
+    Attributes
+    ----------
+    divergences
+        Of every two heads: (layer, head, layer, head) in nats.
+    places, labels, numbers
+        The place of every head on the map: (layer, head, axis), its label, and the statistic that colours it: (layer, head);
+        None where none does.
+    order
+        Heads, numbered through all layers, so that similar ones stand together.
+    scaling, sample, about
+        In words: how the map was made, what divergences are means over, and what they are.
+    label
+        Of the selected head.
+    files
+        The beginning of the URLs of the corpus' files.
+    """
+
+    state: LinkState
+    divergences: NDArray[np.float64]
+    places: NDArray[np.float64]
+    labels: NDArray[np.str_]
+    numbers: NDArray[np.float64] | None
+    order: list[int]
+    scaling: str
+    sample: str
+    about: str
+    label: str
+    nearest: Nearest | Unmade
+    files: str
+
+
+@dataclass(frozen=True)
+class NoMap:
+    """A model without a map: how many heads it has, and how to get a map; None where one head can have none."""
+
+    heads: int
+    unmade: Unmade | None
+
+
+def read(context: Context) -> HeadMap | NoMap:
+    """Everything that the page shows."""
+    corpus, state = context.corpus, context.state
+    heads = corpus.layers * corpus.heads
+    if heads < 2:
+        return NoMap(heads, None)
     try:
-        mean_divergence(corpus)
+        divergences = mean_divergence(corpus)
     except NotIngested as error:
-        return _without(title, unmade_of(context, error))
+        return NoMap(heads, Unmade.of(error, context.ingest))
+    attributes, sample = corpus.divergence.attrs, divergence_sample(corpus)
+    is_number = state.paint not in ("label", "layer")
+    return HeadMap(
+        state=state,
+        divergences=divergences,
+        places=corpus.divergence["place"].values,
+        labels=corpus.head_labels.values,
+        numbers=values_of(corpus.head_statistic, state.paint, "all") if is_number else None,
+        order=_clustered(corpus),
+        scaling=_SCALING.format(seed=attributes["seed"], stress=float(attributes["stress"])) + sample,
+        sample=sample,
+        about=about_divergence(corpus),
+        label=label_of(corpus, state.layer, state.head),
+        nearest=read_nearest(context),
+        files=data_link(corpus),
+    )
+
+
+def draw(shown: HeadMap | NoMap) -> Page:
+    """The page; where there is no map, how to get one."""
+    if isinstance(shown, NoMap):
+        return Page(above=[html.H1(_title(shown.heads)), _how_to_get(shown)])
+    layers, heads = shown.labels.shape
     how_to_read = "Each dot is a head; nearby heads attend alike; the axes have no meaning."
     return Page(
         above=[
-            html.H1(title),
-            html.P([how_to_read, _scaling_info(context)], className="how-to-read"),
-            html.Div([_colour_choice(context), *head_choices(context)], className="controls"),
+            html.H1(_title(layers * heads)),
+            html.P([how_to_read, info("the map of heads", shown.scaling)], className="how-to-read"),
+            html.Div(
+                [_colour_choice(shown.state.paint), *head_choices(shown.state, layers, heads)], className="controls"
+            ),
             html.Div(
                 [
-                    html.Div(_map(context)),
-                    html.Div(_selected_head(context), className="selected-head"),
-                    html.Div([html.H2(["Divergence between heads", divergence_info(corpus)]), *_matrix(context)]),
+                    html.Div(_map(shown)),
+                    html.Div(_selected_head(shown), className="selected-head"),
+                    html.Div([html.H2(["Divergence between heads", divergence_info(shown.about)]), *_matrix(shown)]),
                 ],
                 className="split",
             ),
@@ -58,35 +141,36 @@ def layout(context: Context) -> Page:
     )
 
 
-def _without(title: str, message: list[object]) -> Page:
-    return Page(above=[html.H1(title), dmc.Alert(message, color="blue", variant="light")])
+def _title(heads: int) -> str:
+    return f"Map of all {heads} heads"
 
 
-def _scaling_info(context: Context) -> html.Button:
-    attributes = context.corpus.divergence.attrs
-    scaling = _SCALING.format(seed=attributes["seed"], stress=float(attributes["stress"]))
-    return info("the map of heads", scaling + divergence_sample(context.corpus))
+def _how_to_get(shown: NoMap) -> dmc.Alert:
+    if shown.unmade is None:
+        message: list[object] = ["The model has one head, and a map needs two. Ingest a model with more heads."]
+    else:
+        message = unmade(shown.unmade.running, shown.unmade.missing, shown.unmade.remedy)
+    return dmc.Alert(message, color="blue", variant="light")
 
 
-def _colour_choice(context: Context) -> object:
-    paint = context.state.paint
+def _colour_choice(paint: str) -> object:
     ways = {"layer": "layer", "label": "label"} | {name: STATISTICS[name].title for name in varying_statistics("all")}
     control = choice("paint", "Colour", ways, paint, 230)
     return explained(control, statistic_info(paint)) if paint in STATISTICS else control
 
 
-def _map(context: Context) -> list[object]:
-    corpus, state = context.corpus, context.state
-    labelled = state.paint != "label" or (corpus.head_labels.values != "").any()
+def _map(shown: HeadMap) -> list[object]:
+    paint, (layers, heads) = shown.state.paint, shown.labels.shape
+    labelled = paint != "label" or (shown.labels != "").any()
     return [
         *([] if labelled else [html.P(NO_LABELS, className="caption")]),
         *chart(
-            _coloured(context),
+            _coloured(shown),
             name="head-map",
             caption="Click a dot to select its head. ",
-            label=f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {state.paint}",
-            of=divergence_sample(corpus),
-            data=file_href(context, "map.csv"),
+            label=f"Map of {layers} by {heads} heads, coloured by {paint}",
+            of=shown.sample,
+            data=file_href(shown.files, "map.csv"),
             height=560,
             opens=True,
             turns=True,
@@ -94,29 +178,25 @@ def _map(context: Context) -> list[object]:
     ]
 
 
-def _coloured(context: Context) -> go.Figure:
+def _coloured(shown: HeadMap) -> go.Figure:
     """The map in the colours of the link."""
-    corpus, state = context.corpus, context.state
-    points, chosen = corpus.divergence["place"].values, (state.layer, state.head)
-    labels = corpus.head_labels.values
-    if state.paint == "label":
+    paint, chosen, labels = shown.state.paint, (shown.state.layer, shown.state.head), shown.labels
+    if shown.numbers is not None:
+        unit = STATISTICS[paint].unit
+        texts = hover_texts(shown.numbers, unit, None)
+        return by_number(shown.places, shown.numbers, texts, unit_title(unit), chosen)
+    if paint == "label":
         texts = [[str(label) or "unlabelled" for label in row] for row in labels]
-        return by_label(points, labels, texts, chosen)
-    if state.paint == "layer":
-        texts = [[f"layer {layer}, {label or 'unlabelled'}" for label in row] for layer, row in enumerate(labels)]
-        return by_layer(points, texts, chosen)
-    unit = STATISTICS[state.paint].unit
-    values = values_of(corpus.head_statistic, state.paint, "all")
-    return by_number(points, values, hover_texts(values, unit, None), unit_title(unit), chosen)
+        return by_label(shown.places, labels, texts, chosen)
+    texts = [[f"layer {layer}, {label or 'unlabelled'}" for label in row] for layer, row in enumerate(labels)]
+    return by_layer(shown.places, texts, chosen)
 
 
-def _matrix(context: Context) -> list[object]:
-    corpus = context.corpus
-    order = _clustered(corpus)
-    heads = corpus.layers * corpus.heads
-    matrix = mean_divergence(corpus).reshape(heads, heads)[np.ix_(order, order)]
-    names = [head_name(*divmod(head, corpus.heads)) for head in order]
-    chosen = head_name(context.state.layer, context.state.head)
+def _matrix(shown: HeadMap) -> list[object]:
+    layers, heads = shown.labels.shape
+    matrix = shown.divergences.reshape(layers * heads, layers * heads)[np.ix_(shown.order, shown.order)]
+    names = [head_name(*divmod(head, heads)) for head in shown.order]
+    chosen = head_name(shown.state.layer, shown.state.head)
     about = f"{_ORDER} Lines frame the selected head."
     return [
         *chart(
@@ -127,13 +207,13 @@ def _matrix(context: Context) -> list[object]:
                 info("the matrix", about),
                 " ",
             ],
-            label=f"Divergence of every two of {heads} heads; lines frame {chosen}",
-            of=divergence_sample(corpus),
+            label=f"Divergence of every two of {layers * heads} heads; lines frame {chosen}",
+            of=shown.sample,
             height=620,
             opens=True,
             turns=True,
         ),
-        file_links(context, "All divergences", "divergence"),
+        file_links(shown.files, "All divergences", "divergence"),
     ]
 
 
@@ -143,25 +223,33 @@ def _clustered(corpus: Corpus) -> list[int]:
     return [int(head) for head in clustered_order(mean_divergence(corpus))]
 
 
-def _selected_head(context: Context) -> list[object]:
+def _selected_head(shown: HeadMap) -> list[object]:
     """What stands beside the map. A row of the list selects a head, too."""
-    name = head_name(context.state.layer, context.state.head)
     return [
-        html.H2(name),
-        html.P(head_label(context)),
+        html.H2(head_name(shown.state.layer, shown.state.head)),
+        html.P(head_label(shown.label)),
         html.Ul(
-            [html.Li(dcc.Link(text, href=href)) for text, href in _links_of_head(context).items()],
+            [html.Li(dcc.Link(text, href=href)) for text, href in _links_of_head(shown.state).items()],
             className="links-of-head",
         ),
-        *nearest(context),
+        *nearest(shown.state, shown.nearest),
     ]
 
 
-def _links_of_head(context: Context) -> dict[str, str]:
-    state = context.state
+def _links_of_head(state: LinkState) -> dict[str, str]:
     head = state.on("head")
     return {
         "Open the head": head.href,
         "Highest-scoring pairs": head.with_(tab="pairs").href,
         "Attention in a sentence": state.on("sentence").with_(heads=str(state.head)).href,
     }
+
+
+HEAD_MAP = Topic(
+    name="map",
+    title="Head map",
+    letter="m",
+    docs="pictures.md#head-map",
+    layout=read_then_draw(read, draw),
+    routes=(register,),
+)

@@ -6,11 +6,13 @@ from typing import Any
 from dash import html
 
 from dashboard.access.person import current_person
+from dashboard.notes import page_routes, routes
 from dashboard.notes.database import Database
 from dashboard.notes.failures import WRITING_OFF
 from dashboard.notes.notes import Notes
 from dashboard.notes.panel import NotePanel, SavedViews
 from dashboard.notes.search import Offers
+from dashboard.topic import Topic
 from dashboard.ui.controls import choice, text_input
 from dashboard.ui.page import Page
 from dashboard.web.context import Context
@@ -84,3 +86,14 @@ def _lists(state: LinkState) -> html.Div:
     """The notes, and beside them the saved views, which stay where they are however many notes come."""
     views = html.Section([html.H2("Saved views"), SavedViews(id="saved-views")])
     return html.Div([html.Section([html.H2("All notes"), _list(state)]), views], className="note-lists")
+
+
+NOTES = Topic(
+    name="notes",
+    title="Notes",
+    letter="n",
+    docs="notes.md",
+    layout=layout,
+    routes=(page_routes.register, routes.register),
+    changes=True,
+)

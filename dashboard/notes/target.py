@@ -14,8 +14,9 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from dashboard.web.context import MAX_QUERY
 from dashboard.web.errors import Refusal
+from dashboard.web.page_links import page_links
 from dashboard.web.prefix import root
-from dashboard.web.state import FIELDS, OF_SNAPSHOT, PAGES, LinkState, encode_fields
+from dashboard.web.state import FIELDS, OF_SNAPSHOT, LinkState, encode_fields
 from store import Corpus
 from store.features import Features
 from store.kernels.relations import DIRECTIONS
@@ -314,7 +315,7 @@ def lasting_link(href: str) -> str:
         raise Refusal(_LINK) from error
     path = parts.path.removeprefix(root())
     page = path.removeprefix("/")
-    if len(href) > MAX_QUERY or parts.scheme or parts.netloc or path != f"/{page}" or page not in ("", *PAGES):
+    if len(href) > MAX_QUERY or parts.scheme or parts.netloc or path != f"/{page}" or page not in ("", *page_links()):
         raise Refusal(_LINK)
     lasting = {name: value for name, value in written.items() if name in FIELDS and name not in OF_SNAPSHOT}
     return path + (f"?{encode_fields(lasting)}" if lasting else "")

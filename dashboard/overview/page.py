@@ -12,13 +12,14 @@ from dashboard.overview.kinds import SINK_SHARE, KindExample, examples_of, heads
 from dashboard.overview.layers import where_attention_goes
 from dashboard.points.captions import FIDELITY, shown_fidelity
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
-from dashboard.statistics.divergence import divergence_info, mean_divergence
+from dashboard.statistics.divergence import about_divergence, divergence_info, mean_divergence
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
+from dashboard.topic import Topic
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.page import Page
-from dashboard.ui.progress import unmade, unmade_line
+from dashboard.ui.progress import Unmade, unmade, unmade_line
 from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, spell
 from dashboard.web.cache import cached
@@ -160,7 +161,7 @@ def _relations(context: Context) -> list[object]:
         best = clearest_relations(best_of(context.corpus))[:LISTED]
         title = _title_of_relations(_source_of_words(context.corpus))
     except NotIngested as error:
-        return [_title_of_relations(""), unmade_line(context, error)]
+        return [_title_of_relations(""), unmade_line(Unmade.of(error, context.ingest))]
     if not best:
         return [
             title,
@@ -282,7 +283,7 @@ def _outlier(context: Context) -> list[Any]:
             [
                 link,
                 f" attends least like any other head: the nearest, {nearest}, diverges by {pairs[farthest].min():.2f} nats per token. ",
-                divergence_info(context.corpus),
+                divergence_info(about_divergence(context.corpus)),
             ]
         )
     ]
@@ -293,7 +294,7 @@ def _pictures(context: Context) -> list[object]:
     corpus = context.corpus
     title = html.H2(["How faithful the pictures are", info("fidelity", FIDELITY)])
     if not corpus.views:
-        return [title, html.P(unmade(context, "This model has no picture yet."))]
+        return [title, html.P(unmade(context.ingest, "This model has no picture yet."))]
     spearman = _spearman(corpus, context.view)
     ends = [np.unravel_index(index, spearman.shape) for index in (np.nanargmin(spearman), np.nanargmax(spearman))]
     figures: list[Any] = [
@@ -324,3 +325,13 @@ def _spearman(corpus: Corpus, view: str) -> NDArray[np.float64]:
 def _faithful(context: Context, which: str, layer: int, head: int, spearman: float) -> html.Figure:
     caption = html.Figcaption(f"{which} faithful: {head_name(layer, head)}, {decimal(spearman)}")
     return html.Figure([picture_of_head(context, layer, head, 132), caption])
+
+
+OVERVIEW = Topic(
+    name="overview",
+    title="Overview",
+    letter="o",
+    docs="statistics.md#heads-beside-heads",
+    layout=layout,
+    deferred=(CARDS, UNUSUAL),
+)

@@ -1,6 +1,7 @@
 """The controls above a picture: view, colours, search; below them the legend, the filters and the number of selected points."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import dash_mantine_components as dmc
 import numpy as np
@@ -14,7 +15,7 @@ from dashboard.points.search import no_hits
 from dashboard.points.selection import Condition
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import first_of, has_part, span
-from dashboard.web.context import Context
+from dashboard.web.context import Context, matches_of
 from store.phrases import many
 from store.schema.model import ROLES
 
@@ -37,12 +38,17 @@ def around_picture(context: Context, points: ShownPoints, *more: html.Div, head:
     """Every control and the rows of `more`, then what colours mean, the filters, and how many points are selected."""
     offered = columns(context.corpus)
     menu = filter_menu(points.filters, offered)
-    rows = [picture_controls(context, head=head), search_controls(context), menu, *more]
+    rows = [
+        picture_controls(context, head=head),
+        search_controls(context.state, matches_of(context.corpus)),
+        menu,
+        *more,
+    ]
     count = no_hits(context) or selection_count(points)
     return [
         html.Div(rows, className="control-rows"),
         colour_legend(context, points),
-        filter_row(points.drawn, points.filters, count),
+        filter_row(read_filters(points.drawn, points.filters), count),
     ]
 
 
@@ -105,13 +111,33 @@ def filter_menu(where: Sequence[Condition], offered: Mapping[str, Column]) -> ht
     return html.Div(menu, className="controls")
 
 
-def filter_row(drawn: Drawn, where: Sequence[Condition], count: html.P, *, roles: int = len(ROLES)) -> html.Div:
-    """A control for every condition, with the values of the drawn tokens, and the count, in one row that scrolls sideways.
+@dataclass(frozen=True)
+class Filter:
+    """A condition, and what its control offers: the categories of a column in words, or the range of its numbers."""
 
-    The row has its room without a filter, too: adding one moves nothing. `roles` is how many points each token counts as: 2, or
-    1 where tokens are counted.
+    condition: Condition
+    column: Column
+    categories: Mapping[str, str] | None = None
+    #: The least and the greatest number, and the step between two that can be chosen.
+    low: float = 0
+    high: float = 0
+    step: float = 1
+
+
+def read_filters(drawn: Drawn, where: Sequence[Condition], *, roles: int = len(ROLES)) -> list[Filter]:
+    """The conditions with the values of the drawn tokens.
+
+    `roles` is how many points each token counts as: 2, or 1 where tokens are counted.
     """
-    return html.Div([*(_filter(drawn, condition, roles) for condition in where), count], className="filters")
+    return [_filter(drawn, condition, roles) for condition in where]
+
+
+def filter_row(filters: Sequence[Filter], count: html.P) -> html.Div:
+    """A control for every condition, and the count, in one row that scrolls sideways.
+
+    The row has its room without a filter, too: adding one moves nothing.
+    """
+    return html.Div([*map(_filter_control, filters), count], className="filters")
 
 
 def selection_count(points: ShownPoints) -> html.P:
@@ -143,13 +169,27 @@ def _per_head(points: ShownPoints) -> list[bool]:
     return [known[condition.column].per_head for condition in points.selection.where]
 
 
-def _filter(drawn: Drawn, condition: Condition, roles: int) -> html.Div:
+def _filter(drawn: Drawn, condition: Condition, roles: int) -> Filter:
     column = columns(drawn.corpus)[condition.column]
-    control = (
-        _category_filter(column, condition, values(column, drawn)[..., :roles])
-        if column.kind == "category"
-        else _range_filter(drawn, column, condition)
-    )
+    known = values(column, drawn)
+    if column.kind == "category":
+        return Filter(condition, column, categories=_categories(column, condition, known[..., :roles]))
+    low, high = float(np.nanmin(known)), float(np.nanmax(known))
+    whole = bool(np.all(known[~np.isnan(known)] % 1 == 0))
+    return Filter(condition, column, None, low, high, 1.0 if whole else _step(high - low))
+
+
+def _categories(column: Column, condition: Condition, values_of_tokens: Values) -> dict[str, str]:
+    """Names of the categories, the chosen ones first, with their numbers of tokens."""
+    counts = np.bincount(values_of_tokens[values_of_tokens >= 0].astype(np.int64)) // len(values_of_tokens)
+    codes = [int(code) for code in np.argsort(-counts, kind="stable")[:OFFERED] if counts[code]]
+    names = {column.category(code): f"{column.category(code)} ({counts[code]:,})" for code in codes}
+    return {name: name for name in condition.categories} | names
+
+
+def _filter_control(offered: Filter) -> html.Div:
+    column = offered.column
+    control = _range_filter(offered) if offered.categories is None else _category_filter(offered, offered.categories)
     remove = dmc.Button(
         "✕",
         id={"remove": column.name},
@@ -160,11 +200,8 @@ def _filter(drawn: Drawn, condition: Condition, roles: int) -> html.Div:
     return html.Div([html.Span(column.title, className="filter-title"), control, remove], className="filter")
 
 
-def _category_filter(column: Column, condition: Condition, values_of_tokens: Values) -> dmc.MultiSelect:
-    counts = np.bincount(values_of_tokens[values_of_tokens >= 0].astype(np.int64)) // len(values_of_tokens)
-    codes = [int(code) for code in np.argsort(-counts, kind="stable")[:OFFERED] if counts[code]]
-    names = {column.category(code): f"{column.category(code)} ({counts[code]:,})" for code in codes}
-    names = {name: name for name in condition.categories} | names
+def _category_filter(offered: Filter, names: Mapping[str, str]) -> dmc.MultiSelect:
+    column, condition = offered.column, offered.condition
     return dmc.MultiSelect(
         id={"condition": column.name, "kind": "category"},
         data=[{"value": name, "label": label} for name, label in names.items()],
@@ -179,12 +216,10 @@ def _category_filter(column: Column, condition: Condition, values_of_tokens: Val
     )
 
 
-def _range_filter(drawn: Drawn, column: Column, condition: Condition) -> html.Div:
-    known = values(column, drawn)
-    low, high = float(np.nanmin(known)), float(np.nanmax(known))
+def _range_filter(offered: Filter) -> html.Div:
+    column, condition = offered.column, offered.condition
+    low, high, step = offered.low, offered.high, offered.step
     ends = [low if condition.low is None else condition.low, high if condition.high is None else condition.high]
-    whole = bool(np.all(known[~np.isnan(known)] % 1 == 0))
-    step = 1.0 if whole else _step(high - low)
     slider = dmc.RangeSlider(
         id={"condition": column.name, "kind": "number"},
         min=np.floor(low / step) * step,

@@ -13,11 +13,12 @@ from dashboard.points.placement import normalized_vectors
 from dashboard.ui.charts import DENSITY, chart, colour_bar, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
-from dashboard.ui.progress import unmade_line
+from dashboard.ui.progress import Unmade, unmade_line
 from dashboard.ui.tables import file_href, heading
 from dashboard.ui.text import decimal
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from store import Corpus, StoreError
 from store.phrases import many
 from store.repository.errors import NotIngested
@@ -148,7 +149,7 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
             for name in (RAW, after)
         }
     except NotIngested as error:
-        return [title, unmade_line(context, error)]
+        return [title, unmade_line(Unmade.of(error, context.ingest))]
     titles = {RAW: "Before: raw vectors", after: f"After normalisation: {after}"}
     return [
         title,
@@ -159,7 +160,7 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
 
 def _chart(context: Context, name: str, title: str, pairs: Density) -> list[object]:
     state = context.state
-    data = file_href(context, f"density/{name}/{state.layer}/{state.head}.csv")
+    data = file_href(data_link(context.corpus), f"density/{name}/{state.layer}/{state.head}.csv")
     over = f"{many(pairs.pairs, 'pair')} of the first {many(pairs.sentences, 'sentence')}"
     caption = f"{over}. {_correlations(pairs.agreement)} "
     return [

@@ -1,6 +1,7 @@
 """Pages Heads and Head: queries and keys of every head, one panel each; and of one head, with tabs beside the picture."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -24,14 +25,18 @@ from dashboard.points.controls import around_picture
 from dashboard.points.marks_legend import marks_legend
 from dashboard.points.picture import ShownPoints, grid_picture, is_plane
 from dashboard.points.pinned import picture_with_pinned, pin_links, pinned_name, scale_caption
+from dashboard.points.routes import register
 from dashboard.points.search import hit_table
 from dashboard.points.similar import SIMILAR
 from dashboard.points.worked_example import example_card, example_link
+from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import deferred
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
+from dashboard.web.page_links import PageLinks
 from dashboard.web.state import MOST_TOKENS, TABS, LinkState
 from store.phrases import many
 from store.schema.model import ROLES, head_name
@@ -86,8 +91,8 @@ TITLES = {tab: _TITLES[tab] for tab in TABS}
 
 
 def picture_of_heads(context: Context) -> Picture | None:
-    """The picture of all heads; None where none passes the conditions of the link."""
-    return grid_picture(context, _points_of_heads(context))
+    """The picture of all heads; None before the first picture, and where no head passes the conditions of the link."""
+    return grid_picture(context, _points_of_heads(context)) if context.corpus.views else None
 
 
 def all_heads(context: Context) -> Page:
@@ -108,7 +113,12 @@ def all_heads(context: Context) -> Page:
     below = [
         sample_caption(context, tokens),
         fidelity_caption(corpus, context.view),
-        file_links(context, "The drawn points of all heads", f"points/{context.view}/grid", {"tokens": str(tokens)}),
+        file_links(
+            data_link(context.corpus),
+            "The drawn points of all heads",
+            f"points/{context.view}/grid",
+            {"tokens": str(tokens)},
+        ),
         *hit_table(context, points.selection.q, points.hits),
     ]
     return Page(above=above, below=below, notices=points.notices)
@@ -125,13 +135,13 @@ def _points_of_heads(context: Context) -> ShownPoints:
     return ShownPoints.of(context, grid_tokens(context.corpus))
 
 
-def picture_of_head(context: Context) -> Picture:
+def picture_of_head(context: Context) -> Picture | None:
     """The picture of one head, and of the pinned one beside it."""
-    return picture_with_pinned(context, _points_of_head(context))
+    return picture_with_pinned(context, _points_of_head(context)) if context.corpus.views else None
 
 
 def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
-    """Page Head; `statistics` and `positions` are the layouts of tabs that other topics have."""
+    """Page Head, with the layouts of the tabs of other topics."""
     corpus, state = context.corpus, context.state
     name = head_name(state.layer, state.head)
     if not corpus.views:
@@ -174,7 +184,7 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
         sample_caption(context, tokens),
         *scale_caption(context, points),
         *_fidelity(context),
-        file_links(context, "The drawn points", path, {"tokens": str(tokens)}),
+        file_links(data_link(context.corpus), "The drawn points", path, {"tokens": str(tokens)}),
         *hit_table(context, points.selection.q, points.hits),
     ]
 
@@ -316,3 +326,30 @@ def tab_of(state: LinkState) -> str:
     if state.token is not None:
         return "point"
     return "selection" if state.lasso or state.where else "statistics"
+
+
+HEADS = Topic(
+    name="heads",
+    title="Heads",
+    letter="h",
+    docs="pictures.md",
+    layout=all_heads,
+    links=PageLinks(shows_fields=True),
+    picture=picture_of_heads,
+    routes=(register,),
+)
+
+
+def head_topic(statistics: Layout, positions: Layout) -> Topic:
+    """Page Head; `statistics` and `positions` are the layouts of tabs that other topics have."""
+    return Topic(
+        name="head",
+        title="Head",
+        letter="d",
+        docs="pictures.md",
+        layout=partial(one_head, statistics=statistics, positions=positions),
+        links=PageLinks(always=frozenset({"layer", "head"})),
+        choices=lambda context: ({"tab": tab_of(context.state)} if context.corpus.views else {}, {}),
+        picture=picture_of_head,
+        deferred=(SIMILAR,),
+    )

@@ -11,6 +11,7 @@ from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_links, heading
 from dashboard.ui.text import decimal, first_of
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from store import Corpus
 from store.repository.errors import NotIngested
 
@@ -70,7 +71,7 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
     try:
         pairs = strongest_pairs(context.corpus, context.state.layer, context.state.head)
     except NotIngested as error:
-        return [title, html.P(unmade_of(context, error))]
+        return [title, html.P(unmade_of(context.ingest, error))]
     head = heading(("query", "key", "logit", "weight", "show", "sentence"), {"logit", "weight", "sentence"})
     rows = [_row(context, pair) for pair in pairs[:SHOWN]]
     return [
@@ -80,7 +81,7 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
             f"The first {len(rows)} of {len(pairs)}, over {first_of(context.corpus, 'sentence')}.",
             className="caption",
         ),
-        file_links(context, "All of them", f"pairs/{context.state.layer}/{context.state.head}"),
+        file_links(data_link(context.corpus), "All of them", f"pairs/{context.state.layer}/{context.state.head}"),
     ]
 
 

@@ -18,6 +18,7 @@ from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.ui.text import signed, spell
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from store.schema.model import ROLES
 
 #: Wordpieces compared.
@@ -144,7 +145,7 @@ def panel(context: Context, points: ShownPoints) -> list[object]:
         *[_share_table(comparison) for comparison in summary.comparisons],
         _tokens(context, selected),
         file_links(
-            context,
+            data_link(context.corpus),
             "All selected points",
             f"selection/{context.view}/{context.state.layer}/{context.state.head}",
             {"tokens": str(points.drawn.tokens)} | points.selection.fields,

@@ -53,7 +53,7 @@ def summary(context: Context, tokens: xr.Dataset, rows: Sequence[int], words: ND
     try:
         return [_bars([*word_shares(corpus, words), next_words])]
     except NotIngested as error:
-        remedy: Any = unmade_of(context, error)
+        remedy: Any = unmade_of(context.ingest, error)
         return [_bars([next_words]), html.P(remedy, className="caption")]
 
 

@@ -9,9 +9,10 @@ from dash import html
 
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
-from dashboard.ui.progress import unmade_line
+from dashboard.ui.progress import Unmade, unmade_line
 from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from store import Corpus
 from store.phrases import many
 from store.relations import best_antecedent_head
@@ -78,7 +79,7 @@ def antecedents(context: Context) -> list[object]:
     try:
         coreference = context.corpus.coreference
     except NotIngested as error:
-        return [html.H2(TITLE), unmade_line(context, error)]
+        return [html.H2(TITLE), unmade_line(Unmade.of(error, context.ingest))]
     gap = coreference.attrs["scheme"] == GAP
     groups = [str(name) for name in coreference["gender" if gap else "kind"].values]
     titles = ("antecedent", *groups, *(f"F1, {group}" for group in groups if gap))
@@ -87,7 +88,7 @@ def antecedents(context: Context) -> list[object]:
         html.H2([TITLE, info("coreference", _GAP if gap else _CHAINS)]),
         html.P([_caption(context.corpus, groups), info("the words", _source(context.corpus))], className="caption"),
         scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), TITLE),
-        file_links(context, "Antecedents", "coreference"),
+        file_links(data_link(context.corpus), "Antecedents", "coreference"),
     ]
 
 

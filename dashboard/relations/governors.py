@@ -3,9 +3,10 @@
 from dash import html
 
 from dashboard.ui.controls import info
-from dashboard.ui.progress import unmade_line
+from dashboard.ui.progress import Unmade, unmade_line
 from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from store import Corpus
 from store.phrases import many
 from store.repository.errors import NotIngested
@@ -31,7 +32,7 @@ def governors(context: Context) -> list[object]:
     try:
         uas = context.corpus.uas
     except NotIngested as error:
-        return [title, unmade_line(context, error)]
+        return [title, unmade_line(Unmade.of(error, context.ingest))]
     trained, reported = (many(int(uas.attrs[name]), "sentence") for name in ("trained_on", "reported_on"))
     caption = f"UAS in % with its 95% interval, on {reported} with {many(int(uas.attrs['words']), 'word')}."
     about = f"{context.corpus.words.source.capitalize()}; the probes are trained on {trained}."
@@ -41,7 +42,7 @@ def governors(context: Context) -> list[object]:
         title,
         html.P([caption, info("the words", about)], className="caption"),
         scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), TITLE),
-        file_links(context, "UAS", "uas"),
+        file_links(data_link(context.corpus), "UAS", "uas"),
     ]
 
 

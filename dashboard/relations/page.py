@@ -19,10 +19,12 @@ from dashboard.relations.data import (
     shown_head,
     shown_relation,
 )
-from dashboard.relations.example import by_example
+from dashboard.relations.example import MARKED, by_example
 from dashboard.relations.figures import relations_by_heads, relations_of_head
 from dashboard.relations.governors import governors
 from dashboard.relations.ranked_heads import ranked_heads, ranking_title
+from dashboard.relations.routes import register
+from dashboard.topic import Topic
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
@@ -31,6 +33,8 @@ from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links, heading, scrolling
 from dashboard.ui.text import first_of, has_part, in_brackets, naming, signed, spell
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
+from dashboard.web.page_links import PageLinks
 from store import Corpus
 from store.kernels.relations import OFFSETS
 from store.phrases import many
@@ -65,7 +69,7 @@ def layout(context: Context) -> Page:
     try:
         best = best_of(context.corpus)
     except NotIngested as error:
-        alert = dmc.Alert(unmade_of(context, error), color="blue", variant="light")
+        alert = dmc.Alert(unmade_of(context.ingest, error), color="blue", variant="light")
         return Page(above=[html.H1("Relations between words"), alert])
     relation, notices = shown_relation(context)
     return Page(
@@ -171,7 +175,9 @@ def _heads(context: Context, relation: str) -> list[object]:
             caption=f"Accuracy in %, n = {many(int(cell.pairs[1]), 'pair')}; {beside}. Click a cell to open the head. ",
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: accuracy at {relation}",
             of=_over(corpus),
-            data=file_href(context, "relation.csv", {"relation": relation, "direction": state.direction}),
+            data=file_href(
+                data_link(context.corpus), "relation.csv", {"relation": relation, "direction": state.direction}
+            ),
             height=heat_map_height(corpus.layers),
             opens=True,
             turns=True,
@@ -194,7 +200,11 @@ def _pairs(context: Context, relation: str) -> list[object]:
     layer, head = shown_head(context, relation)
     which = {"best": "the best head", "chosen": "a chosen head"}
     controls: list[object] = [choice("examples", "Links of", which, context.state.examples, 190)]
-    controls += head_choices(context) if context.state.examples == "chosen" else []
+    controls += (
+        head_choices(context.state, context.corpus.layers, context.corpus.heads)
+        if context.state.examples == "chosen"
+        else []
+    )
     return [
         html.H2(f"Pairs that {head_name(layer, head)} links, and pairs that it does not"),
         html.Div(controls, className="controls"),
@@ -276,7 +286,7 @@ def _table(context: Context, best: tuple[BestHead, ...]) -> list[object]:
         html.H2(["The best head of each relation", info("the best random head", _RANDOM)]),
         html.P("Chosen on one half of the sentences; shares, in %, and pairs are of the other.", className="caption"),
         scrolling(table, "The best head of each relation"),
-        file_links(context, "Best heads", "best-heads"),
+        file_links(data_link(context.corpus), "Best heads", "best-heads"),
     ]
 
 
@@ -322,7 +332,7 @@ def _all_relations(context: Context) -> list[object]:
             caption="Accuracy above the best offset, in points, where all of its interval is above. Click a cell to open the head. ",
             label=f"Accuracy of {accuracy.shape[1]} heads at {len(names)} relations above the best offset",
             of=_over(corpus),
-            data=file_href(context, "relations.csv"),
+            data=file_href(data_link(context.corpus), "relations.csv"),
             height=70 + 18 * len(names),
             opens=True,
             turns=True,
@@ -354,3 +364,15 @@ def _profile(context: Context, relation: str) -> list[object]:
             height=320,
         ),
     ]
+
+
+RELATIONS = Topic(
+    name="relations",
+    title="Relations",
+    letter="r",
+    docs="statistics.md#relations",
+    layout=layout,
+    links=PageLinks(stored_sentences=True),
+    deferred=(RANKED, EXAMPLES, MARKED),
+    routes=(register,),
+)

@@ -92,7 +92,7 @@ def _off_sinks(corpus: Corpus) -> Opening:
 
 def opened(context: Context) -> Context:
     """The context of a page as it opens: a bare link to page Sentence shows one head."""
-    if context.state.page != "sentence" or not context.bare:
+    if not context.bare:
         return context
     return replace(context, state=opened_state(context), completed=True)
 

@@ -9,9 +9,9 @@ from dashboard.notes.panel import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.sentence.controls import SHOWN, filter_group, input_group, view_group
 from dashboard.sentence.encoder import shown_sentence, waits_for_model
-from dashboard.sentence.finder import finder, search_of
+from dashboard.sentence.finder import choices, finder, search_of
 from dashboard.sentence.mixing import sentence_mixing
-from dashboard.sentence.opening import about_head
+from dashboard.sentence.opening import about_head, opened, sentence_href
 from dashboard.sentence.picture import (
     averaged_heads,
     is_mean,
@@ -20,13 +20,16 @@ from dashboard.sentence.picture import (
 )
 from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
+from dashboard.sentence.routes import register
 from dashboard.sentence.tree import dependency_tree
+from dashboard.topic import Topic
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.text import all_of, first_of, has_part, with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
+from dashboard.web.page_links import PageLinks
 from dashboard.web.responses import for_one_reader
 from dashboard.web.state import ORDER
 from store.phrases import many
@@ -227,3 +230,20 @@ def _averaged(context: Context) -> list[object]:
     if not state.heads or state.mean == "layers" or state.rollout:
         return [text]
     return [text, dcc.Link("Use all heads", href=state.with_(heads=None).href), ". "]
+
+
+SENTENCE = Topic(
+    name="sentence",
+    title="Sentence",
+    letter="e",
+    docs="links.md#sentence",
+    layout=layout,
+    links=PageLinks(always=frozenset({"layer"})),
+    open=opened,
+    href=sentence_href,
+    choices=choices,
+    sentence=picture,
+    before_sentence=before_views,
+    deferred=(FOUND, TYPED),
+    routes=(register,),
+)

@@ -16,6 +16,7 @@ from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from store import Corpus
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name
@@ -116,7 +117,7 @@ def positions(context: Context) -> list[object]:
     state = context.state
     means = position_means(context.corpus, state.layer, state.head)
     name = head_name(state.layer, state.head)
-    data = file_href(context, f"positions/{state.layer}/{state.head}.csv")
+    data = file_href(data_link(context.corpus), f"positions/{state.layer}/{state.head}.csv")
     scale = "; on the colour scale of the sentence's matrix" if state.page == "sentence" else ""
     over = f"Mean weight over the first {means.sentences:,} of {all_of(context.corpus, 'sentence')}"
     caption = f"{over}, for each cell those with both positions{_cut(means)}{scale}. "

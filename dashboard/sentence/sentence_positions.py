@@ -11,6 +11,7 @@ from dashboard.sentence.positions import MARGIN, SHADES, WEIGHT_BAR, positions
 from dashboard.ui.charts import QUIET, chart, layout
 from dashboard.ui.tables import file_href
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from store.phrases import as_label
 from store.schema.model import head_name
 
@@ -39,7 +40,7 @@ def _of_sentence(context: Context) -> list[object]:
             name="sentence-positions",
             caption=f"Weights in the sentence of “{pieces[position]}”, whose {state.role} has a frame; same colours as below. ",
             label=f"Attention weights of {name} in sentence {sentence}",
-            data=file_href(context, f"sentence/{sentence}/weights/{state.layer}/{state.head}.csv"),
+            data=file_href(data_link(context.corpus), f"sentence/{sentence}/weights/{state.layer}/{state.head}.csv"),
             turns=True,
         ),
     ]

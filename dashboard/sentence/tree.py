@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.ui.tables import file_href, scrolling
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from store import Corpus
 from store.repository.errors import NotIngested
 from store.schema.corpus import ROOT
@@ -53,7 +54,7 @@ def dependency_tree(context: Context) -> list[object]:
     name = head_name(state.layer, state.head)
     spelled = corpus.words.texts(rows)
     said = ", ".join(f"{spelled[arc.dependent]} to {spelled[arc.governor]} ({arc.label})" for arc in right) or "none"
-    source = file_href(context, f"tree/{state.sentence}/{state.layer}/{state.head}.svg")
+    source = file_href(data_link(context.corpus), f"tree/{state.sentence}/{state.layer}/{state.head}.svg")
     image = html.Img(src=source, alt=f"Dependency tree. {name} links: {said}.", className="tree")
     caption = (
         f"{corpus.words.source.capitalize()}. Thick blue: {name} links the two words, in either direction "

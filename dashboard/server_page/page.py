@@ -14,6 +14,7 @@ from dashboard.monitoring.monitor import Monitor
 from dashboard.monitoring.store_metrics import snapshot_age
 from dashboard.server_page.data import LastHour, RouteNumbers, last_hour, routes
 from dashboard.store_page.table import stacked_table
+from dashboard.topic import Topic
 from dashboard.ui.charts import SERIES, chart, layout
 from dashboard.ui.controls import info
 from dashboard.ui.page import Page
@@ -163,3 +164,14 @@ def _duration(seconds: float) -> str:
     if seconds < 3600:
         return f"{max(1, round(seconds / 60))} min"
     return f"{seconds / 3600:.1f} h" if seconds < 2 * 86400 else f"{seconds / 86400:.1f} days"
+
+
+SERVER = Topic(
+    name="server",
+    title="Server",
+    letter="v",
+    docs="running.md#metrics",
+    layout=server,
+    changes=True,
+    for_authors=True,
+)

@@ -25,6 +25,7 @@ from dashboard.ui.text import (
 )
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, comparable
+from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, StoreError
 from store.kernels.statistics import spread_between_heads
 from store.schema.model import head_name
@@ -70,47 +71,57 @@ def standard_statistic(corpus: Corpus) -> str:
     return next(iter(spread_of_statistics(corpus)))
 
 
-def shown_statistic(context: Context) -> str:
+def shown_statistic(state: LinkState, corpus: Corpus) -> str:
     """The statistic of the link, else the one in which heads differ most."""
-    return context.state.statistic or standard_statistic(context.corpus)
+    return state.statistic or standard_statistic(corpus)
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     """The value of the choice of a statistic, and its default."""
-    return {"statistic": shown_statistic(context)}, {"statistic": standard_statistic(context.corpus)}
+    return {"statistic": shown_statistic(context.state, context.corpus)}, {
+        "statistic": standard_statistic(context.corpus)
+    }
 
 
-def shown_part(context: Context, corpus: Corpus | None = None) -> Part:
-    """The part of the link in its corpus, or in another; among the first tokens where the context is of these alone."""
-    own = corpus or context.corpus
-    part = part_of(own, context.state.where)
-    return (first_part(own, part) or part) if context.first else part
+def shown_part(corpus: Corpus, where: str | None, *, first: bool) -> Part:
+    """The part of a link in a corpus; among the `first` tokens where it is of these alone."""
+    part = part_of(corpus, where)
+    return (first_part(corpus, part) or part) if first else part
 
 
 def part_numbers(context: Context, counting: Job | None = None) -> PartNumbers:
     """Numbers of the link's part. A difference from the rest is counted first: that count has those of the part, too."""
-    counts, part = context.library.get(PartCounts), shown_part(context)
-    if _is_minus_rest(context):
+    counts = context.library.get(PartCounts)
+    part = shown_part(context.corpus, context.state.where, first=context.first)
+    if _is_minus_rest(context.state, part):
         counts.numbers(context.corpus, replace(part, minus_rest=True), counting)
     return counts.numbers(context.corpus, part, counting)
 
 
 def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = None) -> HeadGrid:
     """The heat map of a link: values, ranks, or the difference from another statistic or model."""
-    state, means, statistic = context.state, numbers.means, shown_statistic(context)
+    state, corpus, means = context.state, context.corpus, numbers.means
+    statistic, part = shown_statistic(state, corpus), part_of(corpus, state.where)
     values = values_of(means, statistic, state.source)
     if state.values == "rank":
         return ranks_grid(values, statistic)
-    if state.values == "part" and _is_part(context):
-        whole = values_of(context.corpus.head_statistic, statistic, state.source)
-        corpus = context.corpus
+    if state.values == "part" and not part.whole:
+        whole = values_of(corpus.head_statistic, statistic, state.source)
         note = f"Subtracted: means over all {all_of(corpus, 'sentence')}." if has_part(corpus) else ""
         return replace(difference_grid(values, whole, statistic, "that of the whole corpus"), note=note)
-    if _is_minus_rest(context):
-        return _minus_rest(context, values, counting)
+    counts = context.library.get(PartCounts)
+    if _is_minus_rest(state, part):
+        own = shown_part(corpus, state.where, first=context.first)
+        counted = counts.numbers(corpus, replace(own, minus_rest=True), counting)
+        return _minus_rest(corpus, own, values, counted, (statistic, state.source))
     if state.values == "difference" and state.other:
-        return _minus_model(context, values, state.other, counting)
-    if state.values == "difference" and (against := compared_with(context)):
+        other = context.snapshot.corpus(state.other)
+        others = shown_part(other, state.where, first=context.first)
+        counted = counts.numbers(other, others, counting)
+        subtracted = values_of(counted.means, statistic, state.source)
+        grid = difference_grid(values, subtracted, statistic, f"that of {model_names(context.snapshot)[state.other]}")
+        return replace(grid, note=_subtracted(other, others, model_names(context.snapshot)[state.other]))
+    if state.values == "difference" and (against := compared_with(state, statistic)):
         title = STATISTICS[against].title
         return difference_grid(values, values_of(means, against, state.source), statistic, title)
     return values_grid(values, statistic, interval_of(numbers.interval, statistic, state.source))
@@ -118,26 +129,27 @@ def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = No
 
 def grid_notices(context: Context) -> tuple[str, ...]:
     """What of the link the heat map cannot show."""
-    state, shown = context.state, shown_statistic(context)
+    state, shown = context.state, shown_statistic(context.state, context.corpus)
     if shown in context.corpus.missing_statistics:
         return (f"This store has no {STATISTICS[shown].title}: run `headscape ingest` again.",)
     if state.values in OF_PART:
-        return () if _is_part(context) else (NO_PART,)
+        return (NO_PART,) if part_of(context.corpus, state.where).whole else ()
     if state.values != "difference":
         return ()
     if state.other:
         corpus = context.snapshot.corpus(state.other)
         return _of_other(part_of(corpus, state.where), model_names(context.snapshot)[state.other])
-    return () if compared_with(context) else (_nothing_to_subtract(context),)
+    statistic = shown_statistic(state, context.corpus)
+    if compared_with(state, statistic):
+        return ()
+    models = "another model, or " if comparable(context.snapshot, context.corpus) else ""
+    unit = STATISTICS[statistic].unit
+    return (f"No other statistic is measured in {unit}: showing values. Choose {models}another statistic.",)
 
 
-def _is_part(context: Context) -> bool:
-    """Whether the filters of the link leave some tokens out."""
-    return not part_of(context.corpus, context.state.where).whole
-
-
-def _is_minus_rest(context: Context) -> bool:
-    return context.state.values == "rest" and _is_part(context)
+def _is_minus_rest(state: LinkState, part: Part) -> bool:
+    """Whether the link shows how a part, which leaves some tokens out, differs from all others."""
+    return state.values == "rest" and not part.whole
 
 
 def largest(values: Values, count: int) -> list[tuple[int, int]]:
@@ -150,15 +162,16 @@ def largest(values: Values, count: int) -> list[tuple[int, int]]:
 
 def is_counted(context: Context, part: Part) -> bool:
     """Whether everything that the link shows is known without counting."""
-    if context.library.get(PartCounts).find(context.corpus, part) is None:
+    counts, state = context.library.get(PartCounts), context.state
+    if counts.find(context.corpus, part) is None:
         return False
-    if _is_minus_rest(context):
-        return context.library.get(PartCounts).find(context.corpus, replace(part, minus_rest=True)) is not None
-    other = context.state.other if context.state.values == "difference" else None
+    if _is_minus_rest(state, part):
+        return counts.find(context.corpus, replace(part, minus_rest=True)) is not None
+    other = state.other if state.values == "difference" else None
     if other is None:
         return True
     corpus = context.snapshot.corpus(other)
-    return context.library.get(PartCounts).find(corpus, part_of(corpus, context.state.where)) is not None
+    return counts.find(corpus, part_of(corpus, state.where)) is not None
 
 
 def comparable_statistics(statistic: str) -> list[str]:
@@ -167,10 +180,10 @@ def comparable_statistics(statistic: str) -> list[str]:
     return [name for name, known in STATISTICS.items() if known.unit == unit and name != statistic]
 
 
-def compared_with(context: Context) -> str | None:
-    """The statistic that is subtracted: that of the link if it has the same unit, else the first that has."""
-    names = comparable_statistics(shown_statistic(context))
-    return context.state.against if context.state.against in names else next(iter(names), None)
+def compared_with(state: LinkState, statistic: str) -> str | None:
+    """The statistic that is subtracted from the shown one: that of the link if it has the same unit, else the first that has."""
+    names = comparable_statistics(statistic)
+    return state.against if state.against in names else next(iter(names), None)
 
 
 def values_of(means: xr.DataArray, statistic: str, source: str) -> Values:
@@ -277,14 +290,13 @@ def _written(values: Values, unit: str) -> Texts:
     return [["" if value != value else f"{factor * value:.{digits}f}" for value in row] for row in values]
 
 
-def _minus_rest(context: Context, values: Values, counting: Job | None) -> HeadGrid:
-    """Minus the same statistic of all other tokens of the corpus, with intervals."""
-    corpus, state, statistic = context.corpus, context.state, shown_statistic(context)
-    part, unit = shown_part(context), STATISTICS[statistic].unit
-    counted = context.library.get(PartCounts).numbers(corpus, replace(part, minus_rest=True), counting)
-    interval = interval_of(counted.interval, statistic, state.source).values
+def _minus_rest(corpus: Corpus, part: Part, values: Values, counted: PartNumbers, of: tuple[str, str]) -> HeadGrid:
+    """Minus the same statistic of all other tokens of the corpus, with intervals; `of` are the statistic and the source."""
+    statistic, source = of
+    unit = STATISTICS[statistic].unit
+    interval = interval_of(counted.interval, statistic, source).values
     own, rest = sides(corpus, part)
-    grid = difference_grid(values, values - values_of(counted.means, statistic, state.source), statistic, rest)
+    grid = difference_grid(values, values - values_of(counted.means, statistic, source), statistic, rest)
     hover = [
         [_with_interval(text, written_interval(interval, (layer, head), unit)) for head, text in enumerate(row)]
         for layer, row in enumerate(grid.hover)
@@ -297,25 +309,15 @@ def _with_interval(text: str, between: str) -> str:
     return f"{text} (95%: {between})" if between else text
 
 
-def _minus_model(context: Context, values: Values, other: str, counting: Job | None) -> HeadGrid:
-    """Minus the same statistic of another model over the same part of its corpus."""
-    corpus, state = context.snapshot.corpus(other), context.state
-    name, part = model_names(context.snapshot)[other], shown_part(context, corpus)
-    statistic, counted = shown_statistic(context), context.library.get(PartCounts).numbers(corpus, part, counting)
-    grid = difference_grid(values, values_of(counted.means, statistic, state.source), statistic, f"that of {name}")
+def _subtracted(corpus: Corpus, part: Part, name: str) -> str:
+    """How much of the other model's corpus is subtracted."""
     of = first_of(corpus, "token") if part.first is None else searched_tokens(corpus, part.first)
     some = f"{part.tokens:,} of {of} ({100 * part.tokens / (part.first or corpus.n_tokens):.1f}%)"
     share = f"all {all_of(corpus, 'token')}" if part.whole and has_part(corpus) else some
-    return replace(grid, note=f"Subtracted: means over {share} of {name}.")
+    return f"Subtracted: means over {share} of {name}."
 
 
 def _of_other(part: Part, name: str) -> tuple[str, ...]:
     """What of the link the other model's corpus cannot show."""
     empty = f"No tokens of {name} match, so there is nothing to subtract. Remove a filter."
     return (*(f"{name}: {notice}" for notice in part.notices), *([] if part.tokens else [empty]))
-
-
-def _nothing_to_subtract(context: Context) -> str:
-    unit = STATISTICS[shown_statistic(context)].unit
-    models = "another model, or " if comparable(context.snapshot, context.corpus) else ""
-    return f"No other statistic is measured in {unit}: showing values. Choose {models}another statistic."

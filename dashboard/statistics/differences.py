@@ -1,17 +1,16 @@
 """The line above the heat map of all heads: the statistic in which heads differ most, or the heads with the largest differences."""
 
+from collections.abc import Mapping
+
 from dash import dcc, html
 
 from dashboard.statistics.data import (
     HeadGrid,
     largest,
-    shown_statistic,
-    spread_of_statistics,
-    standard_statistic,
     written_interval,
 )
 from dashboard.ui.controls import info
-from dashboard.web.context import Context
+from dashboard.web.state import LinkState
 from store import STATISTICS
 from store.schema.model import head_name
 
@@ -32,40 +31,40 @@ _SPREAD = (
 _NUMBERING = f"Heads count from 0: the papers' “8-10” is {head_name(7, 9)}."
 
 
-def most_varying(context: Context) -> html.P:
-    """The statistic in which heads differ most, a link to it where another is shown, and how that was computed."""
-    most = standard_statistic(context.corpus)
+def most_varying(state: LinkState, shown: str, spread: Mapping[str, float]) -> html.P:
+    """The statistic in which heads differ most, a link to it where another is shown, and how that was computed.
+
+    `spread` is how much heads differ in each statistic, the most first.
+    """
+    first = list(spread.items())[:_NAMED]
+    most = first[0][0]
     title = STATISTICS[most].title
-    is_shown = shown_statistic(context) == most
-    name = title if is_shown else dcc.Link(title, href=context.state.with_(statistic=None).href)
-    first = list(spread_of_statistics(context.corpus).items())[:_NAMED]
+    name = title if shown == most else dcc.Link(title, href=state.with_(statistic=None).href)
     about = f"{_SPREAD} {', '.join(f'{STATISTICS[statistic].title} {share:.2f}' for statistic, share in first)}. {_NUMBERING}"
     return html.P(
         ["Heads differ most in ", name, ".", info("the difference between heads", about)], className="caption"
     )
 
 
-def most_different(context: Context, grid: HeadGrid) -> html.P:
+def most_different(state: LinkState, grid: HeadGrid, unit: str) -> html.P:
     """The heads whose part differs most from what is subtracted, each a link."""
     between = grid.interval is not None
     heads = largest(grid.values, _WITH_INTERVALS if between else _MOST_DIFFERENT)
     if not heads:
         return html.P("No head differs.", className="caption")
-    named = [part for head in heads for part in (", ", *_named_difference(context, grid, head))]
+    named = [part for head in heads for part in (", ", *_named_difference(state, grid, head, unit))]
     about = info("the differences", _MINUS_REST if between else _DIFFERENCES)
     return html.P([f"Largest differences, {grid.unit}: ", *named[1:], ".", about], className="caption")
 
 
-def _named_difference(context: Context, grid: HeadGrid, head: tuple[int, int]) -> tuple[dcc.Link, str]:
+def _named_difference(state: LinkState, grid: HeadGrid, head: tuple[int, int], unit: str) -> tuple[dcc.Link, str]:
     layer, number = head
-    href = context.state.on("head").with_(layer=layer, head=number).href
-    return dcc.Link(
-        head_name(layer, number), href=href
-    ), f" {grid.written[layer][number]}{_interval(context, grid, head)}"
+    href = state.on("head").with_(layer=layer, head=number).href
+    return dcc.Link(head_name(layer, number), href=href), f" {grid.written[layer][number]}{_interval(grid, head, unit)}"
 
 
-def _interval(context: Context, grid: HeadGrid, head: tuple[int, int]) -> str:
+def _interval(grid: HeadGrid, head: tuple[int, int], unit: str) -> str:
     if grid.interval is None:
         return ""
-    between = written_interval(grid.interval, head, STATISTICS[shown_statistic(context)].unit)
+    between = written_interval(grid.interval, head, unit)
     return f" ({between})" if between else ""

@@ -3,14 +3,18 @@
 from dash import html
 
 from dashboard.ui.controls import info
-from dashboard.web.context import Context
+from store import Corpus
 from store.kernels.labels import LABELS
 
 _NO_RULE = "No rule of Clark et al. 2019 holds: the head attends to no kind of token more than its threshold."
 
 
-def head_label(context: Context) -> list[str | html.Button]:
-    """That of the link's head."""
-    label = str(context.corpus.head_labels.values[context.state.layer, context.state.head])
+def label_of(corpus: Corpus, layer: int, head: int) -> str:
+    """The label of a head; empty without one."""
+    return str(corpus.head_labels.values[layer, head])
+
+
+def head_label(label: str) -> list[str | html.Button]:
+    """A label in words, and the (i) with its rule."""
     rule = f"{label}: {LABELS[label]} (Clark et al. 2019)." if label else _NO_RULE
     return [f"Label: {label}" if label else "Unlabelled", info("the label", rule)]

@@ -4,22 +4,35 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 import numpy as np
+import plotly.graph_objects as go
 import xarray as xr
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.statistics.data import Values, interval_of, ranks, values_of
-from dashboard.statistics.divergence import nearest
+from dashboard.statistics.data import Values, importance_of, interval_of, ranks, values_of
+from dashboard.statistics.divergence import Nearest, nearest, read_nearest
 from dashboard.statistics.figures import received_by_position
-from dashboard.statistics.head_label import head_label
+from dashboard.statistics.head_label import head_label, label_of
 from dashboard.statistics.norm_by_frequency import frequency_figure, norm_by_frequency, sampled_tokens
-from dashboard.statistics.sections import definitions, head_importance, head_profile, relative_position_heading
+from dashboard.statistics.sections import (
+    Importance,
+    Profile,
+    definitions,
+    head_importance,
+    head_profile,
+    read_importance,
+    read_profile,
+    relative_position_heading,
+)
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
+from dashboard.ui.progress import Unmade
 from dashboard.ui.tables import file_href, file_links, heading
 from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval, searched_tokens, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.phrases import many
 from store.schema.model import head_name, varying_statistics
@@ -44,27 +57,6 @@ _NORM = (
 )
 
 
-def head_statistics(context: Context) -> list[object]:
-    """The tab Statistics of page Head."""
-    state, corpus = context.state, context.corpus
-    numbers = info("these numbers", _NUMBERS.format(all_of(corpus, "sentence"), kind_of_interval(corpus)))
-    return [
-        html.H2(head_label(context)),
-        *head_importance(context),
-        _table(context),
-        html.P(["A statistic's name opens the sentences with the largest values.", numbers], className="caption"),
-        definitions(),
-        file_links(context, "All sources", f"statistics/{state.layer}/{state.head}"),
-        relative_position_heading(context),
-        *head_profile(context, height=230),
-        html.H2(["Attention received by position", info("attention received by position", _RECEIVED)]),
-        *_received(context),
-        *nearest(context, listed=5),
-        html.H2(["Value norm by token frequency", info("value norm by token frequency", _NORM)]),
-        *_frequency(context),
-    ]
-
-
 @dataclass(frozen=True)
 class _Number:
     """A statistic of a head in words: its value, its 95% interval, its rank, and its place among all heads as a picture."""
@@ -79,10 +71,119 @@ class _Number:
     described: str
 
 
-def _table(context: Context) -> html.Table:
+@dataclass(frozen=True)
+class HeadStatistics:
+    """What the tab shows of the head of a link.
+
+    Attributes
+    ----------
+    label
+        Of the head; empty without one.
+    about_numbers, sentences
+        In words, what the numbers are means over, and of how many sentences all means are.
+    numbers
+        Rows of the table.
+    importance
+        None where the store has none.
+    received
+        The figure of attention received by position, and its caption.
+    norms
+        The figure of value norm by token frequency, its caption, and what it is over.
+    files
+        The beginning of the URLs of the corpus' files.
+    """
+
+    state: LinkState
+    label: str
+    about_numbers: str
+    sentences: str
+    numbers: tuple[_Number, ...]
+    importance: Importance | None
+    profile: Profile
+    received: tuple[go.Figure, str]
+    norms: tuple[go.Figure, str, str]
+    nearest: Nearest | Unmade
+    files: str
+
+
+def read_head_statistics(context: Context) -> HeadStatistics:
+    """Everything that the tab shows."""
+    state, corpus = context.state, context.corpus
+    layer, head = state.layer, state.head
+    return HeadStatistics(
+        state=state,
+        label=label_of(corpus, layer, head),
+        about_numbers=_NUMBERS.format(all_of(corpus, "sentence"), kind_of_interval(corpus)),
+        sentences=all_of(corpus, "sentence"),
+        numbers=_numbers(corpus, layer, head),
+        importance=_importance(corpus),
+        profile=read_profile(corpus, layer, head),
+        received=_read_received(corpus, layer, head),
+        norms=_read_norms(corpus, layer, head),
+        nearest=read_nearest(context, listed=5),
+        files=data_link(corpus),
+    )
+
+
+def _importance(corpus: Corpus) -> Importance | None:
+    if importance_of(corpus) is None:
+        return None
+    read = read_importance(corpus, None)
+    return read if isinstance(read, Importance) else None
+
+
+def _read_received(corpus: Corpus, layer: int, head: int) -> tuple[go.Figure, str]:
+    received = corpus.received_at.sel(layer=layer)
+    count: NDArray[np.int64] = received["count"].values
+    real = count > 0
+    own, mean = received.sel(head=head).values[real], received.mean("head").values[real]
+    caption = f"{many(int(count[0]), 'sentence')} with position 0, {int(count[real][-1]):,} with the last. "
+    return received_by_position(own, mean, count[real]), caption
+
+
+def _read_norms(corpus: Corpus, layer: int, head: int) -> tuple[go.Figure, str, str]:
+    by_frequency = norm_by_frequency(corpus, layer, head)
+    spearman = by_frequency.spearman
+    correlation = "none, as all are equal" if spearman != spearman else decimal(spearman)
+    over = capital(searched_tokens(corpus, sampled_tokens(corpus)))
+    return frequency_figure(by_frequency), f"{over}; Spearman correlation of norm and frequency: {correlation}. ", over
+
+
+def draw_head_statistics(shown: HeadStatistics) -> list[object]:
+    """The tab Statistics of page Head."""
+    state = shown.state
+    head = (state.layer, state.head)
+    return [
+        html.H2(head_label(shown.label)),
+        *(head_importance(shown.importance, head) if shown.importance else []),
+        _table(state, shown.numbers),
+        html.P(
+            [
+                "A statistic's name opens the sentences with the largest values.",
+                info("these numbers", shown.about_numbers),
+            ],
+            className="caption",
+        ),
+        definitions(),
+        file_links(shown.files, "All sources", f"statistics/{state.layer}/{state.head}"),
+        relative_position_heading(shown.sentences),
+        *head_profile(shown.profile, height=230),
+        html.H2(["Attention received by position", info("attention received by position", _RECEIVED)]),
+        *_received(shown),
+        *nearest(state, shown.nearest),
+        html.H2(["Value norm by token frequency", info("value norm by token frequency", _NORM)]),
+        *_norms(shown),
+    ]
+
+
+def head_statistics(context: Context) -> list[object]:
+    """The tab Statistics of page Head."""
+    return draw_head_statistics(read_head_statistics(context))
+
+
+def _table(state: LinkState, numbers: tuple[_Number, ...]) -> html.Table:
     titles = heading(("mean of all queries", "value", "rank"), {"value", "rank"})
-    numbers = _numbers(context.corpus, context.state.layer, context.state.head)
-    return html.Table([titles, html.Tbody([_row(context, number) for number in numbers])], className="rows strips")
+    return html.Table([titles, html.Tbody([_row(state, number) for number in numbers])], className="rows strips")
 
 
 @cached
@@ -102,8 +203,8 @@ def _number(corpus: Corpus, head: tuple[int, int], name: str, source: str, title
     return _Number(name, source, title, spell(value, unit), interval, rank, picture, described)
 
 
-def _row(context: Context, number: _Number) -> html.Tr:
-    name = _name(context, number.statistic, number.source, number.title)
+def _row(state: LinkState, number: _Number) -> html.Tr:
+    name = _name(state, number.statistic, number.source, number.title)
     value = [html.Div(number.value), html.Div(number.interval, className="between")]
     rank = [html.Div(number.rank), html.Img(src=number.picture, alt=number.described)]
     return html.Tr(
@@ -115,12 +216,12 @@ def _row(context: Context, number: _Number) -> html.Tr:
     )
 
 
-def _name(context: Context, name: str, source: str, title: str) -> object:
+def _name(state: LinkState, name: str, source: str, title: str) -> object:
     """A link to the sentences with the largest values: these are means of all queries, so that [CLS] alone has none."""
     if source != "all":
         return html.Span(title)
-    ranked = {"by": name, "first": "largest", "heads": str(context.state.head)}
-    return dcc.Link(title, href=context.state.of_sentence(0, **ranked).href)
+    ranked = {"by": name, "first": "largest", "heads": str(state.head)}
+    return dcc.Link(title, href=state.of_sentence(0, **ranked).href)
 
 
 def _interval(ends: xr.DataArray, head: tuple[int, int], unit: str) -> str:
@@ -151,34 +252,27 @@ def _place(value: float, low: float, high: float) -> float:
     return 2 + (WIDTH - 4) * ((value - low) / (high - low) if high > low else 0.5)
 
 
-def _received(context: Context) -> list[object]:
-    state, corpus = context.state, context.corpus
-    received = corpus.received_at.sel(layer=state.layer)
-    count: NDArray[np.int64] = received["count"].values
-    real = count > 0
-    own, mean = received.sel(head=state.head).values[real], received.mean("head").values[real]
+def _received(shown: HeadStatistics) -> list[object]:
+    figure, caption = shown.received
+    layer, head = shown.state.layer, shown.state.head
     return chart(
-        received_by_position(own, mean, count[real]),
+        figure,
         name="received-at",
-        caption=f"{many(int(count[0]), 'sentence')} with position 0, {int(count[real][-1]):,} with the last. ",
-        label=f"Attention received by position in {head_name(state.layer, state.head)}",
-        of=f"Means over {all_of(corpus, 'sentence')}, those that have the position",
-        data=file_href(context, f"received/{state.layer}/{state.head}.csv"),
+        caption=caption,
+        label=f"Attention received by position in {head_name(layer, head)}",
+        of=f"Means over {shown.sentences}, those that have the position",
+        data=file_href(shown.files, f"received/{layer}/{head}.csv"),
         height=230,
     )
 
 
-def _frequency(context: Context) -> list[object]:
-    state, corpus = context.state, context.corpus
-    by_frequency = norm_by_frequency(corpus, state.layer, state.head)
-    spearman = by_frequency.spearman
-    correlation = "none, as all are equal" if spearman != spearman else decimal(spearman)
-    over = capital(searched_tokens(corpus, sampled_tokens(corpus)))
+def _norms(shown: HeadStatistics) -> list[object]:
+    figure, caption, over = shown.norms
     return chart(
-        frequency_figure(by_frequency),
+        figure,
         name="frequency-norm",
-        caption=f"{over}; Spearman correlation of norm and frequency: {correlation}. ",
-        label=f"Value norm by token frequency in {head_name(state.layer, state.head)}",
+        caption=caption,
+        label=f"Value norm by token frequency in {head_name(shown.state.layer, shown.state.head)}",
         of=over,
         height=230,
     )

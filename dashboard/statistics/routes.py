@@ -53,7 +53,7 @@ def _of_parts(server: Flask, library: Library) -> None:
         state = context.state
         part = part_of(corpus, state.where)
         grid = shown_grid(context, part_numbers(context))
-        name = f"{grid.kind}-{shown_statistic(context)}-{state.source}{_suffix(part)}"
+        name = f"{grid.kind}-{shown_statistic(state, corpus)}-{state.source}{_suffix(part)}"
         other = state.other if state.values == "difference" else None
         return file(iter([_grid_table(grid)]), name, form, other)
 

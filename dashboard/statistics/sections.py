@@ -1,14 +1,16 @@
 """Sections of statistics: curves by layer, token mixing, relative position, importance, and the definitions."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.statistics.data import hover_texts, importance_of, interval_of, ranks, values_of
+from dashboard.statistics.data import Values, hover_texts, interval_of, ranks, values_of
 from dashboard.statistics.figures import (
     Series,
     expansion_rates,
@@ -20,14 +22,15 @@ from dashboard.statistics.figures import (
 from dashboard.statistics.parts import Part, PartNumbers, uniform_entropy
 from dashboard.ui.charts import Layout, chart, heat_map
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.progress import unmade_line
+from dashboard.ui.progress import Unmade, unmade_line
 from dashboard.ui.tables import file_href, heading
 from dashboard.ui.text import QUERIES, all_of, first_of, signed
 from dashboard.web.cache import cached, current_cache
-from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from store import STATISTICS, Corpus
 from store.phrases import many
 from store.repository.errors import NotIngested
+from store.repository.ingest_status import IngestProgress
 from store.schema.model import RATIOS, head_name
 
 _NEIGHBOURS = {"to_previous": "previous token", "to_next": "next token", "to_self": "itself"}
@@ -91,18 +94,23 @@ def _few(part: Part) -> str:
     return f" Fewer than {FEW_SENTENCES} sentences: intervals of what few sentences have are too narrow."
 
 
-def curves(context: Context, part: Part, numbers: PartNumbers) -> list[html.Div]:
-    """Six figures by layer: attention to neighbours, to special tokens, to [SEP] by query, by norm, and two entropies."""
-    uniform = uniform_entropy(context.corpus, part)
-    figures = current_cache().get(
-        context.corpus, ("curves by layer", part.digest), lambda: _curve_figures(numbers, uniform)
-    )
-    of = size_of_part(context.corpus, part)
+#: A figure as plotly's JSON, which a cache can measure, and whether it is empty.
+CurveFigure = tuple[Layout, bool]
+
+
+def read_curves(corpus: Corpus, part: Part, numbers: PartNumbers) -> list[CurveFigure]:
+    """The figures by layer of a part: attention to neighbours, to special tokens, to [SEP] by query, by norm, and two entropies."""
+    uniform = uniform_entropy(corpus, part)
+    return current_cache().get(corpus, ("curves by layer", part.digest), lambda: _curve_figures(numbers, uniform))
+
+
+def curves(figures: Sequence[CurveFigure], of: str) -> list[html.Div]:
+    """The six figures by layer; `of` says what they are means over."""
     return [_curve(*of_curve, *figure, of) for of_curve, figure in zip(_BY_LAYER, figures, strict=True)]
 
 
-def _curve_figures(numbers: PartNumbers, uniform: float) -> list[tuple[Layout, bool]]:
-    """The figures of `_BY_LAYER` as plotly's JSON, which a cache can measure, and whether each is empty."""
+def _curve_figures(numbers: PartNumbers, uniform: float) -> list[CurveFigure]:
+    """The figures of `_BY_LAYER`."""
 
     def series(statistic: str, title: str, source: str = "all") -> Series:
         values = values_of(numbers.means, statistic, source)
@@ -121,7 +129,7 @@ def _curve_figures(numbers: PartNumbers, uniform: float) -> list[tuple[Layout, b
     ]
 
 
-def _curve_figure(series: Sequence[Series], uniform: float | None = None) -> tuple[Layout, bool]:
+def _curve_figure(series: Sequence[Series], uniform: float | None = None) -> CurveFigure:
     unit = "share" if uniform is None else "nats"
     reference = None if uniform is None or uniform != uniform else uniform
     empty = not any(np.isfinite(curve.values).any() for curve in series)
@@ -138,14 +146,14 @@ def _figure(title: object, drawn: list[object]) -> html.Div:
     return html.Div([html.H3(title), *drawn], className="figure")
 
 
-def mixing(context: Context, part: Part, ratios: xr.DataArray) -> list[object]:
-    """Three figures of mixing ratios (source, ratio, layer) of a part, and the definitions of the ratios."""
-    corpus, source = context.corpus, context.state.source
-    csv = file_href(context, "mixing.csv", {"where": context.state.where})
-    by_ratio, by_type, expansion = current_cache().get(
-        corpus, ("mixing", part.digest, source), lambda: _mixing_figures(corpus, ratios, source)
-    )
-    of = size_of_part(corpus, part)
+def read_mixing(corpus: Corpus, part: Part, ratios: xr.DataArray, source: str) -> list[Layout]:
+    """Three figures of the mixing ratios (source, ratio, layer) of a part: by ratio, by token type, and the expansion rate of f."""
+    return current_cache().get(corpus, ("mixing", part.digest, source), lambda: _mixing_figures(corpus, ratios, source))
+
+
+def mixing(read: Sequence[Layout], source: str, of: str, csv: str, csv_of_expansion: str) -> list[object]:
+    """The figures of mixing ratios with the URLs of their numbers, and the definitions of the ratios."""
+    by_ratio, by_type, expansion = read
     figures = [
         _mixing("mixing", f"Mixing ratios, {QUERIES[source]}", "Mixing ratios by layer", by_ratio, csv, of),
         _mixing(
@@ -161,7 +169,7 @@ def mixing(context: Context, part: Part, ratios: xr.DataArray) -> list[object]:
             ["Expansion rate of f", info("the expansion rate of f", EXPANSION)],
             "Expansion rate of f by layer",
             expansion,
-            file_href(context, "expansion.csv"),
+            csv_of_expansion,
             "From the weights of the model alone",
         ),
     ]
@@ -206,38 +214,53 @@ def _ratio_definitions() -> html.Details:
     )
 
 
-def relative_position_heading(context: Context) -> html.H2:
-    """The heading of the figures of relative position, with what they are means over."""
-    about = _POSITION.format(all_of(context.corpus, "sentence"))
-    return html.H2(["Attention by relative position", info("attention by relative position", about)])
+def relative_position_heading(sentences: str) -> html.H2:
+    """The heading of the figures of relative position, which are means over these sentences."""
+    return html.H2(
+        ["Attention by relative position", info("attention by relative position", _POSITION.format(sentences))]
+    )
 
 
-def relative_position(context: Context) -> list[html.Div]:
-    """Attention by relative position: the mean of every layer, and of the link's head."""
+@dataclass(frozen=True)
+class Profile:
+    """Attention of a head by relative position: its name, its figure and the URL of its numbers."""
+
+    head: str
+    figure: Layout
+    csv: str
+    #: What it is a mean over.
+    of: str
+
+
+def read_profile(corpus: Corpus, layer: int, head: int) -> Profile:
+    """That of a head."""
+    csv = file_href(data_link(corpus), f"profile/{layer}/{head}.csv")
+    return Profile(head_name(layer, head), _profile_of_head(corpus, layer, head), csv, _over_all(corpus))
+
+
+def relative_position(of_layers: Layout, profile: Profile) -> list[html.Div]:
+    """Attention by relative position: the mean of every layer, and of a head."""
     drawn = chart(
-        _profile_of_layers(context.corpus),
+        of_layers,
         name="profile-layers",
         caption="",
         label="Attention by relative position, mean of each layer",
-        of=_over_all(context.corpus),
+        of=profile.of,
         height=300,
         turns=True,
     )
-    head = head_name(context.state.layer, context.state.head)
-    return [_figure("Mean of each layer", drawn), _figure(head, head_profile(context, height=300))]
+    return [_figure("Mean of each layer", drawn), _figure(profile.head, head_profile(profile, height=300))]
 
 
-def head_profile(context: Context, *, height: int) -> list[object]:
-    """Attention by relative position of the link's head."""
-    state = context.state
-    name = head_name(state.layer, state.head)
+def head_profile(profile: Profile, *, height: int) -> list[object]:
+    """Attention by relative position of a head."""
     return chart(
-        _profile_of_head(context.corpus, state.layer, state.head),
+        profile.figure,
         name="profile",
         caption="",
-        label=f"Attention of {name} by relative position",
-        of=_over_all(context.corpus),
-        data=file_href(context, f"profile/{state.layer}/{state.head}.csv"),
+        label=f"Attention of {profile.head} by relative position",
+        of=profile.of,
+        data=profile.csv,
         height=height,
     )
 
@@ -247,7 +270,8 @@ def _over_all(corpus: Corpus) -> str:
 
 
 @cached
-def _profile_of_layers(corpus: Corpus) -> Layout:
+def read_profile_of_layers(corpus: Corpus) -> Layout:
+    """The figure of attention by relative position, mean of every layer."""
     shares = corpus.head_profile
     layers = shares.mean("head").transpose("offset", "layer").values
     figure: Layout = profile_of_layers(shares.offset.values.tolist(), layers).to_plotly_json()
@@ -263,59 +287,62 @@ def _profile_of_head(corpus: Corpus, layer: int, head: int) -> Layout:
     return figure
 
 
-def importance(context: Context) -> list[object]:
-    """The heat map of head importance; how to compute it where the store has none."""
+@dataclass(frozen=True)
+class Importance:
+    """Change of the loss without each head: (layer, head), over so many sentences; `about` says which loss it is."""
+
+    change: Values
+    sentences: int
+    about: str
+
+
+def read_importance(corpus: Corpus, running: IngestProgress | None) -> Importance | Unmade:
+    """Head importance, or how to compute it where the store has none."""
     try:
-        opened = context.corpus.importance
+        opened = corpus.importance
     except NotIngested as error:
-        return [
-            html.H2(["Head importance", info("head importance", _IMPORTANCE)]),
-            unmade_line(context, error),
-        ]
-    change = opened["change"].values
-    written = [[signed(float(value), 3) for value in row] for row in change]
-    drawn = heat_map(change, written=written, hover=written, unit="change of the loss", diverging=True)
+        return Unmade.of(error, running)
+    sentences = int(opened.attrs["sentences"])
+    about = (
+        f"Change of the {opened.attrs['measure']}, if the output of the head is zero (Michel et al. 2019), on "
+        f"{sentences:,} sentences; the whole model has {float(opened.attrs['loss']):.3f}. "
+        f"{_below_guess(opened.attrs, len(corpus.label_names))}"
+    ).rstrip()
+    return Importance(opened["change"].values, sentences, about)
+
+
+def importance(read: Importance | Unmade) -> list[object]:
+    """The heat map of head importance; how to compute it where the store has none."""
+    if isinstance(read, Unmade):
+        return [html.H2(["Head importance", info("head importance", _IMPORTANCE)]), unmade_line(read)]
+    written = [[signed(float(value), 3) for value in row] for row in read.change]
+    drawn = heat_map(read.change, written=written, hover=written, unit="change of the loss", diverging=True)
     return [
-        html.H2(["Head importance", importance_info(context)]),
+        html.H2(["Head importance", info("head importance", read.about)]),
         *chart(
             drawn,
             name="importance",
             caption="Above 0 the model gets worse without the head. Click a cell to open the head. ",
             label="Change of the loss without each head; the table above has every number",
-            of=f"Loss over {many(int(opened.attrs['sentences']), 'sentence')}",
-            height=70 + 30 * context.corpus.layers,
+            of=f"Loss over {many(read.sentences, 'sentence')}",
+            height=70 + 30 * len(read.change),
             opens=True,
             turns=True,
         ),
     ]
 
 
-def head_importance(context: Context) -> list[object]:
-    """The change of the loss without the link's head, and its rank; nothing where the store has no importance."""
-    change = importance_of(context.corpus)
-    if change is None:
-        return []
-    head = (context.state.layer, context.state.head)
-    rank = f"Rank {ranks(change)[head]:.0f} of {change.size}: without the head of rank 1 the loss rises most."
+def head_importance(read: Importance, head: tuple[int, int]) -> list[object]:
+    """The change of the loss without a head, and its rank."""
+    rank = f"Rank {ranks(read.change)[head]:.0f} of {read.change.size}: without the head of rank 1 the loss rises most."
     return [
-        html.H2([f"Head importance: {signed(float(change[head]), 3)}", importance_info(context)]),
+        html.H2([f"Head importance: {signed(float(read.change[head]), 3)}", info("head importance", read.about)]),
         html.P(rank, className="caption"),
     ]
 
 
-def importance_info(context: Context) -> html.Button:
-    """The (i) of head importance: of which loss, on how many sentences."""
-    attributes = context.corpus.importance.attrs
-    text = (
-        f"Change of the {attributes['measure']}, if the output of the head is zero (Michel et al. 2019), on "
-        f"{int(attributes['sentences']):,} sentences; the whole model has {float(attributes['loss']):.3f}. {_below_guess(context)}"
-    ).rstrip()
-    return info("head importance", text)
-
-
-def _below_guess(context: Context) -> str:
+def _below_guess(attributes: Mapping[Hashable, Any], labels: int) -> str:
     """Of a classifier that is worse than a guess: without a head that it needs it may be less sure, and so less wrong."""
-    attributes, labels = context.corpus.importance.attrs, len(context.corpus.label_names)
     if attributes["kind"] != "classification" or float(attributes["loss"]) <= math.log(labels):
         return ""
     return (

@@ -13,12 +13,14 @@ from dashboard.points.captions import FIDELITY, authors_size, shown_fidelity
 from dashboard.store_page.history import changes_section, history_section, published_at
 from dashboard.store_page.settings import command, readable_settings
 from dashboard.store_page.table import stacked_table
+from dashboard.topic import Topic
 from dashboard.ui.controls import info
 from dashboard.ui.page import Page
 from dashboard.ui.progress import STORE, UNDER_WAY, ingest_state
 from dashboard.ui.text import has_part, naming
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.page_links import PageLinks
 from store import Corpus
 from store.describe import CorpusDescription, Description, ModelDescription, contents_of, describe
 from store.phrases import MANY_CUT, cut_sentences, first_reviews, many, utc
@@ -231,3 +233,14 @@ def _refreshing(corpus: Corpus) -> list[object]:
             className="commands",
         ),
     ]
+
+
+STORE_PAGE = Topic(
+    name="store",
+    title="Store",
+    letter="t",
+    docs="ingest.md#the-store",
+    layout=layout,
+    links=PageLinks(former_names=("about",)),
+    changes=True,
+)

@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.ui.markup import FOLLOWED
-from dashboard.web.context import Context, matches_of
+from dashboard.web.state import LinkState, Within
 from store import STATISTICS
 from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS, ViewName
@@ -145,13 +145,12 @@ def number(field: str, label: str, value: float, low: float, high: float, step: 
     )
 
 
-def head_choices(context: Context) -> list[object]:
+def head_choices(state: LinkState, layers: int, heads: int) -> list[object]:
     """Layer and head, on a page that shows all heads."""
-    state, corpus = context.state, context.corpus
-    layers, heads = ({str(index): str(index) for index in range(count)} for count in (corpus.layers, corpus.heads))
+    of_layer, of_head = ({str(index): str(index) for index in range(count)} for count in (layers, heads))
     return [
-        choice("layer", "Layer", layers, str(state.layer), 70, by="heads", of_data=True),
-        choice("head", "Head", heads, str(state.head), 70, by="heads", of_data=True),
+        choice("layer", "Layer", of_layer, str(state.layer), 70, by="heads", of_data=True),
+        choice("head", "Head", of_head, str(state.head), 70, by="heads", of_data=True),
     ]
 
 
@@ -160,10 +159,9 @@ def statistic_choice(field: str, label: str, options: Mapping[str, str], value: 
     return explained(choice(field, label, options, value, width), statistic_info(value))
 
 
-def search_controls(context: Context) -> html.Div:
+def search_controls(state: LinkState, matched: Iterable[Within]) -> html.Div:
     """What is searched for, and how it is matched."""
-    state = context.state
-    matches = {match: MATCHES[match] for match in matches_of(context.corpus)}
+    matches = {match: MATCHES[match] for match in matched}
     return html.Div(
         [_search_box(state.q), choice("within", "Match", matches, state.within, 108)],
         className="controls search",

@@ -27,7 +27,7 @@ class Page:
 
 def without_picture(context: Context, title: str) -> Page:
     """A page whose model has no picture yet: how to get one."""
-    alert = dmc.Alert(unmade(context, "This model has no picture yet."), color="blue", variant="light")
+    alert = dmc.Alert(unmade(context.ingest, "This model has no picture yet."), color="blue", variant="light")
     return Page(above=[html.H1(title), alert])
 
 

@@ -1,12 +1,12 @@
 """What a page says of a part of the store that is not there yet: how to get it, or that an ingest is under way."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.ui.text import with_commands
-from dashboard.web.context import Context
 from dashboard.web.errors import stage_line
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
@@ -18,12 +18,11 @@ STORE = "store"
 RUN = "Run `headscape ingest`."
 
 
-def unmade(context: Context, missing: str, remedy: str = RUN, afterwards: str = "") -> list[object]:
+def unmade(running: IngestProgress | None, missing: str, remedy: str = RUN, afterwards: str = "") -> list[object]:
     """What is not there, and how to get it: while an ingest runs, which may be making it, no second one can begin.
 
     `afterwards` says how to get it after that ingest.
     """
-    running = context.ingest
     if running is None:
         return [*with_commands(f"{missing} {remedy}")]
     line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
@@ -31,14 +30,28 @@ def unmade(context: Context, missing: str, remedy: str = RUN, afterwards: str = 
     return [*with_commands(f"{missing} "), line, *with_commands(after)]
 
 
-def unmade_of(context: Context, error: NotIngested) -> list[object]:
-    """The same for what the store says of it."""
-    return unmade(context, error.missing, error.remedy)
+@dataclass(frozen=True)
+class Unmade:
+    """What is not there, how to get it, and the ingest under way, which may be making it."""
+
+    missing: str
+    remedy: str
+    running: IngestProgress | None
+
+    @classmethod
+    def of(cls, error: NotIngested, running: IngestProgress | None) -> "Unmade":
+        """What the store says of it."""
+        return cls(error.missing, error.remedy, running)
 
 
-def unmade_line(context: Context, error: NotIngested) -> html.P:
+def unmade_of(running: IngestProgress | None, error: NotIngested) -> list[object]:
+    """The same as `unmade` for what the store says of it."""
+    return unmade(running, error.missing, error.remedy)
+
+
+def unmade_line(what: Unmade) -> html.P:
     """The same as a line of its own, below a heading."""
-    line: list[Any] = unmade_of(context, error)
+    line: list[Any] = unmade(what.running, what.missing, what.remedy)
     return html.P(line, className="unmade")
 
 

@@ -8,9 +8,6 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.web.context import Context
-from dashboard.web.http import data_link
-
 _NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
 
@@ -25,15 +22,15 @@ def scrolling(content: Component, label: str, kind: str = "scroll") -> html.Div:
     return html.Div(content, className=kind, tabIndex=0, role="region", **named)
 
 
-def file_links(context: Context, what: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> html.P:
-    """Links to `what` as CSV and as Parquet; `path` is the route's without its ending."""
+def file_links(files: str, what: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> html.P:
+    """Links to `what` as CSV and as Parquet; `files` begins the URLs of a corpus, `path` is the route's without its ending."""
     csv, parquet = (
-        html.A(form, href=file_href(context, f"{path}.{form}", query), download="") for form in ("csv", "parquet")
+        html.A(form, href=file_href(files, f"{path}.{form}", query), download="") for form in ("csv", "parquet")
     )
     return html.P([f"{what} as ", csv, " or ", parquet, "."], className="caption")
 
 
-def file_href(context: Context, path: str, query: Mapping[str, str | None] = _NOTHING) -> str:
-    """The URL of a file; `path` is the route's, parameters that are None or empty are left out."""
+def file_href(files: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> str:
+    """The URL of a file; `files` begins it (`http.data_link`), `path` is the route's; parameters that are None or empty are left out."""
     written = urlencode({name: value for name, value in query.items() if value})
-    return f"{data_link(context.corpus)}/{path}" + (f"?{written}" if written else "")
+    return f"{files}/{path}" + (f"?{written}" if written else "")

@@ -8,13 +8,12 @@ from urllib.parse import parse_qsl
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
 from dashboard.web.link_reader import LinkReader
+from dashboard.web.page_links import first_page, links_of, page_of, page_of_fields
 from dashboard.web.prefix import page_name
 from dashboard.web.state import (
     FIELDS,
     OF_SNAPSHOT,
     OF_WORDS,
-    PAGES,
-    RENAMED_PAGES,
     TRIAL,
     WITHIN,
     LinkState,
@@ -36,8 +35,6 @@ MAX_QUERY = 8_000
 _OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "fonly", "ftoken", "flasso", "fit")
 #: Fields that `LinkReader.read` alone does not read.
 _READ_APART = ("model", "snapshot", "view", "pinned", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
-#: Pages that show a sentence from its stored vectors alone.
-_OF_STORED_SENTENCES = ("compare", "relations")
 _SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
 
 T = TypeVar("T")
@@ -112,7 +109,7 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.TOKENS: range(corpus.n_tokens),
         Of.VIEWS: tuple(corpus.views),
         Of.MATCHES: matches_of(corpus),
-        Of.SENTENCES: range(corpus.n_sentences if page in _OF_STORED_SENTENCES else corpus.counted_sentences),
+        Of.SENTENCES: range(corpus.n_sentences if links_of(page).stored_sentences else corpus.counted_sentences),
         Of.COUNTED_SENTENCES: range(corpus.counted_sentences),
         Of.POSITIONS: range(int(corpus.attributes["config"].get("max_position_embeddings", longest))),
         Of.LENGTHS: range(1, longest + 1),
@@ -212,14 +209,13 @@ def _written(search: str, notices: list[str]) -> dict[str, str]:
 
 
 def _page(pathname: str | None, written: Mapping[str, str], notices: list[str]) -> str:
-    """The page of a link. Before Overview was the first page, all heads were: links such as `/?colour=norm` show them."""
+    """The page of a link. Before there was a first page, all heads were it: links such as `/?colour=norm` show them."""
     name = page_name(pathname or "/")[:80]
-    name = RENAMED_PAGES.get(name, name)
-    if name in PAGES:
-        return name
+    if page := page_of(name):
+        return page
     if name:
-        notices.append(f"Unknown page: {name}; showing the overview")
-    return "overview" if name or _is_bare(written) else "heads"
+        notices.append(f"Unknown page: {name}; showing the {first_page()}")
+    return first_page() if name or _is_bare(written) else page_of_fields()
 
 
 def _is_bare(written: Mapping[str, str]) -> bool:
@@ -290,11 +286,9 @@ def _statistic(reader: LinkReader, source: str) -> str | None:
 
 
 def _other_models(snapshot: Snapshot, corpus: Corpus, page: str) -> list[str]:
-    """Models to compare with: on Compare of the same corpus, on Statistics of as many layers and heads."""
-    if page == "compare":
-        return on_same_corpus(snapshot, corpus)
-    if page == "statistics":
-        return comparable(snapshot, corpus)
+    """Models that the page can show beside the link's; another page keeps any that some page can."""
+    if of_page := links_of(page).other_models:
+        return of_page(snapshot, corpus)
     return [*on_same_corpus(snapshot, corpus), *comparable(snapshot, corpus)]
 
 
@@ -305,17 +299,16 @@ def _other(reader: LinkReader, page: str, corpus: Corpus) -> str | None:
     if name == corpus.name:
         reader.notices.append("A model cannot be compared with itself. Choose another one.")
         return None
-    wanted = "on the same corpus" if page == "compare" else "with as many layers and heads"
-    reader.notices.append(f"There is no other model {name[:80]} {wanted}; ignoring it")
+    reader.notices.append(f"There is no other model {name[:80]} {links_of(page).other_models_are}; ignoring it")
     return None
 
 
 def _of_feature_points(reader: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
-    """The fields of feature points; none where the store has none. Page Compare has the points of the sample alone."""
+    """The fields of feature points; none where the store has none."""
     if not corpus.token_sets:
         return {}
     sample = corpus.token_sets[0]
-    written = _of_sample(reader.written, sample) if page == "compare" else reader.written
+    written = _of_sample(reader.written, sample) if links_of(page).sample else reader.written
     reader = replace(reader, written=_stored_points(written))
     token_set = reader.read("material") or sample
     features = corpus.features(token_set)

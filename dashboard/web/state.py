@@ -4,11 +4,12 @@ What the store holds is not known here: bounds that depend on it are named by `O
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 from urllib.parse import urlencode
 
+from dashboard.web.page_links import first_page, links_of, page_links
 from dashboard.web.prefix import root
 from store import STATISTICS
 from store.kernels.labels import LABELS
@@ -17,24 +18,8 @@ from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.pictures import METRICS
 from store.schema.relations import ALL
 
-PAGES = (
-    "overview",
-    "heads",
-    "head",
-    "statistics",
-    "map",
-    "relations",
-    "features",
-    "sentence",
-    "compare",
-    "notes",
-    "store",
-    "server",
-)
 #: Fields that every page has. A link without a page and without other fields shows the first page.
 OF_SNAPSHOT = frozenset({"model", "snapshot"})
-#: Former names of pages, in older links.
-RENAMED_PAGES = {"about": "store"}
 #: Tokens drawn on the page of a head, by default and at most.
 HEAD_TOKENS, MOST_TOKENS = 20_000, 1_000_000
 #: Lines per token by default and at most, and the minimum weight of a line by default (AttentionViz).
@@ -126,15 +111,12 @@ class Field:
         Fields that have no meaning after a change of this one.
     moves
         Whether a change shows another picture, so that the camera has no meaning after it.
-    always
-        Pages whose links hold it even where it is as by default.
     """
 
     kind: Kind
     bounds: Bounds | Of | None = None
     clears: tuple[str, ...] = ()
     moves: bool = False
-    always: tuple[str, ...] = ()
 
 
 def encode_fields(fields: Mapping[str, object]) -> str:
@@ -171,14 +153,14 @@ class LinkState:
     A field that is as by default is not in the link.
     """
 
-    page: str = "overview"
+    page: str = field(default_factory=first_page)
     model: Annotated[str | None, Field("choice", Of.MODELS, moves=True)] = None
     snapshot: Annotated[str | None, Field("text", 80)] = None
     since: Annotated[str | None, Field("text", 80)] = None
 
     # The pictures of heads.
-    layer: Annotated[int, Field("number", Of.LAYERS, moves=True, always=("head", "sentence"))] = 0
-    head: Annotated[int, Field("number", Of.HEADS, moves=True, always=("head",))] = 0
+    layer: Annotated[int, Field("number", Of.LAYERS, moves=True)] = 0
+    head: Annotated[int, Field("number", Of.HEADS, moves=True)] = 0
     pinned: Annotated[str | None, Field("pattern", HEAD, moves=True)] = None
     tokens: Annotated[int, Field("number", range(1, MOST_TOKENS + 1))] = HEAD_TOKENS
     view: Annotated[str | None, Field("choice", Of.VIEWS, moves=True)] = None
@@ -283,13 +265,13 @@ class LinkState:
     def href(self) -> str:
         """The link that restores this state."""
         # A page has hundreds of links, so this loop is written out.
-        values, page = vars(self), self.page
+        values, always = vars(self), links_of(self.page).always
         written = {
             name: value
-            for name, default, always in _WRITTEN
-            if (value := values[name]) is not None and (value != default or page in always)
+            for name, default in _WRITTEN
+            if (value := values[name]) is not None and (value != default or name in always)
         }
-        first = self.page == "overview" and written.keys() <= OF_SNAPSHOT
+        first = self.page == first_page() and written.keys() <= OF_SNAPSHOT
         return _link("" if first else self.page, written)
 
     @property
@@ -347,8 +329,7 @@ FIELDS: Mapping[str, Field] = _table()
 #: What a field holds where the link does not say it; where it is None, the store decides.
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(LinkState) if field.name in FIELDS}
 
-#: Of each field: its name, its default, and the pages whose links always hold it.
-_WRITTEN = tuple((name, DEFAULTS[name], field.always) for name, field in FIELDS.items())
+_WRITTEN = tuple(DEFAULTS.items())
 
 
 def browser_table(prefix: str = "") -> dict[str, Any]:
@@ -362,5 +343,6 @@ def _in_browser(name: str, field: Field) -> dict[str, Any]:
     """What of a field differs from no default, no switch, nothing cleared, left out where it is as by default."""
     clears = (*field.clears, *(("at",) if field.moves else ()))
     on = field.bounds[0] if field.kind == "switch" and isinstance(field.bounds, tuple) else None
-    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears), "always": list(field.always)}
+    always = [page for page, links in page_links().items() if name in links.always]
+    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears), "always": always}
     return {part: value for part, value in each.items() if value not in (None, [])}

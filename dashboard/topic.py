@@ -1,0 +1,107 @@
+"""What a page declares of itself, in its own folder: its name, its parts, its routes. `dashboard/topics.py` lists every topic."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from dash import Dash
+from flask import Flask
+
+from dashboard.canvas.spec import Picture
+from dashboard.ui.deferred import DeferredPart
+from dashboard.ui.job import Job, Kind
+from dashboard.ui.page import Page
+from dashboard.web.context import Context
+from dashboard.web.library import Library
+from dashboard.web.page_links import PageLinks
+
+#: Values of a page's controls that its link does not hold, and the defaults that depend on the store.
+Choices = tuple[dict[str, object], dict[str, object]]
+Parts = Callable[[Context], list[object]]
+T = TypeVar("T")
+
+
+def read_then_draw(read: Callable[[Context], T], draw: Callable[[T], Page]) -> Callable[[Context], Page]:
+    """The layout of a page that reads everything first and is drawn from these values, without the corpus."""
+    return lambda context: draw(read(context))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """A page, declared once.
+
+    Attributes
+    ----------
+    name
+        The page in links: `/statistics`.
+    title
+        The page in the navigation.
+    letter
+        The key that opens it after `g`.
+    docs
+        Its page in `docs/`, with the heading about it where it has one: `statistics.md`, `links.md#sentence`.
+    layout
+        The texts and charts of the page.
+    links
+        What is particular to its links.
+    open
+        The context of the page as it opens, where the page chooses what a bare link leaves open.
+    href
+        The link of the navigation to it, where it is not just the same state on this page.
+    choices
+        What its controls show beyond the link.
+    picture
+        What the canvas shows; None where no picture has been computed.
+    after_picture
+        What follows below the picture once it is painted.
+    sentence, before_sentence
+        What the views of a sentence show, and what takes their place until it is there.
+    deferred
+        Parts that may take long and are filled after the page.
+    jobs
+        Work that a reader starts or waits for with its progress.
+    routes, callbacks
+        Functions that add its routes of data to the server, and its callbacks to the application.
+    changes
+        Whether it depends on more than its link, so that no two readers share it.
+    for_authors
+        Whether readers may not open it.
+    """
+
+    name: str
+    title: str
+    letter: str
+    docs: str
+    layout: Callable[[Context], Page]
+    links: PageLinks = field(default_factory=PageLinks)
+    open: Callable[[Context], Context] | None = None
+    href: Callable[[Context], str] | None = None
+    choices: Callable[[Context], Choices] | None = None
+    picture: Callable[[Context], Picture | None] | None = None
+    after_picture: Parts | None = None
+    sentence: Callable[[Context], dict[str, Any] | None] | None = None
+    before_sentence: Parts | None = None
+    deferred: tuple[DeferredPart, ...] = ()
+    jobs: Mapping[Kind, Callable[[Context, Job], list[object]]] = field(default_factory=dict)
+    routes: tuple[Callable[[Flask, Library], None], ...] = ()
+    callbacks: tuple[Callable[[Dash], None], ...] = ()
+    changes: bool = False
+    for_authors: bool = False
+
+    def __post_init__(self) -> None:
+        """ValueError where a part is empty: it would be missing on every page."""
+        for part in ("name", "title", "letter", "docs"):
+            if not getattr(self, part):
+                raise ValueError(
+                    f"Topic {self.name or self.title!r} has no {part}. Declare it where the topic is made."
+                )
+
+
+def topics_by_name(*topics: Topic) -> dict[str, Topic]:
+    """The topics in their order. ValueError where two have the same name, title, letter or deferred part."""
+    parts = [part.name for topic in topics for part in topic.deferred]
+    names = {part: [getattr(topic, part) for topic in topics] for part in ("name", "title", "letter")}
+    for part, values in (names | {"deferred part": parts}).items():
+        if twice := sorted({value for value in values if values.count(value) > 1}):
+            raise ValueError(f"Two topics have the {part} {twice[0]!r}. Give one of them another.")
+    return {topic.name: topic for topic in topics}
