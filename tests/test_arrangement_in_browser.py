@@ -31,15 +31,13 @@ def placed(title: object) -> tuple[float, float]:
     return box["y"], box["x"]
 
 
-@pytest.mark.parametrize("rank", [0, 3])
-def test_a_click_opens_the_head_at_its_place_in_the_order(
-    visit: Visit, tiny_server: str, ranked: list[str], rank: int
-) -> None:
+def test_a_click_opens_the_head_at_its_place_in_the_order(visit: Visit, tiny_server: str, ranked: list[str]) -> None:
+    last = ranked[-1]
     page = drawn(visit(f"{tiny_server}/heads?arranged=entropy"))
-    title = page.locator(".panel-names > div", has_text=ranked[rank]).bounding_box()
+    title = page.locator(".panel-names > div", has_text=last).bounding_box()
     assert title is not None
     page.mouse.click(title["x"] + 20, title["y"] + title["height"] + 20)
-    expect_title(page, f"Queries and keys of {ranked[rank]}")
+    expect_title(page, f"Queries and keys of {last}")
 
 
 def test_arrow_keys_follow_the_shown_order(open_page: Open, tiny_server: str, ranked: list[str]) -> None:

@@ -14,9 +14,9 @@ import store
 from ingest.encode import tensors
 from store.__main__ import main
 from store.repository import arrays, writer
+from store.repository.arrays import CONSTANT
 from store.repository.writer import open_writer
 from store.schema.array import SCHEMA_VERSION, Array
-from store.stored_keys import CONSTANT
 from tests.stores import FEATURES, Ingest
 
 

@@ -195,6 +195,7 @@ def test_the_name_of_the_file_says_what_it_is_of(show: Show, alike: ModelPair) -
     assert name == f"queries-and-keys-of-l1-h0-{alike.own.name}-{alike.own.snapshot}.png"
 
 
+@pytest.mark.slow
 def test_a_picture_is_saved_4000_pixels_wide_and_looks_the_same(show: Show) -> None:
     page = show("all heads")
     small = Image.open(saved_picture(page).path()).convert("RGB")
@@ -206,6 +207,7 @@ def test_a_picture_is_saved_4000_pixels_wide_and_looks_the_same(show: Show) -> N
     assert coloured(shrunk) == pytest.approx(coloured(np.asarray(small).astype(int)), rel=0.3)
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_same_after_a_large_picture_was_saved(show: Show) -> None:
     page = show("one head")
     before = (page.locator(".frame canvas").bounding_box(), page.evaluate(SIZE))

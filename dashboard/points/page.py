@@ -33,8 +33,8 @@ from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
 from dashboard.web.state import MOST_TOKENS, TABS, LinkState
+from store.phrases import many
 from store.schema.model import ROLES, head_name
-from store.wording import many
 
 #: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
