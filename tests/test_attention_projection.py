@@ -1,6 +1,7 @@
 """Projection `attention`: reproducible, the same for raw vectors as for standardised ones, and worth its training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ingest.projections import attention_loss, attention_projection
 from ingest.projections.attention_loss import Batches, Lessons
 from ingest.projections.attention_projection import AttentionProjection, Networks, train
 from ingest.projections.normalizations import LayerVectors
+from ingest.run.parallel import fits_on
 from store.kernels.projection import fit_pca, place, place_by_network
 from store.schema.pictures import ViewName
 
@@ -22,6 +24,13 @@ pytestmark = pytest.mark.slow
 HEADS, CHANNELS = 2, 6
 SIZES = np.array([7, 12, 9, 7, 15, 10] * 8)
 Trained = dict[str, np.ndarray]
+
+
+@pytest.fixture(autouse=True)
+def fits_in_a_thread() -> Iterator[None]:
+    """A process of their own would import for seconds what fits."""
+    with ThreadPoolExecutor(1) as fits, fits_on(fits, workers=1):
+        yield
 
 
 def random_vectors(seed: int = 0) -> np.ndarray:
