@@ -23,13 +23,14 @@ def _ingest() -> None:
     from ingest.run.errors import short
     from ingest.run.folders import check_folders
     from ingest.run.settings import parse
-    from store.extras import check_extra
+    from store.extras import check_extra, check_installed
     from store.repository.access import local_path
 
     settings = parse()
     keep_freed_memory()
     print(f"Ingesting {short(settings.data)} with {short(settings.model)} into {short(settings.store)}.", flush=True)
     with outcome_noted(settings.store):
+        check_installed()
         check_extra("ingest")
         check_folders(local_path(settings.store), "--store", model=settings.model, data=settings.data)
         from ingest.pipeline import run  # takes seconds: after the first line

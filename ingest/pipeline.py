@@ -27,11 +27,10 @@ from ingest.heads.divergence import update_divergence
 from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import update_pairs
-from ingest.projections.feature_stage import FeatureDrawing, pending_features
+from ingest.projections.drawing import FeatureDrawing, draw, pending_features, start_fits
 from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
 from ingest.projections.head_view import HeadVectors, has_been_whole
 from ingest.projections.normalizations import normalize_corpus
-from ingest.projections.stage import begin, project
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, longest_input
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
@@ -176,7 +175,7 @@ class Ingest:
         self._project(pictures, head_vectors, names)
         # An ingest may have been killed between the end of a picture and its being named.
         self.changed |= record_finished_views(self.writer, head_vectors, names)
-        for _ in project(self.writer, feature_pictures):
+        for _ in draw(self.writer, feature_pictures):
             self.changed = True
             self._show_early()
         self._judge_heads(sample)
@@ -224,7 +223,7 @@ class Ingest:
             self.data,
             self.device,
         )
-        return begin(pending_features(points))
+        return start_fits(pending_features(points))
 
     def _judge_heads(self, sample: Sample) -> None:
         self.changed |= update_importance(
@@ -239,11 +238,11 @@ class Ingest:
 
     def _pending(self, head_vectors: HeadVectors, names: list[ViewName]) -> Sequence[HeadPictures]:
         """Those of the pictures that have something to do, with their fits begun."""
-        return begin(pending_pictures(self.writer, head_vectors, names, self.cluster))
+        return start_fits(pending_pictures(self.writer, head_vectors, names, self.cluster))
 
     def _project(self, pictures: Sequence[HeadPictures], head_vectors: HeadVectors, names: list[ViewName]) -> None:
         """Bring pictures up to date and name those that are whole; the first of a new model shows it to readers."""
-        for _ in project(self.writer, pictures):
+        for _ in draw(self.writer, pictures):
             self.changed = True
             if "views" in self.writer.group(self.model.path).attrs:
                 record_finished_views(self.writer, head_vectors, names)

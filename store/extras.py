@@ -21,6 +21,14 @@ def check_extra(extra: str) -> None:
         )
 
 
+def check_installed() -> None:
+    """Raise ExtraMissing where Headscape itself is not installed: what a command writes names the version."""
+    if _installed("headscape") is None:
+        raise ExtraMissing(
+            "Headscape is not installed, so a result could not name its version. Run `pip install '.[ingest]'` in the clone."
+        )
+
+
 def missing_packages(extra: str) -> list[str]:
     """Names of the packages of an extra that are not installed; none where Headscape itself is not."""
     try:

@@ -95,7 +95,7 @@ def use_one_heap(*, mapped: int, kept: int) -> None:
 
 
 @contextmanager
-def reused_memory(most: int) -> Iterator[None]:
+def reusing_freed_memory(most: int) -> Iterator[None]:
     """Within the context arrays of less than `most` bytes take memory that was freed before; at its end it goes back.
 
     For work that frees large arrays again and again. Nothing where `use_one_heap` was never called: glibc learns it then.

@@ -17,7 +17,7 @@ import store
 from ingest import pipeline
 from ingest.encode import sample
 from ingest.projections import attention_projection
-from ingest.projections.projection_settings import PROJECTIONS
+from ingest.projections.table import PROJECTIONS
 from ingest.run import parallel
 from ingest.run.settings import Settings
 from ingest.text import corpus, reviews

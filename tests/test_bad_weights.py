@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import store
 from ingest.encode.bert import load_model
 from ingest.encode.weights import weight_shapes
-from ingest.projections.manifolds import fit_points
+from ingest.projections.fits import fit_points
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from tests.broken_model import change_weights, works_or_is_refused

@@ -14,6 +14,7 @@ from dashboard.sentence.encoder import CorpusModel, Encoder
 from dashboard.web.errors import Refusal
 from headscape.__main__ import COMMANDS
 from headscape.__main__ import main as headscape
+from store import extras
 from store.extras import missing_packages
 
 ROOT = Path(__file__).parents[1]
@@ -123,6 +124,12 @@ def test_a_server_without_a_model_says_that_nothing_can_be_typed() -> None:
     model = CorpusModel("key", "model", "embedded", "", "", 128, "float32")
     with pytest.raises(Refusal, match="To encode a sentence this server needs PyTorch"):
         Encoder().encode(model, "The film was good.", "", lambda: False)
+
+
+def test_an_ingest_of_a_tree_that_is_not_installed_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "_installed", lambda _: None)
+    with pytest.raises(extras.ExtraMissing, match=r"Headscape is not installed, .* Run `pip install '.\[ingest\]'`"):
+        extras.check_installed()
 
 
 @pytest.mark.usefixtures("bare")

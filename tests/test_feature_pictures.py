@@ -19,10 +19,9 @@ from zarr import create_array
 import store
 from ingest.encode.point_vectors import read_point
 from ingest.projections import feature_pictures, methods
-from ingest.projections.cubes import Cubes
 from ingest.projections.feature_pictures import FeaturePicture
 from ingest.projections.methods import Method, near_fitted
-from ingest.projections.projection_settings import PROJECTIONS
+from ingest.projections.table import PROJECTIONS, PlaceGrid
 from store.features import Features
 from store.kernels.projection import align
 from store.schema.pictures import LARGEST_COORDINATE, ViewName
@@ -196,19 +195,19 @@ PLACES = arrays(np.float64, (3, 5, 2), elements=st.floats(-100, 100, width=16))
 
 @given(PLACES, st.sampled_from([0, 1]))
 def test_places_come_back_from_their_cube(places: np.ndarray, panels: int) -> None:
-    cubes = Cubes.around(places, panels=panels)
+    cubes = PlaceGrid.around(places, panels=panels)
     coordinates, outside = cubes.encode(places)
     assert abs(cubes.decode(coordinates) - places).max() <= cubes.side.max() / LARGEST_COORDINATE + 1e-12
     assert not outside.any()
 
 
 def test_one_cube_holds_all_panels_in_the_middle() -> None:
-    cubes = Cubes.around(np.array([[[0.0, 0]], [[4, 2]]]), panels=0)
+    cubes = PlaceGrid.around(np.array([[[0.0, 0]], [[4, 2]]]), panels=0)
     assert (cubes.low.tolist(), cubes.side.tolist()) == ([0, -1], 4)
 
 
 def test_places_outside_a_cube_are_counted_and_drawn_on_its_border() -> None:
-    cubes = Cubes.around(np.array([[[0.0, 0], [10, 10]], [[0, 0], [2, 2]]]), panels=1, margin=1.1)
+    cubes = PlaceGrid.around(np.array([[[0.0, 0], [10, 10]], [[0, 0], [2, 2]]]), panels=1, margin=1.1)
     coordinates, outside = cubes.encode(np.array([[[5.0, 20], [-20, 5], [5, 5]], [[1, 1], [0, 0], [2, 2]]]))
     assert outside.tolist() == [2, 0]
     assert coordinates[0].tolist() == [

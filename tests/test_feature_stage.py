@@ -207,7 +207,7 @@ def test_the_description_names_the_token_sets(copy: Path) -> None:
     [
         "ingest.encode.feature_points.write_measures",
         "ingest.encode.feature_points.write_vectors",
-        "ingest.projections.feature_stage.FeatureDrawing.draw",
+        "ingest.projections.drawing.FeatureDrawing.draw",
     ],
 )
 def test_readers_of_an_interrupted_ingest_see_no_part_of_a_token_set(
@@ -236,7 +236,7 @@ def test_the_next_run_finishes_what_an_interrupted_one_began(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     place = tmp_path / "store"
-    interrupted(ingest, place, "ingest.projections.feature_stage.FeatureDrawing.draw", after=2, sentences=5, **FEATURES)
+    interrupted(ingest, place, "ingest.projections.drawing.FeatureDrawing.draw", after=2, sentences=5, **FEATURES)
     arrays, expected = (
         read_arrays(ingest(place_of_store, sentences=5, **FEATURES)) for place_of_store in (place, tmp_path / "once")
     )
@@ -251,7 +251,7 @@ def test_an_unfinished_review_that_is_not_requested_again_stays_as_it_is(
     interrupted(
         ingest,
         copy,
-        "ingest.projections.feature_stage.FeatureDrawing.draw",
+        "ingest.projections.drawing.FeatureDrawing.draw",
         after=0,
         sentences=5,
         features="pca-joint",
@@ -269,7 +269,7 @@ def test_an_unfinished_review_that_is_not_requested_again_stays_as_it_is(
 
 def test_a_view_that_went_with_its_token_set_comes_back_after_an_interruption(copy: Path, ingest: Ingest) -> None:
     each = {"features": "pca-each", "reviews": "none"}
-    interrupted(ingest, copy, "ingest.projections.feature_stage.FeatureDrawing.draw", after=0, sentences=15, **each)
+    interrupted(ingest, copy, "ingest.projections.drawing.FeatureDrawing.draw", after=0, sentences=15, **each)
     features = store.open_corpus(ingest(copy, sentences=15, **each)).features("sample")
     assert set(features.views) == {"pca-joint", "pca-each"}
 
@@ -298,7 +298,7 @@ def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
     monkeypatch.setattr("ingest.projections.methods.fit_points", lambda points, *_: points[:, :2])
     umap = {"features": "umap-joint", "reviews": "none"}
     ingest(copy, sentences=5, **umap)
-    interrupted(ingest, copy, "ingest.projections.feature_stage.FeatureDrawing.draw", after=2, sentences=15, **umap)
+    interrupted(ingest, copy, "ingest.projections.drawing.FeatureDrawing.draw", after=2, sentences=15, **umap)
     features = store.open_corpus(ingest(copy, sentences=15, **JOINT)).features("sample")
     assert set(features.views) == {"pca-joint", "umap-joint"}
     assert set(features.value_views) == {"pca", "umap"}
@@ -306,7 +306,7 @@ def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
 
 def test_an_interrupted_ingest_begins_no_more_fits(copy: Path, ingest: Ingest, pools: list[ThreadPoolExecutor]) -> None:
     each = {"features": "tsne-each", "reviews": "none"}
-    interrupted(ingest, copy, "ingest.projections.feature_stage.FeatureDrawing.draw", after=0, sentences=5, **each)
+    interrupted(ingest, copy, "ingest.projections.drawing.FeatureDrawing.draw", after=0, sentences=5, **each)
     with pytest.raises(RuntimeError, match="after shutdown"):
         pools[0].submit(int)
 

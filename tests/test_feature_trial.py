@@ -14,8 +14,8 @@ from sklearn.manifold import trustworthiness
 import store
 from headscape.__main__ import COMMANDS
 from ingest.projections import methods
-from ingest.projections.cubes import Cubes
 from ingest.projections.feature_pictures import LOADED, PLACED, try_picture
+from ingest.projections.table import PlaceGrid
 from ingest.run.settings import Settings, parse
 from store.schema.pictures import ViewName
 
@@ -124,4 +124,4 @@ def test_the_command_of_the_page_makes_the_trial_permanent(
 def test_a_cube_is_around_all_points(tried: tuple[np.ndarray, ...]) -> None:
     coordinates = tried[0]
     assert (coordinates.min(), coordinates.max()) == (0, 65535)
-    assert Cubes.around(coordinates.astype(float), panels=0).side == pytest.approx(65535)
+    assert PlaceGrid.around(coordinates.astype(float), panels=0).side == pytest.approx(65535)

@@ -12,7 +12,7 @@ import torch
 from transformers import EvalPrediction
 
 import store
-from ingest.finetuning import training
+from ingest.finetuning import run, training
 from ingest.finetuning.data import hold_out, read_labelled
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.heads.silenced_model import find_kind, label_outputs
@@ -115,6 +115,14 @@ def test_started_again_when_finished_there_is_nothing_to_do(
         f"Nothing to do: {result} already holds tiny-bert fine-tuned with these settings. Accuracy 1.000"
     )
     assert (result / "metrics.json").stat().st_mtime_ns == before
+
+
+def test_a_finished_model_needs_no_review(
+    result: Path, tiny_model: Path, opinions: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "read_labelled", lambda *_, **__: pytest.fail("the reviews are read"))
+    finetune(tiny_model, opinions, result)
+    assert capsys.readouterr().out.startswith("Nothing to do: ")
 
 
 def test_progress_shows_loss_and_held_out_accuracy(

@@ -69,7 +69,7 @@ REUSED = """
 import resource
 import numpy as np
 from dashboard.web.processes import resident_memory, return_freed_memory
-from store.process import reused_memory
+from store.process import reusing_freed_memory
 
 def faults(arrays):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -79,7 +79,7 @@ def faults(arrays):
 
 return_freed_memory()
 before = resident_memory()
-with reused_memory(32 << 20):
+with reusing_freed_memory(32 << 20):
     within = faults(100)
 print(within, faults(100), (resident_memory() - before) // 10**6)
 """

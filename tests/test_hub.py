@@ -11,6 +11,7 @@ import datasets
 import pytest
 
 from ingest.text import hub
+from ingest.text.first_rows import part_of
 from ingest.text.hub import HubData, find_hub_data
 from ingest.text.reviews import find_data
 from tests.hub import COMMIT, serving_hub
@@ -217,7 +218,12 @@ def test_a_large_data_set_is_read_in_part_on_request_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     info = type("Info", (), {"download_size": 3 << 30, "splits": None})
-    monkeypatch.setattr("datasets.load_dataset_builder", lambda *_, **__: type("Builder", (), {"info": info}))
+    asked: list[object] = []
+    builder = type("Builder", (), {"info": info})
+    monkeypatch.setattr("datasets.load_dataset_builder", lambda *names, **__: asked.append(names) or builder)
     monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: datasets.Dataset.from_dict({"text": ["A film."]}))
-    assert len(hub.load_split(HubData("films/large", None, "abc"), None)) == 1
+    data = HubData("films/large", None, "abc")
+    assert part_of(data, None, identity="hub:films/large@abc", first=None, fewest=1 << 40, held=()).first is None
+    assert len(hub.load_split(data, None)) == 1
+    assert len(asked) == 1
     assert "films/large has 3.2 GB, all of which is downloaded. --first=50000" in capsys.readouterr().out

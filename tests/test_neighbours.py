@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 import store
 from ingest.projections import methods
-from ingest.projections.manifolds import fit_head
+from ingest.projections.fits import fit_head
 from ingest.projections.methods import Nearest, Neighbours
 from ingest.projections.nearest_points import SEARCHED, largest_of_rows, nearest_points
 from ingest.projections.normalizations import LayerVectors

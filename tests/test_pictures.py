@@ -14,7 +14,7 @@ import store
 from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from ingest.projections.manifolds import fit_head
+from ingest.projections.fits import fit_head
 from ingest.run.parallel import processes
 from store.kernels.fidelity import trustworthy
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, ViewName

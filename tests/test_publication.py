@@ -191,7 +191,7 @@ def test_a_model_keeps_its_picture_when_another_is_published_while_it_grows(
     copy: str, ingest: Ingest, odd_model: Path
 ) -> None:
     name = store.open_corpus(copy).name
-    interrupted(ingest, copy, "ingest.pipeline.project", after=0, sentences=20)
+    interrupted(ingest, copy, "ingest.pipeline.draw", after=0, sentences=20)
     ingest(Path(copy), sentences=10, model=odd_model)
     corpus = store.open_corpus(copy, model=name)
     assert corpus.views == ["pca-exact-2d"]
@@ -214,7 +214,7 @@ def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_i
 def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger_one(
     sentences: int, copy: str, ingest: Ingest
 ) -> None:
-    interrupted(ingest, copy, "ingest.pipeline.project", after=0, sentences=30)
+    interrupted(ingest, copy, "ingest.pipeline.draw", after=0, sentences=30)
     corpus = store.open_corpus(ingest(Path(copy), sentences=sentences))
     assert corpus.views == ["pca-exact-2d"]
     assert every_token_is_placed(corpus)

@@ -8,7 +8,7 @@ import pytest
 from dashboard.notes import target
 from dashboard.statistics.page import COLUMN_NAMES
 from ingest.encode.pattern_pass import PLACES
-from ingest.projections import projection_settings
+from ingest.projections import table
 from ingest.projections.normalizations import OF_LAYER
 from store.kernels.relations import DIRECTIONS, WordPairs, linked
 from store.kernels.statistics import FORMULAS
@@ -41,7 +41,7 @@ def test_every_normalisation_has_constants() -> None:
 
 
 def test_every_projection_has_settings_and_parameters() -> None:
-    assert set(PROJECTIONS) == set(PARAMETERS) == set(projection_settings.PROJECTIONS)
+    assert set(PROJECTIONS) == set(PARAMETERS) == set(table.PROJECTIONS)
     assert set(POINT_PROJECTIONS) <= set(PROJECTIONS)
 
 

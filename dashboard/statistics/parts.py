@@ -27,7 +27,7 @@ from store import Corpus
 from store.kernels.labels import head_labels
 from store.means import Watch
 from store.phrases import many
-from store.process import reused_memory
+from store.process import reusing_freed_memory
 from store.schema.array import BLOCK
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
@@ -252,7 +252,7 @@ class PartCounts:
 
     def _counted(self, corpus: Corpus, part: Part, counting: Job) -> PartNumbers:
         counting.begin(f"Counting {many(part.tokens, 'token')}")
-        with reused_memory(REUSED):
+        with reusing_freed_memory(REUSED):
             return self._count(corpus, part, counting)
 
     def _count(self, corpus: Corpus, part: Part, counting: Job) -> PartNumbers:

@@ -19,9 +19,10 @@ def main() -> int:
 def _finetune() -> None:
     from ingest.finetuning.settings import parse
     from ingest.run.folders import check_folders
-    from store.extras import check_extra
+    from store.extras import check_extra, check_installed
 
     settings = parse()
+    check_installed()
     check_extra("ingest")
     check_folders(Path(settings.out), "--out", model=settings.model, data=settings.data)
     from ingest.finetuning.run import run  # imports torch: after the flags are read

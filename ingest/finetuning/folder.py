@@ -21,6 +21,9 @@ TOKENIZER_FILES = (
 #: Of a checkpoint that is kept while training goes on, what it takes to go on to the same weights. The last is written last,
 #: but a run that is killed while it removes a checkpoint may leave any of them.
 CHECKPOINT_FILES = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
+CHECKPOINTS = "checkpoints"
+#: The settings of a fine-tuning that has begun, and its metrics, with the settings, when it is finished.
+BEGUN, FINISHED = f"{CHECKPOINTS}/asked.json", "metrics.json"
 CHECKPOINT_NAME = re.compile(r"checkpoint-[0-9]+")
 
 
@@ -29,8 +32,8 @@ class Folder:
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         self.path, self.settings = path, json.loads(json.dumps(settings))
-        self.checkpoints = path / "checkpoints"
-        self._begun, self._finished = self.checkpoints / "asked.json", path / "metrics.json"
+        self.checkpoints = path / CHECKPOINTS
+        self._begun, self._finished = path / BEGUN, path / FINISHED
 
     def lock(self) -> IO[str]:
         """Lock the folder, before anything in it is read: another run may be writing it.
@@ -132,9 +135,15 @@ class Folder:
             )
 
     def _foreign(self) -> bool:
-        """Whether there is anything that no fine-tuning begins with."""
-        own = {self._begun, self._begun.with_suffix(".new")}
-        return any(file.is_file() and file not in own for file in self.path.rglob("*"))
+        """Whether there is anything that no fine-tuning begins with; of its settings there may be a part, of one that was killed."""
+        files = (file for file in self.path.rglob("*") if file.is_file())
+        return any(file.parent != self.checkpoints or not file.name.startswith("asked.") for file in files)
+
+
+def held_reviews(path: Path) -> list[str]:
+    """Identity of the reviews that the model in a folder was or is trained on; none where there is no such model."""
+    settings = _settings_of(path / FINISHED) or _settings_of(path / BEGUN) or {}
+    return [str(settings["reviews"])] if "reviews" in settings else []
 
 
 def _step(folder: Path) -> int:

@@ -1,6 +1,7 @@
 """A fine-tuning from its settings to its result."""
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from ingest.finetuning.card import make_card
 from ingest.finetuning.data import Example, Labelled, encode, hold_out, read_labelled, read_test
-from ingest.finetuning.folder import Folder
+from ingest.finetuning.folder import Folder, held_reviews
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.progress import say
@@ -36,15 +37,17 @@ def run(settings: FinetuningSettings) -> None:
 
     split = settings.data_split or settings.split
     checkpoint = find_checkpoint(settings.model)
-    data = find_data(settings.data, split=split, first=parse_first(settings.first))
+    out = Path(settings.out)
+    data = find_data(settings.data, split=split, first=parse_first(settings.first), held=lambda: held_reviews(out))
     check_length(checkpoint, settings.max_length)
     check_freeze(checkpoint, settings.freeze)
     check_shapes(checkpoint)
     device = find_device(settings.device)
     tokenizer = load_tokenizer(checkpoint.folder)
     check_vocabulary(checkpoint, vocabulary(tokenizer))
-    labelled = read_labelled(data, text=settings.text, label=settings.label)
-    folder = Folder(Path(settings.out), _identity(settings, checkpoint, data, device.type))
+    folder = Folder(out, _identity(settings, checkpoint, data, device.type))
+    read = partial(read_labelled, data, text=settings.text, label=settings.label)
+    labelled = None if folder.finished else read()  # before the folder is made: data that is not there leaves none
     with folder.lock():
         folder.begin()
         if folder.finished:
@@ -53,7 +56,7 @@ def run(settings: FinetuningSettings) -> None:
                 f"Nothing to do: {folder.path} already holds {checkpoint.name} fine-tuned with these settings.{_result(folder.metrics)}"
             )
             return
-        metrics = Finetuning(settings, checkpoint, data, labelled, tokenizer, folder, device).run()
+        metrics = Finetuning(settings, checkpoint, data, labelled or read(), tokenizer, folder, device).run()
         say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_result(metrics)}")
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Spans, lengths, take_sentences, whole_sample
 from ingest.encode.tensors import ModelGroup
-from ingest.projections.manifolds import seed32
+from ingest.projections.fits import seed32
 from ingest.run.progress import bar
 from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus

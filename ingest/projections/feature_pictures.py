@@ -16,10 +16,9 @@ import zarr
 from numpy.typing import NDArray
 
 from ingest.encode.sample import evenly
-from ingest.projections.cubes import Cubes
-from ingest.projections.manifolds import fit_points
+from ingest.projections.fits import fit_points
 from ingest.projections.methods import COMPONENTS, Floats, Method, feature_method
-from ingest.projections.projection_settings import FEW_TOKENS, PROJECTIONS
+from ingest.projections.table import FEW_TOKENS, PROJECTIONS, PlaceGrid
 from ingest.run.parallel import one_thread_each, side_by_side
 from ingest.run.settings import Settings
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
@@ -291,5 +290,5 @@ def try_picture(
     places = picture.places()
     tell(PLACED, "Measuring trustworthiness")
     trust = picture.trustworthiness(places)
-    coordinates, _ = Cubes.around(places, panels=picture.panels).encode(places)
+    coordinates, _ = PlaceGrid.around(places, panels=picture.panels).encode(places)
     return coordinates, trust, picture.facts | {"parameters": picture.method.parameters(picture.fitted_vectors)}

@@ -20,7 +20,7 @@ from ingest.projections.fidelity import Judge
 from ingest.projections.head_view import HeadVectors, HeadView
 from ingest.projections.methods import Fits, HeadProjection, Nearest, Neighbours, Parameters, Pca, Read
 from ingest.projections.normalizations import LayerVectors
-from ingest.projections.projection_settings import PROJECTIONS
+from ingest.projections.table import PROJECTIONS
 from ingest.run.cluster import Cluster
 from ingest.run.parallel import core_count, side_by_side
 from ingest.run.progress import bar

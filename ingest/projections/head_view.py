@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Split, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
-from ingest.projections.cubes import Cubes
 from ingest.projections.methods import Parameters
 from ingest.projections.normalizations import Constants, LayerVectors, read_constants
-from ingest.projections.projection_settings import PROJECTIONS
+from ingest.projections.table import PROJECTIONS, PlaceGrid
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of, create_arrays, write_block
@@ -98,7 +97,7 @@ class HeadView:
         """Write a layer's formula, and the cubes around the places (head, role, token, component) of the fitted tokens."""
         self._create_parameters(parameters)
         self.group.attrs.pop("judged_hash", None)
-        cubes = Cubes.around(fitted, panels=1, margin=MARGIN)
+        cubes = PlaceGrid.around(fitted, panels=1, margin=MARGIN)
         values: dict[str, Any] = {
             **parameters,
             "low": cubes.low,
@@ -147,10 +146,10 @@ class HeadView:
         return self._cubes[layer].decode(read_slices(coordinates, span)[0][:, :, rows - start])
 
     @cached_property
-    def _cubes(self) -> list[Cubes]:
+    def _cubes(self) -> list[PlaceGrid]:
         """The cubes of every layer's heads; read when all are fitted."""
         low, side = (np.asarray(array_of(self.group, name)[:]) for name in ("low", "side"))
-        return [Cubes(*own) for own in zip(low, side, strict=True)]
+        return [PlaceGrid(*own) for own in zip(low, side, strict=True)]
 
     def write_fidelity(self, layer: int, judged: str, measures: Floats | float) -> None:
         """Write the measures (measure, head) of a layer; NaN where there was nothing to judge on."""

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ingest.projections.manifolds import fit_head, fit_points, seed32, used_settings
+from ingest.projections.fits import fit_head, fit_points, seed32, used_settings
 from ingest.projections.normalizations import LayerVectors
-from ingest.projections.projection_settings import PROJECTIONS
+from ingest.projections.table import PROJECTIONS
 from ingest.run.parallel import fit_later, side_by_side, timed
 from ingest.run.settings import Settings
 from store.kernels.normalization import unit

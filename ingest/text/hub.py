@@ -7,6 +7,7 @@ read once is read again without the hub, at the revision that it had. `@main` af
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,7 @@ class HubSize:
         return f"{self.bytes / 1e9:,.1f} GB"
 
 
+@lru_cache(maxsize=16)  # asked before it is decided what is read, and before all is downloaded
 def hub_size(data: HubData, split: str | None) -> HubSize | None:
     """The size of a split, by its card or its files; None where the hub does not say."""
     import datasets

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from ingest.projections.attention_projection import STEPS, train
-from ingest.projections.manifolds import fit_head
-from ingest.projections.projection_settings import PROJECTIONS
+from ingest.projections.fits import fit_head
+from ingest.projections.table import PROJECTIONS
 from store import open_corpus
 from store.kernels.normalization import exact_mode, unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours, place_by_network

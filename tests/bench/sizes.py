@@ -22,7 +22,7 @@ from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.processes import one_thread_per_product, resident_memory, return_freed_memory
 from store import Corpus, open_corpus
-from store.process import reused_memory
+from store.process import reusing_freed_memory
 from store.repository.writer import open_writer
 from tests.bench.load_requests import WORDS
 from tests.bench.random_reviews import write_random_reviews
@@ -168,7 +168,7 @@ def _part(place: str, name: str, where: str, first: bool) -> Row:
     def counted(_: int) -> None:
         corpus = open_corpus(place)
         part = part_of(corpus, where)
-        with reused_memory(REUSED):
+        with reusing_freed_memory(REUSED):
             count(corpus, (first_part(corpus, part) if first else None) or part, lambda _: None)
 
     return f"{'first numbers' if first else '17 statistics'} of {name}, with intervals", _fastest(counted, COUNTS)

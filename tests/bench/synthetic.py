@@ -10,10 +10,10 @@ from ingest.encode.buffers import PER_BLOCK, PER_TOKEN, SQUARES, Shape
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
 from ingest.heads.intervals import write_intervals
+from ingest.projections.drawing import draw
 from ingest.projections.head_pictures import pending_pictures
 from ingest.projections.head_view import HeadVectors
 from ingest.projections.normalizations import normalize_corpus
-from ingest.projections.stage import project
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.settings import EVERY, Settings
 from ingest.text.blocks import Block
@@ -67,7 +67,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, words: bo
         split = split_sentences(corpus)
         normalize_corpus(writer, model, corpus, split)
         head_vectors = HeadVectors(writer, model, corpus, split, seed=0, device="cpu")
-        list(project(writer, pending_pictures(writer, head_vectors, [VIEW])))
+        list(draw(writer, pending_pictures(writer, head_vectors, [VIEW])))
         if words:
             annotate(writer, corpus, settings, data, checkpoint)
             find_strongest_words(writer, model, corpus)

@@ -1,13 +1,15 @@
-"""Bring the pictures of feature points and of values up to date, and write them.
+"""Stage `projections`: bring pictures of heads, of feature points and of values up to date, and write those of points and values.
 
-A picture is written whole in one transaction: no commit holds a half of one. What the attributes of the token set name
-is whole.
+A picture is fitted on a sample of the tokens; every other token is placed by a stated rule; the places are judged
+against the vectors and stored as whole numbers in a cube. Hashes tell what each part was computed from: what is up to
+date is not computed again, and an interrupted ingest goes on where it stopped. A picture of feature points or values is
+written whole in one transaction: no commit holds a half of one. What the attributes of the token set name is whole.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import zarr
@@ -15,15 +17,55 @@ from numpy.typing import NDArray
 
 from ingest.encode.feature_points import FeaturePoints
 from ingest.encode.point_vectors import read_point
-from ingest.projections.cubes import Cubes
 from ingest.projections.feature_pictures import FeaturePicture, Picture, ValuePicture
 from ingest.projections.methods import Floats, feature_method
-from ingest.projections.projection_settings import PROJECTIONS
+from ingest.projections.table import PROJECTIONS, PlaceGrid
 from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
 from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
 from store.schema.array import TILE
 from store.schema.pictures import ViewName
+
+
+class Drawing(Protocol):
+    """One picture, or several that are computed together because they place the same vectors."""
+
+    def begin(self) -> None:
+        """Start the fits that run in processes, so that other pictures need not wait for them."""
+        ...
+
+    def draw(self) -> Iterator[str]:
+        """Fit, place, judge and write. Yields a commit message wherever the store may be left as it is."""
+        ...
+
+    def finish(self) -> str:
+        """Describe the pictures and mark them as whole; the message of the last commit."""
+        ...
+
+
+Drawn = TypeVar("Drawn", bound=Drawing)
+
+
+def start_fits(drawings: Sequence[Drawn]) -> Sequence[Drawn]:
+    """Start the fits of pictures, unless they have begun; the same pictures."""
+    for drawing in drawings:
+        drawing.begin()
+    return drawings
+
+
+def draw(writer: Writer, drawings: Sequence[Drawn]) -> Iterator[Drawn]:
+    """Compute pictures one after the other; each is yielded when it is whole and committed."""
+    for drawing in start_fits(drawings):
+        _commit(writer, drawing.draw())
+        _commit(writer, [drawing.finish()])
+        yield drawing
+
+
+def _commit(writer: Writer, messages: Iterable[str]) -> None:
+    for message in messages:
+        writer.commit(message)
+
 
 VERSION = "feature views/1"
 
@@ -120,7 +162,7 @@ def is_drawn(token_set: zarr.Group, picture: Picture) -> bool:
 
 
 def _write(view: zarr.Group, picture: Picture, places: Floats) -> None:
-    cubes = Cubes.around(places, panels=picture.panels)
+    cubes = PlaceGrid.around(places, panels=picture.panels)
     coordinates, _ = cubes.encode(places)
     sizes = dict(zip(picture.arrays["coordinates"].dims, coordinates.shape, strict=True))
     create_arrays(view, picture.arrays, sizes | {"tile": min(TILE, sizes["token"])})

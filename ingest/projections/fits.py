@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.projections.projection_settings import PROJECTIONS
+from ingest.projections.table import PROJECTIONS
 from ingest.run.folders import place_compiled_code
 from store.threads import one_thread
 

@@ -1,12 +1,19 @@
-"""The projections: what fits each, with which settings, and on how many tokens. Imports nothing slow.
+"""The projections: what fits each, with which settings, and on how many tokens; and places as whole numbers. Imports nothing slow.
 
 Pictures of heads, of feature points and of values have one table. What is not fitted is placed by the rule of the
-projection (`methods.py`).
+projection (`methods.py`). Every picture stores its places in a cube: low + coordinate / 65535 * side.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.schema.pictures import LARGEST_COORDINATE
+
+Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -87,3 +94,45 @@ PROJECTIONS: dict[str, Projection] = {
 }
 #: So few tokens are all fitted, in pictures of feature points and of values.
 FEW_TOKENS = 512
+
+
+@dataclass(frozen=True)
+class PlaceGrid:
+    """The cubes of some panels: lowest place (panel..., component) and side (panel...)."""
+
+    low: NDArray[np.float64]
+    side: NDArray[np.float64]
+
+    @classmethod
+    def around(cls, places: Floats, *, panels: int, margin: float = 1.0) -> "PlaceGrid":
+        """PlaceGrid around places (..., component), `margin` times as wide as the places reach.
+
+        Each index of the first `panels` dims has a cube of its own; with none there is one for all.
+        """
+        within = tuple(range(panels, places.ndim - 1))
+        low, high = (edge(axis=within).astype(np.float64) for edge in (places.min, places.max))
+        side = np.maximum((high - low).max(axis=-1) * margin, 1e-9)
+        return cls((low + high) / 2 - side[..., None] / 2, side)
+
+    def encode(self, places: Floats) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+        """Coordinates of places (panel..., ..., component), and how many points of each panel are outside its cube.
+
+        Points outside are drawn on the border.
+        """
+        coordinates, outside = np.empty(places.shape, np.uint16), np.zeros(self.side.shape, np.int64)
+        for panel in np.ndindex(self.side.shape):  # one after the other: the places of one stay in the cache of a core
+            within = (places[panel] - self.low[panel]) / self.side[panel]
+            clipped = np.clip(within, 0, 1)
+            outside[panel] = (clipped != within).any(axis=-1).sum()
+            coordinates[panel] = np.rint(clipped * LARGEST_COORDINATE)
+        return coordinates, outside
+
+    def decode(self, coordinates: NDArray[np.uint16]) -> Floats:
+        """Places (panel..., ..., component) of coordinates."""
+        low, side = self._spread(self.low, coordinates), self._spread(self.side[..., None], coordinates)
+        return low + coordinates / LARGEST_COORDINATE * side
+
+    def _spread(self, values: Floats, places: NDArray[np.generic]) -> Floats:
+        """With as many dims as the places, the panels first and the component last."""
+        between = (1,) * (places.ndim - values.ndim)
+        return values.reshape(*values.shape[:-1], *between, values.shape[-1])
