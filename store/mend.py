@@ -23,8 +23,8 @@ from store.repository.access import (
 )
 from store.repository.checksums import FOLDERS, Checksums, forget, manifests_of, relist
 from store.repository.errors import StoreCorrupt, StoreError
+from store.repository.files import is_locked
 from store.repository.history import PUBLISHED
-from store.repository.lock import is_locked
 
 #: Folder of a store for files that nothing reads any more: damaged ones that a mended store does not need.
 ASIDE = "damaged"

@@ -16,6 +16,7 @@ from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.__main__ import main as ingest_command
 from ingest.run.process import INTERRUPTED, UNEXPECTED, outcome_noted
+from store.repository.files import take_lock
 from store.repository.ingest_status import (
     KILLED,
     OUTCOME,
@@ -25,7 +26,6 @@ from store.repository.ingest_status import (
     note_outcome,
     note_progress,
 )
-from store.repository.lock import take_lock
 from tests.complaints import complaint_of
 
 UNITS = Path(__file__).parents[1] / "docs/serving"

@@ -17,8 +17,7 @@ from ingest.encode.sample import JUDGED_SENTENCES, Sample, Spans, Split, lengths
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
-from ingest.projections.head_vectors import HeadVectors
-from ingest.projections.head_view import HeadView
+from ingest.projections.head_view import HeadVectors, HeadView
 from ingest.projections.methods import Fits, HeadProjection, Nearest, Neighbours, Parameters, Pca, Read
 from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection_settings import PROJECTIONS

@@ -5,7 +5,6 @@ Imports nothing slow: an interruption is heard from the first moment, and a proc
 
 import atexit
 import ctypes
-import errno
 import os
 import select
 import signal
@@ -109,9 +108,10 @@ def _sentence(error: Exception) -> str | None:
 
 
 def _disk_full(error: Exception) -> bool:
-    return (
-        getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error) or "StorageFull" in repr(error)
-    )
+    from store.repository.files import is_full
+
+    full = isinstance(error, OSError) and is_full(error)
+    return full or "No space left" in str(error) or "StorageFull" in repr(error)  # icechunk says so in its text alone
 
 
 def _accelerator_full(error: Exception) -> bool:

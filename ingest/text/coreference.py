@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ingest.run.errors import IngestError, short
-from ingest.text.annotation import TextSpans
-from ingest.text.left_out import LeftOut, UnusableError
-from ingest.text.spelling import WITHHELD, unescaped
+from ingest.text.annotation import WITHHELD, LeftOut, TextSpans, UnusableError, unescaped
 from store.phrases import many
 from store.schema.coreference import GENDERS
 

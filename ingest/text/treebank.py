@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ingest.run.errors import IngestError, listed, short
-from ingest.text.annotation import Annotation
-from ingest.text.left_out import LeftOut, UnusableError
-from ingest.text.spelling import WITHHELD, place_of, unescaped
+from ingest.text.annotation import WITHHELD, Annotation, LeftOut, UnusableError, place_of, unescaped
 from store.phrases import many
 from store.schema.corpus import ROOT
 

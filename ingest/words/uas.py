@@ -25,9 +25,8 @@ from ingest.words.patterns import (
     stored_vectors,
     word_batches,
 )
-from ingest.words.probe import ProbeSentence, scores, train
 from ingest.words.strongest import content_of_words, read_words
-from ingest.words.trees import Governors, Scores, best_governors, best_tree
+from ingest.words.trees import Governors, ProbeSentence, Scores, best_governors, best_tree, scores, train
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import PERCENTILES, REPLICATES
 from store.kernels.relations import frequent_offset, halves

@@ -6,7 +6,6 @@ fails where it no longer does): a process that moves it holds a lock, since two 
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,7 +26,7 @@ from icechunk import (
 from zarr.abc.store import Store
 
 from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable, enter_process
-from store.repository.lock import remove_lock, take_lock
+from store.repository.files import remove_lock, replace_file, take_lock
 from store.repository.remote import NoAnswer, RemoteStore, create_remote, open_remote, remedy, s3_storage
 
 MAIN = "main"
@@ -64,9 +63,7 @@ def point_branch(store: Path, branch: str, snapshot: str) -> None:
     """Let a branch name a snapshot, in one step. The caller holds the store's lock."""
     file = _file(store, branch)
     file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_suffix(".new")
-    new.write_text(json.dumps({"snapshot": snapshot}, separators=(",", ":")), encoding="ascii")
-    os.replace(new, file)
+    replace_file(file, json.dumps({"snapshot": snapshot}, separators=(",", ":")).encode("ascii"))
 
 
 def _file(store: Path, branch: str) -> Path:

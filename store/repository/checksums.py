@@ -18,7 +18,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -30,12 +30,13 @@ from zarr.abc.store import ByteRequest
 from zarr.storage import WrapperStore
 
 from store.repository.errors import StoreCorrupt, enter_process
+from store.repository.files import replace_file
 
 LIST, FINGERPRINTS = "checksums", "fingerprints"
 FOLDERS = ("snapshots", "manifests", "transactions", "chunks")
 FOLDER = "chunks"
-#: Bytes at each end of a file that are read.
-PIECE = 4096
+#: Bytes at each end of a file that a fingerprint is of, and bytes of a file that are in memory at once.
+PIECE, READ_AT_ONCE = 4096, 1 << 22
 #: Seconds after which a reader looks at all files again; where names in the folder have changed, after which he does.
 PAUSE, SOON = 60.0, 1.0
 
@@ -102,14 +103,13 @@ class Checksums:
 def record_checksums(store: Path) -> None:
     """Add every file that is not listed yet to the list."""
     listed = _read(store)
-    new = [path for path in file_stamps(store) if path not in listed]
-    _write(store, {**listed, **{path: checksum(store / path) for path in new}})
+    _write(store, listed, new=[path for path in file_stamps(store) if path not in listed])
 
 
 def relist(store: Path) -> None:
     """List every file as it is: the lists are damaged, the files are not."""
     (store / FINGERPRINTS).unlink(missing_ok=True)
-    _write(store, {path: checksum(store / path) for path in file_stamps(store)})
+    _write(store, {}, new=list(file_stamps(store)))
 
 
 def forget(store: Path, paths: Set[str]) -> None:
@@ -129,8 +129,7 @@ def rewrite_checksums(store: Path, before: Mapping[str, int]) -> None:
     """
     now = file_stamps(store)
     listed = {path: known for path, known in _read(store).items() if path in now or path not in before}
-    changed = {path: checksum(store / path) for path in listed if path in now and now[path] != before.get(path)}
-    _write(store, {**listed, **changed})
+    _write(store, listed, new=[path for path in listed if path in now and now[path] != before.get(path)])
 
 
 def file_stamps(store: Path) -> dict[str, int]:
@@ -153,12 +152,12 @@ def _read(store: Path) -> dict[str, str]:
     return {path: known for known, _, path in pairs}
 
 
-def _write(store: Path, listed: Mapping[str, str]) -> None:
-    """Write the list in one step, so that a reader never sees half of it."""
-    place = store / f"{LIST}.new"
-    place.write_text("".join(f"{known} {path}\n" for path, known in listed.items()), encoding="utf-8")
-    os.replace(place, store / LIST)
-    write_fingerprints(store, listed)
+def _write(store: Path, listed: Mapping[str, str], new: Iterable[str] = ()) -> None:
+    """Write the list with the new files, each of which is read once, in one step: a reader never sees half of it."""
+    sums = {path: _sums(store / path) for path in new}
+    listed = {**listed, **{path: known for path, (known, _) in sums.items()}}
+    replace_file(store / LIST, "".join(f"{known} {path}\n" for path, known in listed.items()).encode())
+    _write_fingerprints(store, listed, {path: fingerprint for path, (_, fingerprint) in sums.items()})
 
 
 #: Matches the key of a chunk; its group is the path of the array.
@@ -269,19 +268,17 @@ def has_fingerprints(store: Path | None) -> bool:
     return store is not None and (store / FINGERPRINTS).is_file()
 
 
-def write_fingerprints(store: Path, checksums: Mapping[str, str]) -> None:
-    """Write the fingerprints of the listed chunk files; those that are known and still there are kept."""
+def _write_fingerprints(store: Path, checksums: Mapping[str, str], read: Mapping[str, Fingerprint]) -> None:
+    """Write the fingerprints of the listed chunk files; those that are known and still there are kept, and others taken from `read`."""
     listed, _ = _read_fingerprints(store)
     chunks = (path for path in checksums if path.startswith(f"{FOLDER}/"))
-    known = {path: listed.get(path) or _fingerprint(store / path) for path in chunks}
+    known = {path: listed.get(path) or read.get(path) or _fingerprint(store / path) for path in chunks}
     lines = [
         _list_seal((store / LIST).read_bytes()),
         *(f"{print_.holds} {print_.stamp} {print_.whole or '-'} {path}" for path, print_ in known.items() if print_),
     ]
     text = "".join(f"{line}\n" for line in lines)
-    place = store / f"{FINGERPRINTS}.new"
-    place.write_text(f"{text}{google_crc32c.value(text.encode()):08x}\n", encoding="utf-8")
-    os.replace(place, store / FINGERPRINTS)
+    replace_file(store / FINGERPRINTS, f"{text}{google_crc32c.value(text.encode()):08x}\n".encode())
 
 
 def _read_fingerprints(store: Path) -> tuple[dict[str, Fingerprint], str | None]:
@@ -318,17 +315,32 @@ def _is_sealed(store: Path, seal: str) -> bool:
 
 def _fingerprint(file: Path) -> Fingerprint | None:
     try:
-        return Fingerprint(_held(file), _stamp(file), _whole(file))
+        return _sums(file)[1]
     except OSError:
         return None
+
+
+def _sums(file: Path) -> tuple[str, Fingerprint]:
+    """Checksum and fingerprint of a file, from one look at each of its bytes."""
+    total, whole, first, last = 0, 0, b"", b""
+    with file.open("rb") as opened:
+        status = os.fstat(opened.fileno())
+        while piece := opened.read(READ_AT_ONCE):
+            total, whole = google_crc32c.extend(total, piece), zlib.crc32(piece, whole)
+            first, last = first or piece[:PIECE], (last + piece[-PIECE:])[-PIECE:]
+    return f"{total:08x}", Fingerprint(_ends(first, last, status.st_size), _stamped(status), f"{whole:08x}")
 
 
 def _held(file: Path) -> str:
     with file.open("rb") as opened:
         size = os.fstat(opened.fileno()).st_size
-        first = zlib.crc32(opened.read(PIECE))
+        first = opened.read(PIECE)
         opened.seek(max(size - PIECE, 0))
-        return f"{zlib.crc32(opened.read(PIECE), first):08x}-{size}"
+        return _ends(first, opened.read(PIECE), size)
+
+
+def _ends(first: bytes, last: bytes, size: int) -> str:
+    return f"{zlib.crc32(last, zlib.crc32(first)):08x}-{size}"
 
 
 def _whole(file: Path) -> str:
@@ -336,8 +348,11 @@ def _whole(file: Path) -> str:
 
 
 def _stamp(file: Path) -> str:
-    written = file.stat()
-    return f"{written.st_mtime_ns}-{written.st_ino}"
+    return _stamped(file.stat())
+
+
+def _stamped(status: os.stat_result) -> str:
+    return f"{status.st_mtime_ns}-{status.st_ino}"
 
 
 def checksum(file: Path) -> str:
@@ -349,6 +364,6 @@ def _summed(file: Path, extend: Callable[[int, bytes], int]) -> str:
     """A checksum of a file in hexadecimal, by what extends the checksum of the bytes before."""
     total = 0
     with file.open("rb") as opened:
-        while piece := opened.read(1 << 22):
+        while piece := opened.read(READ_AT_ONCE):
             total = extend(total, piece)
     return f"{total:08x}"

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from store.repository.access import local_path
-from store.repository.lock import is_locked
+from store.repository.files import is_locked, replace_file
 
 PROGRESS = ".progress"
 OUTCOME = ".outcome"
@@ -69,9 +69,7 @@ def note_progress(url: str, progress: IngestProgress) -> None:
     if place is None:
         return
     content = asdict(progress) | {"updated": time.time(), "pid": os.getpid(), "host": socket.gethostname()}
-    new = place.with_name(f"{place.name}.part")
-    new.write_text(json.dumps(content), "utf-8")
-    new.replace(place)
+    replace_file(place, json.dumps(content).encode(), durable=False)
 
 
 def forget_progress(url: str) -> None:
@@ -128,9 +126,7 @@ def note_outcome(url: str, failure: str = "") -> None:
     place = _file(url, OUTCOME)
     if place is None or not (_folder(place, OUTCOME) / "snapshots").is_dir() or is_locked(_folder(place, OUTCOME)):
         return
-    new = place.with_name(f"{place.name}.{os.getpid()}")
-    new.write_text(json.dumps(asdict(IngestOutcome(time.time(), failure))), "utf-8")
-    new.replace(place)
+    replace_file(place, json.dumps(asdict(IngestOutcome(time.time(), failure))).encode())
 
 
 def ingest_outcome(url: str) -> IngestOutcome | None:

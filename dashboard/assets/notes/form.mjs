@@ -7,17 +7,20 @@ import { make } from "../web/elements.mjs";
 const LONGEST = 10_000;
 let forms = 0;
 
+/** @param {string} label @param {HTMLElement} input */
 function field(label, input) {
   input.id = `note-field-${++forms}`;
   return make("div", { className: "note-field" }, make("label", { for: input.id, textContent: label }), input);
 }
 
+/** @param {string} text @param {string} className */
 const button = (text, className, type = "button") => make("button", { type, className, textContent: text });
 
 /**
  * `name` is that of its draft; `start` what it holds where there is no draft: {text, tags}, without tags for a reply.
  * `save({text, tags, id})` resolves when the server has it; `close()` is called after that, and where its author
  * cancels.
+ * @param {FormOptions} options
  */
 export function createForm({ name, label, start, send, save, close }) {
   const draft = recallDraft(name) ?? { ...start, id: newId() };
@@ -44,6 +47,7 @@ export function createForm({ name, label, start, send, save, close }) {
     close();
   }
 
+  /** @param {SubmitEvent} event */
   async function submitted(event) {
     event.preventDefault();
     if (submit.disabled) return;
@@ -60,11 +64,13 @@ export function createForm({ name, label, start, send, save, close }) {
     }
   }
 
+  /** @param {string} sentence */
   function refuse(sentence) {
     problem.textContent = sentence;
     text.focus();
   }
 
+  /** @param {KeyboardEvent} event */
   function pressed(event) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     if (event.key !== "Escape") return;
@@ -80,10 +86,12 @@ export function createForm({ name, label, start, send, save, close }) {
   return { element: form, focus: () => text.focus() };
 }
 
+/** @param {string} name */
 const named = (name) => `headscape-draft-${name}`;
 /** The drafts of a tab that stores nothing last as long as its page. */
 const unstored = new Map();
 
+/** @param {string} name */
 export function recallDraft(name) {
   try {
     return JSON.parse(window.sessionStorage.getItem(named(name))) ?? unstored.get(name) ?? null;
@@ -92,6 +100,7 @@ export function recallDraft(name) {
   }
 }
 
+/** @param {string} name @param {Draft} draft */
 export function keepDraft(name, draft) {
   unstored.set(name, draft);
   try {
@@ -101,6 +110,7 @@ export function keepDraft(name, draft) {
   }
 }
 
+/** @param {string} name */
 export function dropDraft(name) {
   unstored.delete(name);
   try {

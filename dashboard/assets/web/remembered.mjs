@@ -2,8 +2,10 @@
 // beside the picture of a head, by pointer and keyboard, and whether they are shown; whether the worked example of
 // page Heads was read.
 
+/** @param {string} name */
 const named = (name) => `headscape-${name}`;
 
+/** @param {string} name */
 export function recall(name) {
   try {
     return window.localStorage.getItem(named(name)) || "";
@@ -12,6 +14,7 @@ export function recall(name) {
   }
 }
 
+/** @param {string} name @param {string} value */
 export function remember(name, value) {
   try {
     if (value) window.localStorage.setItem(named(name), value);
@@ -26,10 +29,11 @@ const [WIDTH, CLOSED] = ["inspector-width", "inspector"];
 const BORDER = ".inspector-border";
 const root = document.documentElement;
 
-/** A width within bounds that leaves most of a narrow window to the picture. */
+/** A width within bounds that leaves most of a narrow window to the picture. @param {number} width */
 const within = (width) => Math.round(Math.max(LEAST, Math.min(MOST, 0.55 * window.innerWidth, width)));
 const widthNow = () => document.querySelector("#beside").getBoundingClientRect().width;
 
+/** @param {number} width */
 function widen(width) {
   const pixels = within(width);
   root.style.setProperty("--inspector", `${pixels}px`);
@@ -41,15 +45,17 @@ function widen(width) {
 function say() {
   const values = { "aria-valuemin": LEAST, "aria-valuemax": MOST, "aria-valuenow": Math.round(widthNow()) };
   const border = document.querySelector(BORDER);
-  for (const [name, value] of Object.entries(values)) border.setAttribute(name, value);
+  for (const [name, value] of Object.entries(values)) border.setAttribute(name, String(value));
 }
 
+/** @param {PointerEvent} event */
 function drag(event) {
   const border = event.target.closest?.(BORDER);
   if (!border || event.button) return;
   event.preventDefault();
   border.focus();
   const [from, width] = [event.clientX, widthNow()];
+  /** @param {PointerEvent} pointerEvent */
   const moved = ({ clientX }) => widen(width + from - clientX);
   const ending = new AbortController();
   const { signal } = ending;
@@ -58,14 +64,17 @@ function drag(event) {
   for (const end of ["pointerup", "pointercancel"]) border.addEventListener(end, () => ending.abort(), { signal });
 }
 
+/** @param {KeyboardEvent} event */
 function pressed(event) {
   if (!event.target.matches?.(BORDER)) return;
+  /** @type {Record<string, number>} */
   const widths = { ArrowLeft: widthNow() + STEP, ArrowRight: widthNow() - STEP, Home: LEAST, End: MOST };
   if (!(event.key in widths)) return;
   event.preventDefault();
   widen(widths[event.key]);
 }
 
+/** @param {Event} event */
 function turn({ target }) {
   if (!target.closest?.(".inspector-turn")) return;
   const closed = root.toggleAttribute("data-inspector-closed");
@@ -85,13 +94,14 @@ export function sizeInspector() {
 const NAME = "example";
 const SEEN = "data-example-seen";
 
-/** Shows or hides the example, and moves the keyboard to the button that does the opposite. */
+/** Shows or hides the example, and moves the keyboard to the button that does the opposite. @param {boolean} hide */
 function turnExample(hide) {
   document.documentElement.toggleAttribute(SEEN, hide);
   remember(NAME, hide ? "seen" : "");
   document.querySelector(`[data-example="${hide ? "show" : "hide"}"]`)?.focus();
 }
 
+/** @param {KeyboardEvent} event */
 function leftExample(event) {
   if (event.key === "Escape" && event.target.closest?.(".example")) turnExample(true);
 }
