@@ -157,7 +157,7 @@ PYTEST = $(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder --re
 test: install  ## test every behaviour that a user can see (those of the pages need chromium and nodejs)
 	@$(PYTEST) -m "not slow"
 
-test-all: install  ## the same, and training, faults of object storage, clusters, kills and signals
+test-all: install  ## the same, and training, faults of object storage, clusters, kills, signals, more links and widths of pages
 	@$(PYTEST)
 
 test-quick: install  ## the tests without a browser, an ingest or a training, in less than a minute

@@ -22,6 +22,7 @@ from store.repository.tiles import read_rows
 from store.results import StageResults
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
+from store.stored_statistics import missing_statistics, with_statistics
 from store.text import WORDS_REMEDY
 
 HEADS = "layer", "head"
@@ -40,12 +41,16 @@ class Corpus(StageResults):
         Provenance of the model: checkpoint, versions, dtype, settings, stages.
     layers, heads
         Sizes; those of the text are in `CorpusText`.
+    missing_statistics
+        Those of `STATISTICS` that were not computed when the store was made: their numbers are NaN.
     """
 
     def __init__(self, chunks: Store, snapshot: str, name: str, *, title: str) -> None:
         self.snapshot, self.title = snapshot, title
         groups = Groups(chunks)
-        self._model = with_keys(groups.open(f"models/{name}"))
+        stored = with_keys(groups.open(f"models/{name}"))
+        self.missing_statistics = missing_statistics(stored)
+        self._model = with_statistics(stored)
         self.attributes: Mapping[str, Any] = self._model.attrs
         sizes = {size: int(self.attributes[size]) for size in ("sentences", "tokens")}
         sizes |= {f"counted_{size}": counted_size(self.attributes, size) for size in sizes}

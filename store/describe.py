@@ -314,8 +314,8 @@ def _model_change(older: Snapshot, newer: Snapshot, key: str) -> ModelChange:
 def head_changes(older: Snapshot, newer: Snapshot, key: str) -> list[HeadChange]:
     """The statistic of each head that changed most between two snapshots of a model, the largest change first."""
     both = [snapshot.corpus(key).head_statistic.sel(source="all") for snapshot in (older, newer)]
-    stored = set.intersection(*(set(means.statistic.values.tolist()) for means in both))
-    names = [name for name in varying_statistics("all") if name in stored]
+    missing = {name for snapshot in (older, newer) for name in snapshot.corpus(key).missing_statistics}
+    names = [name for name in varying_statistics("all") if name not in missing]
     before, after = (means.sel(statistic=names).values for means in both)
     among = before.std(axis=(1, 2), keepdims=True)
     sizes = np.divide(after - before, among, out=np.zeros_like(before), where=among > 0)

@@ -187,8 +187,9 @@ def _disagreement(corpus: Corpus, sentence: int) -> float:
     expected = token_statistics(attention_pattern(query, key), flags, np.ones(len(flags), bool), norm)
     stored = corpus.token_statistic[:, :, :, rows].load()
     names = list(stored.statistic.values)
+    lacking = [names.index(name) for name in corpus.missing_statistics]
     error: NDArray[np.float64] = np.abs(stored.values.astype(np.float64) - expected) / (1 + np.abs(expected))
-    error[names.index("attended_keys")] = 0
+    error[[names.index("attended_keys"), *lacking]] = 0
     error[names.index("to_sink"), _may_be_a_sink(expected[names.index("received")])] = 0
     mixed = 1 - expected[names.index("to_self")].mean(axis=1)
     stored_mixed = corpus.token_mixing.sel(ratio="attn_w")[:, rows].values.astype(np.float64)
@@ -240,7 +241,7 @@ def _wrong_intervals(corpus: Corpus) -> Iterator[str]:
     if "intervals_version" not in corpus.attributes:
         return
     counted = [source for source, sentences in corpus.attributes["source_sentences"].items() if sentences > 1]
-    means = corpus.head_statistic.sel(source=counted)
+    means = corpus.head_statistic.sel(source=counted).drop_sel(statistic=list(corpus.missing_statistics))
     rounded = OLDER_ROUNDED if corpus.attributes["intervals_version"] == OLDER_INTERVALS else EXACT
     for interval, mean, what in (
         (corpus.head_interval, means, "heads"),

@@ -93,6 +93,7 @@ def test_a_head_leads_back_to_the_order_it_was_opened_from(visit: Visit, tiny_se
     expect(page.locator(".panel-names b").first).not_to_be_empty()
 
 
+@pytest.mark.slow
 def test_sorted_heads_fit_the_window(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/heads?arranged=entropy"))
     for width in (1440, 360):

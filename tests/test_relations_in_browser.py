@@ -140,15 +140,16 @@ def test_a_ranked_head_opens_on_its_page(relations: Page) -> None:
     expect(relations.get_by_role("heading", name=f"Queries and keys of {name}")).to_be_visible()
 
 
-PATHS = pytest.mark.parametrize("path", [f"{EXAMPLE}&examples=chosen&layer=1", "/head?token=9&tab=point"])
+CHOSEN, POINT = f"{EXAMPLE}&examples=chosen&layer=1", "/head?token=9&tab=point"
 
 
-@PATHS
+@pytest.mark.parametrize("path", [CHOSEN, pytest.param(POINT, marks=pytest.mark.slow)])
 def test_axe_finds_nothing_serious(path: str, visit: Visit, bank_server: str) -> None:
     is_accessible(visit(bank_server + path))
 
 
-@PATHS
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [CHOSEN, POINT])
 def test_nothing_stands_out_of_a_narrow_window(path: str, open_page: Open, bank_server: str) -> None:
     page = open_page(bank_server + path, width=900)
     expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -34,6 +34,9 @@ LINKS = {
     "a point of both": "/compare?pictures=point&point=L00.mixed",
 }
 
+#: The last one has what those of a point and of both models have.
+EVERY = pytest.mark.parametrize("picture", [*list(LINKS)[:-1], pytest.param(list(LINKS)[-1], marks=pytest.mark.slow)])
+
 #: The text of a caption without what is of use on the page alone.
 OFF_PAGE = """(caption) => {
   const copy = caption.cloneNode(true);
@@ -99,7 +102,7 @@ def has(pixels: Pixels, colour: tuple[int, ...], *, least: int, within: int = 0)
     return int((np.abs(pixels - colour).max(axis=-1) <= within).sum()) >= least
 
 
-@pytest.mark.parametrize("picture", LINKS)
+@EVERY
 def test_what_the_page_says_of_a_picture_stands_below_it(
     show: Show, texts: dict[str, list[str]], picture: str, alike: ModelPair
 ) -> None:
@@ -115,7 +118,7 @@ def test_what_the_page_says_of_a_picture_stands_below_it(
     assert f"on {alike.own.attributes['corpus']}, snapshot" in text
 
 
-@pytest.mark.parametrize("picture", LINKS)
+@EVERY
 def test_n_of_n_and_how_far_it_can_be_trusted_are_in_the_file(texts_of: TextsOf, picture: str) -> None:
     text = " ".join(texts_of(picture))
     assert re.search(r"all [\d,]+ tokens\.|[\d,]+ of [\d,]+ tokens|all of them are drawn|drawn here", text)

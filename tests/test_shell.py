@@ -68,6 +68,7 @@ def test_in_a_narrow_window_the_pages_are_a_drawer(open_page: Open, tiny_server:
     expect(drawer).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_in_a_narrow_window_the_newest_is_in_the_drawer(open_page: Open, few: str, ingest: Callable[..., str]) -> None:
     with serving(few) as address:
         page = drawn(open_page(f"{address}/heads", width=360, height=740))
@@ -133,6 +134,7 @@ def test_axe_finds_nothing_serious_at_feature_points(visit: Visit, tiny_server: 
     is_accessible(visit(tiny_server + path))
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_serious_where_points_cannot_be_read(chromium: Browser, tiny_server: str) -> None:
     page = chromium.new_page()
     page.route("**/points/**", lambda route: route.fulfill(status=500, body="The store cannot be read."))
@@ -173,6 +175,7 @@ def test_without_webgl2_a_head_says_what_is_missing(
     page.close()
 
 
+@pytest.mark.slow
 def test_without_webgl2_the_slider_goes_through_the_points_and_nothing_plays(
     tiny_server: str, without_webgl: Browser
 ) -> None:

@@ -89,7 +89,8 @@ def _table(context: Context) -> html.Table:
 def _numbers(corpus: Corpus, layer: int, head: int) -> tuple[_Number, ...]:
     every = [(name, "all", STATISTICS[name].title) for name in varying_statistics("all")]
     of_cls = [(name, "cls", title) for name, title in OF_CLS.items()]
-    return tuple(_number(corpus, (layer, head), *row) for row in [*every, *of_cls])
+    stored = [row for row in [*every, *of_cls] if row[0] not in corpus.missing_statistics]
+    return tuple(_number(corpus, (layer, head), *row) for row in stored)
 
 
 def _number(corpus: Corpus, head: tuple[int, int], name: str, source: str, title: str) -> _Number:

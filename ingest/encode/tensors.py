@@ -30,6 +30,8 @@ from store.schema.model import BOUNDS, COUNTED, MODEL_ARRAYS, OFFSETS, RATIOS, R
 
 #: Whatever changes numbers by more than the last bit of float16, which differs between machines, must change this too.
 VERSION = "tensors/4"
+#: So many statistics that version has. The names of those after them are hashed too, so that every block gets their numbers.
+STATISTICS_OF_VERSION = 17
 #: Bits of a float16 without its sign, and the least of them as a whole number that are infinite or no number.
 MAGNITUDE, INFINITE = np.uint16(0x7FFF), 0x7C00
 #: A commit lists all blocks again. Of many, this part of them shares a commit, so that all lists grow with the blocks, not their square.
@@ -56,7 +58,9 @@ class ModelGroup:
     def block_hash(self, block: Block) -> int:
         """Hash of everything the numbers of the block depend on."""
         kept = {} if block.vectors else {"vectors": False}
-        return content_hash(dict(self.identity) | {"version": VERSION} | kept, block.lengths, block.token_ids)
+        added = list(STATISTICS)[STATISTICS_OF_VERSION:]
+        numbers = {"version": VERSION} | ({"statistics": added} if added else {})
+        return content_hash(dict(self.identity) | numbers | kept, block.lengths, block.token_ids)
 
     def sound_hashes(self, block: Block) -> set[int]:
         """Hashes of what may be written of the block: sums alone are written of one whose vectors are written too."""

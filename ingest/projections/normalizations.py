@@ -11,6 +11,7 @@ from os import cpu_count
 from typing import TypeVar
 
 import numpy as np
+import zarr
 from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Split, lengths, read_rows, span_rows
@@ -28,6 +29,7 @@ from store.kernels.normalization import (
 )
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writable, Writer
+from store.schema.complete import check_complete
 from store.schema.pictures import NORMALIZATION_ARRAYS, NORMALIZATIONS
 
 Floats = NDArray[np.floating]
@@ -206,7 +208,7 @@ def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, s
     # Also of the sentences that judge: as long as there are few, growth adds to them.
     read = replace(sample, rows=np.union1d(sample.rows, span_rows(split.judging)))
     wanted = str(read.content_hash(model, corpus, version=VERSION, held_out=len(split.held_out) > 0))
-    if group.attrs.get("hash") == wanted:
+    if group.attrs.get("hash") == wanted and _names(group) == list(NORMALIZATIONS):
         return False
     _fill(writer, model, split, layers=_create(writer, model))
     group.attrs.update(
@@ -249,28 +251,53 @@ def _fill(writer: Writer, model: ModelGroup, split: Split, *, layers: int) -> No
 def read_constants(writer: Writable, model: ModelGroup) -> dict[str, Constants]:
     """Constants of every normalisation, with a leading dim layer: `scale` (layer, head), and so on."""
     group = writer.group(f"{model.path}/normalizations")
-    read = [np.asarray(array_of(group, name)[:]) for name in ("scale", "shift", "radius")]
-    constants = {name: Constants(*arrays) for name, *arrays in zip(NORMALIZATIONS, *read, strict=True)}
+    scale, shift, radius = (np.asarray(array_of(group, name)[:]) for name in ("scale", "shift", "radius"))
     return {
-        name: constant if name == "exact" else replace(constant, radius=None) for name, constant in constants.items()
+        name: Constants(scale[place], shift[place], None if np.isnan(radius[place]).all() else radius[place])
+        for place, name in enumerate(_names(group))
     }
+
+
+def _names(group: zarr.Group) -> list[str]:
+    """The normalisations whose constants are stored."""
+    return list(np.asarray(array_of(group, "normalization")[:])) if "normalization" in group else []
 
 
 def _own(writer: Writer, model: ModelGroup, layer: int, sample: Sample, pairs: Pairs) -> dict[str, Constants]:
     """Every normalisation of a layer that needs nothing of other layers."""
     query, key = read_rows(writer, model, layer, sample.rows)
-    exact = key.astype(np.float64)
-    ones, none = np.ones(len(key)), np.zeros((len(key), key.shape[-1]))
+    return {name: constants(query, key, pairs) for name, constants in OF_LAYER.items()}
+
+
+def _moved(shift: Floats) -> Constants:
+    """A translation of the keys of each head (head, channel)."""
+    return Constants(np.ones(len(shift)), shift)
+
+
+def _unmoved(key: Floats) -> Constants:
+    return _moved(np.zeros((len(key), key.shape[-1])))
+
+
+def _scaled(query: Floats, key: Floats, pairs: Pairs) -> Constants:
     chosen = _each_head(lambda head: choose_scaling(query[head], key[head], pairs), len(key))
-    return {
-        "raw": Constants(ones, none),
-        "centroid": Constants(ones, centroid_shift(query.astype(np.float64), exact)),
-        "scaled": Constants(
-            np.array([constants.scale for constants in chosen]), np.stack([constants.shift for constants in chosen])
-        ),
-        "sphere": Constants(ones, -sphere_centre(exact)),
-        "exact": Constants(ones, none, np.sqrt((exact * exact).sum(axis=-1)).max(axis=-1)),
-    }
+    return Constants(
+        np.array([constants.scale for constants in chosen]), np.stack([constants.shift for constants in chosen])
+    )
+
+
+def _exact(key: Floats) -> Constants:
+    return replace(_unmoved(key), radius=np.sqrt((key * key).sum(axis=-1)).max(axis=-1))
+
+
+#: Every normalisation but `shared`, from the queries and keys (head, token, channel) of a layer, in float32, and pairs of them.
+OF_LAYER: Mapping[str, Callable[[Floats, Floats, Pairs], Constants]] = {
+    "raw": lambda _query, key, _pairs: _unmoved(key),
+    "centroid": lambda query, key, _pairs: _moved(centroid_shift(query.astype(np.float64), key.astype(np.float64))),
+    "scaled": _scaled,
+    "sphere": lambda _query, key, _pairs: _moved(-sphere_centre(key.astype(np.float64))),
+    "exact": lambda _query, key, _pairs: _exact(key.astype(np.float64)),
+}
+check_complete(__name__, [*OF_LAYER, "shared"], NORMALIZATIONS, "normalisation")
 
 
 def _shared(
