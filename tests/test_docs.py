@@ -116,10 +116,14 @@ def test_every_variable_of_make_in_an_example_exists() -> None:
     assert {"MODEL", "DATA"} <= named <= known
 
 
+#: A line of an example that runs the command, perhaps with a variable of the environment before it.
+COMMAND = re.compile(r"    (?:\S+=\S+ )?(?:\S*/)?headscape ([a-z]+)")
+
+
 def example_commands() -> list[str]:
     """The lines of examples that run the command `headscape`."""
     lines = [line for page in PAGES for line in re.findall(r"^    .*$", page.read_text("utf-8"), re.MULTILINE)]
-    return [line.split(" #")[0] for line in lines if re.match(r"    (\S+=\S+ )?(\S*/)?headscape [a-z]", line)]
+    return [line.split(" #")[0] for line in lines if COMMAND.match(line)]
 
 
 def test_every_command_and_flag_in_an_example_exists() -> None:
@@ -132,7 +136,7 @@ def test_every_command_and_flag_in_an_example_exists() -> None:
     }
     lines = example_commands()
     assert {flag for line in lines for flag in re.findall(r"--[a-z][a-z-]+", line)} <= known
-    named = {name for line in lines for name in re.findall(r"headscape ([a-z]+)", line)}
+    named = {found[1] for line in lines if (found := COMMAND.match(line))}
     assert {"ingest", "serve"} <= named <= COMMANDS.keys()
 
 
