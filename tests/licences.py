@@ -8,6 +8,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/licences.md"
 LOCKED = re.compile(r"^([\w.-]+)(?:\[[^]]*])?==", re.MULTILINE)
+#: One name of a licence for what packages call it.
+SAME = {
+    "MIT License": "MIT",
+    "Apache Software License": "Apache-2.0",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+}
 #: Installed on systems alone on which no test runs.
 ELSEWHERE = {"tzdata": "Apache-2.0"}
 HEADING = """# Licences
@@ -60,7 +66,8 @@ def page() -> str:
     """The text of `docs/licences.md`."""
     packages: dict[str, list[str]] = {}
     for name in locked_packages():
-        packages.setdefault(licence(name), []).append(name)
+        stated = licence(name)
+        packages.setdefault(SAME.get(stated, stated), []).append(name)
     rows = (f"| {text} | {', '.join(names)} |\n" for text, names in sorted(packages.items()))
     return HEADING + "".join(rows)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dashboard.web.state import FIELDS, LinkState
+from headscape.__main__ import COMMANDS
 from ingest.finetuning.settings import FinetuningSettings
 from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from store.kernels.labels import LABELS
@@ -74,15 +75,69 @@ def test_every_link_leads_to_a_file_and_a_heading() -> None:
         assert not anchor or anchor in anchors(target), (page.name, link)
 
 
-def test_the_lines_for_a_notebook_run_as_written(
-    default_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+EXAMPLES = [(page.name, code) for page in PAGES for code in BLOCK.findall(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("code", [code for _, code in EXAMPLES], ids=[name for name, _ in EXAMPLES])
+def test_every_example_in_python_runs_as_written(
+    code: str, default_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code = text("README.md").split("```python\n")[1].split("```")[0]
-    assert len(code.splitlines()) == 8
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "headscape").symlink_to(default_store)
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "README.md", "exec"), {})
+    exec(compile(code, "example", "exec"), {})
+
+
+def test_the_lines_for_a_notebook_are_few() -> None:
+    code = text("README.md").split("```python\n")[1].split("```")[0]
+    assert len(code.splitlines()) == 8
+
+
+def test_a_section_of_the_changelog_is_read_in_a_minute() -> None:
+    sections = re.split(r"^#+ ", text("CHANGELOG.md"), flags=re.MULTILINE)
+    assert [section.splitlines()[0] for section in sections if len(section.split()) > 250] == []
+
+
+def test_the_documentation_has_a_bound() -> None:
+    """Words of docs/, without the bars of tables."""
+    words = [word for page in PAGES[1:] for word in page.read_text("utf-8").split() if word.strip("|-")]
+    assert len(words) <= 15_000
+
+
+def test_every_variable_of_make_in_an_example_exists() -> None:
+    known = set(re.findall(r"^([A-Z_]+) [?:]?=", text("Makefile"), re.MULTILINE))
+    named = {
+        name
+        for page in PAGES
+        for line in re.findall(r"^    make .*$", page.read_text("utf-8"), re.MULTILINE)
+        for name in re.findall(r" ([A-Z_]+)=", line.split(" #")[0])
+    }
+    assert {"MODEL", "DATA"} <= named <= known
+
+
+#: A line of an example that runs the command, perhaps with a variable of the environment before it.
+COMMAND = re.compile(r"    (?:\S+=\S+ )?(?:\S*/)?headscape ([a-z]+)")
+
+
+def example_commands() -> list[str]:
+    """The lines of examples that run the command `headscape`."""
+    lines = [line for page in PAGES for line in re.findall(r"^    .*$", page.read_text("utf-8"), re.MULTILINE)]
+    return [line.split(" #")[0] for line in lines if COMMAND.match(line)]
+
+
+def test_every_command_and_flag_in_an_example_exists() -> None:
+    sources = [
+        path.read_text("utf-8") for name in ("headscape", "dashboard", "store") for path in (ROOT / name).rglob("*.py")
+    ]
+    known = {flag for source in sources for flag in re.findall(r'"(--[a-z-]+)"', source)}
+    known |= {
+        f"--{setting.name.replace('_', '-')}" for kind in (Settings, FinetuningSettings) for setting in fields(kind)
+    }
+    lines = example_commands()
+    assert {flag for line in lines for flag in re.findall(r"--[a-z][a-z-]+", line)} <= known
+    named = {found[1] for line in lines if (found := COMMAND.match(line))}
+    assert {"ingest", "serve"} <= named <= COMMANDS.keys()
 
 
 def flag_default(setting: Field[Any]) -> str:

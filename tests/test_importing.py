@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.heavy
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("store", "ingest", "dashboard", "headscape")
 #: What a program runs, and what alembic runs itself.
