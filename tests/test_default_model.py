@@ -96,6 +96,7 @@ def test_attention_to_sep_is_that_of_transformers(corpus: store.Corpus, patterns
         np.testing.assert_allclose(stored[..., corpus.sentence_rows(sentence)], pattern[..., -1], rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_default_store_is_sound(default_store: str) -> None:
     assert list(verify(store.open_snapshot(default_store))) == []
 
