@@ -54,28 +54,28 @@ RICH_VIEWS = (
 Ingest = Callable[..., str]
 
 
+def ingest_small(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
+    """Runs the real ingest in small blocks; every setting can be given. Returns the store's address."""
+    chosen: dict[str, Any] = {"max_length": MAX_LENGTH, "views": VIEW, "features": "none", "annotate": "none"}
+    if "tokens" not in settings:
+        chosen["sentences"] = SENTENCES
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus, "BLOCK", BLOCK)
+        patch.setattr(sample, "FIT_TOKENS", fit_tokens)
+        patch.setattr(parallel, "cpu_count", lambda: 1)
+        for name, row in PROJECTIONS.items():
+            if row.head_tokens:
+                patch.setitem(PROJECTIONS, name, replace(row, head_tokens=NEIGHBOUR_TOKENS))
+        patch.setattr(attention_projection, "STEPS", TRAINING_STEPS)
+        chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
+        _run(chosen | {"store": str(place)})
+    return str(place)
+
+
 @pytest.fixture(scope="session")
 def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
-    """Runs the real ingest in small blocks; every setting can be given. Returns the store's address."""
-
-    def ingest(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
-        chosen: dict[str, Any] = {"model": str(tiny_model), "data": str(tiny_data), "max_length": MAX_LENGTH}
-        chosen |= {"views": VIEW, "features": "none", "annotate": "none"}
-        if "tokens" not in settings:
-            chosen["sentences"] = SENTENCES
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(corpus, "BLOCK", BLOCK)
-            patch.setattr(sample, "FIT_TOKENS", fit_tokens)
-            patch.setattr(parallel, "cpu_count", lambda: 1)
-            for name, row in PROJECTIONS.items():
-                if row.head_tokens:
-                    patch.setitem(PROJECTIONS, name, replace(row, head_tokens=NEIGHBOUR_TOKENS))
-            patch.setattr(attention_projection, "STEPS", TRAINING_STEPS)
-            chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
-            _run(chosen | {"store": str(place)})
-        return str(place)
-
-    return ingest
+    """`ingest_small` of the tiny model on the reviews, unless others are given."""
+    return partial(ingest_small, model=tiny_model, data=tiny_data)
 
 
 def _run(settings: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ import torch
 from hypothesis import given
 from torch import Tensor
 
-from ingest.encode import counted_attention
 from ingest.encode.counted_attention import Counted, Sentences, attend_and_summarize
 from store.kernels.attention import attention_pattern, output_gram, value_norm
 from store.kernels.statistics import offset_profile, summed_pattern, token_statistics
@@ -102,11 +101,10 @@ def test_longer_sentences_beside_it_change_no_statistic_of_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("lengths", [[7, 40, 12], [40]])
-def test_heads_are_counted_alike_few_or_many_at_a_time(lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heads_are_counted_alike_few_or_many_at_a_time(lengths: list[int]) -> None:
     case = random_case(lengths, seed=1)
     together = attend_and_summarize(*case)
-    monkeypatch.setattr(counted_attention, "ROOM", 1)
-    for name, alone in vars(attend_and_summarize(*case)).items():
+    for name, alone in vars(attend_and_summarize(*case, room=1)).items():
         np.testing.assert_allclose(alone, getattr(together, name), rtol=1e-5, atol=1e-6)
 
 

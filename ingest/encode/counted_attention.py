@@ -90,7 +90,9 @@ class CountedAttention(nn.Module):
         return sentences.layers[-1].context[None], None
 
 
-def attend_and_summarize(query: Tensor, key: Tensor, value: Tensor, gram: Tensor, sentences: Sentences) -> Counted:
+def attend_and_summarize(
+    query: Tensor, key: Tensor, value: Tensor, gram: Tensor, sentences: Sentences, *, room: int = ROOM
+) -> Counted:
     """Attention between the tokens of each sentence, and what is stored of it.
 
     Parameters
@@ -99,6 +101,8 @@ def attend_and_summarize(query: Tensor, key: Tensor, value: Tensor, gram: Tensor
         (token, head, channel) in float32, contiguous.
     gram
         `output_gram` of the layer (head, channel, channel).
+    room
+        Weights of patterns that are in memory at once.
     """
     from ingest.encode.vectors_pass import unpad
 
@@ -111,7 +115,7 @@ def attend_and_summarize(query: Tensor, key: Tensor, value: Tensor, gram: Tensor
         torch.empty(tokens, heads * channels),
     )
     vectors = [_padded(each, sentences) for each in (query, key, value)]
-    at_once = max(1, ROOM // (len(sentences.lengths) * longest**2))
+    at_once = max(1, room // (len(sentences.lengths) * longest**2))
     for first in range(0, heads, at_once):
         _count_heads(slice(first, first + at_once), vectors, sentences, counted)
     unpad(vectors[0].numpy(), sentences.starts, counted.context.unflatten(1, (heads, channels)).numpy())
