@@ -190,7 +190,7 @@ def sentence_filter_of(state: LinkState) -> SentenceFilter:
 
 def search_of(context: Context) -> Search:
     """On page Sentence: all sentences of the corpus; those with vectors, ranked in the head that is shown alone."""
-    state, corpus = context.state.with_(head=isolated_head(context)), context.corpus
+    state, corpus = context.state.with_(head=isolated_head(context.state)), context.corpus
     ranking = ranking_by(context, state.by, state.head)
     return Search(
         RANKINGS,
