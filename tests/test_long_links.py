@@ -7,6 +7,7 @@ import pytest
 from dashboard.sentence.picture import data_url, query_string
 from dashboard.web.connections import REQUEST_LINE
 from dashboard.web.context import Context, resolve
+from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.link_reader import LinkReader
 from tests.browser import Open
@@ -21,7 +22,8 @@ def pair(tiny_store: str) -> Context:
 
 
 def test_a_request_has_room_for_the_longest_pair_and_every_position(pair: Context) -> None:
-    path = f"{data_url(pair)}/weights/11/11.csv{query_string(pair, {'hide': EVERY_POSITION})}"
+    state, url = pair.state, data_url(pair.state, data_link(pair.corpus))
+    path = f"{url}/weights/11/11.csv{query_string(state, {'hide': EVERY_POSITION})}"
     assert len(f"GET {path} HTTP/1.1") < REQUEST_LINE
 
 

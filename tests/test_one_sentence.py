@@ -60,5 +60,5 @@ def test_the_picture_of_one_token_says_1_token(tiny_store: str, monkeypatch: pyt
 
 def test_two_models_of_one_sentence_say_so(library: Library) -> None:
     context = resolve(library, "compare", "")
-    written = str(means_over_heads(context, ModelPair(context.corpus, context.corpus)))
+    written = str(means_over_heads(context.state, ModelPair(context.corpus, context.corpus)))
     assert "Means over 1 sentence (9 tokens) of both models." in written

@@ -16,12 +16,12 @@ from dashboard.sentence import positions as position_means
 from dashboard.sentence.controls import filter_group, input_group, view_group
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder, search_of, statistic_ranking
-from dashboard.sentence.page import layout
-from dashboard.sentence.picture import sentence_picture
-from dashboard.sentence.positions import positions
+from dashboard.sentence.picture import read_shown, sentence_picture
+from dashboard.sentence.positions import positions, read_positions
 from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.sentence import Sentence
 from dashboard.statistics.head_panel import head_statistics
+from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
@@ -61,9 +61,25 @@ def written(content: object) -> str:
     return json.dumps(content, cls=PlotlyJSONEncoder, ensure_ascii=False)
 
 
+def input_of(context: Context) -> html.Fieldset:
+    return input_group(context.state, context.corpus.counted_sentences)
+
+
+def view_of(context: Context) -> html.Fieldset:
+    return view_group(context.state, context.corpus.layers, context.corpus.heads)
+
+
+def filters_of(context: Context) -> list[html.Fieldset]:
+    return filter_group(read_shown(context))
+
+
+def means_of(context: Context) -> list[object]:
+    return positions(read_positions(context.corpus, context.state.layer, context.state.head), beside_matrix=True)
+
+
 def ranked_query(context: Context) -> int:
     """Position of the query whose heads are ranked."""
-    (position,) = re.findall(r"\(query, at (\d+)\)", written(ranking_panel(context)))
+    (position,) = re.findall(r"\(query, at (\d+)\)", written(ranking_panel(read_shown(context))))
     return int(position)
 
 
@@ -98,7 +114,7 @@ def test_the_query_that_is_ranked_is_the_one_that_is_chosen(go: Go, query: str, 
 
 def test_a_chosen_key_is_no_query(go: Go) -> None:
     context = go(f"{PAIR}&toward=0&role=key&queries=2&show=neuron")
-    assert "query, at" not in written(ranking_panel(context))
+    assert "query, at" not in written(ranking_panel(read_shown(context)))
     assert sentence_picture(context)["neuron_url"] is None
 
 
@@ -110,13 +126,13 @@ def test_as_many_tokens_are_selected_as_their_column_has(go: Go, role: str, coun
 
 
 def test_hidden_tokens_that_are_not_there_are_not_listed(go: Go) -> None:
-    (group,) = filter_group(go(f"{PAIR}&hide=1.1.99"))
+    (group,) = filters_of(go(f"{PAIR}&hide=1.1.99"))
     assert '"value": ["1"]' in written(group)
 
 
 @pytest.mark.parametrize(("query", "disabled"), [("", True), ("queries=1", False), ("role=key&queries=2", False)])
 def test_tokens_can_be_hidden_once_they_are_selected(go: Go, query: str, disabled: bool) -> None:
-    (button,) = [part for part in controls_of(filter_group(go(f"{PAIR}&{query}"))[0]) if part._type == "Button"]
+    (button,) = [part for part in controls_of(filters_of(go(f"{PAIR}&{query}"))[0]) if part._type == "Button"]
     assert (button.children, button.disabled) == ("Hide selected", disabled)
 
 
@@ -140,14 +156,14 @@ def controls_of(group: html.Fieldset) -> list[Component]:
 @pytest.mark.parametrize("show", ["head", "model", "matrix", "neuron", "positions", "mixing"])
 def test_controls_are_in_groups_with_a_title(go: Go, show: str) -> None:
     context = go(f"show={show}")
-    groups = [input_group(context), view_group(context), *filter_group(context)]
+    groups = [input_of(context), view_of(context), *filters_of(context)]
     titles = [group.children[0].children for group in groups]
     assert titles == ["Input", "View", "Filter"][: 2 if show == "mixing" else 3]
 
 
 def test_a_second_sentence_can_be_typed_beside_a_first(go: Go) -> None:
     for query, disabled in (("", True), ("text=The+zany+film&second=was+good", False)):
-        (second,) = [part for part in controls_of(input_group(go(query))) if "second" in str(getattr(part, "id", ""))]
+        (second,) = [part for part in controls_of(input_of(go(query))) if "second" in str(getattr(part, "id", ""))]
         assert second.disabled is disabled
 
 
@@ -157,12 +173,12 @@ def test_a_second_sentence_can_be_typed_beside_a_first(go: Go) -> None:
 def test_the_scale_is_that_of_matrices_and_thumbnails(go: Go, show: str, scale: str) -> None:
     context = go(f"show={show}&scale=log")
     assert sentence_picture(context)["scale"] == scale
-    assert ('"choose": "scale"' in written(view_group(context))) == (scale == "log")
+    assert ('"choose": "scale"' in written(view_of(context))) == (scale == "log")
 
 
 def test_a_scale_of_norms_does_not_end_at_one(go: Go) -> None:
-    assert "square root, 0 to 1" in written(view_group(go("show=matrix")))
-    assert "square root, 0 to 1" not in written(view_group(go("show=matrix&weights=norm")))
+    assert "square root, 0 to 1" in written(view_of(go("show=matrix")))
+    assert "square root, 0 to 1" not in written(view_of(go("show=matrix&weights=norm")))
 
 
 # -- heads --------------------------------------------------------------------------------------------
@@ -213,12 +229,12 @@ def test_a_picture_is_named_after_what_it_shows(go: Go, query: str, title: str) 
     ],
 )
 def test_the_caption_of_a_mean_says_which_heads_it_is_over(go: Go, query: str, caption: str) -> None:
-    assert f'"{caption}"' in written(layout(go(f"show=matrix&layer=1&head=1&{query}")).below)
+    assert f'"{caption}"' in written(TOPICS["sentence"].layout(go(f"show=matrix&layer=1&head=1&{query}")).below)
 
 
 def test_a_mean_over_chosen_heads_links_to_the_mean_over_all(go: Go) -> None:
-    assert "Use all heads" in written(layout(go("show=matrix&mean=both&heads=1")).below)
-    assert "Use all heads" not in written(layout(go("show=matrix&mean=both")).below)
+    assert "Use all heads" in written(TOPICS["sentence"].layout(go("show=matrix&mean=both&heads=1")).below)
+    assert "Use all heads" not in written(TOPICS["sentence"].layout(go("show=matrix&mean=both")).below)
 
 
 @pytest.mark.parametrize(
@@ -237,12 +253,12 @@ def test_a_mean_over_chosen_heads_links_to_the_mean_over_all(go: Go) -> None:
     ],
 )
 def test_layer_and_head_can_be_chosen_where_they_change_the_view(go: Go, query: str, choices: set[str]) -> None:
-    controls = written(view_group(go(query)))
+    controls = written(view_of(go(query)))
     assert {name for name in ("layer", "head") if f'"choose": "{name}"' in controls} == choices
 
 
 def test_weights_cannot_be_chosen_of_a_rollout_which_says_why(go: Go) -> None:
-    controls = written(view_group(go("rollout=1")))
+    controls = written(view_of(go("rollout=1")))
     assert '"disabled": true' in controls
     assert "Off while rollout is on" in controls
 
@@ -282,16 +298,18 @@ def test_the_caption_says_that_positions_are_cut(go: Go, monkeypatch: pytest.Mon
     monkeypatch.setattr(position_means, "POSITIONS", 4)
     context = go("show=positions&head=1")
     longest = context.corpus.sentences.row_size.values.max()
-    assert f"positions 0 to 3 of {longest}" in written(positions(context))
+    assert f"positions 0 to 3 of {longest}" in written(means_of(context))
 
 
 def test_the_means_by_position_can_be_had_as_a_file(go: Go) -> None:
     context = go("show=positions&layer=1&head=0")
-    assert f"{data_link(context.corpus)}/positions/1/0.csv" in written(positions(context))
+    assert f"{data_link(context.corpus)}/positions/1/0.csv" in written(means_of(context))
 
 
 def test_the_caption_says_which_words_are_not_searched_for(go: Go) -> None:
-    eight, nine = (written(layout(go(f"find={'+'.join('abdefghij'[:count])}")).beside) for count in (8, 9))
+    eight, nine = (
+        written(TOPICS["sentence"].layout(go(f"find={'+'.join('abdefghij'[:count])}")).beside) for count in (8, 9)
+    )
     assert "Only the first 8 words are searched for." in nine
     assert "Only the first" not in eight
 

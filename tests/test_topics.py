@@ -52,6 +52,20 @@ def test_nobody_else_lists_the_pages() -> None:
     assert listing == set()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ui/controls", "ui/progress", "ui/tables"),
+        *("statistics/differences", "statistics/heads_table", "statistics/sections"),
+        *("sentence/controls", "sentence/mixing", "sentence/positions", "sentence/ranked_heads"),
+        *("compare/head_differences", "compare/largest", "compare/relations", "compare/sentences"),
+    ],
+)
+def test_what_draws_from_values_knows_no_context(name: str) -> None:
+    text = (ROOT / "dashboard" / f"{name}.py").read_text("utf-8")
+    assert not re.search(r"\bContext\b", text)
+
+
 @pytest.mark.parametrize("part", ["name", "title", "letter", "docs"])
 def test_a_topic_without_a_part_is_refused(part: str) -> None:
     with pytest.raises(ValueError, match=f"^Topic '?.+'? has no {part}. Declare it where the topic is made.$"):

@@ -244,7 +244,7 @@ def similarity_panel(context: Context, two: ModelPair) -> list[object]:
         caption=_similarity_caption(two, similarity, both.tokens),
         label="CKA and cosine of every feature point between the models",
         of=_similarity_caption(two, similarity, both.tokens).strip(),
-        data=file_href(data_link(context.corpus), f"compare/{two.other.name}/features/likeness.csv"),
+        data=file_href(data_link(two.own), f"compare/{two.other.name}/features/likeness.csv"),
         height=320,
     )
 
@@ -275,7 +275,7 @@ def point_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[An
         choice("point", "Point", points, point.point, 140),
         choice("fview", "Picture", views, point.view, 200),
         choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
-        search_controls(context.state, matches_of(context.corpus)),
+        search_controls(context.state, matches_of(two.own)),
     ]
     meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest, isolate=isolating(context.state, "fonly"))
     return controls, [meaning, *_no_predictions(point), no_hits(context) or _selected(point)]

@@ -17,7 +17,6 @@ from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import QUERIES, all_of, brief, difference_unit, signed, spell, unit_title
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import STATISTICS
@@ -34,15 +33,15 @@ CHANGES = (
 LISTED = 10
 
 
-def changed_heads(context: Context, two: ModelPair) -> list[object]:
+def changed_heads(state: LinkState, two: ModelPair) -> list[object]:
     """The table and the heat map; computed at the first request."""
-    changed = changes(two, statistic_of(context.state), context.state.source)
+    changed = changes(two, statistic_of(state), state.source)
     return [
-        _table(context, two, changed),
-        _caption(context, two, changed),
-        file_links(data_link(context.corpus), "All heads", f"compare/{two.other.name}/changes", _query(context.state)),
+        _table(state, two, changed),
+        _caption(state, two, changed),
+        file_links(data_link(two.own), "All heads", f"compare/{two.other.name}/changes", _query(state)),
         html.H3("Divergence of every head from its counterpart"),
-        *_divergence_map(context, two, changed),
+        *_divergence_map(state, two, changed),
     ]
 
 
@@ -50,11 +49,11 @@ def _query(state: LinkState) -> dict[str, str]:
     return {"statistic": statistic_of(state), "source": state.source}
 
 
-def _table(context: Context, two: ModelPair, changed: Changes) -> html.Div:
-    heads = ranked_heads(changed, context.state.ranked)[:LISTED]
-    body = html.Tbody([_row(context, changed, head) for head in heads])
+def _table(state: LinkState, two: ModelPair, changed: Changes) -> html.Div:
+    heads = ranked_heads(changed, state.ranked)[:LISTED]
+    body = html.Tbody([_row(state, changed, head) for head in heads])
     return html.Div(
-        html.Table([_titles(context, two), body], className="rows heads changes"),
+        html.Table([_titles(state, two), body], className="rows heads changes"),
         className="scroll whole",
         tabIndex=0,
         role="region",
@@ -62,9 +61,9 @@ def _table(context: Context, two: ModelPair, changed: Changes) -> html.Div:
     )
 
 
-def _titles(context: Context, two: ModelPair) -> html.Thead:
-    statistic = STATISTICS[statistic_of(context.state)]
-    rows = "" if context.state.source == "all" else f", {QUERIES[context.state.source]}"
+def _titles(state: LinkState, two: ModelPair) -> html.Thead:
+    statistic = STATISTICS[statistic_of(state)]
+    rows = "" if state.source == "all" else f", {QUERIES[state.source]}"
     first = [
         html.Th("head", rowSpan=2),
         html.Th("divergence, nats", rowSpan=2, className="number"),
@@ -82,9 +81,9 @@ def _change_title(unit: str) -> str:
     return f"{MINUS}, {difference_unit(unit)}"
 
 
-def _row(context: Context, changed: Changes, head: tuple[int, int]) -> html.Tr:
-    href = f"{context.state.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
-    divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[statistic_of(context.state)].unit
+def _row(state: LinkState, changed: Changes, head: tuple[int, int]) -> html.Tr:
+    href = f"{state.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
+    divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[statistic_of(state)].unit
     own, other = (str(label) or "-" for label in changed.labels[:, *head])
     return html.Tr(
         [
@@ -125,9 +124,9 @@ def _changed_most(changed: Changes, head: tuple[int, int]) -> html.Td:
     return html.Td([values_line, html.Div(between, className="between")])
 
 
-def _caption(context: Context, two: ModelPair, changed: Changes) -> html.P:
+def _caption(state: LinkState, two: ModelPair, changed: Changes) -> html.P:
     difference = changed.difference
-    by = "divergence" if context.state.ranked == "divergence" else "size of the difference"
+    by = "divergence" if state.ranked == "divergence" else "size of the difference"
     some = (
         ""
         if difference.sentences == difference.sample.sentences
@@ -149,7 +148,7 @@ def _selection_note(two: ModelPair, changed: Changes) -> str:
     return f"Changed most: by {by}."
 
 
-def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[object]:
+def _divergence_map(state: LinkState, two: ModelPair, changed: Changes) -> list[object]:
     values = changed.divergence
     written = [[f"{value:.3f}" for value in row] for row in values.mean]
     hover = [
@@ -162,16 +161,15 @@ def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[
         caption="In nats, over the same sentences as the table. Click a cell to open the head. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
         of=f"Divergence over {sample_caption(two, divergence_sample(two))}",
-        data=file_href(data_link(context.corpus), f"compare/{two.other.name}/changes.csv", _query(context.state)),
+        data=file_href(data_link(two.own), f"compare/{two.other.name}/changes.csv", _query(state)),
         height=heat_map_height(two.own.layers),
         opens=True,
         turns=True,
     )
 
 
-def differences(context: Context, two: ModelPair) -> list[object]:
+def differences(state: LinkState, two: ModelPair) -> list[object]:
     """The heat map of the differences, B - A."""
-    state = context.state
     title = STATISTICS[statistic_of(state)].title
     values, against = (
         values_of(model.head_statistic, statistic_of(state), state.source) for model in (two.other, two.own)
@@ -186,9 +184,7 @@ def differences(context: Context, two: ModelPair) -> list[object]:
             caption=["Click a cell to open the head.", info("the means", _sample_note(two)), " "],
             label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {title}, {MINUS}",
             of=_sample_note(two),
-            data=file_href(
-                data_link(context.corpus), f"compare/{two.other.name}/differences.csv", {"source": state.source}
-            ),
+            data=file_href(data_link(two.own), f"compare/{two.other.name}/differences.csv", {"source": state.source}),
             height=heat_map_height(two.own.layers),
             opens=True,
             turns=True,
@@ -202,7 +198,7 @@ def _sample_note(two: ModelPair) -> str:
     return f"Means over {own} of both models." if own == other else f"Means over {own} of A and {other} of B."
 
 
-def means_over_heads(context: Context, two: ModelPair) -> html.Details:
+def means_over_heads(state: LinkState, two: ModelPair) -> html.Details:
     """Every statistic, its mean over all heads; open where the models' heads have no counterparts."""
     names = html.Tr(
         [
@@ -210,14 +206,14 @@ def means_over_heads(context: Context, two: ModelPair) -> html.Details:
             *(html.Th(title, className="number") for title in (marked(two, 0), marked(two, 1), MINUS)),
         ]
     )
-    body = html.Tbody([_mean_row(two, name, context.state.source) for name in varying_statistics(context.state.source)])
+    body = html.Tbody([_mean_row(two, name, state.source) for name in varying_statistics(state.source)])
     return html.Details(
         [
             html.Summary("Every statistic, mean over all heads"),
             html.Table([html.Thead(names), body], className="rows"),
             html.P(
                 [
-                    f"Mean over {QUERIES[context.state.source]}. {_head_counts(two)}",
+                    f"Mean over {QUERIES[state.source]}. {_head_counts(two)}",
                     info("the means of both models", _sample_note(two)),
                 ],
                 className="caption",

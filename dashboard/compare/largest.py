@@ -10,7 +10,7 @@ from dashboard.compare.names import LETTERS
 from dashboard.compare.two_models import ModelPair
 from dashboard.statistics.data import values_of
 from dashboard.ui.text import spell
-from dashboard.web.context import Context
+from dashboard.web.state import LinkState
 from store import STATISTICS
 from store.schema.model import head_name, varying_statistics
 
@@ -25,30 +25,30 @@ def largest_changes(changes: html.Div) -> html.Div:
     return html.Div([title, changes], className="largest", role="group", **named)
 
 
-def changed_most(context: Context, two: ModelPair) -> list[Any]:
+def changed_most(state: LinkState, two: ModelPair) -> list[Any]:
     """Links to the heads that diverge most, or to the statistics where heads have no counterparts."""
-    links = _heads(context, two) if two.same_heads else _statistics(context, two)
+    links = _heads(state, two) if two.same_heads else _statistics(state, two)
     return [html.Div(links, className="three")]
 
 
-def _heads(context: Context, two: ModelPair) -> list[Any]:
-    changed = changes(two, statistic_of(context.state), context.state.source)
+def _heads(state: LinkState, two: ModelPair) -> list[Any]:
+    changed = changes(two, statistic_of(state), state.source)
     links = []
     for head in ranked_heads(changed, "divergence")[:LISTED]:
         most = changed.most_difference
         name = str(changed.most[head])
-        shown = context.state.on("compare").with_(layer=head[0], head=head[1])
+        shown = state.on("compare").with_(layer=head[0], head=head[1])
         number = f"{changed.divergence.mean[head]:.3f} nats"
         text = f"{STATISTICS[name].title} {_values(name, float(most.own[head]), float(most.other[head]))}"
         links.append(_link(head_name(*head), number, text, f"{shown.href}#pictures-of-both"))
     return links
 
 
-def _statistics(context: Context, two: ModelPair) -> list[Any]:
-    source = context.state.source
+def _statistics(state: LinkState, two: ModelPair) -> list[Any]:
+    source = state.source
     means = {name: _means(two, name, source) for name in varying_statistics(source)}
     ranked = sorted(means, key=lambda name: -_size(two, name, source, means[name]))
-    href = f"{context.state.href}#means-over-heads"
+    href = f"{state.href}#means-over-heads"
     links = []
     for name in ranked[:LISTED]:
         links.append(_link(STATISTICS[name].title, _values(name, *means[name]), "mean over heads", href))

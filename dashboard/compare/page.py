@@ -59,6 +59,7 @@ from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES, naming
 from dashboard.web.context import Context, matches_of, on_same_corpus
 from dashboard.web.page_links import PageLinks
+from dashboard.web.state import LinkState
 from store import STATISTICS
 from store.schema.model import varying_statistics
 
@@ -80,8 +81,8 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     current: dict[str, object] = {"other": two.other.name, "statistic": statistic_of(context.state)}
     defaults: dict[str, object] = {"other": on_same_corpus(context.snapshot, context.corpus)[0], "statistic": STANDARD}
     if two.same_heads:
-        current["by"], defaults["by"] = ranked_by(context, two), standard_ranking(two)
-    if view := shown_view(context, two):
+        current["by"], defaults["by"] = ranked_by(context.state, two), standard_ranking(two)
+    if view := shown_view(context.state, two):
         current["view"] = view
     if features := ShownPoint.of(context, two):
         current |= {"point": features.point, "fview": features.view, "fcolour": features.shown.colour.column.name}
@@ -91,7 +92,7 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
 
 def above_pictures(context: Context, two: ModelPair) -> list[object]:
     """Title, controls and legend of the pictures, or why there are none."""
-    of_point = pictures_of(context, two) == "point"
+    of_point = pictures_of(context.state, two) == "point"
     controls, below = point_controls(context, two) if of_point else _head_controls(context, two)
     of = [choice("pictures", "Pictures of", PICTURES, context.state.pictures, 130)] if two.same_heads else []
     title = html.H2("Pictures in both models", id="pictures-of-both")
@@ -100,12 +101,15 @@ def above_pictures(context: Context, two: ModelPair) -> list[object]:
 
 def below_pictures(context: Context, two: ModelPair) -> list[object]:
     """Captions of the pictures: sample, alignment and fidelity."""
-    return below_point(context, two) if pictures_of(context, two) == "point" else _below_head(context, two)
+    return below_point(context, two) if pictures_of(context.state, two) == "point" else _below_head(context, two)
 
 
 def _head_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[Any]]:
     """The controls, and what is below them."""
-    view, heads = shown_view(context, two), head_choices(context.state, context.corpus.layers, context.corpus.heads)
+    view, heads = (
+        shown_view(context.state, two),
+        head_choices(context.state, context.corpus.layers, context.corpus.heads),
+    )
     if view is None:
         missing = "The models have no view in common."
         return heads, [
@@ -131,7 +135,7 @@ def _selected(context: Context, two: ModelPair, points: ShownPoints) -> html.P:
 
 
 def _below_head(context: Context, two: ModelPair) -> list[object]:
-    view, state = shown_view(context, two), context.state
+    view, state = shown_view(context.state, two), context.state
     if view is None:
         return []
     aligned = both_places(two, view, state.layer, state.head, state.tokens)
@@ -161,7 +165,7 @@ def picture(context: Context) -> Picture | None:
     two = pair_of(context)
     if two is None or not context.corpus.views:
         return None
-    return point_picture(context, two) if pictures_of(context, two) == "point" else both_picture(context, two)
+    return point_picture(context, two) if pictures_of(context.state, two) == "point" else both_picture(context, two)
 
 
 def layout(context: Context) -> Page:
@@ -173,7 +177,7 @@ def layout(context: Context) -> Page:
 def deferred_changes(context: Context) -> list[object]:
     """The heads that changed most."""
     two = pair_of(context)
-    return changed_heads(context, two) if two and two.same_heads else []
+    return changed_heads(context.state, two) if two and two.same_heads else []
 
 
 def deferred_similarity(context: Context) -> list[object]:
@@ -185,13 +189,13 @@ def deferred_similarity(context: Context) -> list[object]:
 def deferred_sentences(context: Context) -> list[object]:
     """The sentences in which the head of the link changed most, or those of a search."""
     two = pair_of(context)
-    return finder(context, search_in_both(context, two)) if two and two.same_heads else []
+    return finder(context, search_in_both(context.state, two)) if two and two.same_heads else []
 
 
 def deferred_largest(context: Context) -> list[object]:
     """The three largest changes."""
     two = pair_of(context)
-    return changed_most(context, two) if two else []
+    return changed_most(context.state, two) if two else []
 
 
 CHANGED = DeferredPart("changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920)
@@ -233,7 +237,7 @@ def _of_two(context: Context, two: ModelPair) -> Page:
     notices = _notices(context, two)
     below = [
         *below_pictures(context, two),
-        *relations_of_both(context, two),
+        *relations_of_both(context.state, two),
         *_sentences(context, two),
         *_points(context, two),
     ]
@@ -242,7 +246,7 @@ def _of_two(context: Context, two: ModelPair) -> Page:
 
 def _notices(context: Context, two: ModelPair) -> tuple[str, ...]:
     """Notices on what of the link is ignored."""
-    return point_notices(context, two) if pictures_of(context, two) == "point" else picture_notices(context, two)
+    return point_notices(context, two) if pictures_of(context.state, two) == "point" else picture_notices(context, two)
 
 
 def _sentences(context: Context, two: ModelPair) -> list[object]:
@@ -250,13 +254,13 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
         return []
     if context.state.text:
         patterns_shown = [
-            sentence_title(context),
-            html.Div(typed_choices(context), className="controls"),
+            sentence_title(context.state),
+            html.Div(typed_choices(context.state, two), className="controls"),
             *typed_section(context, two),
         ]
     else:
-        patterns_shown = patterns(context, two)
-    ready = None if ranked_by(context, two) == DIVERGENCE else True
+        patterns_shown = patterns(context.state, two)
+    ready = None if ranked_by(context.state, two) == DIVERGENCE else True
     return [*patterns_shown, html.H3("Find a sentence"), deferred(context, SENTENCES, ready=ready)]
 
 
@@ -280,34 +284,33 @@ def _heads(context: Context, two: ModelPair) -> list[object]:
     if not two.same_heads:
         return [
             html.H2("Means over all heads"),
-            html.Div(_source(context), className="controls"),
-            means_over_heads(context, two),
+            html.Div(_source(context.state), className="controls"),
+            means_over_heads(context.state, two),
         ]
     return [
         html.H2(["Heads that changed most", info("heads that changed most", CHANGES)]),
-        _choices(context),
+        _choices(context.state),
         deferred(context, CHANGED),
         html.H2("Differences of every head"),
-        *differences(context, two),
-        means_over_heads(context, two),
+        *differences(context.state, two),
+        means_over_heads(context.state, two),
     ]
 
 
-def _choices(context: Context) -> html.Div:
-    state = context.state
+def _choices(state: LinkState) -> html.Div:
     statistics = {name: STATISTICS[name].title for name in varying_statistics(state.source)}
     return html.Div(
         [
             choice("ranked", "Ranked by", RANKED, state.ranked, 210),
             statistic_choice("statistic", "Statistic", statistics, statistic_of(state), 230),
-            _source(context),
+            _source(state),
         ],
         className="controls",
     )
 
 
-def _source(context: Context) -> dmc.Select:
-    return choice("source", "Mean over", QUERIES, context.state.source, 160)
+def _source(state: LinkState) -> dmc.Select:
+    return choice("source", "Mean over", QUERIES, state.source, 160)
 
 
 def _points(context: Context, two: ModelPair) -> list[object]:

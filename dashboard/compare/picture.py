@@ -15,6 +15,7 @@ from dashboard.ui.theme import ramp
 from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
 from store.kernels.projection import align
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
@@ -75,10 +76,10 @@ def selected_in_both(own: Drawn, other: Drawn, points: Selection) -> NDArray[np.
     return np.concatenate([np.broadcast_to(mask, shape) for mask in masks])
 
 
-def shown_view(context: Context, two: ModelPair) -> str | None:
+def shown_view(state: LinkState, two: ModelPair) -> str | None:
     """The view of the link where both models have it, else the first common one."""
-    views = common_views(two)
-    return context.view if context.view in views else next(iter(views), None)
+    views, wanted = common_views(two), state.view or next(iter(two.own.views), None)
+    return wanted if wanted in views else next(iter(views), None)
 
 
 def shown_points_of(context: Context, two: ModelPair) -> ShownPoints:
@@ -90,7 +91,7 @@ def shown_points_of(context: Context, two: ModelPair) -> ShownPoints:
 
 def picture_notices(context: Context, two: ModelPair) -> tuple[str, ...]:
     """Notices on what of the link the pictures of a head ignore."""
-    view, shown = context.state.view, shown_view(context, two)
+    view, shown = context.state.view, shown_view(context.state, two)
     notices = () if shown is None else shown_points_of(context, two).notices
     if view in (None, shown):
         return notices
@@ -101,7 +102,7 @@ def picture_notices(context: Context, two: ModelPair) -> tuple[str, ...]:
 
 def both_picture(context: Context, two: ModelPair) -> Picture | None:
     """The picture of a head in both models; None without a common view."""
-    view = shown_view(context, two)
+    view = shown_view(context.state, two)
     if view is None:
         return None
     return _picture(context, two, view, shown_points_of(context, two))
@@ -119,7 +120,7 @@ def _picture(context: Context, two: ModelPair, view: str, points: ShownPoints) -
         columns=2,
         titled=True,
         min_side=SIDE,
-        panels=_panels(context, two, name),
+        panels=_panels(context.state, two, name),
         page="head",
         dropped_fields=("other",),
         label=f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}",
@@ -135,9 +136,8 @@ def _picture(context: Context, two: ModelPair, view: str, points: ShownPoints) -
     )
 
 
-def _panels(context: Context, two: ModelPair, name: str) -> list[Panel]:
+def _panels(state: LinkState, two: ModelPair, name: str) -> list[Panel]:
     """The two panels; each opens the head in its model."""
-    state = context.state
     fields = {"layer": str(state.layer), "head": str(state.head)}
     return [
         Panel(name=title, summary=name, fields=fields | {"model": model.name})

@@ -13,7 +13,7 @@ from dashboard.relations.data import BestHead, best_of, links_of_pairs
 from dashboard.ui.controls import info
 from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import in_brackets, signed
-from dashboard.web.context import Context
+from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.phrases import many
@@ -45,7 +45,7 @@ class RelationChange:
         return self.other_accuracy - self.own_accuracy
 
 
-def relations_of_both(context: Context, two: ModelPair) -> list[object]:
+def relations_of_both(state: LinkState, two: ModelPair) -> list[object]:
     """The table of relations, the largest change first; nothing where a model has no relations."""
     try:
         changes = changed_relations(two)
@@ -62,7 +62,7 @@ def relations_of_both(context: Context, two: ModelPair) -> list[object]:
         "95% interval",
     )
     numbers = {"accuracy", "accuracy ", "difference", "95% interval"}
-    rows = [html.Tr(_row(context, two, change)) for change in changes]
+    rows = [html.Tr(_row(state, two, change)) for change in changes]
     return [
         html.H2(["Relations gained and lost", info("relations of both models", _MEANING)]),
         html.P(
@@ -110,9 +110,9 @@ def _common_links(two: ModelPair, corpus: Corpus, best: BestHead) -> tuple[NDArr
     return hits[common], sentence[common]
 
 
-def _row(context: Context, two: ModelPair, change: RelationChange) -> list[html.Td]:
+def _row(state: LinkState, two: ModelPair, change: RelationChange) -> list[html.Td]:
     low, high = change.interval
-    state = context.state.on("relations")
+    state = state.on("relations")
     links = [
         dcc.Link(
             head_name(best.layer, best.head),

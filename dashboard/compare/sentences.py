@@ -21,9 +21,8 @@ from dashboard.ui.controls import head_choices, info, number, other_sentences, t
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import has_part, significant
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
-from dashboard.web.state import ORDER
+from dashboard.web.state import ORDER, LinkState
 from store.kernels.divergence import row_divergence
 from store.phrases import many
 from store.schema.model import head_name
@@ -111,9 +110,9 @@ def _bar(most: float, diverging: bool) -> Layout:
     return colour_bar("%") | {"tickformat": f".{'1' if most < FINE else '0'}%"}
 
 
-def ranked_by(context: Context, two: ModelPair) -> str:
+def ranked_by(state: LinkState, two: ModelPair) -> str:
     """Name of the ranking, by default divergence where heads have counterparts."""
-    return context.state.by or standard_ranking(two)
+    return state.by or standard_ranking(two)
 
 
 def standard_ranking(two: ModelPair) -> str:
@@ -121,27 +120,27 @@ def standard_ranking(two: ModelPair) -> str:
     return DIVERGENCE if two.same_heads else ORDER
 
 
-def search_in_both(context: Context, two: ModelPair) -> Search:
+def search_in_both(state: LinkState, two: ModelPair) -> Search:
     """The search on page Compare; its links stay on the page."""
-    by = ranked_by(context, two)
+    by = ranked_by(state, two)
     names = {name: title if name == ORDER else f"{title} in A" for name, title in RANKINGS.items()}
     own = {DIVERGENCE: "divergence"} if two.same_heads else {}
     if by == DIVERGENCE:
-        ranking: Ranking | None = _divergence_ranking(context, two)
+        ranking: Ranking | None = _divergence_ranking(state, two)
         among = head_sample(two).sentences
     else:
-        ranking, among = _of_this(ranking_by(context, by, context.state.head)), two.sentences
-    note, head = _search_note(two, by), context.state.head
-    return Search(own | names, by, ranking, among, lambda sentence: sentence_href(context, sentence), note, head)
+        ranking, among = _of_this(ranking_by(two.own, by, state.layer, state.head)), two.sentences
+    note, head = _search_note(two, by), state.head
+    return Search(own | names, by, ranking, among, lambda sentence: sentence_href(state, sentence), note, head)
 
 
-def sentence_href(context: Context, sentence: int) -> str:
+def sentence_href(state: LinkState, sentence: int) -> str:
     """A link to the page with another sentence, scrolled to its patterns."""
-    return f"{context.state.with_(sentence=sentence, text=None, second=None).href}#sentence-in-both"
+    return f"{state.with_(sentence=sentence, text=None, second=None).href}#sentence-in-both"
 
 
-def _divergence_ranking(context: Context, two: ModelPair) -> Ranking:
-    values = head_divergence(two, context.state.layer, context.state.head)
+def _divergence_ranking(state: LinkState, two: ModelPair) -> Ranking:
+    values = head_divergence(two, state.layer, state.head)
     return Ranking("divergence, nats", values, "{:.4f}".format)
 
 
@@ -161,52 +160,47 @@ def _search_note(two: ModelPair, by: str) -> str:
     )
 
 
-def patterns(context: Context, two: ModelPair) -> list[object]:
+def patterns(state: LinkState, two: ModelPair) -> list[object]:
     """The patterns of the link's sentence and head, where both models have them."""
-    state, title = context.state, sentence_title(context)
+    title = sentence_title(state)
     if state.sentence >= two.sentences:
         vectors = "vectors of " if has_part(two.other) else ""
         missing = f"{two.names[1]} has {vectors}only the first {two.sentences:,} sentences. Choose sentence 0 to {two.sentences - 1:,}."
-        return [title, _choices(context, two), html.P(missing, role="status")]
-    return [title, _choices(context, two), *_sentence(context, two)]
+        return [title, _choices(state, two), html.P(missing, role="status")]
+    return [title, _choices(state, two), *_sentence(state, two)]
 
 
-def sentence_title(context: Context) -> html.H2:
+def sentence_title(state: LinkState) -> html.H2:
     """The heading of the patterns in both models."""
-    name = head_name(context.state.layer, context.state.head)
+    name = head_name(state.layer, state.head)
     return html.H2(f"The same sentence in both models, {name}", id="sentence-in-both")
 
 
-def typed_choices(context: Context) -> list[Any]:
+def typed_choices(state: LinkState, two: ModelPair) -> list[Any]:
     """The head, and the field of a sentence that a reader types: both models run on it."""
-    return [*_heads(context), text_input("text", "Your own sentence", "type, then Enter", context.state.text, 300)]
+    return [*_heads(state, two), text_input("text", "Your own sentence", "type, then Enter", state.text, 300)]
 
 
-def _choices(context: Context, two: ModelPair) -> html.Div:
-    own, count = context.state.sentence, two.sentences
+def _choices(state: LinkState, two: ModelPair) -> html.Div:
+    own, count = state.sentence, two.sentences
     return html.Div(
         [
-            *typed_choices(context),
+            *typed_choices(state, two),
             number("sentence", "Sentence", own, 0, count - 1, 1),
-            other_sentences(own, count, partial(sentence_href, context)),
-            *_pages(context, two),
+            other_sentences(own, count, partial(sentence_href, state)),
+            *_pages(state, two),
         ],
         className="controls",
     )
 
 
-def _heads(context: Context) -> list[object]:
+def _heads(state: LinkState, two: ModelPair) -> list[object]:
     """Choices of the head, unless the controls of the pictures have them."""
-    return (
-        head_choices(context.state, context.corpus.layers, context.corpus.heads)
-        if context.state.pictures == "point"
-        else []
-    )
+    return head_choices(state, two.own.layers, two.own.heads) if state.pictures == "point" else []
 
 
-def _pages(context: Context, two: ModelPair) -> list[dcc.Link]:
+def _pages(state: LinkState, two: ModelPair) -> list[dcc.Link]:
     """Links to the page of the sentence in each model."""
-    state = context.state
     if state.sentence >= two.sentences:
         return []
     return [
@@ -215,8 +209,8 @@ def _pages(context: Context, two: ModelPair) -> list[dcc.Link]:
     ]
 
 
-def _sentence(context: Context, two: ModelPair) -> list[object]:
-    state, sentence = context.state, stored_sentence(two.own, context.state.sentence)
+def _sentence(state: LinkState, two: ModelPair) -> list[object]:
+    sentence = stored_sentence(two.own, state.sentence)
     weights = both_patterns(two, state.sentence, state.layer, state.head)
     where = f"compare/{two.other.name}/pattern/{state.sentence}/{state.layer}/{state.head}.csv"
     return [
@@ -228,7 +222,7 @@ def _sentence(context: Context, two: ModelPair) -> list[object]:
                 *([html.Bdi(sentence.label), ", "] if sentence.label else []),
                 f"{many(len(sentence.wordpieces), 'token')}; one colour scale. "
                 f"Mean divergence {sentence_divergence(weights):.4f} nats. ",
-                html.A("All weights as csv", href=file_href(data_link(context.corpus), where), download=""),
+                html.A("All weights as csv", href=file_href(data_link(two.own), where), download=""),
                 ".",
                 *_named(len(sentence.wordpieces)),
             ],

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.web.cache import current_cache
 from dashboard.web.context import Context, names_of, other_model
+from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments
 from store.kernels.statistics import source_rows
@@ -91,9 +92,9 @@ def pair_of(context: Context) -> ModelPair | None:
     return ModelPair(context.corpus, other) if other else None
 
 
-def pictures_of(context: Context, two: ModelPair) -> str:
+def pictures_of(state: LinkState, two: ModelPair) -> str:
     """The kind of pictures: of a head where heads have counterparts, else of a feature point."""
-    return context.state.pictures if two.same_heads else "point"
+    return state.pictures if two.same_heads else "point"
 
 
 def hidden_size(corpus: Corpus) -> int:

@@ -14,6 +14,7 @@ from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
+from dashboard.web.state import LinkState
 from store.phrases import many
 
 UNLIKE = "The models split this sentence into different tokens. Choose a sentence of the corpus."
@@ -49,7 +50,7 @@ def typed_patterns(context: Context, two: ModelPair) -> list[object]:
             [
                 f"Typed sentence, {many(len(own.wordpieces), 'token')}{', cut to the longest of the corpus' if own.cut else ''}; "
                 f"one colour scale. Mean divergence {sentence_divergence(weights):.4f} nats. ",
-                html.A("All weights as csv", href=_file(context, two), download=""),
+                html.A("All weights as csv", href=_file(context.state, two), download=""),
                 ".",
             ],
             className="caption",
@@ -66,10 +67,9 @@ def deferred_typed(context: Context) -> list[object]:
 TYPED = DeferredPart("typed", "this sentence, once both models are loaded", deferred_typed, ("text",), 760, shape="box")
 
 
-def _file(context: Context, two: ModelPair) -> str:
-    state = context.state
+def _file(state: LinkState, two: ModelPair) -> str:
     return file_href(
-        data_link(context.corpus),
+        data_link(two.own),
         f"compare/{two.other.name}/typed/{state.layer}/{state.head}.csv",
         {"text": state.text},
     )

@@ -5,8 +5,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.sentence.encoder import encodable_sentences, shown_sentence
-from dashboard.sentence.picture import is_mean, options_of, selected_indices
+from dashboard.sentence.picture import ShownSentence, is_mean, options_of
 from dashboard.ui.controls import (
     OF_DATA,
     choice,
@@ -19,7 +18,6 @@ from dashboard.ui.controls import (
     switch,
     text_input,
 )
-from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store.schema.model import RATIOS
 
@@ -57,27 +55,27 @@ _SCALE = (
 )
 
 
-def input_group(context: Context) -> html.Fieldset:
-    """Which sentence: a typed one, or a pair; or another one of the corpus."""
-    second = text_input("second", "Second sentence (Sentence B)", "optional", context.state.second, 190)
-    second.disabled = not context.state.text
-    typed = text_input("text", "Your own sentence", "type, then Enter", context.state.text, 300)
+def input_group(state: LinkState, sentences: int) -> html.Fieldset:
+    """Which sentence: a typed one, or a pair; or another of so many of the corpus."""
+    second = text_input("second", "Second sentence (Sentence B)", "optional", state.second, 190)
+    second.disabled = not state.text
+    typed = text_input("text", "Your own sentence", "type, then Enter", state.text, 300)
     others = other_sentences(
-        context.state.sentence,
-        encodable_sentences(context.corpus),
-        lambda sentence: context.state.of_sentence(sentence).href,
+        state.sentence,
+        sentences,
+        lambda sentence: state.of_sentence(sentence).href,
     )
     return control_group("Input", [typed, second, others])
 
 
-def view_group(context: Context) -> html.Fieldset:
-    """The view, what it is of, and which weights it shows."""
-    return control_group("View", [*_view_choices(context), *_weight_choices(context)])
+def view_group(state: LinkState, layers: int, heads: int) -> html.Fieldset:
+    """The view, what it is of in a model of so many layers and heads, and which weights it shows."""
+    return control_group("View", [*_view_choices(state, layers, heads), *_weight_choices(state)])
 
 
-def filter_group(context: Context) -> list[html.Fieldset]:
+def filter_group(shown: ShownSentence) -> list[html.Fieldset]:
     """Which weights and tokens are left out; nothing in a view of all tokens."""
-    state = context.state
+    state = shown.state
     if state.show == "mixing":
         return []
     least = [number("least", "minimum weight", state.least, 0, 1, 0.01)] if state.show == "head" else []
@@ -89,15 +87,15 @@ def filter_group(context: Context) -> list[html.Fieldset]:
     return [
         control_group(
             "Filter",
-            [*least, *(switches if state.show in OF_WEIGHTS else []), _hidden_tokens(context), *_hide(context)],
+            [*least, *(switches if state.show in OF_WEIGHTS else []), _hidden_tokens(shown), *_hide(shown)],
         )
     ]
 
 
-def _hidden_tokens(context: Context) -> dmc.MultiSelect:
+def _hidden_tokens(shown: ShownSentence) -> dmc.MultiSelect:
     """The hidden tokens, each of which can be shown again."""
-    pieces = shown_sentence(context).wordpieces
-    hidden = [str(position) for position in options_of(context).hide if position < len(pieces)]
+    pieces = shown.sentence.wordpieces
+    hidden = [str(position) for position in shown.options.hide if position < len(pieces)]
     return dmc.MultiSelect(
         id={"choose": "hide", "by": "control"},
         label="Hidden tokens",
@@ -114,25 +112,24 @@ def _hidden_tokens(context: Context) -> dmc.MultiSelect:
     )
 
 
-def _hide(context: Context) -> list[html.Button]:
+def _hide(shown: ShownSentence) -> list[html.Button]:
     """Hides the selected tokens (assets/sentence/views.mjs); there without a selection too, so that a click moves nothing."""
-    if context.state.show not in HIDING:
+    if shown.state.show not in HIDING:
         return []
     named: Any = {"data-sentence": "hide"}
-    is_none = not selected_indices(context)
+    is_none = not shown.selected_indices
     return [
         html.Button("Hide selected", type="button", className="plain", disabled=is_none, title="Or press h", **named)
     ]
 
 
-def _view_choices(context: Context) -> list[Any]:
+def _view_choices(state: LinkState, layers: int, heads: int) -> list[Any]:
     """The view; of what, in the matrix; layer and head where they change what is drawn."""
-    state = context.state
     return [
         choice("show", "View", SHOWN, state.show, 120),
         *([_mean(state)] if state.show == "matrix" else []),
-        *([_layer(context)] if _is_of_one_layer(state) else []),
-        *([_head(context)] if _is_of_one_head(state) else []),
+        *([_number("layer", "Layer", layers, state.layer)] if _is_of_one_layer(state) else []),
+        *([_number("head", "Head", heads, state.head)] if _is_of_one_head(state) else []),
     ]
 
 
@@ -154,19 +151,12 @@ def _is_of_one_head(state: LinkState) -> bool:
     return state.show in ("neuron", "positions")
 
 
-def _layer(context: Context) -> dmc.Select:
-    layers = {str(layer): str(layer) for layer in range(context.corpus.layers)}
-    return choice("layer", "Layer", layers, str(context.state.layer), 72, of_data=True)
+def _number(field: str, title: str, count: int, value: int) -> dmc.Select:
+    return choice(field, title, {str(number): str(number) for number in range(count)}, str(value), 72, of_data=True)
 
 
-def _head(context: Context) -> dmc.Select:
-    heads = {str(head): str(head) for head in range(context.corpus.heads)}
-    return choice("head", "Head", heads, str(context.state.head), 72, of_data=True)
-
-
-def _weight_choices(context: Context) -> list[Any]:
+def _weight_choices(state: LinkState) -> list[Any]:
     """Which weights; views of single vectors and of the whole corpus have no choice."""
-    state = context.state
     if state.show == "mixing":
         titles = {name: ratio.title for name, ratio in RATIOS.items()}
         return [statistic_choice("ratio", "Ratio", titles, state.ratio, 400)]
@@ -175,14 +165,14 @@ def _weight_choices(context: Context) -> list[Any]:
     return [
         *([choice("pair", "Attention", PAIRS, state.pair, 90)] if state.second and state.text else []),
         _weight_choice(state),
-        *([_scale(context)] if state.show in SCALED else []),
+        *([_scale(state)] if state.show in SCALED else []),
         explained(switch("rollout", "rollout", bool(state.rollout)), info("rollout", _ROLLOUT)),
     ]
 
 
-def _scale(context: Context) -> html.Div:
+def _scale(state: LinkState) -> html.Div:
     """Without value norms a weight is at most 1; with them the scale ends at the largest."""
-    end = ", 0 to 1" if options_of(context).shares else ", 0 to largest"
+    end = ", 0 to 1" if options_of(state).shares else ", 0 to largest"
     titles = {
         "root": f"square root{end}",
         "linear": f"linear{end}",
@@ -190,7 +180,7 @@ def _scale(context: Context) -> html.Div:
         "row": "each row to its largest",
         "log": "logarithmic",
     }
-    return explained(choice("scale", "Scale", titles, context.state.scale, 170), info("the scale", _SCALE))
+    return explained(choice("scale", "Scale", titles, state.scale, 170), info("the scale", _SCALE))
 
 
 def _weight_choice(state: LinkState) -> html.Div:

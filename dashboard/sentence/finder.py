@@ -1,7 +1,7 @@
 """Finding sentences: by words of their text, by label and length, ranked by a statistic; controls and table."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import dash_mantine_components as dmc
@@ -190,8 +190,8 @@ def sentence_filter_of(state: LinkState) -> SentenceFilter:
 
 def search_of(context: Context) -> Search:
     """On page Sentence: all sentences of the corpus; those with vectors, ranked in the head that is shown alone."""
-    state, corpus = context.state.with_(head=isolated_head(context)), context.corpus
-    ranking = ranking_by(context, state.by, state.head)
+    state, corpus = context.state.with_(head=isolated_head(context.state)), context.corpus
+    ranking = ranking_by(corpus, state.by, state.layer, state.head)
     return Search(
         RANKINGS,
         state.by or ORDER,
@@ -202,11 +202,9 @@ def search_of(context: Context) -> Search:
     )
 
 
-def ranking_by(context: Context, by: str | None, head: int) -> Ranking | None:
-    """By a statistic of a head of the link's layer; None in corpus order."""
-    if by in (None, ORDER):
-        return None
-    return statistic_ranking(context.corpus, str(by), context.state.layer, head)
+def ranking_by(corpus: Corpus, by: str | None, layer: int, head: int) -> Ranking | None:
+    """By a statistic of a head; None in corpus order."""
+    return None if by in (None, ORDER) else statistic_ranking(corpus, str(by), layer, head)
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
@@ -219,13 +217,17 @@ def finder(context: Context, search: Search) -> list[object]:
     conditions = sentence_filter_of(context.state)
     ranking = search.ranking and replace(search.ranking, ascending=context.state.first == "smallest")
     matches = find_sentences(context.corpus, conditions, among=search.among, ranking=ranking)
-    return [_controls(context, search), _summary(context, conditions, matches, search), _table(search, matches)]
+    corpus, longest = context.corpus, int(context.corpus.corpus_attributes["max_length"])
+    among = first_of(corpus, "sentence") if matches.among == corpus.n_sentences else many(matches.among, "sentence")
+    return [
+        _controls(context.state, search, corpus.label_names, longest),
+        _summary(context.state, matches, search, among),
+        _table(search, matches),
+    ]
 
 
-def _controls(context: Context, search: Search) -> html.Div:
-    state, corpus = context.state, context.corpus
-    labels = {"": "any label"} | {name: name for name in corpus.label_names}
-    longest = int(corpus.corpus_attributes["max_length"])
+def _controls(state: LinkState, search: Search, label_names: Sequence[str], longest: int) -> html.Div:
+    labels = {"": "any label"} | {name: name for name in label_names}
     words = dmc.TextInput(
         id={"choose": "find", "by": "finder"},
         label="Words",
@@ -260,17 +262,16 @@ def _ranking_choice(state: LinkState, search: Search) -> object:
     return choice("by", title, search.rankings, search.by, 330)
 
 
-def _summary(context: Context, conditions: SentenceFilter, matches: MatchingSentences, search: Search) -> html.P:
-    verb = " matches" if matches.count == 1 else " match"
-    corpus = context.corpus
-    among = first_of(corpus, "sentence") if matches.among == corpus.n_sentences else many(matches.among, "sentence")
+def _summary(state: LinkState, matches: MatchingSentences, search: Search, among: str) -> html.P:
+    """How many sentences match among those that `among` names."""
+    conditions, verb = sentence_filter_of(state), " matches" if matches.count == 1 else " match"
     count = f"{matches.count:,} of {among}{verb if conditions else ''}"
     shown = f"; showing the first {len(matches.lines)}" if matches.count > len(matches.lines) else ""
     cut = f" Only the first {MOST_TERMS} words are searched for." if len(terms(conditions.words)) > MOST_TERMS else ""
     note = f" {search.note}" if search.note else ""
     if not matches.count:
         none = f"None of {among} has {' and '.join(_conditions(conditions))}. "
-        return html.P([none, _clear(context), f".{cut}{note}"], role="status")
+        return html.P([none, _clear(state), f".{cut}{note}"], role="status")
     return html.P(f"{count}{shown}.{cut}{note}", role="status", className="caption")
 
 
@@ -285,9 +286,9 @@ def _conditions(conditions: SentenceFilter) -> list[str]:
     ]
 
 
-def _clear(context: Context) -> dcc.Link:
+def _clear(state: LinkState) -> dcc.Link:
     """A link to the page without conditions."""
-    href = context.state.with_(find=None, labelled=None, fewest=None, most=None).href
+    href = state.with_(find=None, labelled=None, fewest=None, most=None).href
     return dcc.Link("Clear the filters", href=href)
 
 

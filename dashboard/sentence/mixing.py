@@ -8,11 +8,9 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.sentence.encoder import shown_sentence
-from dashboard.sentence.picture import data_url, query_string
+from dashboard.sentence.picture import ShownSentence, query_string
 from dashboard.ui.charts import RAMP, chart, colour_bar, every, layers_down, layout
 from dashboard.ui.tables import scrolling
-from dashboard.web.context import Context
 from store.phrases import as_label
 from store.schema.model import RATIOS
 
@@ -44,10 +42,10 @@ def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) 
     return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 96, "b": 6}))
 
 
-def sentence_mixing(context: Context) -> list[object]:
+def sentence_mixing(shown: ShownSentence) -> list[object]:
     """The selected mixing ratio as a figure and as a table."""
-    sentence, ratio = shown_sentence(context), RATIOS[context.state.ratio]
-    values = sentence.mixing[list(RATIOS).index(context.state.ratio)]
+    sentence, ratio = shown.sentence, RATIOS[shown.state.ratio]
+    values = sentence.mixing[list(RATIOS).index(shown.state.ratio)]
     caption = (
         f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens. "
     )
@@ -56,7 +54,7 @@ def sentence_mixing(context: Context) -> list[object]:
         name="sentence-mixing",
         caption=caption,
         label="Mixing ratio of each token by layer",
-        data=f"{data_url(context)}/mixing.csv{query_string(context, {})}",
+        data=f"{shown.url}/mixing.csv{query_string(shown.state, {})}",
         height=150 + 34 * len(values),
         turns=True,
     )

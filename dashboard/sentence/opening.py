@@ -118,20 +118,19 @@ def about_head(context: Context) -> list[html.P]:
     """In the head view, why the page opened on the shown head; an empty line for others, so that a choice moves nothing."""
     if context.state.show != "head":
         return []
-    return [html.P(_about(context) if _is_opening(context) else None, className="about-head")]
+    opening = _opening_shown(context.state, context.corpus)
+    return [html.P(_about(context.state, opening) if opening else None, className="about-head")]
 
 
-def _is_opening(context: Context) -> bool:
-    """Whether the head on which the page opens is drawn alone."""
-    state = context.state
+def _opening_shown(state: LinkState, corpus: Corpus) -> Opening | None:
+    """What the page opens on, where its head is drawn alone."""
     if state.rollout or len(numbers(state.heads)) != 1:
-        return False
-    opening = opening_of(context.corpus)
-    return (state.layer, isolated_head(context)) == (opening.layer, opening.head)
+        return None
+    opening = opening_of(corpus)
+    return opening if (state.layer, isolated_head(state)) == (opening.layer, opening.head) else None
 
 
-def _about(context: Context) -> list[Any]:
-    state, opening = context.state, opening_of(context.corpus)
+def _about(state: LinkState, opening: Opening) -> list[Any]:
     every = dcc.Link(f"All heads of layer {state.layer}", href=state.with_(heads=None).href)
     name = html.Strong(head_name(opening.layer, opening.head))
     return [

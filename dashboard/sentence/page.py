@@ -1,5 +1,6 @@
 """Page Sentence: what every head does with one sentence, of the corpus or typed by a reader."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -8,21 +9,16 @@ from dash import dcc, html
 from dashboard.notes.panel import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.sentence.controls import SHOWN, filter_group, input_group, view_group
-from dashboard.sentence.encoder import shown_sentence, waits_for_model
+from dashboard.sentence.encoder import encodable_sentences, shown_sentence, waits_for_model
 from dashboard.sentence.finder import choices, finder, search_of
 from dashboard.sentence.mixing import sentence_mixing
 from dashboard.sentence.opening import about_head, opened, sentence_href
-from dashboard.sentence.picture import (
-    averaged_heads,
-    is_mean,
-    selected_units,
-    sentence_picture,
-)
-from dashboard.sentence.positions import positions
+from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
+from dashboard.sentence.positions import ShownMeans, positions, read_positions
 from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.routes import register
-from dashboard.sentence.tree import dependency_tree
-from dashboard.topic import Topic
+from dashboard.sentence.tree import Tree, dependency_tree, read_tree
+from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
@@ -31,7 +27,7 @@ from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from dashboard.web.page_links import PageLinks
 from dashboard.web.responses import for_one_reader
-from dashboard.web.state import ORDER
+from dashboard.web.state import ORDER, LinkState
 from store.phrases import many
 from store.schema.model import head_name
 
@@ -52,75 +48,136 @@ _MORE = {
 }
 
 
+_ENCODED = (
+    "Encoded now by the store's model in {}, as the store is: vectors are stored of {}. Notes and the dependency tree are of "
+    "sentences with vectors."
+)
+_FROM_STORE = "weights computed from the stored queries and keys"
+
+
 def picture(context: Context) -> dict[str, Any] | None:
     """What the views of a sentence draw; None where a figure takes their place, or until the model is loaded."""
     return None if context.state.show == "mixing" or waits_for_model(context) else sentence_picture(context)
 
 
-def layout(context: Context) -> Page:
-    """The page of a link; where a typed text cannot be encoded, the reason and the text field."""
+@dataclass(frozen=True)
+class SentencePage:
+    """What the page shows at a link.
+
+    Attributes
+    ----------
+    layers, heads, sentences
+        How many the model has, and sentences of the corpus that can be shown.
+    title, plain
+        Of the page, and the text of a sentence that is not encoded.
+    refused
+        Why the sentence cannot be encoded; empty where it can.
+    shown
+        None where it cannot be encoded, or not yet.
+    encoded, origin
+        In words: that a sentence without stored vectors was encoded now, and where the weights are from.
+    has_picture
+        Whether the corpus has a picture of its queries and keys.
+    about
+        Why the page opened on the shown head.
+    means
+        The means by position, in their view.
+    tree
+        None where the sentence has none.
+    notes, found
+        The panels of notes, and the search for a sentence, which may be computed after the page.
+    """
+
+    state: LinkState
+    layers: int
+    heads: int
+    sentences: int
+    title: list[object]
+    plain: str
+    refused: str
+    shown: ShownSentence | None
+    encoded: str
+    origin: str
+    has_picture: bool
+    about: list[html.P]
+    means: ShownMeans | None
+    tree: Tree | None
+    notes: list[object]
+    found: html.Div
+
+
+def read(context: Context) -> SentencePage:
+    """Everything that the page shows; without a sentence that cannot be encoded, or not yet."""
+    corpus, state = context.corpus, context.state
+    shown, refused = _read_shown(context)
+    encodes = context.has_no_vectors and shown is not None
+    return SentencePage(
+        state=state,
+        layers=corpus.layers,
+        heads=corpus.heads,
+        sentences=encodable_sentences(corpus),
+        title=_title(context),
+        plain=state.text or (corpus.counted_text(state.sentence) if context.has_no_vectors else ""),
+        refused=refused,
+        shown=shown,
+        encoded=_ENCODED.format(corpus.attributes["dtype"], first_of(corpus, "sentence")) if encodes else "",
+        origin="encoded by the corpus' model" if state.text or context.has_no_vectors else _FROM_STORE,
+        has_picture=bool(corpus.views),
+        about=about_head(context) if shown else [],
+        means=read_positions(corpus, state.layer, state.head) if shown and state.show == "positions" else None,
+        tree=read_tree(context) if shown and state.show != "mixing" else None,
+        notes=_notes(context, shown) if shown else [],
+        found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
+    )
+
+
+def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:
+    """The sentence, or why it cannot be encoded; neither where the model is loaded first."""
     if waits_for_model(context):
-        return _before_model(context)
+        return None, ""
     try:
-        shown_sentence(context)
+        return read_shown(context), ""
     except Refusal as refusal:
         for_one_reader()  # the next one may get it
-        alert = dmc.Alert(with_commands(str(refusal)), color="red", className="problem")
-        above = [html.H1(_title(context)), *_plain_text(context), _groups(input_group(context)), alert]
-        return Page(above=above, beside=_finder(context))
-    return _of_sentence(context)
+        return None, str(refusal)
 
 
-def _before_model(context: Context) -> Page:
-    """The page of the first encoded sentence of a model, where everything has its place."""
+def draw(page: SentencePage) -> Page:
+    """The page; where a typed text cannot be encoded, the reason and the text field."""
+    title, found = html.H1(page.title), [html.H2("Find a sentence"), page.found]
+    typing = input_group(page.state, page.sentences)
+    if page.shown is None and page.refused:
+        alert = dmc.Alert(with_commands(page.refused), color="red", className="problem")
+        return Page(above=[title, _plain_text(page), _groups(typing), alert], beside=found)
+    view, how = view_group(page.state, page.layers, page.heads), _how_to_read(page.state.show)
+    if page.shown is None:  # until the model is loaded, everything has its place
+        above = [title, _plain_text(page), _groups(typing, view), html.P(how, className="how-to-read")]
+        return Page(above=above, beside=found)
     above = [
-        html.H1(_title(context)),
-        *_plain_text(context),
-        _groups(input_group(context), view_group(context)),
-        html.P(_how_to_read(context.state.show), className="how-to-read"),
+        title,
+        html.P(_text(page.shown), className="sentence-text", dir="auto"),
+        *([html.P(page.encoded, className="caption")] if page.encoded else []),
+        _groups(typing, view, *filter_group(page.shown)),
+        *page.about,
+        html.P(how, className="how-to-read"),
     ]
-    return Page(above=above, beside=_finder(context))
+    if page.state.show == "mixing":
+        below = [*sentence_mixing(page.shown), *page.notes]
+        return Page(above=above, beside=found, below=below, notices=_notices(page.shown))
+    beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
+    below = [_caption(page, page.shown), *page.notes, *(dependency_tree(page.tree) if page.tree else [])]
+    return Page(above=above, beside=[*beside, *found], below=below, notices=_notices(page.shown))
 
 
-def _plain_text(context: Context) -> list[html.P]:
+def _plain_text(page: SentencePage) -> html.P:
     """The text of a sentence that is not encoded."""
-    state = context.state
-    text = state.text or (context.corpus.counted_text(state.sentence) if context.has_no_vectors else "")
-    return [html.P([text, *([" | ", state.second] if state.second else [])], className="sentence-text", dir="auto")]
+    second = page.state.second
+    return html.P([page.plain, *([" | ", second] if second else [])], className="sentence-text", dir="auto")
 
 
 def before_views(context: Context) -> list[object]:
     """What takes the place of the views until the model is loaded; nothing afterwards."""
     return [deferred(context, TYPED, ready=False)] if waits_for_model(context) else []
-
-
-def _of_sentence(context: Context) -> Page:
-    above = [
-        html.H1(_title(context)),
-        html.P(_text(context), className="sentence-text", dir="auto"),
-        *_encoded_now(context),
-        _groups(input_group(context), view_group(context), *filter_group(context)),
-        *about_head(context),
-        html.P(_how_to_read(context.state.show), className="how-to-read"),
-    ]
-    if context.state.show == "mixing":
-        below = [*sentence_mixing(context), *_notes(context)]
-        return Page(above=above, beside=_finder(context), below=below, notices=_notices(context))
-    beside = positions(context) if context.state.show == "positions" else ranking_panel(context)
-    below = [_caption(context), *_notes(context), *dependency_tree(context)]
-    return Page(above=above, beside=[*beside, *_finder(context)], below=below, notices=_notices(context))
-
-
-def _encoded_now(context: Context) -> list[html.P]:
-    """Of a sentence without stored vectors: where its numbers are from, and what needs stored ones."""
-    if not context.has_no_vectors:
-        return []
-    corpus = context.corpus
-    remark = (
-        f"Encoded now by the store's model in {corpus.attributes['dtype']}, as the store is: vectors are stored of "
-        f"{first_of(corpus, 'sentence')}. Notes and the dependency tree are of sentences with vectors."
-    )
-    return [html.P(remark, className="caption")]
 
 
 def _groups(*groups: html.Fieldset) -> html.Div:
@@ -130,11 +187,6 @@ def _groups(*groups: html.Fieldset) -> html.Div:
 def _how_to_read(show: str) -> list[str | html.Button]:
     about = f"the {SHOWN[show].lower()}"
     return [HOW[show], *([info(about, _MORE[show])] if show in _MORE else [])]
-
-
-def _finder(context: Context) -> list[object]:
-    ready = None if context.state.by and context.state.by != ORDER else True
-    return [html.H2("Find a sentence"), deferred(context, FOUND, ready=ready)]
 
 
 def _run(context: Context) -> list[object]:
@@ -172,40 +224,38 @@ def _title(context: Context) -> list[object]:
     return [f"Sentence {context.state.sentence:,} of {among}", *([", ", html.Bdi(label)] if label else [])]
 
 
-def _text(context: Context) -> list[object]:
-    sentence = shown_sentence(context)
-    is_cut = sentence.cut and not context.state.text
+def _text(shown: ShownSentence) -> list[object]:
+    sentence = shown.sentence
+    is_cut = sentence.cut and not shown.state.text
     cut = [html.Span(f" (cut at {many(len(sentence.wordpieces), 'wordpiece')})", className="caption")] if is_cut else []
     parts = [sentence.text, *([html.Span(" | ", className="caption"), sentence.second] if sentence.second else [])]
     return [*parts, *cut]
 
 
-def _notices(context: Context) -> tuple[str, ...]:
+def _notices(shown: ShownSentence) -> tuple[str, ...]:
     """How much of a typed text is encoded where it is too long."""
-    sentence = shown_sentence(context)
-    if not (context.state.text and sentence.cut):
+    if not (shown.state.text and shown.sentence.cut):
         return ()
-    wordpieces = many(len(sentence.wordpieces), "wordpiece")
+    wordpieces = many(len(shown.sentence.wordpieces), "wordpiece")
     return (f"The text is cut at {wordpieces}, the limit of this store. Type a shorter text, or its parts one by one.",)
 
 
-def _caption(context: Context) -> html.P:
-    tokens = many(len(shown_sentence(context).wordpieces), "token")
-    encoded = context.state.text or context.has_no_vectors
-    origin = "encoded by the corpus' model" if encoded else "weights computed from the stored queries and keys"
-    return html.P([*_averaged(context), f"{tokens}; {origin}. ", *_among_points(context)], className="caption")
+def _caption(page: SentencePage, shown: ShownSentence) -> html.P:
+    tokens = many(len(shown.sentence.wordpieces), "token")
+    averaged, among = _averaged(shown), _among_points(page.state) if page.has_picture else []
+    return html.P([*averaged, f"{tokens}; {page.origin}. ", *among], className="caption")
 
 
-def _among_points(context: Context) -> list[object]:
+def _among_points(state: LinkState) -> list[object]:
     """A link to a typed sentence's points among those of the corpus."""
-    if not context.state.text or not context.corpus.views:
+    if not state.text:
         return []
-    name = head_name(context.state.layer, context.state.head)
-    href = context.state.on("head").with_(token=None).href
+    name = head_name(state.layer, state.head)
+    href = state.on("head").with_(token=None).href
     return [dcc.Link(f"Show among the corpus' queries and keys of {name}", href=href), "."]
 
 
-def _notes(context: Context) -> list[object]:
+def _notes(context: Context, shown: ShownSentence) -> list[object]:
     """Notes on the sentence, and on the token that is selected alone; a typed sentence is in no corpus.
 
     A note finds its sentence again among those with vectors.
@@ -214,19 +264,19 @@ def _notes(context: Context) -> list[object]:
     if context.state.text or context.has_no_vectors:
         return []
     panels = [note_panel("sentence", SentenceTarget.of(corpus, sentence), "Notes on this sentence")]
-    match [unit.positions for unit in selected_units(context)]:
+    match [unit.positions for unit in shown.selected_units]:
         case [[position]]:
             target = TokenTarget.at(corpus, sentence, position)
             panels.append(note_panel("token", target, f"Notes on “{target.wordpiece}”, position {position}"))
     return [html.Div(panels, className="note-panels")]
 
 
-def _averaged(context: Context) -> list[object]:
+def _averaged(shown: ShownSentence) -> list[object]:
     """Which heads a mean is over, and a link to the mean over all where some were chosen in another view."""
-    state = context.state
+    state = shown.state
     if not is_mean(state):
         return []
-    text = f"{averaged_heads(context)}. "
+    text = f"{averaged_heads(state, shown.layers, shown.heads)}. "
     if not state.heads or state.mean == "layers" or state.rollout:
         return [text]
     return [text, dcc.Link("Use all heads", href=state.with_(heads=None).href), ". "]
@@ -237,7 +287,7 @@ SENTENCE = Topic(
     title="Sentence",
     letter="e",
     docs="links.md#sentence",
-    layout=layout,
+    layout=read_then_draw(read, draw),
     links=PageLinks(always=frozenset({"layer"})),
     open=opened,
     href=sentence_href,

@@ -1,12 +1,14 @@
 """The views of a sentence: the component, and what it draws: selected tokens and heads, a title, and the URLs of the weights."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.pattern import FIELDS, PatternOptions, Unit, parse_options, shown_units
+from dashboard.sentence.sentence import Sentence
 from dashboard.ui.component import BrowserComponent
 from dashboard.ui.files import provenance_of
 from dashboard.ui.theme import PALETTE, head_colours
@@ -59,46 +61,81 @@ class SentenceViews(BrowserComponent):
     properties = ("id", "sentence", "noted", "opened", "headed", "selected", "paired", "hidden", "stepped")
 
 
-def options_of(context: Context) -> PatternOptions:
-    """How its patterns are shown; the view By position shows attention weights, as the means beside it."""
-    options = parse_options({name: str(context.state.fields[name] or "") for name in FIELDS})
-    return replace(options, weights="attention") if context.state.show == "positions" else options
+def options_of(state: LinkState) -> PatternOptions:
+    """How the patterns of a link are shown; the view By position shows attention weights, as the means beside it."""
+    options = parse_options({name: str(state.fields[name] or "") for name in FIELDS})
+    return replace(options, weights="attention") if state.show == "positions" else options
 
 
-def selection_column(context: Context) -> tuple[Unit, ...]:
-    """The column that tokens are selected in: the shown queries or the shown keys."""
-    queries, keys = shown_units(shown_sentence(context), options_of(context))
-    return keys if context.state.role == "key" else queries
+@dataclass(frozen=True, eq=False)
+class ShownSentence:
+    """A sentence as a link shows it.
+
+    Attributes
+    ----------
+    layers, heads
+        How many the model has.
+    files
+        The beginning of the URLs of the corpus' data.
+    """
+
+    state: LinkState
+    sentence: Sentence
+    layers: int
+    heads: int
+    files: str
+
+    @property
+    def options(self) -> PatternOptions:
+        """How its patterns are shown."""
+        return options_of(self.state)
+
+    @cached_property
+    def units(self) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
+        """The shown queries and the shown keys."""
+        return shown_units(self.sentence, self.options)
+
+    @property
+    def column(self) -> tuple[Unit, ...]:
+        """The column that tokens are selected in: the shown queries or the shown keys."""
+        queries, keys = self.units
+        return keys if self.state.role == "key" else queries
+
+    @property
+    def selected_indices(self) -> list[int]:
+        """Indices of the selected tokens in that column; others are left out."""
+        return [number for number in numbers(self.state.queries) if number < len(self.column)]
+
+    @property
+    def selected_units(self) -> list[Unit]:
+        """The selected wordpieces or words."""
+        return [self.column[number] for number in self.selected_indices]
+
+    @property
+    def selected_query(self) -> int | None:
+        """Position of the first selected query (of a word, its first wordpiece); None without a selected query."""
+        units = self.selected_units if self.state.role == "query" else []
+        return units[0].positions[0] if units else None
+
+    @property
+    def drawn_heads(self) -> list[int]:
+        """Heads whose lines are drawn, by default all. A rollout has one."""
+        return [0] if self.options.rollout else numbers(self.state.heads) or list(range(self.heads))
+
+    @property
+    def url(self) -> str:
+        """The URL that the sentence's data is below."""
+        return data_url(self.state, self.files)
 
 
-def selected_indices(context: Context) -> list[int]:
-    """Indices of the selected tokens in that column; others are left out."""
-    count = len(selection_column(context))
-    return [number for number in numbers(context.state.queries) if number < count]
+def read_shown(context: Context) -> ShownSentence:
+    """The sentence of a link. Raises `Refusal` where it cannot be encoded."""
+    corpus = context.corpus
+    return ShownSentence(context.state, shown_sentence(context), corpus.layers, corpus.heads, data_link(corpus))
 
 
-def selected_units(context: Context) -> list[Unit]:
-    """The selected wordpieces or words."""
-    column = selection_column(context)
-    return [column[number] for number in selected_indices(context)]
-
-
-def selected_query(context: Context) -> int | None:
-    """Position of the first selected query (of a word, its first wordpiece); None without a selected query."""
-    units = selected_units(context) if context.state.role == "query" else []
-    return units[0].positions[0] if units else None
-
-
-def drawn_heads(context: Context) -> list[int]:
-    """Heads whose lines are drawn, by default all. A rollout has one."""
-    if options_of(context).rollout:
-        return [0]
-    return numbers(context.state.heads) or list(range(context.corpus.heads))
-
-
-def isolated_head(context: Context) -> int:
+def isolated_head(state: LinkState) -> int:
     """The head whose lines are drawn alone in the head view, else the head of the link."""
-    state = context.state
     drawn = numbers(state.heads) if state.show == "head" and not state.rollout else []
     return drawn[0] if len(drawn) == 1 else state.head
 
@@ -108,15 +145,15 @@ def numbers(text: str | None) -> list[int]:
     return [int(number) for number in (text or "").split(".") if number]
 
 
-def title(context: Context) -> str:
+def title(state: LinkState) -> str:
     """The title: which weights, of which heads, in which sentence."""
-    whose = "a typed sentence" if context.state.text else f"sentence {context.state.sentence:,}"
-    return f"{weights_name(context)} in {whose}"
+    whose = "a typed sentence" if state.text else f"sentence {state.sentence:,}"
+    return f"{weights_name(state)} in {whose}"
 
 
-def weights_name(context: Context) -> str:
+def weights_name(state: LinkState) -> str:
     """Which weights, of which heads, such as `Attention of L2 H3`."""
-    state, options = context.state, options_of(context)
+    options = options_of(state)
     if state.show == "neuron":
         return f"Attention of {head_name(state.layer, state.head)}"
     if options.rollout:
@@ -148,9 +185,9 @@ def _averaged(state: LinkState) -> str:
     return f"{_heads(state) or 'the heads'} of {'all layers' if state.mean == 'both' else f'layer {state.layer}'}"
 
 
-def averaged_heads(context: Context) -> str:
+def averaged_heads(state: LinkState, layers_of_model: int, heads_of_layer: int) -> str:
     """The heads of a mean, such as `Mean of 2 heads of layer 3, chosen in Head view: H0, H5`."""
-    state, layers = context.state, many(context.corpus.layers, "layer")
+    layers = many(layers_of_model, "layer")
     if state.rollout:
         return f"Rollout up to layer {state.layer}" if state.mean == "heads" else f"Mean of the rollouts of {layers}"
     if state.mean == "layers":
@@ -160,8 +197,8 @@ def averaged_heads(context: Context) -> str:
         names = ", ".join(f"H{head}" for head in chosen)
         return f"Mean of {many(len(chosen), 'head')} of {where}, chosen in Head view: {names}"
     if state.mean == "both":
-        return f"Mean of all {many(context.corpus.layers * context.corpus.heads, 'head')}"
-    return f"Mean of all {many(context.corpus.heads, 'head')} of {where}"
+        return f"Mean of all {many(layers_of_model * heads_of_layer, 'head')}"
+    return f"Mean of all {many(heads_of_layer, 'head')} of {where}"
 
 
 def _of(state: LinkState) -> str:
@@ -181,31 +218,33 @@ def _heads(state: LinkState) -> str:
 
 def sentence_picture(context: Context) -> dict[str, Any]:
     """The prop `sentence` of `dashboard.sentence.picture`."""
-    state, corpus = context.state, context.corpus
-    options = options_of(context)
-    queries, keys = shown_units(shown_sentence(context), options)
+    return _views(read_shown(context)) | provenance_of(context)
+
+
+def _views(shown: ShownSentence) -> dict[str, Any]:
+    state, options = shown.state, shown.options
+    queries, keys = shown.units
     return {
         "show": "matrix" if state.show == "positions" else state.show,
         "units": [asdict(unit) for unit in queries],
         "keys": [asdict(unit) for unit in keys],
-        "layers": corpus.layers,
-        "heads": 1 if options.rollout else corpus.heads,
-        "head_names": ["rollout"] if options.rollout else [f"H{head}" for head in range(corpus.heads)],
+        "layers": shown.layers,
+        "heads": 1 if options.rollout else shown.heads,
+        "head_names": ["rollout"] if options.rollout else [f"H{head}" for head in range(shown.heads)],
         "layer": state.layer,
-        "chosen": drawn_heads(context),
+        "chosen": shown.drawn_heads,
         "head": 0 if options.rollout or is_mean(state) else state.head,
-        "queries": selected_indices(context),
+        "queries": shown.selected_indices,
         "side": state.role,
         "toward": _paired_key(state, keys),
         "scale": state.scale if state.show in ("matrix", "model") else "root",
-        "csv": csv_file(context),
+        "csv": csv_file(shown),
         "least": state.least,
-        "layer_url": _weights_url(context, options),
-        "model_url": f"{data_url(context)}/model.bin{query_string(context, options.fields)}",
-        "neuron_url": neuron_url(context, "json") if state.show == "neuron" else None,
-        "title": title(context),
-        **provenance_of(context),
-        "colours": head_colours(corpus.heads),
+        "layer_url": _weights_url(shown),
+        "model_url": f"{shown.url}/model.bin{query_string(state, options.fields)}",
+        "neuron_url": neuron_url(shown, "json") if state.show == "neuron" else None,
+        "title": title(state),
+        "colours": head_colours(shown.heads),
         "palette": PALETTE,
     }
 
@@ -215,55 +254,54 @@ def _paired_key(state: LinkState, keys: Sequence[Unit]) -> int | None:
     return next((index for index, key in enumerate(keys) if state.toward in key.positions), None)
 
 
-def csv_file(context: Context) -> dict[str, str]:
+def csv_file(shown: ShownSentence) -> dict[str, str]:
     """Content and URL of the file of what is shown; in the model view, that of the selected layer."""
-    state = context.state
-    if state.show == "neuron" and (steps := neuron_url(context, "csv")):
+    state = shown.state
+    if state.show == "neuron" and (steps := neuron_url(shown, "csv")):
         return {"content": f"Every step of {head_name(state.layer, state.head)}", "url": steps}
     if state.show == "model":
-        context = replace(context, state=state.with_(show="head", heads=None))
-    return {"content": weights_name(context), "url": weights_file(context)}
+        shown = replace(shown, state=state.with_(show="head", heads=None))
+    return {"content": weights_name(shown.state), "url": weights_file(shown)}
 
 
-def _weights_url(context: Context, options: PatternOptions) -> str:
+def _weights_url(shown: ShownSentence) -> str:
     """URL of one layer's weights, or of the mean that a matrix shows."""
-    state = context.state
+    state, options = shown.state, shown.options
     if not is_mean(state):
-        return f"{data_url(context)}/layer/{state.layer}.bin{query_string(context, options.fields)}"
-    of = {"layer": str(state.layer), "head": str(state.head), **_of_mean(context)}
-    return f"{data_url(context)}/matrix.bin{query_string(context, options.fields | of)}"
+        return f"{shown.url}/layer/{state.layer}.bin{query_string(state, options.fields)}"
+    of = {"layer": str(state.layer), "head": str(state.head), **_of_mean(state)}
+    return f"{shown.url}/matrix.bin{query_string(state, options.fields | of)}"
 
 
-def weights_file(context: Context) -> str:
+def weights_file(shown: ShownSentence) -> str:
     """The weights of what is shown, as CSV: of the drawn heads, of a mean, or of a head."""
-    state, options = context.state, options_of(context)
+    state, options = shown.state, shown.options
     if is_mean(state):
-        fields = options.fields | _of_mean(context)
+        fields = options.fields | _of_mean(state)
     elif state.show == "head":
-        fields = options.fields | {"heads": ".".join(map(str, drawn_heads(context)))}
+        fields = options.fields | {"heads": ".".join(map(str, shown.drawn_heads))}
     else:
         fields = {} if state.show == "neuron" else options.fields
-    return f"{data_url(context)}/weights/{state.layer}/{state.head}.csv{query_string(context, fields)}"
+    return f"{shown.url}/weights/{state.layer}/{state.head}.csv{query_string(state, fields)}"
 
 
-def neuron_url(context: Context, form: str) -> str | None:
+def neuron_url(shown: ShownSentence, form: str) -> str | None:
     """URL of the steps to the weights of the selected query, as `json` or `csv`; None without a selected query."""
-    query, at = selected_query(context), f"{context.state.layer}/{context.state.head}"
-    return None if query is None else f"{data_url(context)}/neuron/{at}/{query}.{form}{query_string(context, {})}"
+    query, at = shown.selected_query, f"{shown.state.layer}/{shown.state.head}"
+    return None if query is None else f"{shown.url}/neuron/{at}/{query}.{form}{query_string(shown.state, {})}"
 
 
-def _of_mean(context: Context) -> dict[str, str]:
-    return {"mean": context.state.mean, "heads": context.state.heads or ""}
+def _of_mean(state: LinkState) -> dict[str, str]:
+    return {"mean": state.mean, "heads": state.heads or ""}
 
 
-def data_url(context: Context) -> str:
-    """The URL that the sentence's data is below."""
-    whose = "typed" if context.state.text else f"sentence/{context.state.sentence}"
-    return f"{data_link(context.corpus)}/{whose}"
+def data_url(state: LinkState, files: str) -> str:
+    """The URL that the data of a link's sentence is below; `files` begins the URLs of the corpus' data."""
+    return f"{files}/typed" if state.text else f"{files}/sentence/{state.sentence}"
 
 
-def query_string(context: Context, fields: dict[str, str]) -> str:
+def query_string(state: LinkState, fields: dict[str, str]) -> str:
     """The query string of a data URL, with the text of a typed sentence."""
-    typed = {"text": context.state.text, "second": context.state.second}
+    typed = {"text": state.text, "second": state.second}
     query = {name: text for name, text in typed.items() if text} | fields
     return f"?{urlencode(query)}" if query else ""

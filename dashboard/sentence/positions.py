@@ -15,7 +15,6 @@ from dashboard.ui.tables import file_href
 from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
 from dashboard.web.cache import cached
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from store import Corpus
 from store.kernels.attention import attention_pattern
@@ -112,14 +111,29 @@ def _sentences_with_both(sizes: Rows, positions: int) -> NDArray[np.int64]:
     return np.minimum.outer(longer, longer)
 
 
-def positions(context: Context) -> list[object]:
-    """The mean pattern of the link's head as a heat map."""
-    state = context.state
-    means = position_means(context.corpus, state.layer, state.head)
-    name = head_name(state.layer, state.head)
-    data = file_href(data_link(context.corpus), f"positions/{state.layer}/{state.head}.csv")
-    scale = "; on the colour scale of the sentence's matrix" if state.page == "sentence" else ""
-    over = f"Mean weight over the first {means.sentences:,} of {all_of(context.corpus, 'sentence')}"
+@dataclass(frozen=True)
+class ShownMeans:
+    """The means of a head: its name, in words what they are over, and the URL of their numbers."""
+
+    means: PositionMeans
+    name: str
+    over: str
+    csv: str
+
+
+def read_positions(corpus: Corpus, layer: int, head: int) -> ShownMeans:
+    """Those of a head."""
+    means = position_means(corpus, layer, head)
+    over = f"Mean weight over the first {means.sentences:,} of {all_of(corpus, 'sentence')}"
+    return ShownMeans(
+        means, head_name(layer, head), over, file_href(data_link(corpus), f"positions/{layer}/{head}.csv")
+    )
+
+
+def positions(shown: ShownMeans, *, beside_matrix: bool) -> list[object]:
+    """The mean pattern of a head as a heat map; `beside_matrix`: a sentence's matrix is shown beside it."""
+    means, name, over = shown.means, shown.name, shown.over
+    scale = "; on the colour scale of the sentence's matrix" if beside_matrix else ""
     caption = f"{over}, for each cell those with both positions{_cut(means)}{scale}. "
     return [
         html.H2(f"Attention of {name} by position"),
@@ -129,7 +143,7 @@ def positions(context: Context) -> list[object]:
             caption=caption,
             label=f"Mean attention of {name} by position",
             of=over,
-            data=data,
+            data=shown.csv,
             turns=True,
         ),
     ]

@@ -6,12 +6,11 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import dcc, html
 
-from dashboard.sentence.encoder import shown_sentence
-from dashboard.sentence.picture import selected_query
+from dashboard.sentence.picture import ShownSentence
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import choice
 from dashboard.ui.tables import heading, scrolling
-from dashboard.web.context import Context
+from dashboard.web.state import LinkState
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name
 
@@ -44,25 +43,25 @@ def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
     ]
 
 
-def ranking_panel(context: Context) -> list[object]:
+def ranking_panel(shown: ShownSentence) -> list[object]:
     """The choice of a key, and the heads with the largest weight from the selected query to it.
 
     It is as high without a pair as with one, so that a selection moves nothing.
     """
-    sentence, pair = shown_sentence(context), selected_pair(context)
-    is_off = selected_query(context) is None
+    sentence, pair = shown.sentence, selected_pair(shown)
+    is_off = shown.selected_query is None
     choices = [_key_choice(sentence, pair and pair[1], disabled=is_off), _clear(disabled=is_off)]
     return [
         html.H2("Heads ranked by a token pair"),
         html.Div(choices, className="controls"),
-        *(_ranking(context, sentence, *pair) if pair else _empty()),
+        *(_ranking(shown.state, sentence, *pair) if pair else _empty()),
     ]
 
 
-def selected_pair(context: Context) -> tuple[int, int] | None:
+def selected_pair(shown: ShownSentence) -> tuple[int, int] | None:
     """Positions of the selected query and key; None where either is missing."""
-    query, key = selected_query(context), context.state.toward
-    is_there = key is not None and key < len(shown_sentence(context).wordpieces)
+    query, key = shown.selected_query, shown.state.toward
+    is_there = key is not None and key < len(shown.sentence.wordpieces)
     return (query, key) if query is not None and key is not None and is_there else None
 
 
@@ -70,10 +69,10 @@ def _empty() -> list[object]:
     return [html.P(EMPTY, className="caption of-pair"), _table([])]
 
 
-def _ranking(context: Context, sentence: Sentence, query: int, key: int) -> list[object]:
+def _ranking(state: LinkState, sentence: Sentence, query: int, key: int) -> list[object]:
     pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
     heads = ranked_heads(sentence, query, key)
-    rows = [_row(context, head) for head in heads[:LISTED]]
+    rows = [_row(state, head) for head in heads[:LISTED]]
     caption = f"{pair}: the first {len(rows)} of {len(heads)} heads."
     return [html.P(caption, className="caption of-pair", role="status"), _table(rows)]
 
@@ -96,8 +95,8 @@ def _clear(*, disabled: bool) -> html.Button:
     return html.Button("Clear", type="button", className="plain", disabled=disabled, title="Or press Escape", **named)
 
 
-def _row(context: Context, head: RankedHead) -> html.Tr:
-    href = context.state.with_(layer=head.layer, head=head.head, heads=str(head.head)).href
+def _row(state: LinkState, head: RankedHead) -> html.Tr:
+    href = state.with_(layer=head.layer, head=head.head, heads=str(head.head)).href
     return html.Tr(
         [
             html.Td(dcc.Link(head_name(head.layer, head.head), href=href)),

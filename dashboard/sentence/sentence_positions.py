@@ -7,11 +7,13 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.sentence.positions import MARGIN, SHADES, WEIGHT_BAR, positions
+from dashboard.sentence.positions import MARGIN, SHADES, WEIGHT_BAR, positions, read_positions
 from dashboard.ui.charts import QUIET, chart, layout
 from dashboard.ui.tables import file_href
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
+from store import Corpus
 from store.phrases import as_label
 from store.schema.model import head_name
 
@@ -21,14 +23,14 @@ NAMED = 24
 
 def head_positions(context: Context) -> list[object]:
     """Both; without a selected token the mean alone."""
-    return [*_of_sentence(context), *positions(context)]
-
-
-def _of_sentence(context: Context) -> list[object]:
     corpus, state = context.corpus, context.state
-    if state.token is None:
-        return []
-    row = corpus.rows[state.token]
+    means = read_positions(corpus, state.layer, state.head)
+    of_sentence = [] if state.token is None else _of_sentence(corpus, state, state.token)
+    return [*of_sentence, *positions(means, beside_matrix=False)]
+
+
+def _of_sentence(corpus: Corpus, state: LinkState, token: int) -> list[object]:
+    row = corpus.rows[token]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
     pattern = corpus.weights(sentence, layer=state.layer, head=state.head)
     pieces = corpus.wordpieces(corpus.sentence_rows(sentence))
@@ -40,7 +42,7 @@ def _of_sentence(context: Context) -> list[object]:
             name="sentence-positions",
             caption=f"Weights in the sentence of “{pieces[position]}”, whose {state.role} has a frame; same colours as below. ",
             label=f"Attention weights of {name} in sentence {sentence}",
-            data=file_href(data_link(context.corpus), f"sentence/{sentence}/weights/{state.layer}/{state.head}.csv"),
+            data=file_href(data_link(corpus), f"sentence/{sentence}/weights/{state.layer}/{state.head}.csv"),
             turns=True,
         ),
     ]

@@ -39,26 +39,50 @@ class Arc:
         return min(self.dependent, self.governor), max(self.dependent, self.governor)
 
 
-def dependency_tree(context: Context) -> list[object]:
-    """The tree of the shown sentence; nothing where it is typed, has no vectors, or its corpus has no words."""
+@dataclass(frozen=True)
+class Tree:
+    """The tree of a sentence of the corpus: its words with their arcs, none where it has too few or too many words.
+
+    `kind` and `source` say where the words' grammar is from, `head` is the head that may link them, `svg` the URL of the drawing.
+    """
+
+    kind: str
+    source: str
+    head: str
+    words: list[str]
+    arcs: list[Arc]
+    svg: str
+
+
+def read_tree(context: Context) -> Tree | None:
+    """The tree of the shown sentence; None where it is typed, has no vectors, or its corpus has no words."""
     corpus, state = context.corpus, context.state
     if state.text or context.has_no_vectors or not corpus.has_words:
-        return []
-    title = html.H2(f"Dependency tree ({corpus.words.kind})")
-    rows = corpus.words.rows(state.sentence)
-    if not 1 < rows.stop - rows.start <= MOST_WORDS:
-        words = f"The sentence has {rows.stop - rows.start} words; a tree is drawn of 2 to {MOST_WORDS}."
+        return None
+    words = corpus.words.texts(corpus.words.rows(state.sentence))
+    drawn = 1 < len(words) <= MOST_WORDS
+    return Tree(
+        corpus.words.kind,
+        corpus.words.source,
+        head_name(state.layer, state.head),
+        words,
+        tree_arcs(corpus, state.sentence, state.layer, state.head) if drawn else [],
+        file_href(data_link(corpus), f"tree/{state.sentence}/{state.layer}/{state.head}.svg"),
+    )
+
+
+def dependency_tree(tree: Tree) -> list[object]:
+    """The drawing of a tree, with the words that the head links in words."""
+    title = html.H2(f"Dependency tree ({tree.kind})")
+    if not 1 < len(tree.words) <= MOST_WORDS:
+        words = f"The sentence has {len(tree.words)} words; a tree is drawn of 2 to {MOST_WORDS}."
         return [title, html.P(words, className="caption")]
-    arcs = tree_arcs(corpus, state.sentence, state.layer, state.head)
-    right = [arc for arc in arcs if arc.linked]
-    name = head_name(state.layer, state.head)
-    spelled = corpus.words.texts(rows)
+    right, name, spelled, source = [arc for arc in tree.arcs if arc.linked], tree.head, tree.words, tree.svg
     said = ", ".join(f"{spelled[arc.dependent]} to {spelled[arc.governor]} ({arc.label})" for arc in right) or "none"
-    source = file_href(data_link(context.corpus), f"tree/{state.sentence}/{state.layer}/{state.head}.svg")
     image = html.Img(src=source, alt=f"Dependency tree. {name} links: {said}.", className="tree")
     caption = (
-        f"{corpus.words.source.capitalize()}. Thick blue: {name} links the two words, in either direction "
-        f"({len(right)} of {len(arcs)}). "
+        f"{tree.source.capitalize()}. Thick blue: {name} links the two words, in either direction "
+        f"({len(right)} of {len(tree.arcs)}). "
     )
     return [
         title,
