@@ -14,8 +14,8 @@ import numpy as np
 
 import store
 from dashboard.notes.target import parse_target
-from dashboard.pages import PAGES
 from dashboard.points.placement import place_vectors
+from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store.__main__ import main as check
@@ -25,7 +25,7 @@ VIEWS = ("pca-exact-2d", "pca-mean-2d", "channels-raw-2d")
 
 
 def page(place: str, name: str, query: str = "") -> str:
-    return str(PAGES[name](resolve(Library(place), name, query)))
+    return str(TOPICS[name].layout(resolve(Library(place), name, query)))
 
 
 def outcome(place: str, model: str, data: str) -> dict[str, Any]:
