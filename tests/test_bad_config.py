@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ingest.encode.bert import load_model
 from ingest.encode.feature_points import check_features
 from ingest.encode.point_model import class_names
-from ingest.heads.importance_task import label_outputs
+from ingest.heads.silenced_model import label_outputs
 from ingest.run import checkpoint
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.config import FIELDS

@@ -17,10 +17,10 @@ from dashboard.web.library import Library
 from ingest.encode import tensors
 from store.__main__ import main
 from store.repository import arrays, writer
+from store.repository.arrays import CONSTANT
 from store.repository.writer import open_writer
 from store.schema.array import SCHEMA_VERSION, Array
 from store.schema.pictures import NORMALIZATIONS
-from store.stored_keys import CONSTANT
 from tests.stores import FEATURES, Ingest
 
 LAST = list(store.STATISTICS)[-1]

@@ -19,9 +19,9 @@ from dashboard.ui.text import decimal
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus, StoreError
+from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.pictures import RAW, ViewName
-from store.wording import many
 
 _MEASURES = (
     "Correlations of the dot product q.k with distance; −1 is perfect. Pearson: of the shown pairs, Euclidean distance. "

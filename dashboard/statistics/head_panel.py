@@ -21,8 +21,8 @@ from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval,
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import STATISTICS, Corpus
+from store.phrases import many
 from store.schema.model import head_name, varying_statistics
-from store.wording import many
 
 #: Statistics of the queries and keys [CLS], beside those of all queries.
 OF_CLS = {"entropy": "attention entropy of [CLS]", "received": "attention received by [CLS]"}

@@ -23,12 +23,10 @@ from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.means import means_of_blocks, sum_of_blocks
-from store.repository.arrays import array_of, create_arrays, write_block
-from store.repository.fork import Writable
-from store.repository.writer import Writer
+from store.repository.arrays import CONSTANT, array_of, create_arrays, write_block
+from store.repository.writer import Writable, Writer
 from store.schema.array import TILE
 from store.schema.model import BOUNDS, COUNTED, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, SQUARE_ARRAYS, STATISTICS
-from store.stored_keys import CONSTANT
 
 #: Whatever changes numbers by more than the last bit of float16, which differs between machines, must change this too.
 VERSION = "tensors/4"
@@ -119,7 +117,7 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: 
 def key_constant(bert: Bert) -> Tensor:
     """Mean key (layer, head, channel) over random sequences of wordpieces, in float32.
 
-    The keys of a head have it in common; it is taken off before they are rounded to float16 (`store.stored_keys`). It must not
+    The keys of a head have it in common; it is taken off before they are rounded to float16 (`store.repository.arrays`). It must not
     depend on the corpus, so that a store that grows equals one made at once.
     """
     length = min(LENGTH, bert.model.config.max_position_embeddings)
