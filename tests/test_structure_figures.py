@@ -48,9 +48,12 @@ def test_a_module_that_one_other_imports_is_named_with_it(tree: Path) -> None:
 
 
 def test_the_rarer_direction_between_two_folders_counts_as_back(tree: Path) -> None:
-    assert back_arrows(arrows(modules_of(tree))) == 0
-    (tree / "store/back.py").write_text("import dashboard.page\n")
-    assert back_arrows(arrows(modules_of(tree))) == 1
+    for name, text in {"a/one": "import store.b.two", "a/more": "import store.b.two", "b/two": ""}.items():
+        (tree / f"store/{name}.py").parent.mkdir(exist_ok=True)
+        (tree / f"store/{name}.py").write_text(text)
+    assert back_arrows(arrows(modules_of(tree))) == 1  # between page and routes, which are in no folder
+    (tree / "store/b/back.py").write_text("import store.a.one")
+    assert back_arrows(arrows(modules_of(tree))) == 2
 
 
 def test_figures_of_a_tree_are_those_counted_by_hand(tree: Path) -> None:

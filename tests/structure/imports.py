@@ -44,13 +44,21 @@ def circles(graph: nx.DiGraph) -> list[set[str]]:
 
 
 def back_arrows(graph: nx.DiGraph) -> int:
-    """Arrows between two folders that run against the more frequent direction between the two."""
+    """Arrows between two folders that run against the more frequent direction between the two.
+
+    A file in no folder of its package is a folder by itself: some are below all folders, some above.
+    """
     between: dict[tuple[str, str], int] = defaultdict(int)
     for source, target in graph.edges:
-        folders = (source.rpartition(".")[0], target.rpartition(".")[0])
+        folders = (_folder(source), _folder(target))
         if folders[0] != folders[1]:
             between[folders] += 1
     return sum(min(count, between.get((b, a), 0)) for (a, b), count in between.items() if a < b)
+
+
+def _folder(name: str) -> str:
+    package, _, rest = name.partition(".")
+    return f"{package}.{rest.partition('.')[0]}"
 
 
 def single_importers(graph: nx.DiGraph) -> dict[str, str]:
