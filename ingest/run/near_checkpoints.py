@@ -1,10 +1,12 @@
 """Folders that are nearly a checkpoint: what training and its libraries write, recognised by names of files."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ingest.family.families import find_family
+from ingest.family.protocol import Family
 from ingest.run.errors import IngestError, listed, short
 
 #: peft's file beside the weights of an adapter, which are added to those of another model.
@@ -25,14 +27,16 @@ def check_folder(folder: Path) -> None:
         raise _adapter(folder)
     if (folder / "config.json").is_file():
         return
-    inside = _checkpoints_inside(folder)
-    if inside:
+    families = _checkpoints_inside(folder)
+    if families:
+        inside = list(families)
         names = listed(path.relative_to(folder) for path in inside)
+        kinds = " and ".join(dict.fromkeys(f"{family.name}s" for family in families.values()))
         kind = "the folder of a sentence-transformers model" if (folder / "modules.json").is_file() else "no checkpoint"
-        raise IngestError(f"{folder} is {kind}, and has BERTs inside: {names}. Give --model={inside[-1]}.")
+        raise IngestError(f"{folder} is {kind}, and has {kinds} inside: {names}. Give --model={inside[-1]}.")
 
 
-def check_whole(name: str, config: Mapping[str, Any]) -> None:
+def check_whole(name: str, family: Family, config: Mapping[str, Any]) -> None:
     """Refuse a model whose config.json says that heads were pruned: its layers have different numbers of heads.
 
     Raises
@@ -44,7 +48,7 @@ def check_whole(name: str, config: Mapping[str, Any]) -> None:
     if pruned:
         layers = listed(pruned) if isinstance(pruned, dict) else short(pruned)
         raise IngestError(
-            f"config.json of {short(name)} says that heads are pruned (in layers {layers}), and transformers' BERT no longer prunes any. "
+            f"config.json of {short(name)} says that heads are pruned (in layers {layers}), and transformers' {family.name} no longer prunes any. "
             "Give the checkpoint from before prune_heads."
         )
 
@@ -59,11 +63,11 @@ def _adapter(folder: Path) -> IngestError:
     )
 
 
-def _checkpoints_inside(folder: Path) -> list[Path]:
-    """Folders with a BERT one level below, or in a cache of the hub two; the last of a training last."""
-    configs: Iterable[Path] = [*folder.glob("*/config.json"), *folder.glob("snapshots/*/config.json")]
-    found = [path.parent for path in configs if _read(path).get("model_type") == "bert"]
-    return sorted(found, key=lambda path: (_step(path), path.name))
+def _checkpoints_inside(folder: Path) -> dict[Path, Family]:
+    """Folders with a model one level below, or in a cache of the hub two; the last of a training last."""
+    configs = [*folder.glob("*/config.json"), *folder.glob("snapshots/*/config.json")]
+    found = {path.parent: family for path in configs if (family := find_family(_read(path)))}
+    return dict(sorted(found.items(), key=lambda own: (_step(own[0]), own[0].name)))
 
 
 def _step(folder: Path) -> int:
