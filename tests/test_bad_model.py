@@ -26,7 +26,10 @@ def test_a_model_that_is_nowhere_is_refused(model: str, complaint: Complaint) ->
 def test_a_model_that_is_not_a_bert_is_refused(broken: Path, complaint: Complaint) -> None:
     change_config(broken, model_type="gpt2")
     told = complaint(model=broken)
-    assert "is no BERT: its config.json says model_type gpt2. Give a checkpoint of model_type bert." in told
+    assert (
+        "is no BERT or RoBERTa: its config.json says model_type gpt2. Give a checkpoint of model_type bert or roberta."
+        in told
+    )
 
 
 def test_a_bert_that_may_not_look_ahead_is_refused(broken: Path, complaint: Complaint) -> None:

@@ -24,13 +24,13 @@ REAL = TOKENS != 0
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["torch", "packed"])
-def bert(any_model: Path, request: pytest.FixtureRequest) -> HookedModel:
-    return HookedModel(find_checkpoint(str(any_model)), device=CPU, dtype=torch.float32, packed=request.param)
+def bert(any_family: Path, request: pytest.FixtureRequest) -> HookedModel:
+    return HookedModel(find_checkpoint(str(any_family)), device=CPU, dtype=torch.float32, packed=request.param)
 
 
 @pytest.fixture(scope="module")
-def reference(any_model: Path, eager: Callable[[Path], Any]) -> Any:
-    return eager(any_model)
+def reference(any_family: Path, eager: Callable[[Path], Any]) -> Any:
+    return eager(any_family)
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +101,8 @@ def test_passes_in_two_threads_do_not_mix(bert: HookedModel) -> None:
         np.testing.assert_allclose(capture.query[-1], query, rtol=1e-5, atol=1e-5)
 
 
-def test_lower_precision_gives_nearly_the_same_queries(any_model: Path, capture: Capture) -> None:
-    low = HookedModel(find_checkpoint(str(any_model)), device=CPU, dtype=torch.bfloat16).run(TOKENS, REAL)
+def test_lower_precision_gives_nearly_the_same_queries(any_family: Path, capture: Capture) -> None:
+    low = HookedModel(find_checkpoint(str(any_family)), device=CPU, dtype=torch.bfloat16).run(TOKENS, REAL)
     for caught, exact in zip(low.query, capture.query, strict=True):
         assert caught.dtype == torch.bfloat16
         assert (caught.float() - exact)[REAL].norm() < 0.05 * exact[REAL].norm()
@@ -136,8 +136,10 @@ def test_an_unknown_dtype_is_refused_with_the_known_ones() -> None:
         find_dtype("int8", CPU)
 
 
-def test_mixing_ratios_of_a_pass_in_low_precision_are_exact_for_what_it_caught(any_model: Path, reference: Any) -> None:
-    low = HookedModel(find_checkpoint(str(any_model)), device=CPU, dtype=torch.bfloat16)
+def test_mixing_ratios_of_a_pass_in_low_precision_are_exact_for_what_it_caught(
+    any_family: Path, reference: Any
+) -> None:
+    low = HookedModel(find_checkpoint(str(any_family)), device=CPU, dtype=torch.bfloat16)
     capture = low.run(TOKENS[:1], None)
     for number, layer in enumerate(reference.encoder.layer):
         query, key, value = (low.split_heads(caught[number]) for caught in (capture.query, capture.key, capture.value))

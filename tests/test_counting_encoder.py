@@ -35,8 +35,8 @@ def block() -> Block:
 
 
 @pytest.fixture(scope="module")
-def encoder(any_model: Path) -> MakeEncoder:
-    checkpoint = find_checkpoint(str(any_model))
+def encoder(any_family: Path) -> MakeEncoder:
+    checkpoint = find_checkpoint(str(any_family))
 
     def encoder(*, counts: bool, dtype: torch.dtype = torch.float32, packed: bool = True) -> Encoder:
         bert = HookedModel(checkpoint, device=CPU, dtype=dtype, packed=packed)

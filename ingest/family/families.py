@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from ingest.family.bert import Bert
 from ingest.family.protocol import Config, Family
+from ingest.family.roberta import Roberta
 
-FAMILIES: Sequence[Family] = (Bert(),)
+FAMILIES: Sequence[Family] = (Bert(), Roberta())
 _BY_TYPE = {family.model_type: family for family in FAMILIES}
 
 

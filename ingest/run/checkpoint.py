@@ -183,8 +183,9 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
 
 
 def family_in(folder: Path) -> Family:
-    """The family of the checkpoint in a folder, which was found there before."""
-    return family_of(_read_config(folder))
+    """The family of the checkpoint in a folder; the first one of a folder with a tokenizer alone."""
+    config = _read_config(folder) if (folder / "config.json").is_file() else {}
+    return find_family(config) or FAMILIES[0]
 
 
 def _tokenizer_identity(folder: Path, family: Family) -> str:
