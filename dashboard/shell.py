@@ -117,7 +117,7 @@ def layout(*, signs_in: bool = False, named: bool = False) -> dmc.MantineProvide
 
 
 def _shortcuts() -> html.Dialog:
-    """The list of keys, opened by `?` or its button (assets/web/shortcuts.mjs)."""
+    """The list of keys, opened by `?` or its button (assets/web/keyboard.mjs)."""
     pages = {f"g {LETTERS[page]}": title for page, title in pages_of(current_person()).items()}
     named: Any = {"aria-labelledby": "shortcuts-title"}
     return html.Dialog(

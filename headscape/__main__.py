@@ -65,7 +65,7 @@ def run() -> NoReturn:
     """Run a command, and end the process."""
     status = main()
     if "icechunk" in sys.modules:
-        from store.ending import end  # slow to import, where a command has not
+        from store.process import end  # slow to import, where a command has not
 
         end(status)
     sys.exit(status)

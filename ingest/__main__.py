@@ -40,6 +40,6 @@ def _ingest() -> None:
 if __name__ == "__main__":
     status = main()
 
-    from store.ending import end
+    from store.process import end
 
     end(status)

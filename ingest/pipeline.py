@@ -29,8 +29,7 @@ from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import update_pairs
 from ingest.projections.feature_stage import FeatureDrawing, pending_features
 from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
-from ingest.projections.head_vectors import HeadVectors
-from ingest.projections.head_view import has_been_whole
+from ingest.projections.head_view import HeadVectors, has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.projections.stage import begin, project
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, longest_input
@@ -48,11 +47,11 @@ from ingest.words.coreference import find_coreference, keep_mentions
 from ingest.words.relations import find_relations
 from ingest.words.strongest import find_strongest_words
 from ingest.words.uas import find_uas
+from store.phrases import held_sentences, many
 from store.repository.access import open_repository
 from store.repository.writer import Writer, open_writer
 from store.schema.pictures import RAW, ViewName
 from store.threads import one_thread
-from store.wording import held_sentences, many
 
 if TYPE_CHECKING:
     from ingest.encode.encoder import Encoder

@@ -9,15 +9,16 @@ from datetime import timedelta
 from icechunk import IcechunkError
 
 from store.describe import as_json, as_text, describe
-from store.ending import end, until_pipe_closes
 from store.mend import mend
+from store.phrases import many
+from store.process import end, until_pipe_closes
 from store.repository.access import interruption
 from store.repository.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
+from store.repository.files import is_full
 from store.repository.history import expire
 from store.repository.zarr_internals import is_damage
 from store.snapshot import open_snapshot
 from store.verify import unprotected, verify, wrong_files
-from store.wording import many
 
 #: Exit status where nothing has been ingested yet.
 NOTHING_YET = 3
@@ -39,6 +40,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     except StoreError as error:
         return _fail(str(error), NOTHING_YET if isinstance(error, (StoreNotFound, StoreIncomplete)) else 1)
     except Exception as error:
+        if isinstance(error, OSError) and is_full(error):
+            return _fail(f"The disk of {options.store} is full. Free some space and run the same command again.")
         if not is_damage(error):
             raise
         return _fail(

@@ -9,20 +9,20 @@ import xarray as xr
 from numpy.typing import NDArray
 from zarr.abc.store import Store
 
-from store.antecedents import with_shares
 from store.features import Features
 from store.groups import Groups, Views
 from store.kernels.attention import attention_pattern, merge_words
 from store.kernels.labels import head_labels
 from store.kernels.words import StrongestWords
 from store.means import Watch, contrast_statistics, part_means, part_statistics
-from store.relations import with_accuracies
+from store.relations import with_accuracies, with_shares
+from store.repository.arrays import stored_vectors, with_keys
 from store.repository.errors import StoreError
 from store.repository.tiles import read_rows
 from store.results import StageResults
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
-from store.stored_keys import stored_vectors, with_keys
+from store.stored_statistics import missing_statistics, with_statistics
 from store.text import WORDS_REMEDY
 
 HEADS = "layer", "head"
@@ -41,12 +41,16 @@ class Corpus(StageResults):
         Provenance of the model: checkpoint, versions, dtype, settings, stages.
     layers, heads
         Sizes; those of the text are in `CorpusText`.
+    missing_statistics
+        Those of `STATISTICS` that were not computed when the store was made: their numbers are NaN.
     """
 
     def __init__(self, chunks: Store, snapshot: str, name: str, *, title: str) -> None:
         self.snapshot, self.title = snapshot, title
         groups = Groups(chunks)
-        self._model = with_keys(groups.open(f"models/{name}"))
+        stored = with_keys(groups.open(f"models/{name}"))
+        self.missing_statistics = missing_statistics(stored)
+        self._model = with_statistics(stored)
         self.attributes: Mapping[str, Any] = self._model.attrs
         sizes = {size: int(self.attributes[size]) for size in ("sentences", "tokens")}
         sizes |= {f"counted_{size}": counted_size(self.attributes, size) for size in sizes}
@@ -79,7 +83,7 @@ class Corpus(StageResults):
 
     @property
     def key(self) -> xr.DataArray:
-        """Keys (layer, head, token, channel) in float32, with the constant of their head (`store.stored_keys`). Lazy."""
+        """Keys (layer, head, token, channel) in float32, with the constant of their head (`store.repository.arrays`). Lazy."""
         return self._per_token("key")
 
     def stored_vectors(self, role: str, *, layer: int, head: int) -> tuple[xr.Variable, NDArray[np.float32]]:
@@ -258,7 +262,7 @@ class Corpus(StageResults):
     def uas(self) -> xr.Dataset:
         """Share of words whose governor is found from attention (Clark et al. 2019, section 5), of held-out sentences.
 
-        `uas` (approach, decoding), its 95% `interval` (bound) and `of_seed` (seed); approaches are the methods of `store.schema.uas`
+        `uas` (approach, decoding), its 95% `interval` (bound) and `of_seed` (seed); approaches are the methods of `store.schema.relations`
         (xarray's `sel` keeps the name `method` for itself). Attributes: `trained_on` and `reported_on` sentences, `words`.
         Loaded at first use. NotIngested where the ingest has not computed it.
         """

@@ -8,12 +8,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from store.groups import Groups, Views
-from store.netcdf import with_written_attributes
-from store.pieces import Piece
+from store.groups import Groups, Views, with_written_attributes
 from store.repository.errors import StoreError
 from store.schema.features import SAMPLE
 from store.schema.pictures import LARGEST_COORDINATE
+from store.text import Piece
 
 TOKEN_ARRAYS = ("row", "token_id", "position", "word_index", "token_flags", "sentence_index")
 

@@ -8,13 +8,23 @@ from tempfile import TemporaryDirectory
 
 from icechunk import IcechunkError, Repository, SnapshotInfo
 
-from store.repository.access import local_path, no_store, storage, writing
-from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots, named_snapshot, point_branch
+from store.phrases import utc
+from store.repository.access import (
+    INGEST,
+    MAIN,
+    branch_problem,
+    holds_snapshots,
+    local_path,
+    named_snapshot,
+    no_store,
+    point_branch,
+    storage,
+    writing,
+)
 from store.repository.checksums import FOLDERS, Checksums, forget, manifests_of, relist
 from store.repository.errors import StoreCorrupt, StoreError
+from store.repository.files import is_locked
 from store.repository.history import PUBLISHED
-from store.repository.lock import is_locked
-from store.wording import utc
 
 #: Folder of a store for files that nothing reads any more: damaged ones that a mended store does not need.
 ASIDE = "damaged"

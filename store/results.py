@@ -4,8 +4,7 @@ from functools import cached_property
 
 import xarray as xr
 
-from store.groups import Groups
-from store.netcdf import with_written_attributes, written
+from store.groups import Groups, with_written_attributes, written
 from store.repository.errors import NotIngested
 from store.schema.model import PAIR_NUMBERS
 from store.text import REMEDY, CorpusText

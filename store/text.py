@@ -1,6 +1,7 @@
-"""Sentences, tokens and words of a corpus, whatever model reads them."""
+"""Sentences, tokens and words of a corpus, whatever model reads them, and a wordpiece as a page shows it in its sentence."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -8,12 +9,38 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from store.groups import Groups
-from store.netcdf import with_written_attributes
-from store.pieces import Piece
+from store.groups import Groups, with_written_attributes
 from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import CONTINUATION, NO_WORD, PAD
 from store.words import Words
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A wordpiece where it stands.
+
+    Attributes
+    ----------
+    name
+        As the vocabulary has it.
+    text
+        The text that it stands for, empty for white space.
+    continues
+        Whether it continues the word of the wordpiece before.
+    special
+        Whether it is a special token.
+    """
+
+    name: str
+    text: str
+    continues: bool
+    special: bool
+
+    @property
+    def spaced(self) -> str:
+        """Its text, after a space unless it continues a word."""
+        return self.text if self.continues else f" {self.text}"
+
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
 SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")

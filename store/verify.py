@@ -1,4 +1,4 @@
-"""Check a store: compare its files with their checksums, read every array, recompute a sample, and list what is wrong."""
+"""Check a store: compare its files with their checksums, read every array, recompute a sample of statistics, words and relations, and list what is wrong."""
 
 import re
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import xarray as xr
 import zarr
 from icechunk import IcechunkError
 from numpy.typing import NDArray
@@ -18,16 +19,16 @@ from store.kernels.features import summed_cosine
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.mend import older_branches
-from store.repository.access import first_line, local_path
+from store.relations import count_links
+from store.repository.access import INGEST, MAIN, branch_problem, first_line, holds_snapshots, local_path
 from store.repository.arrays import array_of, has_checksums
-from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
 from store.repository.checksums import Checksums
-from store.repository.errors import StoreCorrupt
-from store.schema.corpus import PAD
+from store.repository.errors import NotIngested, StoreCorrupt
+from store.schema.corpus import NO_GOVERNOR, PAD
 from store.schema.features import SAMPLE
 from store.schema.model import BOUNDS, counted_size
+from store.schema.relations import ALL
 from store.snapshot import Snapshot
-from store.verify_words import wrong_words
 
 #: Sentences whose statistics are recomputed from their queries and keys.
 RECOMPUTED = 50
@@ -54,6 +55,8 @@ MEANS = {
 
 #: Arrays of intervals, which follow from sums where only the first sentences have vectors.
 INTERVALS = {"head_interval": "the intervals of heads", "layer_interval": "the intervals of layers"}
+#: Weights in float32 that may change places where another machine sums them.
+TIED = 1e-5
 
 
 def verify(snapshot: Snapshot) -> Iterator[str]:
@@ -184,8 +187,9 @@ def _disagreement(corpus: Corpus, sentence: int) -> float:
     expected = token_statistics(attention_pattern(query, key), flags, np.ones(len(flags), bool), norm)
     stored = corpus.token_statistic[:, :, :, rows].load()
     names = list(stored.statistic.values)
+    lacking = [names.index(name) for name in corpus.missing_statistics]
     error: NDArray[np.float64] = np.abs(stored.values.astype(np.float64) - expected) / (1 + np.abs(expected))
-    error[names.index("attended_keys")] = 0
+    error[[names.index("attended_keys"), *lacking]] = 0
     error[names.index("to_sink"), _may_be_a_sink(expected[names.index("received")])] = 0
     mixed = 1 - expected[names.index("to_self")].mean(axis=1)
     stored_mixed = corpus.token_mixing.sel(ratio="attn_w")[:, rows].values.astype(np.float64)
@@ -237,7 +241,7 @@ def _wrong_intervals(corpus: Corpus) -> Iterator[str]:
     if "intervals_version" not in corpus.attributes:
         return
     counted = [source for source, sentences in corpus.attributes["source_sentences"].items() if sentences > 1]
-    means = corpus.head_statistic.sel(source=counted)
+    means = corpus.head_statistic.sel(source=counted).drop_sel(statistic=list(corpus.missing_statistics))
     rounded = OLDER_ROUNDED if corpus.attributes["intervals_version"] == OLDER_INTERVALS else EXACT
     for interval, mean, what in (
         (corpus.head_interval, means, "heads"),
@@ -303,3 +307,62 @@ def _follows(features: Features) -> bool:
     for start in range(0, features.n_tokens, TOKENS):
         sums += summed_cosine(features.feature[:, start : start + TOKENS].values.astype(np.float32))
     return bool(np.allclose(sums / features.n_tokens, features.similarity.values, atol=COSINE_ROUNDED))
+
+
+def wrong_words(corpus: Corpus) -> Iterator[str]:
+    """A sentence for each finding; none where the corpus has no words."""
+    if not corpus.has_words:
+        return
+    if impossible := list(_impossible(corpus)):
+        yield from impossible  # nothing can be recomputed from them
+        return
+    try:
+        strongest = corpus.strongest_words
+    except NotIngested:
+        return
+    sentences = np.unique(np.linspace(0, corpus.n_sentences - 1, RECOMPUTED).astype(int))
+    wrong = [int(sentence) for sentence in sentences if _differs(corpus, strongest, int(sentence))]
+    if wrong:
+        yield f"{corpus.name}: the strongest words of sentence {wrong[0]} are not those of its attention."
+    yield from _wrong_counts(corpus, strongest)
+
+
+def _impossible(corpus: Corpus) -> Iterator[str]:
+    """Words that stand outside of their sentence, or depend on a word outside of it."""
+    table = corpus.words.table
+    size = np.bincount(table.sentence.values, minlength=corpus.n_sentences)[table.sentence.values]
+    length = corpus.sentences.row_size.values[table.sentence.values]
+    start, stop, governor = (table[name].values for name in ("token_start", "token_stop", "governor"))
+    if ((start < 0) | (start >= stop) | (stop > length)).any():
+        yield f"{corpus.name}: a word has wordpieces outside of its sentence."
+    if ((governor < NO_GOVERNOR) | (governor >= size)).any():
+        yield f"{corpus.name}: a word depends on a word outside of its sentence."
+
+
+def _differs(corpus: Corpus, strongest: xr.Dataset, sentence: int) -> bool:
+    """Whether a stored word is not the strongest, by more than weights of equal size would explain."""
+    rows = corpus.words.rows(sentence)
+    if rows.stop - rows.start < 2:
+        return False
+    pattern = corpus.word_pattern(sentence).values.copy()
+    own = np.arange(pattern.shape[-1])
+    pattern[..., own, own] = -1
+    part = strongest.isel(word=rows)
+    for name, weights in (("most_attended", pattern), ("most_attending", pattern.swapaxes(-1, -2))):
+        stored = part[name].values[..., None].astype(np.int64)
+        if (stored < 0).any() or (stored >= len(own)).any():
+            return True
+        if (np.take_along_axis(weights, stored, axis=-1)[..., 0] < weights.max(axis=-1) - TIED).any():
+            return True
+    return False
+
+
+def _wrong_counts(corpus: Corpus, strongest: xr.Dataset) -> Iterator[str]:
+    """Counts of the relation of all pairs, from the strongest words."""
+    try:
+        stored = corpus.relations.sel(relation=ALL)
+    except NotIngested:
+        return
+    counted = count_links(strongest, corpus.words.dependencies, sentences=corpus.n_sentences, seed=0)
+    if not (stored.linked == counted.linked).all() or not (stored.pairs.values == counted.pairs.values).all():
+        yield f"{corpus.name}: the counts of relations are not those of its words."

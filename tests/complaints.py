@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ingest.__main__ import main as ingest_command
-from store.repository.outcome import ENDING
+from store.repository.ingest_status import OUTCOME
 from store.repository.writer import CREATING
 from tests.stores import MAX_LENGTH
 
@@ -27,7 +27,7 @@ def complaint(
         arguments |= settings
         sentence = complaint_of(ingest_command, "ingest", arguments, capfd)
         new = set(tmp_path.iterdir()) - before
-        new = {path for path in new if path.suffix != ENDING}  # a note that the ingest failed
+        new = {path for path in new if path.suffix != OUTCOME}  # a note that the ingest failed
         assert new <= {tmp_path / "store"}
         assert not new or len(list((tmp_path / "store" / "snapshots").iterdir())) > CREATING
         return sentence

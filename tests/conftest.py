@@ -4,6 +4,7 @@ import gc
 import os
 import tempfile
 from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
 
 # Before anything imports `datasets`, `transformers`, `huggingface_hub`, `torch` or `numpy`: they read these once.
@@ -41,7 +42,7 @@ pytest_plugins = [
 ]
 
 # No clock decides a test, and the same cases run every time: as many as leave room for the browser's.
-hypothesis.settings.register_profile("calm", max_examples=60, deadline=None, database=None, derandomize=True)
+hypothesis.settings.register_profile("calm", max_examples=30, deadline=None, database=None, derandomize=True)
 hypothesis.settings.load_profile("calm")
 
 
@@ -52,6 +53,26 @@ _SLOW = {"start_code", "proxied"}
 
 #: Seconds of a test, about, by what it uses or is marked with; any other takes a moment.
 _SECONDS = {"start_code": 5.0, "slow": 5.0, "heavy": 4.0, "chromium": 2.0, "default_store": 0.5, "ingest": 0.4}
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """No content of a file in a name: the time of day that gzip writes once gave each process names of its own."""
+    return argname if isinstance(val, bytes) and len(val) > 20 else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let each process of pytest-xdist begin with other files: what one has compiled the others need not compile again."""
+    report = yield
+    if isinstance(collector, pytest.Directory) and report.passed:
+        number, processes = (
+            int(os.environ.get(f"PYTEST_XDIST_WORKER{name}", "1").strip("gw")) for name in ("", "_COUNT")
+        )
+        begin = len(report.result) * (number % processes) // processes
+        report.result = [*report.result[begin:], *report.result[:begin]]
+    return report
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -65,7 +86,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark, fixtures in (("slow", _SLOW), ("heavy", _HEAVY)):
             if not fixtures.isdisjoint(_uses(item)):
                 item.add_marker(mark)
-    items.sort(key=lambda item: -seconds[item.path])
+    items.sort(key=lambda item: (-seconds[item.path], item.path))
 
 
 def _uses(item: pytest.Item) -> set[str]:

@@ -17,7 +17,7 @@ The licence of every package that `make install` installs, as the package states
 - psycopg (LGPL-3.0) is installed by the extra `postgres` alone. Headscape imports it unchanged, which the LGPL allows for a program of any licence.
 - certifi, hypothesis, pathspec, pytest-rerunfailures and tqdm have the MPL-2.0, which asks for the source of these files alone.
 
-| package | licence |
+| licence | packages |
 | --- | --- |
 """
 
@@ -58,7 +58,11 @@ def licence(name: str) -> str:
 
 def page() -> str:
     """The text of `docs/licences.md`."""
-    return HEADING + "".join(f"| {name} | {licence(name)} |\n" for name in locked_packages())
+    packages: dict[str, list[str]] = {}
+    for name in locked_packages():
+        packages.setdefault(licence(name), []).append(name)
+    rows = (f"| {text} | {', '.join(names)} |\n" for text, names in sorted(packages.items()))
+    return HEADING + "".join(rows)
 
 
 if __name__ == "__main__":

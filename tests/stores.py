@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -65,16 +66,22 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(corpus, "BLOCK", BLOCK)
             patch.setattr(sample, "FIT_TOKENS", fit_tokens)
-            patch.setattr(parallel, "cpu_count", lambda: 1)  # to import what fits takes each process seconds
+            patch.setattr(parallel, "cpu_count", lambda: 1)
             for name, row in PROJECTIONS.items():
                 if row.head_tokens:
                     patch.setitem(PROJECTIONS, name, replace(row, head_tokens=NEIGHBOUR_TOKENS))
             patch.setattr(attention_projection, "STEPS", TRAINING_STEPS)
             chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
-            pipeline.run(Settings(**(chosen | {"store": str(place)})))
+            _run(chosen | {"store": str(place)})
         return str(place)
 
     return ingest
+
+
+def _run(settings: dict[str, Any]) -> None:
+    """Fits run in a thread: a process of their own would import for seconds what fits."""
+    with ThreadPoolExecutor(1) as fits, parallel.fits_on(fits, workers=1):
+        pipeline.run(Settings(**settings))
 
 
 @pytest.fixture(scope="session")
@@ -98,12 +105,12 @@ def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
 @pytest.fixture(scope="session")
 def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The embedded model on a few of the embedded reviews, with the picture that is made first."""
-    chosen = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": VIEW, **FEATURES}
+    chosen: dict[str, Any] = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": VIEW, **FEATURES}
 
     def make(place: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reviews, "_embedded_reviews", partial(_few_reviews, reviews._embedded_reviews))
-            pipeline.run(Settings(store=str(place), **chosen))
+            _run(chosen | {"store": str(place)})
 
     return str(made_once(tmp_path_factory, "default", make))
 

@@ -10,7 +10,7 @@ import store
 from ingest.run.errors import IngestError
 from ingest.words.annotate import is_english
 from ingest.words.pipelines import ENGLISH, annotated, find_pipeline
-from store.schema.words import ROOT
+from store.schema.corpus import ROOT
 from tests.treebanks import write_treebank
 
 Ingest = Callable[..., str]

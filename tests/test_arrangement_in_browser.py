@@ -31,15 +31,13 @@ def placed(title: object) -> tuple[float, float]:
     return box["y"], box["x"]
 
 
-@pytest.mark.parametrize("rank", [0, 3])
-def test_a_click_opens_the_head_at_its_place_in_the_order(
-    visit: Visit, tiny_server: str, ranked: list[str], rank: int
-) -> None:
+def test_a_click_opens_the_head_at_its_place_in_the_order(visit: Visit, tiny_server: str, ranked: list[str]) -> None:
+    last = ranked[-1]
     page = drawn(visit(f"{tiny_server}/heads?arranged=entropy"))
-    title = page.locator(".panel-names > div", has_text=ranked[rank]).bounding_box()
+    title = page.locator(".panel-names > div", has_text=last).bounding_box()
     assert title is not None
     page.mouse.click(title["x"] + 20, title["y"] + title["height"] + 20)
-    expect_title(page, f"Queries and keys of {ranked[rank]}")
+    expect_title(page, f"Queries and keys of {last}")
 
 
 def test_arrow_keys_follow_the_shown_order(open_page: Open, tiny_server: str, ranked: list[str]) -> None:
@@ -95,6 +93,7 @@ def test_a_head_leads_back_to_the_order_it_was_opened_from(visit: Visit, tiny_se
     expect(page.locator(".panel-names b").first).not_to_be_empty()
 
 
+@pytest.mark.slow
 def test_sorted_heads_fit_the_window(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/heads?arranged=entropy"))
     for width in (1440, 360):

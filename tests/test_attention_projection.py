@@ -1,6 +1,7 @@
 """Projection `attention`: reproducible, the same for raw vectors as for standardised ones, and worth its training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from scipy.stats import spearmanr
 
-from ingest.projections import attention_lessons, attention_projection
-from ingest.projections.attention_lessons import Batches, Lessons
-from ingest.projections.attention_network import Networks
-from ingest.projections.attention_projection import AttentionProjection, train
+from ingest.projections import attention_loss, attention_projection
+from ingest.projections.attention_loss import Batches, Lessons
+from ingest.projections.attention_projection import AttentionProjection, Networks, train
 from ingest.projections.normalizations import LayerVectors
+from ingest.run.parallel import fits_on
 from store.kernels.projection import fit_pca, place, place_by_network
 from store.schema.pictures import ViewName
 
@@ -23,6 +24,13 @@ pytestmark = pytest.mark.slow
 HEADS, CHANNELS = 2, 6
 SIZES = np.array([7, 12, 9, 7, 15, 10] * 8)
 Trained = dict[str, np.ndarray]
+
+
+@pytest.fixture(autouse=True)
+def fits_in_a_thread() -> Iterator[None]:
+    """A process of their own would import for seconds what fits."""
+    with ThreadPoolExecutor(1) as fits, fits_on(fits, workers=1):
+        yield
 
 
 def random_vectors(seed: int = 0) -> np.ndarray:
@@ -176,12 +184,12 @@ def test_lessons_that_are_not_kept_are_the_same_when_they_are_drawn_again(
     vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = trained(vectors, steps=40)
-    monkeypatch.setattr(attention_lessons, "KEPT", 0)
+    monkeypatch.setattr(attention_loss, "KEPT", 0)
     np.testing.assert_array_equal(kept["weight_in"], trained(vectors, steps=40)["weight_in"])
 
 
 def test_no_more_numbers_are_kept_than_allowed(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_lessons, "KEPT", 50_000)
+    monkeypatch.setattr(attention_loss, "KEPT", 50_000)
     lessons = Lessons(torch.from_numpy(vectors).transpose(0, 1).contiguous(), SIZES, torch.Generator().manual_seed(0))
     drawn = [lessons.draw() for _ in range(50)]
     targets = {id(lesson.target): lesson.target for lesson in lessons._kept.values()}

@@ -1,10 +1,10 @@
-"""`store.changes`: what changed between two snapshots."""
+"""`store.describe`: what changed between two snapshots."""
 
 import numpy as np
 import pytest
 
 from store import Snapshot, open_snapshot
-from store.changes import ListChange, changes_between
+from store.describe import ListChange, changes_between
 from store.repository.history import history
 from tests.three_models import key_of
 

@@ -151,16 +151,19 @@ def test_after_the_scheduler_was_lost_the_next_ingest_goes_on(
     read_arrays: ReadArrays,
     commits: Callable[[str], list[str]],
     at_commits: Callable[[dict[str, Act]], None],
+    monkeypatch: pytest.MonkeyPatch,
     plain_store: str,
     tmp_path: Path,
 ) -> None:
+    """Its worker, which runs in another folder, finds the store by a relative path."""
     process, address = start_scheduler(tmp_path)
+    monkeypatch.chdir(tmp_path)
     at_commits({": block 0": lambda: end(process)})
     with pytest.raises(
         IngestError,
         match=rf"scheduler at {address} was lost\. Run the ingest again; it goes on from the last commit\.$",
     ):
-        ingest(tmp_path / "store", scheduler=address)
+        ingest(Path("store"), scheduler=address)
     assert_same(read_arrays(ingest(tmp_path / "store")), read_arrays(plain_store))
     assert len([message for message in commits(str(tmp_path / "store")) if message.endswith(": block 0")]) == 1
 

@@ -12,8 +12,8 @@ from store.kernels.coreference import (
     found_among_words,
     found_of_two,
 )
-from store.mentions import head_word
-from store.schema.words import NO_GOVERNOR, ROOT
+from store.schema.corpus import NO_GOVERNOR, ROOT
+from store.words import head_word
 
 
 def heads(words: list[int], entities: list[int]) -> MentionHeads:

@@ -12,8 +12,8 @@ import pytest
 import store
 from store.__main__ import main
 from store.describe import as_json, as_text, describe
+from store.phrases import utc
 from store.repository.history import bytes_on_disk
-from store.wording import utc
 
 
 def test_a_description_lists_models_corpora_history_and_size(tiny_store: str, tiny_corpus: store.Corpus) -> None:

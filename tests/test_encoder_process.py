@@ -1,6 +1,5 @@
 """One process has the model, however many workers ask: it encodes a sentence once, ends with its server, and is started anew."""
 
-import signal
 import subprocess
 import sys
 import time
@@ -174,8 +173,7 @@ with server_folder() as folder:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_the_process_ends_with_a_server_that_is_killed(number: signal.Signals) -> None:
+def test_the_process_ends_with_a_server_that_is_killed() -> None:
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -185,7 +183,7 @@ def test_the_process_ends_with_a_server_that_is_killed(number: signal.Signals) -
         folder = ServerFolder(Path(server.stdout.readline().strip()))
         worker = psutil.Process(server.pid).children()
         assert len(processes(folder)) == 1
-        server.send_signal(number)
+        server.kill()
         until(lambda: not processes(folder))
         until(lambda: not folder.path.exists())
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from store.ending import until_pipe_closes
+from store.process import until_pipe_closes
 
 pytestmark = pytest.mark.slow
 
@@ -71,8 +71,8 @@ def test_a_command_ends_well_while_threads_of_a_read_still_ask_for_the_interpret
 
 def test_a_process_ends_at_once_with_what_it_has_registered() -> None:
     command = (
-        "import atexit, threading, store.ending; atexit.register(print, 'registered');"
-        "threading.Thread(target=threading.Event().wait).start(); store.ending.end_now(3)"
+        "import atexit, threading, store.process; atexit.register(print, 'registered');"
+        "threading.Thread(target=threading.Event().wait).start(); store.process.end_now(3)"
     )
     ended = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False, timeout=300)
     assert (ended.returncode, ended.stdout, ended.stderr) == (3, "registered\n", "")

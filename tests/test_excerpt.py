@@ -5,7 +5,7 @@ from typing import Any
 from dash import html
 
 from dashboard.points.excerpt import excerpt
-from store.pieces import Piece
+from store.text import Piece
 
 TEXTS = ["[CLS]", "he", "was", "caution", "ed", "to", "stay", ".", "[SEP]"]
 PIECES = [Piece(text, text, text == "ed", text[0] == "[") for text in TEXTS]

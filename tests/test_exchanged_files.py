@@ -14,11 +14,10 @@ from dashboard.app import create_app
 from dashboard.web.library import Library
 from store.__main__ import main
 from store.mend import mend
-from store.repository import fingerprints
-from store.repository.access import open_repository
-from store.repository.branches import INGEST, MAIN, named_snapshot
+from store.repository import checksums
+from store.repository.access import INGEST, MAIN, named_snapshot, open_repository
+from store.repository.checksums import checksum
 from store.repository.errors import StoreCorrupt
-from store.repository.fingerprints import checksum
 from store.repository.history import history
 from store.repository.writer import open_writer
 from store.verify import wrong_files
@@ -51,7 +50,7 @@ def test_exchanged_chunk_files_give_no_number(copy: str) -> None:
 def test_exchanged_chunk_files_are_found_while_a_server_has_the_store_open(
     copy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fingerprints, "SOON", 0)
+    monkeypatch.setattr(checksums, "SOON", 0)
     client = create_app(Library(copy)).server.test_client()
     corpus = store.open_corpus(copy)
     route = f"{data_link(corpus)}/points/pca-exact-2d/1/0.bin?tokens=20"
@@ -166,5 +165,5 @@ def test_a_flipped_bit_in_a_list_is_told_from_damaged_data(
 
 
 def test_files_are_not_read_again_that_nobody_has_touched(three: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fingerprints, "_held", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr(checksums, "_held", lambda _: pytest.fail("read again"))
     assert store.open_corpus(three).pattern(3, layer=1, head=0).sum() > 0

@@ -15,7 +15,7 @@ import store
 from headscape.__main__ import COMMANDS
 from ingest.projections import methods
 from ingest.projections.cubes import Cubes
-from ingest.projections.feature_trial import LOADED, PLACED, try_picture
+from ingest.projections.feature_pictures import LOADED, PLACED, try_picture
 from ingest.run.settings import Settings, parse
 from store.schema.pictures import ViewName
 

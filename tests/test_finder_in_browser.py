@@ -86,7 +86,7 @@ def test_the_text_of_found_sentences_stays_wide_beside_a_sort(page: Page) -> Non
     assert text["width"] >= 170
 
 
-@pytest.mark.parametrize("by", ["to_sep", "confidence", "distance"])
+@pytest.mark.parametrize("by", ["to_sep", pytest.param("distance", marks=pytest.mark.slow)])
 def test_the_table_of_found_sentences_fits_its_box_and_its_text_takes_the_rest(
     page: Page, visit: Visit, tiny_server: str, by: str
 ) -> None:

@@ -1,12 +1,12 @@
 """Fingerprints of chunk files: what `verify` finds of files whose ends, size and CRC-32C are as they were."""
 
+import zlib
 from pathlib import Path
 
 import pytest
 from google_crc32c import value
 
-from store.repository.checksums import Checksums
-from store.repository.fingerprints import LIST, PIECE, checksum, write_fingerprints
+from store.repository.checksums import LIST, PIECE, READ_AT_ONCE, Checksums, checksum, record_checksums
 
 FILE = "chunks/A"
 
@@ -22,8 +22,7 @@ def place(tmp_path: Path) -> Path:
     """A store of one shard of four tiles."""
     (tmp_path / "chunks").mkdir()
     (tmp_path / FILE).write_bytes(b"".join(map(tile, (b"a", b"b", b"c", b"d"))))
-    (tmp_path / LIST).write_text(f"{checksum(tmp_path / FILE)} {FILE}\n")
-    write_fingerprints(tmp_path, {FILE: checksum(tmp_path / FILE)})
+    record_checksums(tmp_path)
     return tmp_path
 
 
@@ -47,3 +46,17 @@ def test_a_list_of_an_older_headscape_is_read(place: Path) -> None:
     fingerprints.write_text(f"{body}{value(body.encode()):08x}\n")
     (place / FILE).write_bytes(b"".join(map(tile, (b"a", b"c", b"b", b"d"))))
     assert list(Checksums(place).wrong_files()) == []
+
+
+@pytest.mark.parametrize("size", [1, PIECE, PIECE + 1, READ_AT_ONCE, READ_AT_ONCE + 1])
+def test_one_look_at_a_file_gives_every_sum_of_it(size: int, tmp_path: Path) -> None:
+    (tmp_path / "chunks").mkdir()
+    content = bytes(number % 251 for number in range(PIECE)) * (size // PIECE + 1)
+    content = content[:size]
+    (tmp_path / FILE).write_bytes(content)
+    record_checksums(tmp_path)
+    _, line, _ = (tmp_path / "fingerprints").read_text().splitlines()
+    holds, _, whole, _ = line.split()
+    assert (tmp_path / LIST).read_text() == f"{value(content):08x} {FILE}\n"
+    assert holds == f"{zlib.crc32(content[:PIECE] + content[-PIECE:]):08x}-{size}"
+    assert whole == f"{zlib.crc32(content):08x}"

@@ -11,10 +11,9 @@ from dashboard.store_page.page import _corpus
 from dashboard.store_page.settings import command
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
-from ingest.text import first_rows, hub_cache
+from ingest.text import first_rows, hub
 from ingest.text.first_rows import FirstRows, part_of
-from ingest.text.hub import HubSize
-from ingest.text.hub_cache import HubData
+from ingest.text.hub import HubData, HubSize
 from store.describe import as_text, describe
 from tests.stores import Ingest
 
@@ -26,7 +25,7 @@ GIGABYTES = 3 << 30
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache of first rows."""
-    monkeypatch.setattr(hub_cache, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(hub, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from store.repository.arrays import array_of
 from store.repository.errors import StoreError
-from store.repository.fork import Fork
-from store.repository.writer import Writer, open_writer
+from store.repository.writer import Fork, Writer, open_writer
 
 
 @pytest.fixture

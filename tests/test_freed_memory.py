@@ -69,7 +69,7 @@ REUSED = """
 import resource
 import numpy as np
 from dashboard.web.processes import resident_memory, return_freed_memory
-from store.heap import reused_memory
+from store.process import reused_memory
 
 def faults(arrays):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -12,7 +12,7 @@ from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.feature_pictures import FeaturePicture, ValuePicture
 from ingest.projections.feature_stage import view_hash
-from ingest.projections.head_vectors import HeadVectors
+from ingest.projections.head_view import HeadVectors
 from ingest.projections.methods import feature_method
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.settings import DEFAULT_VIEWS, Settings

@@ -34,7 +34,7 @@ def test_while_all_heads_load_the_link_says_nothing_of_where_one_looks(open_page
         route.continue_()
 
 
-@pytest.mark.parametrize("path", ["/head?layer=1&head=0", "/heads"])
+@pytest.mark.parametrize("path", ["/head?layer=1&head=0", pytest.param("/heads", marks=pytest.mark.slow)])
 def test_in_a_window_of_another_size_the_ring_goes_with_what_it_is_round(
     open_page: Open, tiny_server: str, path: str
 ) -> None:

@@ -61,6 +61,7 @@ def test_in_a_narrow_window_the_tabs_are_below_the_picture(open_page: Open, tiny
 def test_the_picture_fills_the_screen_and_comes_back(head_page: Page) -> None:
     before = head_page.evaluate(PICTURE)
     full = head_page.get_by_role("button", name="Full screen")
+    head_page.bring_to_front()  # Chromium with windows grants the screen to no page behind another
     full.click()
     until(head_page, f"{PICTURE} > {before + 200}")
     expect(full).to_have_attribute("aria-pressed", "true")

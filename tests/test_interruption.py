@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ingest.run import process
-from store.repository.lock import take_lock
+from store.repository.files import take_lock
 from tests.family import Start, ended, expect_lines, family
 
 SENTENCE = "ingest: Interrupted; what was committed is kept. Run the same command again to go on.\n"

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.finetuning.data import Labelled, encode
-from ingest.text.japanese import located
-from ingest.text.own_tokenizer import load_tokenizer
+from ingest.text.own_tokenizer import load_tokenizer, located
 from ingest.text.tokenizer import Tokenizer
 from store import open_corpus
 from tests.japanese_model import save_japanese_model

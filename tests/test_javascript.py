@@ -32,3 +32,7 @@ def test_no_line_is_longer_than_120_characters() -> None:
         if len(line) > 120
     ]
     assert long == []
+
+
+def test_no_module_hides_a_line_from_the_check_of_types() -> None:
+    assert [path.name for path in MODULES if "@ts-" in path.read_text("utf-8")] == []

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.run.errors import IngestError
-from ingest.text.json_file import json_records
-from ingest.text.json_shapes import UnknownShapeError, records_of
+from ingest.text.json_file import UnknownShapeError, json_records, records_of
 
 RECORDS = [{"text": "A good film.", "label": "pos"}, {"text": "A bad film.", "label": "neg"}]
 TABLE = pd.DataFrame(RECORDS)

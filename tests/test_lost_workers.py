@@ -21,7 +21,7 @@ from ingest.run.cluster import DEATHS, _Fits, _Tasks
 from ingest.run.errors import IngestError
 from ingest.run.worker import run_task
 from ingest.text.blocks import Block
-from store.repository.fork import Writable
+from store.repository.writer import Writable
 from tests.test_cluster import assert_same, end, start_scheduler
 
 pytestmark = pytest.mark.slow
@@ -53,8 +53,8 @@ def test_a_task_that_kills_its_workers_ends_the_ingest_and_the_next_goes_on(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(worker_blocks, "BlockTask", DeadlyTask)
-        patch.setattr(cluster, "DEATHS", 2)
-        with pytest.raises(IngestError, match=r"^2 workers died of one task .* it goes on from the last commit\.$"):
+        patch.setattr(cluster, "DEATHS", 1)
+        with pytest.raises(IngestError, match=r"^1 workers? died of one task .* it goes on from the last commit\.$"):
             ingest(tmp_path / "store", workers=1)
     assert_same(read_arrays(ingest(tmp_path / "store")), read_arrays(plain_store))
     assert len([message for message in commits(str(tmp_path / "store")) if message.endswith(": block 0")]) == 1
@@ -71,15 +71,6 @@ def test_a_worker_that_cannot_read_the_folder_of_the_store_is_named(
     )
     with pytest.raises(IngestError, match=sentence):
         ingest(Path("/proc/self/cwd/store"), scheduler=address)  # another folder for each process
-    end(process)
-
-
-def test_a_worker_in_another_folder_finds_a_store_by_a_relative_path(
-    ingest: Ingest, read_arrays: ReadArrays, monkeypatch: pytest.MonkeyPatch, plain_store: str, tmp_path: Path
-) -> None:
-    process, address = start_scheduler(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert_same(read_arrays(ingest(Path("here"), scheduler=address)), read_arrays(plain_store))
     end(process)
 
 

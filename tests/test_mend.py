@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import store
 from store.__main__ import main
 from store.mend import mend
-from store.repository.access import open_repository
-from store.repository.branches import INGEST, MAIN, branch_problem, named_snapshot
+from store.repository.access import INGEST, MAIN, branch_problem, named_snapshot, open_repository
 from store.repository.errors import StoreCorrupt, StoreError
 from store.repository.history import history
 from store.repository.writer import open_writer

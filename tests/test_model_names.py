@@ -14,7 +14,7 @@ from dashboard.ui.text import model_names
 from dashboard.web.context import names_of, resolve
 from dashboard.web.library import Library
 from store.describe import as_text, describe
-from store.model_names import find_key, model_titles
+from store.snapshot import find_key, model_titles
 from tests.made_once import made_once
 
 Ingest = Callable[..., str]

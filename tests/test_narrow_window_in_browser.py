@@ -25,14 +25,14 @@ CUT = (
 @pytest.mark.parametrize(
     ("path", "whole"),
     [
-        ("/", ()),
+        pytest.param("/", (), marks=pytest.mark.slow),
         ("/heads?q=film", (".points",)),
-        ("/head?tab=distance", ()),
+        pytest.param("/head?tab=distance", (), marks=pytest.mark.slow),
         ("/head?token=5&lines=sentence&where=position:1..4;kind:word", ()),
-        ("/statistics", ()),
+        pytest.param("/statistics", (), marks=pytest.mark.slow),
         ("/features?point=L00.mixed", (".player output",)),
         ("/sentence?sentence=3&queries=2&by=to_sep", (".tokens .token", ".one-model")),
-        ("/store", (".wide",)),
+        pytest.param("/store", (".wide",), marks=pytest.mark.slow),
     ],
 )
 def test_a_page_can_be_used_in_a_narrow_window_and_nothing_is_cut_off(

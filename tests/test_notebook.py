@@ -17,8 +17,8 @@ import xarray as xr
 
 import headscape
 import store
-from headscape.notebook import HTML, IN_KERNEL, NotebookFigure
-from store.netcdf import NETCDF_4
+from headscape.figures import HTML, IN_KERNEL, NotebookFigure
+from store.groups import NETCDF_4
 from store.repository.errors import NotIngested
 from store.schema.model import ROLES
 

@@ -14,10 +14,8 @@ HOVERED = {
     "": (".card a", ".label-table a", ".layer-bars .part", ".findings a", ".info"),
     "heads": (".frame", ".tools button", ".legend .chip", ".info"),
     "head?layer=1&head=0": (".frame", ".tools button", ".neighbours a", ".info", ".saves button"),
-    "head?layer=1&head=0&token=3": (".frame", ".piece", ".info"),
-    "head?layer=1&head=0&colour=kind&where=position:1..7": (".legend button", ".filter", ".info"),
-    "statistics": (".nsewdrag", ".saves button", ".info"),
-    "statistics?where=position:2..7": (".filter", ".nsewdrag", ".info"),
+    "head?layer=1&head=0&token=3&colour=kind&where=position:1..7": (".piece", ".legend button", ".filter", ".info"),
+    "statistics?where=position:2..7": (".filter", ".nsewdrag", ".saves button", ".info"),
     "map": (".nsewdrag", ".saves button", ".info"),
     "relations": (".nsewdrag", ".rows a", ".info"),
     "features": (".frame", ".tools button", ".info"),
@@ -25,9 +23,7 @@ HOVERED = {
     "sentence": (".head-view .query .token", ".head-view .key .token", ".swatches .head", ".info"),
     "sentence?show=model": (".model-view canvas", ".info"),
     "sentence?show=matrix": (".matrix-view canvas", ".info"),
-    "sentence?show=neuron": (".neuron-queries .token",),
     "sentence?show=neuron&queries=2": (".neuron-queries .token", ".strip", ".neurons tr"),
-    "sentence?show=positions": (".nsewdrag",),
     "sentence?show=mixing": (".nsewdrag", ".info"),
     "compare": (".nsewdrag", ".frame", ".rows a", ".info"),
     "store": (".info", ".rows a"),
@@ -37,18 +33,19 @@ HOVERED = {
 #: The marks that a click selects, each clicked twice: the second click takes the selection back, or makes another.
 CLICKED = {
     "head?layer=1&head=0": (".frame",),
-    "head?layer=1&head=0&colour=kind&where=position:1..7": (".legend button",),
+    "head?layer=1&head=0&token=3&colour=kind&where=position:1..7": (".legend button",),
     "map": (".nsewdrag",),
     "features?point=embedding": (".frame",),
     "sentence": (".head-view .query .token", ".head-view .key .token"),
     "sentence?show=matrix": (".matrix-view canvas",),
-    "sentence?show=neuron": (".neuron-queries .token",),
     "sentence?show=neuron&queries=2": (".neuron-queries .token",),
 }
 #: The servers of pages that need more than pictures: words, a second model.
 SERVERS = {"relations": "bank_server", "compare": "three_server"}
 #: A search that matches, one that does not, and none again.
 SOUGHT = ("film", "platypus", "")
+WIDE = 1440
+WIDTHS = pytest.mark.parametrize("width", [WIDE, pytest.param(390, marks=pytest.mark.slow)])
 
 
 def middle(mark: Locator) -> tuple[float, float]:
@@ -71,19 +68,17 @@ def server_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
     return lambda path: request.getfixturevalue(SERVERS.get(path, "tiny_server"))
 
 
+@WIDTHS
 @pytest.mark.parametrize("path", HOVERED)
-def test_nothing_moves(open_page: Open, server_of: Callable[[str], str], path: str) -> None:
-    url = f"{server_of(path)}/{path}"
-    page = open_page(url, motion="reduce", width=390)
-    for width in (390, 1440):
-        if width != 390:
-            page.set_viewport_size({"width": width, "height": 900})
-            page.goto(url)
-        settled(page)
-        assert shifted(page) == [], f"loading at {width} pixels"
-        for kind, place in marks(page, HOVERED[path]):
-            with standing(page, f"hovering {kind} at {width} pixels"):
-                page.mouse.move(*place, steps=2)
+def test_nothing_moves(open_page: Open, server_of: Callable[[str], str], path: str, width: int) -> None:
+    page = open_page(f"{server_of(path)}/{path}", motion="reduce", width=width)
+    settled(page)
+    assert shifted(page) == [], "loading"
+    for kind, place in marks(page, HOVERED[path]):
+        with standing(page, f"hovering {kind}"):
+            page.mouse.move(*place, steps=2)
+    if width < WIDE:
+        return
     for kind, place in 2 * marks(page, CLICKED.get(path, ())):
         page.mouse.move(*place)
         with standing(page, f"clicking {kind}"):
@@ -95,7 +90,7 @@ def test_nothing_moves(open_page: Open, server_of: Callable[[str], str], path: s
             box.press("Enter")
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@WIDTHS
 def test_a_key_that_gets_no_large_weight_leaves_the_head_view_where_it_is(show: Show, width: int) -> None:
     """A remark above the lines once moved the key away from the pointer, which ended the hover, which took the remark back."""
     page = show(least=0.99)

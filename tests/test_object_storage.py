@@ -13,7 +13,7 @@ from store.__main__ import main
 from store.repository.access import open_repository
 from store.repository.errors import StoreError, StoreNotFound, StoreUnreachable
 from store.repository.history import expire, history
-from store.repository.retries import LONGEST_READ, move_branch
+from store.repository.remote import LONGEST_READ, move_branch
 from store.repository.writer import Writer, open_writer
 from store.verify import verify
 from tests.bench.faulty_s3 import FAULTS, Fault, FaultyS3, faulty_s3
@@ -42,7 +42,7 @@ def s3(server: FaultyS3) -> Iterator[FaultyS3]:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person waits 20 seconds for storage that is silent; a test does not."""
     assert LONGEST_READ <= 20
-    monkeypatch.setattr("store.repository.retries.LONGEST_READ", 2.0)
+    monkeypatch.setattr("store.repository.remote.LONGEST_READ", 2.0)
 
 
 def written(number: int) -> str:

@@ -11,13 +11,19 @@ import zarr
 from zarr.codecs import ZstdCodec
 
 import store
+from dashboard.pages import PAGES
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
 from ingest.encode import tensors
 from store.__main__ import main
 from store.repository import arrays, writer
+from store.repository.arrays import CONSTANT
 from store.repository.writer import open_writer
 from store.schema.array import SCHEMA_VERSION, Array
-from store.stored_keys import CONSTANT
+from store.schema.pictures import NORMALIZATIONS
 from tests.stores import FEATURES, Ingest
+
+LAST = list(store.STATISTICS)[-1]
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +81,51 @@ def test_arrays_added_to_an_older_store_carry_checksums(older: str, ingest: Inge
         arrays.has_checksums(array) for _, array in features.members(max_depth=None) if isinstance(array, zarr.Array)
     }
     assert kinds == {True, False}
+
+
+@pytest.fixture(scope="module")
+def without_last(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store that was made before the last of the statistics was defined."""
+    place = ingest(tmp_path_factory.mktemp("without") / "store", sentences=10)
+    with open_writer(place) as opened:
+        for _, array in opened.group(f"models/{store.open_corpus(place).name}").arrays():
+            if "statistic" in (dims := array.metadata.dimension_names or ()):
+                array.resize([size - (dim == "statistic") for dim, size in zip(dims, array.shape, strict=True)])
+        opened.publish("as it was written before")
+    return place
+
+
+def test_a_statistic_that_an_older_store_lacks_is_nan_and_the_others_stay(without_last: str, few_store: str) -> None:
+    older, whole = store.open_corpus(without_last), store.open_corpus(few_store)
+    assert older.missing_statistics == (LAST,)
+    assert whole.missing_statistics == ()
+    for name in ("token_statistic", "head_statistic", "head_interval", "layer_interval"):
+        own, other = getattr(older, name), getattr(whole, name)
+        assert own.drop_sel(statistic=LAST).equals(other.drop_sel(statistic=LAST))
+        assert own.sel(statistic=LAST).isnull().all()
+    assert older.token_statistic[-1, 0, 0, :3].isnull().all()
+
+
+def test_a_store_that_lacks_a_statistic_is_sound(without_last: str) -> None:
+    assert main(["verify", without_last]) == 0
+
+
+@pytest.mark.parametrize("page", list(PAGES))
+def test_every_page_shows_a_store_that_lacks_a_statistic(without_last: str, page: str) -> None:
+    shown = str(PAGES[page](resolve(Library(without_last), page, f"statistic={LAST}")))
+    assert ("This store has no norm-weighted attention to itself" in shown) is (page == "statistics")
+
+
+def test_a_store_that_lacks_a_normalisation_gets_it_at_the_next_ingest(
+    few: str, few_store: str, ingest: Ingest
+) -> None:
+    path = f"models/{store.open_corpus(few).name}/normalizations"
+    with open_writer(few) as opened:
+        for _, array in opened.group(path).arrays():
+            if "normalization" in (dims := array.metadata.dimension_names or ()):
+                array.resize([len(NORMALIZATIONS) - 1, *array.shape[1:]])
+                assert dims[0] == "normalization"
+        opened.publish("as it was written before")
+    ingest(Path(few), sentences=10)
+    whole = store.open_corpus(few_store).normalizations
+    assert store.open_corpus(few).normalizations.equals(whole)

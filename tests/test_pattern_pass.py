@@ -11,7 +11,7 @@ from hypothesis import given
 from torch import Tensor
 
 from ingest.encode import counted_attention
-from ingest.encode.counted_attention import Counted, Sentences, count
+from ingest.encode.counted_attention import Counted, Sentences, attend_and_summarize
 from store.kernels.attention import attention_pattern, output_gram, value_norm
 from store.kernels.statistics import offset_profile, summed_pattern, token_statistics
 from store.schema.corpus import CLS, PUNCTUATION, SEP
@@ -68,7 +68,7 @@ def test_statistics_are_those_of_the_definitions(lengths: list[int], seed: int, 
     case = random_case(lengths, seed=seed, sharpness=sharpness)
     defined = padded(case)
     wanted = token_statistics(defined.pattern, defined.flags, defined.real, defined.value_norm)
-    for name, own, other in zip(STATISTICS, count(*case).statistics, wanted, strict=True):
+    for name, own, other in zip(STATISTICS, attend_and_summarize(*case).statistics, wanted, strict=True):
         expected = other.transpose(1, 2)[defined.real].T
         np.testing.assert_allclose(own, expected, rtol=1e-4, atol=2e-5, err_msg=name)
 
@@ -76,7 +76,7 @@ def test_statistics_are_those_of_the_definitions(lengths: list[int], seed: int, 
 @given(LENGTHS, st.integers(0, 1 << 16))
 def test_profiles_are_those_of_the_definitions(lengths: list[int], seed: int) -> None:
     case = random_case(lengths, seed=seed)
-    defined, own = padded(case), count(*case)
+    defined, own = padded(case), attend_and_summarize(*case)
     summed = summed_pattern(defined.pattern, defined.real)
     np.testing.assert_allclose(own.profile, offset_profile(summed), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(own.received_at, summed.sum(dim=1).T, rtol=1e-5, atol=1e-6)
@@ -85,7 +85,7 @@ def test_profiles_are_those_of_the_definitions(lengths: list[int], seed: int) ->
 @given(LENGTHS, st.integers(0, 1 << 16), st.sampled_from([0.1, 1, 20]))
 def test_values_are_weighted_and_measured_as_by_definition(lengths: list[int], seed: int, sharpness: float) -> None:
     case = random_case(lengths, seed=seed, sharpness=sharpness)
-    defined, own = padded(case), count(*case)
+    defined, own = padded(case), attend_and_summarize(*case)
     np.testing.assert_allclose(own.context, defined.context, rtol=1e-4, atol=1e-4)
     norms = defined.value_norm.transpose(1, 2)[defined.real].T
     np.testing.assert_allclose(own.value_norm, norms, rtol=1e-5)
@@ -93,25 +93,25 @@ def test_values_are_weighted_and_measured_as_by_definition(lengths: list[int], s
 
 def test_longer_sentences_beside_it_change_no_statistic_of_a_sentence() -> None:
     case = random_case([7, 40, 12], seed=1)
-    together = count(*case)
+    together = attend_and_summarize(*case)
     for number, (start, stop) in enumerate(pairwise(case.sentences.starts)):
         own = slice(start, stop)
         sentence = Sentences(case.sentences.lengths[number, None], case.sentences.flags[own])
-        alone = count(case.query[own], case.key[own], case.value[own], case.gram, sentence)
+        alone = attend_and_summarize(case.query[own], case.key[own], case.value[own], case.gram, sentence)
         np.testing.assert_allclose(alone.statistics, together.statistics[..., own], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("lengths", [[7, 40, 12], [40]])
 def test_heads_are_counted_alike_few_or_many_at_a_time(lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     case = random_case(lengths, seed=1)
-    together = count(*case)
+    together = attend_and_summarize(*case)
     monkeypatch.setattr(counted_attention, "ROOM", 1)
-    for name, alone in vars(count(*case)).items():
+    for name, alone in vars(attend_and_summarize(*case)).items():
         np.testing.assert_allclose(alone, getattr(together, name), rtol=1e-5, atol=1e-6)
 
 
 def one_token() -> Counted:
-    return count(*random_case([1], seed=0))
+    return attend_and_summarize(*random_case([1], seed=0))
 
 
 def test_a_query_with_one_key_has_no_entropy() -> None:

@@ -99,7 +99,7 @@ def test_the_toolbar_zooms_and_resets(page: str, request: pytest.FixtureRequest)
 
 
 @pytest.mark.usefixtures("visit")
-@pytest.mark.parametrize("page", ["head", "heads"])
+@pytest.mark.parametrize("page", [pytest.param("head", marks=pytest.mark.slow), "heads"])
 def test_the_picture_is_saved_as_png(page: str, request: pytest.FixtureRequest) -> None:
     shown: Page = request.getfixturevalue(page)
     before = picture(shown)

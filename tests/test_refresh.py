@@ -16,9 +16,16 @@ from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.__main__ import main as ingest_command
 from ingest.run.process import INTERRUPTED, UNEXPECTED, outcome_noted
-from store.repository.lock import take_lock
-from store.repository.outcome import ENDING, KILLED, IngestOutcome, ingest_outcome, note_outcome
-from store.repository.progress import IngestProgress, note_progress
+from store.repository.files import take_lock
+from store.repository.ingest_status import (
+    KILLED,
+    OUTCOME,
+    IngestOutcome,
+    IngestProgress,
+    ingest_outcome,
+    note_outcome,
+    note_progress,
+)
 from tests.complaints import complaint_of
 
 UNITS = Path(__file__).parents[1] / "docs/serving"
@@ -108,7 +115,7 @@ def test_nothing_is_noted_where_there_is_no_store(place: str, tmp_path: Path, mo
 
 
 def test_a_note_has_its_time(store: str) -> None:
-    Path(f"{store}{ENDING}").write_text('{"ended": 5.0, "failure": "No."}')
+    Path(f"{store}{OUTCOME}").write_text('{"ended": 5.0, "failure": "No."}')
     assert ingest_outcome(store) == IngestOutcome(5.0, "No.")
 
 

@@ -13,8 +13,7 @@ from dashboard.relations.data import BestHead
 from store.kernels.relations import DIRECTIONS, frequent_offset
 from store.relations import best_heads
 from store.schema.coreference import BASELINES, CANDIDATES, KINDS
-from store.schema.relations import ALL
-from store.schema.uas import DECODINGS, METHODS
+from store.schema.relations import ALL, DECODINGS, METHODS
 from tests.published import __main__ as command
 from tests.published import relation_tables
 from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, main

@@ -10,7 +10,6 @@ import store
 from tests.accessibility import is_accessible
 from tests.browser import Open, Visit, choose, followed, until
 
-Choose = Callable[[Page, str, str], None]
 EXAMPLE = "/relations?relation=ADJ+->+NOUN&example=0:0-1;1:0-1"
 
 
@@ -28,18 +27,14 @@ def choose_by_arrows(page: Page, control: str, option: str) -> None:
         page.keyboard.press("Enter")
 
 
-WAYS = pytest.mark.parametrize("way", [choose, choose_by_arrows])
-
-
 @pytest.fixture
 def relations(visit: Visit, bank_server: str) -> Page:
     return visit(f"{bank_server}/relations?relation=det")
 
 
-@WAYS
-def test_a_relation_is_chosen(way: Choose, relations: Page, bank_corpus: store.Corpus) -> None:
+def test_a_relation_is_chosen_by_the_keyboard(relations: Page, bank_corpus: store.Corpus) -> None:
     pairs = int(bank_corpus.relations.pairs.sel(relation="amod")[1])
-    way(relations, "Relation", f"amod ({pairs})")
+    choose_by_arrows(relations, "Relation", f"amod ({pairs})")
     expect(relations).to_have_url(re.compile("relation=amod"))
     expect(relations.get_by_role("heading", name="Heads ranked by amod")).to_be_visible()
 
@@ -67,12 +62,11 @@ def test_a_pattern_of_nothing_is_named_once(relations: Page) -> None:
     expect(relations.get_by_role("heading", name="Heads ranked by all relations")).to_be_visible()
 
 
-@WAYS
-def test_the_head_of_the_pairs_is_chosen(way: Choose, relations: Page) -> None:
-    way(relations, "Links of", "a chosen head")
+def test_the_head_of_the_pairs_is_chosen(relations: Page) -> None:
+    choose(relations, "Links of", "a chosen head")
     expect(relations).to_have_url(re.compile("examples=chosen"))
     expect(relations.get_by_role("heading", name="Pairs that L0 H0 links")).to_be_visible()
-    way(relations, "Layer", "1")
+    choose(relations, "Layer", "1")
     expect(relations.get_by_role("heading", name="Pairs that L1 H0 links")).to_be_visible()
 
 
@@ -110,17 +104,16 @@ def enter(page: Page, word: int) -> None:
     page.keyboard.press("Enter")
 
 
-@pytest.mark.parametrize("press", [click, enter])
-def test_pairs_of_two_sentences_are_marked_and_removed(
-    press: Callable[[Page, int], None], relations: Page, bank_corpus: store.Corpus
+def test_pairs_of_two_sentences_are_marked_by_click_or_enter_and_removed(
+    relations: Page, bank_corpus: store.Corpus
 ) -> None:
-    mark(relations, 0, 1, press)
+    mark(relations, 0, 1, click)
     number = relations.get_by_role("textbox", name="Sentence", exact=True)
     number.fill("1")
     number.press("Enter")
     spelled = " ".join(bank_corpus.words.texts(bank_corpus.words.rows(1)))
     expect(relations.locator(".pair.words")).to_have_text(spelled)
-    mark(relations, 0, 1, press)
+    mark(relations, 0, 1, enter)
     expect(relations.get_by_role("columnheader", name="links, of 2")).to_be_visible()
     expect(relations.get_by_text("the parts of speech of the marked words")).to_be_visible()
     removed = relations.locator(".remove")
@@ -147,15 +140,16 @@ def test_a_ranked_head_opens_on_its_page(relations: Page) -> None:
     expect(relations.get_by_role("heading", name=f"Queries and keys of {name}")).to_be_visible()
 
 
-PATHS = pytest.mark.parametrize("path", [f"{EXAMPLE}&examples=chosen&layer=1", "/head?token=9&tab=point"])
+CHOSEN, POINT = f"{EXAMPLE}&examples=chosen&layer=1", "/head?token=9&tab=point"
 
 
-@PATHS
+@pytest.mark.parametrize("path", [CHOSEN, pytest.param(POINT, marks=pytest.mark.slow)])
 def test_axe_finds_nothing_serious(path: str, visit: Visit, bank_server: str) -> None:
     is_accessible(visit(bank_server + path))
 
 
-@PATHS
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [CHOSEN, POINT])
 def test_nothing_stands_out_of_a_narrow_window(path: str, open_page: Open, bank_server: str) -> None:
     page = open_page(bank_server + path, width=900)
     expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -15,7 +15,7 @@ from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.processes import server_folder
 from store import open_corpus
-from store.repository.progress import IngestProgress
+from store.repository.ingest_status import IngestProgress
 from tests.people import NAMED, with_people
 
 BUDGET = 1 << 20

@@ -23,8 +23,7 @@ from ingest.encode.loading import load_model
 from ingest.encode.point_model import PointModel
 from ingest.encode.sentence_model import SentenceModel
 from ingest.finetuning.model import load_classifier
-from ingest.heads.importance_task import NO_ANSWER, ImportanceTask, label_task, masked_task
-from ingest.heads.silenced_model import SilencedModel, find_kind
+from ingest.heads.silenced_model import NO_ANSWER, ImportanceTask, SilencedModel, find_kind, label_task, masked_task
 from ingest.run.checkpoint import check_length, find_checkpoint
 from ingest.run.errors import IngestError
 from ingest.text.blocks import Block

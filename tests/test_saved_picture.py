@@ -34,6 +34,9 @@ LINKS = {
     "a point of both": "/compare?pictures=point&point=L00.mixed",
 }
 
+#: The last one has what those of a point and of both models have.
+EVERY = pytest.mark.parametrize("picture", [*list(LINKS)[:-1], pytest.param(list(LINKS)[-1], marks=pytest.mark.slow)])
+
 #: The text of a caption without what is of use on the page alone.
 OFF_PAGE = """(caption) => {
   const copy = caption.cloneNode(true);
@@ -99,7 +102,7 @@ def has(pixels: Pixels, colour: tuple[int, ...], *, least: int, within: int = 0)
     return int((np.abs(pixels - colour).max(axis=-1) <= within).sum()) >= least
 
 
-@pytest.mark.parametrize("picture", LINKS)
+@EVERY
 def test_what_the_page_says_of_a_picture_stands_below_it(
     show: Show, texts: dict[str, list[str]], picture: str, alike: ModelPair
 ) -> None:
@@ -115,7 +118,7 @@ def test_what_the_page_says_of_a_picture_stands_below_it(
     assert f"on {alike.own.attributes['corpus']}, snapshot" in text
 
 
-@pytest.mark.parametrize("picture", LINKS)
+@EVERY
 def test_n_of_n_and_how_far_it_can_be_trusted_are_in_the_file(texts_of: TextsOf, picture: str) -> None:
     text = " ".join(texts_of(picture))
     assert re.search(r"all [\d,]+ tokens\.|[\d,]+ of [\d,]+ tokens|all of them are drawn|drawn here", text)
@@ -195,6 +198,7 @@ def test_the_name_of_the_file_says_what_it_is_of(show: Show, alike: ModelPair) -
     assert name == f"queries-and-keys-of-l1-h0-{alike.own.name}-{alike.own.snapshot}.png"
 
 
+@pytest.mark.slow
 def test_a_picture_is_saved_4000_pixels_wide_and_looks_the_same(show: Show) -> None:
     page = show("all heads")
     small = Image.open(saved_picture(page).path()).convert("RGB")
@@ -206,6 +210,7 @@ def test_a_picture_is_saved_4000_pixels_wide_and_looks_the_same(show: Show) -> N
     assert coloured(shrunk) == pytest.approx(coloured(np.asarray(small).astype(int)), rel=0.3)
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_same_after_a_large_picture_was_saved(show: Show) -> None:
     page = show("one head")
     before = (page.locator(".frame canvas").bounding_box(), page.evaluate(SIZE))

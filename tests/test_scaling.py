@@ -1,10 +1,10 @@
-"""`ingest.projections.scaling` and the weighted correlation, against a naive reading of the paper and finer searches."""
+"""`ingest.projections.normalizations` and the weighted correlation, against a naive reading of the paper and finer searches."""
 
 import numpy as np
 import pytest
 
-from ingest.projections import scaling
-from ingest.projections.scaling import STEP, Pairs, choose_scaling, correlations, dot_products, pair_distances
+from ingest.projections import normalizations
+from ingest.projections.normalizations import STEP, Pairs, choose_scaling, correlations, dot_products, pair_distances
 from store.kernels.normalization import normalized, weighted_correlation
 
 Points = tuple[np.ndarray, np.ndarray]
@@ -91,7 +91,7 @@ def test_pairs_are_all_pairs_within_sentences() -> None:
 
 
 def test_pairs_end_with_the_sentence_that_makes_them_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scaling, "PAIRS", 5)
+    monkeypatch.setattr(normalizations, "PAIRS", 5)
     assert Pairs.within(np.array([2, 2, 2])).tokens == 4
 
 
@@ -126,7 +126,7 @@ def test_the_grid_is_not_widened_for_ever(wanted: float, monkeypatch: pytest.Mon
     peak_at(wanted, monkeypatch)
     query = np.array([[1.0, 0], [-1, 0]])
     scale = choose_scaling(query, 0 * query, Pairs.within(np.array([2]))).scale
-    assert 8 <= abs(np.log2(scale)) <= (scaling.WIDEST + scaling.WIDENED) / 4
+    assert 8 <= abs(np.log2(scale)) <= (normalizations.WIDEST + normalizations.WIDENED) / 4
 
 
 def peak_at(wanted: float, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def peak_at(wanted: float, monkeypatch: pytest.MonkeyPatch) -> None:
     def correlation(_: np.ndarray, distance: np.ndarray) -> tuple[float, int]:
         return -1 / (1 + abs(np.log2(distance.mean() / wanted))), 1000
 
-    monkeypatch.setattr(scaling, "weighted_correlation", correlation)
+    monkeypatch.setattr(normalizations, "weighted_correlation", correlation)
 
 
 def test_the_choice_is_never_worse_than_no_scaling(head: Points, pairs: Pairs) -> None:
@@ -156,7 +156,7 @@ def test_a_ten_times_finer_grid_finds_nothing_better(
 ) -> None:
     coarse = choose_scaling(*head, pairs)
     for name, value in {"STEP": STEP**0.1, "GRID": 120, "WIDEST": 320, "WIDENED": 80}.items():
-        monkeypatch.setattr(scaling, name, value)
+        monkeypatch.setattr(normalizations, name, value)
     assert coarse.correlation == pytest.approx(choose_scaling(*head, pairs).correlation, abs=0.01)
 
 
@@ -175,7 +175,7 @@ def test_the_correlations_of_the_grid_are_those_of_its_candidates(head: Points, 
     for step in (-8, 0, 5):
         scale = STEP**step
         expected = correlation_of(head, pairs, scale, shift / scale)
-        assert curve[step + scaling.GRID] == pytest.approx(expected, abs=0.005)
+        assert curve[step + normalizations.GRID] == pytest.approx(expected, abs=0.005)
 
 
 @pytest.mark.parametrize("radius", [None, 20.0])

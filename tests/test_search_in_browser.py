@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from store import Corpus
-from store.wording import many
+from store.phrases import many
 from tests.browser import Open, Visit, changed, choose, drawn, expect_title, followed, picture, quarters, seen
 
 MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase"}

@@ -36,32 +36,31 @@ def came(page: Page, wanted: str) -> None:
     expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile(wanted))
 
 
-def test_a_sentence_has_a_line_for_every_weight_that_is_large_enough(page: Page, pattern: np.ndarray) -> None:
+def test_a_sentence_has_its_tokens_on_both_sides_and_a_line_for_every_weight_that_is_large_enough(
+    page: Page, pattern: np.ndarray, tiny_corpus: Corpus
+) -> None:
     has_lines(page, pattern[LAYER])
-
-
-def test_its_tokens_stand_on_both_sides(page: Page, tiny_corpus: Corpus) -> None:
     names = list(tiny_corpus.wordpieces(tiny_corpus.sentence_rows(SENTENCE)))
     assert (pieces(page, "query"), pieces(page, "key")) == (names, names)
 
 
-def test_another_layer_has_its_own_lines(page: Page, pattern: np.ndarray) -> None:
+def test_another_layer_has_its_own_lines_and_going_back_shows_the_one_before(page: Page, pattern: np.ndarray) -> None:
     choose(page, "Layer", "0")
     came(page, r"/layer/0\.bin")
     has_lines(page, pattern[0])
     assert link_fields(page)["layer"] == "0"
+    page.go_back()
+    has_lines(shown(page), pattern[LAYER])
 
 
-@pytest.mark.parametrize("typed", ["0.3", "0,3"])
-def test_a_larger_least_weight_leaves_fewer_lines(
-    open_page: Open, tiny_server: str, pattern: np.ndarray, typed: str
-) -> None:
+def test_a_larger_least_weight_leaves_fewer_lines(open_page: Open, tiny_server: str, pattern: np.ndarray) -> None:
     page = sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER)
     control = page.get_by_role("textbox", name="minimum weight")
-    control.select_text()  # a reader types over it: an empty control gets its default back
-    control.press_sequentially(typed)
-    expect(page).to_have_url(re.compile(r"least=0\.3(&|$)"))
-    has_lines(page, pattern[LAYER], least=0.3)
+    for typed, least in (("0.3", 0.3), ("0,2", 0.2)):
+        control.select_text()  # a reader types over it: an empty control gets its default back
+        control.press_sequentially(typed)
+        expect(page).to_have_url(re.compile(rf"least={least}(&|$)"))
+        has_lines(page, pattern[LAYER], least=least)
 
 
 def test_one_head_alone_has_its_own_lines(page: Page, pattern: np.ndarray) -> None:
@@ -76,18 +75,16 @@ def test_a_clicked_query_has_its_lines_alone(page: Page, pattern: np.ndarray) ->
     has_lines(page, pattern[LAYER, :, 2])
 
 
-def test_hiding_cls_and_sep_removes_their_lines(page: Page, pattern: np.ndarray) -> None:
+def test_hiding_cls_and_sep_removes_their_lines_and_rows_that_sum_to_1_again_are_divided_by_what_is_left(
+    page: Page, pattern: np.ndarray
+) -> None:
+    left = pattern[LAYER, :, 1:-1, 1:-1]
     turn(page, "hide special tokens")
     came(page, "special=0")
-    has_lines(page, pattern[LAYER, :, 1:-1, 1:-1])
+    has_lines(page, left)
     assert link_fields(page)["special"] == "0"
-
-
-def test_rows_that_sum_to_1_again_are_divided_by_what_is_left(page: Page, pattern: np.ndarray) -> None:
-    for switch, wanted in (("hide special tokens", "special=0"), ("renormalise rows", "renormalize=1")):
-        turn(page, switch)
-        came(page, wanted)
-    left = pattern[LAYER, :, 1:-1, 1:-1]
+    turn(page, "renormalise rows")
+    came(page, "renormalize=1")
     np.testing.assert_allclose(drawn_weights(page), left / left.sum(axis=-1, keepdims=True), atol=2e-5)
 
 
@@ -130,17 +127,13 @@ def test_a_thumbnail_of_the_model_view_opens_its_head(page: Page, pattern: np.nd
     has_lines(page, pattern[0, 1])
 
 
-def test_the_matrix_of_a_head_is_its_pattern(page: Page, pattern: np.ndarray) -> None:
+def test_the_matrix_is_the_pattern_of_a_head_or_the_mean_over_heads(page: Page, pattern: np.ndarray) -> None:
     choose(page, "View", "Matrix view")
     choose(page, "Head", "1")
     expect(page.locator(".matrix-view")).to_have_attribute("aria-label", re.compile("L1 H1"))
     page.locator(".matrix-view").focus()
     page.locator(".matrix-view").press("ArrowRight")
     expect(page.locator(f"{ROOT} .announcement")).to_contain_text(f"weight {pattern[LAYER, 1, 0, 1]:.4f}")
-
-
-def test_the_matrix_may_be_the_mean_over_heads(page: Page, pattern: np.ndarray) -> None:
-    choose(page, "View", "Matrix view")
     choose(page, "Matrix of", "mean of heads")
     came(page, r"/matrix\.bin.*mean=heads")
     np.testing.assert_allclose(drawn_weights(page)[0], pattern[LAYER].mean(axis=0), atol=2e-5)
@@ -169,7 +162,7 @@ def test_by_position_is_a_chart_of_so_many_sentences(page: Page, tiny_corpus: Co
     expect(page.get_by_text(f"over the first {count} of {count} sentences")).to_be_visible()
 
 
-def test_mixing_shows_each_token_s_share_of_the_others(page: Page, tiny_corpus: Corpus) -> None:
+def test_mixing_shows_each_token_s_share_of_the_others_by_the_chosen_ratio(page: Page, tiny_corpus: Corpus) -> None:
     choose(page, "View", "Mixing")
     expect(page.get_by_role("img", name="Mixing ratio of each token by layer")).to_be_visible()
     page.get_by_text("Table", exact=True).click()
@@ -177,10 +170,6 @@ def test_mixing_shows_each_token_s_share_of_the_others(page: Page, tiny_corpus: 
     expected = ["\t".join(f"{100 * share:.1f}%" for share in token) for token in shares.T.astype(np.float64)]
     lines = page.get_by_role("region", name="Mixing of each token").locator("tbody tr").all_inner_texts()
     assert [line.split("\t", 1)[1] for line in lines] == expected
-
-
-def test_another_ratio_of_mixing_is_a_choice(page: Page) -> None:
-    choose(page, "View", "Mixing")
     choose(page, "Ratio", "mixing ratio by weights")
     expect(page).to_have_url(re.compile(r"ratio=attn_w(&|$)"))
     expect(page.get_by_text("Mixing ratio by weights: the share of")).to_be_visible()
@@ -211,13 +200,6 @@ def test_a_link_restores_all_of_it(open_page: Open, tiny_server: str, pattern: n
         expect(page.get_by_role("switch", name=switch)).to_be_checked()
     expect(page.get_by_role("textbox", name="Words")).to_have_value("the")
     expect(page.get_by_role("textbox", name="Label")).to_have_value("positive")
-
-
-def test_going_back_shows_the_layer_before(page: Page, pattern: np.ndarray) -> None:
-    choose(page, "Layer", "0")
-    has_lines(page, pattern[0])
-    page.go_back()
-    has_lines(shown(page), pattern[LAYER])
 
 
 def test_the_keyboard_alone_reaches_a_token_and_another_layer(open_page: Open, tiny_server: str) -> None:

@@ -11,9 +11,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.text.layout import Layout
-from ingest.text.pieces import is_stop
-from ingest.text.tokenizer import Tokenizer, Tokens
+from ingest.text.tokenizer import Layout, Tokenizer, Tokens, is_stop
 from ingest.words.annotate import covered_tokens
 from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SPECIAL, SYMBOL
 

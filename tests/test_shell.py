@@ -68,6 +68,7 @@ def test_in_a_narrow_window_the_pages_are_a_drawer(open_page: Open, tiny_server:
     expect(drawer).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_in_a_narrow_window_the_newest_is_in_the_drawer(open_page: Open, few: str, ingest: Callable[..., str]) -> None:
     with serving(few) as address:
         page = drawn(open_page(f"{address}/heads", width=360, height=740))
@@ -100,29 +101,30 @@ PATHS = (
     "/",
     "/store",
     "/heads?colour=entropy&q=film&where=position:1..9;label:positive&labels=1&size=norm",
-    "/head?layer=1&head=1&colour=data.genre",
     "/head?token=5&marks=1-2&lines=sentence&labels=1&colour=norm",
+    "/sentence?sentence=3&layer=1&queries=2&toward=4&find=the&by=to_sep",
+    "/statistics?where=label:positive;position:1..9&sort=entropy&values=difference&named=L1",
+    "/map?paint=label",
+)
+#: More of the same pages.
+MORE = (
+    "/head?layer=1&head=1&colour=data.genre",
     "/head?tab=selection&where=position:1..9;kind:word&q=film",
     "/head?tab=pairs&view=pca-exact-3d",
     "/head?tab=distance&text=The+film+was+good.",
-    "/sentence?sentence=3&layer=1&queries=2&toward=4&find=the&by=to_sep",
     "/sentence?show=matrix&head=1&mean=heads",
     "/sentence?show=positions",
     "/sentence?show=mixing&sentence=2",
     "/sentence?text=The+film+was+good.&second=We+loved+it.&pair=ab&hide=2",
-    "/statistics?where=label:positive;position:1..9&sort=entropy&values=difference&named=L1",
-    "/map?paint=label",
 )
-
-
 #: Of a store with feature points.
 FEATURE_PATHS = (
     "/features?point=L00.mixed&ftoken=3&fcolour=position&labels=1",
-    "/features?vectors=1&material=review-3&fcolour=sentence&q=film",
+    pytest.param("/features?vectors=1&material=review-3&fcolour=sentence&q=film", marks=pytest.mark.slow),
 )
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", [*PATHS, *(pytest.param(path, marks=pytest.mark.slow) for path in MORE)])
 def test_axe_finds_nothing_serious(visit: Visit, space_server: str, path: str) -> None:
     is_accessible(visit(space_server + path))
 
@@ -132,6 +134,7 @@ def test_axe_finds_nothing_serious_at_feature_points(visit: Visit, tiny_server: 
     is_accessible(visit(tiny_server + path))
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_serious_where_points_cannot_be_read(chromium: Browser, tiny_server: str) -> None:
     page = chromium.new_page()
     page.route("**/points/**", lambda route: route.fulfill(status=500, body="The store cannot be read."))
@@ -172,6 +175,7 @@ def test_without_webgl2_a_head_says_what_is_missing(
     page.close()
 
 
+@pytest.mark.slow
 def test_without_webgl2_the_slider_goes_through_the_points_and_nothing_plays(
     tiny_server: str, without_webgl: Browser
 ) -> None:

@@ -10,8 +10,14 @@ import torch
 import transformers
 
 from ingest.family.bert import ARCHITECTURES
-from ingest.heads.importance_task import NO_ANSWER, ImportanceTask, label_task, masked_task
-from ingest.heads.silenced_model import SilencedModel, find_kind
+from ingest.heads.silenced_model import (
+    NO_ANSWER,
+    ImportanceTask,
+    SilencedModel,
+    find_kind,
+    label_task,
+    masked_task,
+)
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block
 from store.schema.corpus import CLS, SEP

@@ -20,7 +20,7 @@ from dashboard.ui.text import decimal, signed, span, spell, with_unit
 from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from store.wording import many
+from store.phrases import many
 from tests.components import deferred_content
 
 ASSETS = Path(dashboard.__file__).parent / "assets"

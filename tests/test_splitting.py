@@ -14,8 +14,7 @@ from ingest.text import rules, splitting
 from ingest.text.columns import Columns
 from ingest.text.reviews import Review, Reviews
 from ingest.text.rules import BY_SCRIPT, LINES, NOT_SPLIT, NUPUNKT
-from ingest.text.sentence_index import ENTRY
-from ingest.text.sentences import Sentence, fewest_tokens, one_each, split_reviews, take_smallest
+from ingest.text.sentences import ENTRY, Sentence, fewest_tokens, one_each, split_reviews, take_smallest
 from ingest.text.splitting import SampleSize, smallest_sentences
 from ingest.text.table import Table
 

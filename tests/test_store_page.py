@@ -20,8 +20,8 @@ from dashboard.web.library import Library
 from ingest.run.settings import Settings
 from store import open_snapshot
 from store.describe import describe
+from store.phrases import utc
 from store.repository.history import history
-from store.wording import utc
 from tests.accessibility import is_accessible
 from tests.browser import Open, serving
 from tests.test_waiting_pages import running

@@ -14,8 +14,8 @@ import store
 from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import STEP, key_constant
 from ingest.run.checkpoint import find_checkpoint
-from store import stored_keys
-from store.stored_keys import with_keys
+from store.repository import arrays
+from store.repository.arrays import with_keys
 from tests.stores import Ingest
 from tests.tiny_models import save_model
 
@@ -77,7 +77,7 @@ def test_a_selection_of_keys_equals_that_part_of_all_keys(chosen: dict[str, Any]
 
 def test_ingest_and_corpus_read_the_same_keys(place: str, shifted: store.Corpus) -> None:
     group = store.open_snapshot(place).group(f"models/{shifted.name}")
-    read = stored_keys.read_vectors(group, "key", 1, slice(3, 9))
+    read = arrays.read_vectors(group, "key", 1, slice(3, 9))
     np.testing.assert_array_equal(read, shifted.key[1, :, 3:9])
 
 

@@ -39,13 +39,10 @@ SETTLED = "!document.querySelector('#page[aria-busy], #page [aria-busy=true], #p
 LINKS = (
     "/head?layer=1&head=0&colour=label&size=norm&labels=1&tab=pairs",
     "/head?layer=1&head=0&token=5&role=key",
-    "/heads?arranged=entropy",
     "/heads?arranged=to_sep&q=a&where=position:1..9&colour=label",
     "/statistics?statistic=to_sep",
     "/statistics?statistic=entropy&layer=1",
-    "/relations?relation=det",
     "/relations?relation=nsubj&layer=1&head=1",
-    "/sentence?sentence=1",
     "/sentence?sentence=2&queries=1&show=matrix",
     "/",
 )

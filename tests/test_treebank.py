@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.run.errors import IngestError
-from ingest.text.annotation import Annotation
-from ingest.text.spelling import place_of
+from ingest.text.annotation import Annotation, place_of
 from ingest.text.treebank import read_treebank
-from store.schema.words import NO_GOVERNOR, ROOT
+from store.schema.corpus import NO_GOVERNOR, ROOT
 from tests.complaints import INSTRUCTION
 
 NO_WORD, NOT_THERE = "with a governor that is no word", "whose words do not stand in the text"

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 import store
-from ingest.words.probe import ProbeSentence, scores, train
-from ingest.words.trees import best_governors
+from ingest.words.trees import ProbeSentence, best_governors, scores, train
 from ingest.words.uas import (
     Split,
     Tree,
@@ -20,7 +19,7 @@ from ingest.words.uas import (
     offset_governors,
     training_offset,
 )
-from store.schema.uas import METHODS
+from store.schema.relations import METHODS
 
 Ingest = Callable[..., str]
 MAPS = 3

@@ -1,5 +1,7 @@
 """What pages, files and messages say of a store with the vectors of the first sentences only."""
 
+from collections.abc import Callable
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 
@@ -57,6 +59,12 @@ def whole_page(client: FlaskClient, page: str, search: str = "") -> str:
     return "".join(shown(client, place, f"/{page}", search) for place in ("above", "beside", "below", "message"))
 
 
+@pytest.fixture(scope="module")
+def texts(part_client: FlaskClient) -> Callable[[str, str], str]:
+    """What a page shows, which is asked for once."""
+    return cache(partial(whole_page, part_client))
+
+
 ALL, FIRST = "40 sentences", "the first 10 of 40 sentences"
 TOKENS, FIRST_TOKENS = "452 tokens", "the first 121 of 452 tokens"
 
@@ -101,9 +109,9 @@ def test_the_sizes_that_these_tests_name(part: store.Corpus) -> None:
     ],
 )
 def test_a_page_says_which_sentences_a_number_is_of(
-    page: str, search: str, named: str, part_client: FlaskClient
+    page: str, search: str, named: str, texts: Callable[[str, str], str]
 ) -> None:
-    assert named in whole_page(part_client, page, search)
+    assert named in texts(page, search)
 
 
 def test_page_relations_says_in_which_sentences_it_counts(

@@ -19,7 +19,7 @@ from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus, Snapshot
 from store.repository.errors import NotIngested
-from store.repository.progress import IngestProgress
+from store.repository.ingest_status import IngestProgress
 from tests.three_models import key_of
 
 LINE = r"An ingest of a model on reviews is under way: pairs, 50%, about \d+ s left in this stage\."

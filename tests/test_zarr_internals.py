@@ -9,7 +9,7 @@ import zarr
 from icechunk import Repository, local_filesystem_storage
 from zarr.codecs import Crc32cCodec
 
-from store.repository import branches, checksums
+from store.repository import access, checksums
 from store.repository.zarr_internals import CHUNK_READER, is_damage, run_in_zarr
 
 
@@ -49,8 +49,8 @@ def test_icechunk_still_writes_its_branch_and_data_files_in_the_same_places(tmp_
     session = repository.writable_session("main")
     zarr.create_array(session.store, shape=4096, dtype="f8", chunks=4096, compressors=None)[:] = np.arange(4096)
     snapshot = session.commit("numbers")
-    advice = "icechunk's files have changed: adapt store/repository/branches.py, checksums.py and icechunk's range"
-    assert branches.named_snapshot(tmp_path, branches.MAIN) == snapshot, advice
+    advice = "icechunk's files have changed: adapt store/repository/access.py, checksums.py and icechunk's range"
+    assert access.named_snapshot(tmp_path, access.MAIN) == snapshot, advice
     assert {file.partition("/")[0] for file in checksums.file_stamps(tmp_path)} == set(checksums.FOLDERS), advice
-    branches.point_branch(tmp_path, branches.MAIN, snapshot)
+    access.point_branch(tmp_path, access.MAIN, snapshot)
     assert Repository.open(local_filesystem_storage(str(tmp_path))).lookup_branch("main") == snapshot, advice

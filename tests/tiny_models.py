@@ -86,7 +86,7 @@ def second_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "second-bert", partial(save_model, seed=7))
 
 
-@pytest.fixture(scope="session", params=["tiny_model", "odd_model"])
+@pytest.fixture(scope="session", params=["odd_model", pytest.param("tiny_model", marks=pytest.mark.slow)])
 def any_model(request: pytest.FixtureRequest) -> Path:
     folder: Path = request.getfixturevalue(request.param)
     return folder

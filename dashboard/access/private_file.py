@@ -8,6 +8,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Generic, TypeVar
 
+from store.repository.files import replace_file
+
 T = TypeVar("T")
 #: Permissions of a file, and of its folder: only this user may read it.
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
@@ -34,14 +36,8 @@ def locked(file: Path) -> Iterator[None]:
 
 def write_private(file: Path, content: bytes) -> None:
     """Write a file whole. Call it with the file locked: readers find all of it or what was there before."""
-    part = file.with_name(f"{file.name}.part")
     try:
-        part.unlink(missing_ok=True)
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as written:
-            written.write(content)
-            written.flush()
-            os.fsync(written.fileno())
-        part.replace(file)
+        replace_file(file, content, mode=PRIVATE)
     except OSError as error:
         raise AccessFileError(
             f"{file} cannot be written: {error.strerror}. Free some space, then try again."

@@ -20,8 +20,8 @@ from dashboard.ui.text import QUERIES, all_of, brief, difference_unit, signed, s
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store import STATISTICS
+from store.phrases import many
 from store.schema.model import head_name, varying_statistics
-from store.wording import many
 
 CHANGES = (
     "Every head of A is compared with the head of the same layer and number in B. Divergence: Jensen-Shannon divergence "

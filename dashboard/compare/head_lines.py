@@ -12,7 +12,7 @@ from dashboard.compare.names import LETTERS, lettered, marked
 from dashboard.compare.two_models import ModelPair
 from dashboard.ui.charts import NOTE, Layout, chart, layout
 from dashboard.ui.controls import info
-from store.wording import as_label
+from store.phrases import as_label
 
 Floats = NDArray[np.float32]
 #: Of a longer sentence only the matrices are legible.

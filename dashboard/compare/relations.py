@@ -16,9 +16,9 @@ from dashboard.ui.text import in_brackets, signed
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.bootstrap import ShareReplicates, draw_counts
+from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.wording import many
 
 _MEANING = (
     "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference (B - A) on the "

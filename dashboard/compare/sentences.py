@@ -24,8 +24,8 @@ from dashboard.ui.text import has_part, significant
 from dashboard.web.context import Context
 from dashboard.web.state import ORDER
 from store.kernels.divergence import row_divergence
+from store.phrases import many
 from store.schema.model import head_name
-from store.wording import many
 
 Floats = NDArray[np.float32]
 #: Most tokens named on an axis; of more, every second, third ... is named.

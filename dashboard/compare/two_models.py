@@ -12,8 +12,8 @@ from dashboard.web.context import Context, names_of, other_model
 from store import Corpus
 from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments
 from store.kernels.statistics import source_rows
+from store.phrases import many
 from store.schema.model import SOURCES
-from store.wording import many
 
 T = TypeVar("T")
 #: Seed of the bootstrap: the same at every call, so that a number is the same wherever it is shown.

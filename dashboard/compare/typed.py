@@ -13,7 +13,7 @@ from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
-from store.wording import many
+from store.phrases import many
 
 UNLIKE = "The models split this sentence into different tokens. Choose a sentence of the corpus."
 

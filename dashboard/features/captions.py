@@ -13,9 +13,9 @@ from dashboard.points.captions import caption
 from dashboard.ui.controls import info
 from dashboard.ui.markup import Markup
 from dashboard.ui.text import with_commands
+from store.phrases import many
 from store.schema.features import POINT_KINDS, point_kind
 from store.schema.pictures import EACH, ViewName
-from store.wording import many
 
 _COMMAND = (
     "Add the model, the data and the place of the store as your ingest had them. It draws all tokens in place of a stored picture "

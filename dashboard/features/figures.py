@@ -17,8 +17,8 @@ from dashboard.ui.charts import ISOLATES, RAMP, SERIES, SYMBOLS, Layout, chart, 
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import all_of
+from store.phrases import many
 from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_layer, point_title
-from store.wording import many
 
 HEIGHT = 300
 _SIMILARITY = (

@@ -8,8 +8,8 @@ from dashboard.features.data import ROLES, Series, token_set_title
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR
 from dashboard.ui.theme import ramp
+from store.phrases import many
 from store.schema.features import POINT_KINDS, point_kind
-from store.wording import many
 
 PAGE = "features"
 #: The title of what comes before the layers.

@@ -137,7 +137,7 @@ def _fitted(request: Request, tell: Callable[[float, str], object]) -> TrialPict
         vectors: NDArray[Any] = features.feature.variable[point, :tokens].values
         return vectors.astype(np.float32)
 
-    from ingest.projections.feature_trial import try_picture  # UMAP and torch: only in this process
+    from ingest.projections.feature_pictures import try_picture  # UMAP and torch: only in this process
     from ingest.run.settings import Settings
 
     chosen = Settings(neighbors=trial.neighbors, min_dist=trial.min_dist, metric=trial.metric, seed=request.seed)

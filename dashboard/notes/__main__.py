@@ -11,9 +11,10 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[2] and
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
 from dashboard.access.private_file import PRIVATE
-from store.ending import until_pipe_closes
 from store.extras import check_extra
+from store.process import until_pipe_closes
 from store.repository.errors import StoreError
+from store.repository.files import replace_file
 
 if TYPE_CHECKING:
     from dashboard.notes.address import NotesAddress
@@ -62,11 +63,7 @@ def _export(options: argparse.Namespace) -> int:
     if options.file == "-":
         sys.stdout.write(content.decode())
         return 0
-    part = Path(f"{options.file}.part")
-    part.unlink(missing_ok=True)
-    part.touch(PRIVATE, exist_ok=False)  # it names people
-    part.write_bytes(content)
-    part.replace(options.file)
+    replace_file(Path(options.file), content, mode=PRIVATE)  # it names people
     return 0
 
 

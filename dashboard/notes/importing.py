@@ -19,7 +19,7 @@ from dashboard.notes.rows import AT_ONCE, insert_note, keep_texts, notes_of, rea
 from dashboard.notes.tables import notes, views
 from dashboard.notes.views import row_of_view
 from dashboard.web.errors import Refusal
-from store.wording import many
+from store.phrases import many
 
 T = TypeVar("T")
 #: Rows that a step writes: it takes a few hundredths of a second.

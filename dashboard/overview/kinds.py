@@ -10,7 +10,7 @@ from dashboard.statistics.kinds import Kind, kinds_of, largest_values
 from dashboard.ui.job import watched
 from dashboard.web.cache import cached
 from store import Corpus
-from store.wording import many
+from store.phrases import many
 
 #: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
 FEWEST, MOST = 7, 12

@@ -25,9 +25,9 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context, short_name
 from store import Corpus
 from store.kernels.labels import LABELS
+from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.wording import many
 
 #: Relations that are listed.
 LISTED = 5

@@ -19,8 +19,8 @@ from dashboard.points.drawn import Drawn
 from dashboard.ui.text import end_of_range, with_unit
 from dashboard.ui.theme import CATEGORIES, COLOURED, OTHER
 from dashboard.web.state import LinkState
+from store.phrases import many
 from store.schema.model import ROLES
-from store.wording import many
 
 MAGIC = b"HSC2"
 MISSING = 255

@@ -123,7 +123,7 @@ def read_review(drawn: Drawn) -> Codes:
 
 
 def read_word_category(drawn: Drawn, *, name: str) -> Codes:
-    """Codes of a category of the token's word (`store.schema.words`)."""
+    """Codes of a category of the token's word (`store.schema.corpus`)."""
     word = drawn.corpus.token_words[drawn.rows]
     return _codes(np.where(word >= 0, drawn.corpus.words.table[name].values[word], -1))
 

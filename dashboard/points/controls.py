@@ -15,8 +15,8 @@ from dashboard.points.selection import Condition
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import first_of, has_part, span
 from dashboard.web.context import Context
+from store.phrases import many
 from store.schema.model import ROLES
-from store.wording import many
 
 #: Categories that a control offers, the most frequent.
 OFFERED = 100

@@ -19,9 +19,9 @@ from dashboard.ui.text import decimal
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus, StoreError
+from store.phrases import many
 from store.repository.errors import NotIngested
-from store.schema.pictures import NORMALIZATIONS, RAW, ViewName
-from store.wording import many
+from store.schema.pictures import RAW, ViewName
 
 _MEASURES = (
     "Correlations of the dot product q.k with distance; −1 is perfect. Pearson: of the shown pairs, Euclidean distance. "
@@ -209,7 +209,7 @@ def _constants(context: Context) -> html.Div:
     """The constants of every normalisation of this head, and the correlations they give."""
     constants = context.corpus.normalizations.isel(layer=context.state.layer, head=context.state.head)
     rows = []
-    for name in NORMALIZATIONS:
+    for name in map(str, constants.normalization.values):
         stored = constants.sel(normalization=name)
         shift = float(np.linalg.norm(stored["shift"].values))
         numbers = (float(stored.scale), shift, float(stored.weighted_correlation), float(stored.spearman))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from dash import html
 
-from store.pieces import Piece
+from store.text import Piece
 
 
 def excerpt(pieces: Sequence[Piece], marked: Mapping[int, str], *, around: int) -> list[object]:

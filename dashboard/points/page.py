@@ -33,8 +33,8 @@ from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
 from dashboard.web.state import MOST_TOKENS, TABS, LinkState
+from store.phrases import many
 from store.schema.model import ROLES, head_name
-from store.wording import many
 
 #: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
@@ -200,7 +200,7 @@ def _beside(context: Context, points: ShownPoints, others: Mapping[str, Layout])
 
 
 def _inspector_frame() -> list[object]:
-    """What makes the tabs wider, narrower, or leaves them out (assets/web/inspector.mjs)."""
+    """What makes the tabs wider, narrower, or leaves them out (assets/web/remembered.mjs)."""
     border: Any = {"aria-orientation": "vertical", "aria-label": "Border of the tabs", "aria-valuenow": INSPECTOR}
     turn: Any = {"aria-label": "Show or hide the tabs"}
     return [

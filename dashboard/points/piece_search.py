@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dashboard.web.cache import cached
 from dashboard.web.state import Within
 from store import Corpus
-from store.pieces import Piece
 from store.schema.corpus import CONTINUATION
+from store.text import Piece
 
 Tokens = NDArray[np.bool_]
 

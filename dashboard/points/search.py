@@ -21,8 +21,8 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import WITHIN, Within
 from store import Corpus
+from store.phrases import many
 from store.text import TEXTS_AT_ONCE
-from store.wording import many
 
 #: Stands between sentences; no sentence contains it, as white space within one is a single space.
 BETWEEN = "\n"

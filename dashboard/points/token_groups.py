@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.points.excerpt import excerpt
 from dashboard.web.context import Context
 from store import Corpus
-from store.wording import many
+from store.phrases import many
 
 #: Wordpieces shown, and sentences of each.
 PIECES, SENTENCES = 20, 3

@@ -15,8 +15,8 @@ from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import heading
 from dashboard.web.context import Context
 from store import Corpus
+from store.phrases import many
 from store.repository.errors import NotIngested
-from store.wording import many
 
 #: Values of each property that are listed.
 LISTED = 5

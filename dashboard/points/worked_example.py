@@ -15,8 +15,8 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from store import Corpus
-from store.pieces import Piece
 from store.schema.model import head_name
+from store.text import Piece
 
 #: Labels of the heads that are tried first: what these attend to needs no grammar.
 CLEAR = ("previous", "next")
@@ -136,7 +136,7 @@ def example_link(context: Context) -> list[object]:
 
 
 def example_card(context: Context) -> list[object]:
-    """The worked example over the picture, where nothing moves when it goes (assets/web/worked_example.mjs)."""
+    """The worked example over the picture, where nothing moves when it goes (assets/web/remembered.mjs)."""
     example = worked_example(context.corpus, context.view)
     if example is None:
         return []

@@ -13,11 +13,11 @@ from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.web.context import Context
 from store import Corpus
-from store.antecedents import best_antecedent_head
+from store.phrases import many
+from store.relations import best_antecedent_head
 from store.repository.errors import NotIngested
 from store.schema.coreference import BASELINES, CANDIDATES, GAP, GAP_BASELINES
 from store.schema.model import head_name
-from store.wording import many
 
 TITLE = "Coreference"
 _CHAINS = (

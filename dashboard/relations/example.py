@@ -17,8 +17,8 @@ from dashboard.ui.tables import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
+from store.phrases import many
 from store.schema.model import head_name
-from store.wording import many
 
 #: Heads that are listed, and most pairs that can be marked.
 LISTED, MOST = 10, 20

@@ -7,9 +7,9 @@ from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.web.context import Context
 from store import Corpus
+from store.phrases import many
 from store.repository.errors import NotIngested
-from store.schema.uas import METHODS
-from store.wording import many
+from store.schema.relations import METHODS
 
 TITLE = "Governors found from attention"
 _MEANING = (

@@ -17,8 +17,8 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.relations import WordPairs
+from store.phrases import many
 from store.schema.model import head_name
-from store.wording import many
 
 #: Sentences that are listed.
 LISTED = 10

@@ -33,10 +33,10 @@ from dashboard.ui.text import first_of, has_part, in_brackets, naming, signed, s
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.relations import OFFSETS
+from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 from store.schema.relations import ALL
-from store.wording import many
 
 _ACCURACY = (
     "Share of the pairs of a dependent and its governor that a head links: of all other words of the sentence, the first "

@@ -10,9 +10,9 @@ from dashboard.relations.linked_sentences import best_sentence, most_linked, sho
 from dashboard.ui.job import watched
 from dashboard.ui.tables import heading, scrolling
 from dashboard.web.context import Context
+from store.phrases import many
 from store.schema.model import head_name
 from store.schema.relations import ALL
-from store.wording import many
 
 #: Heads that are listed.
 LISTED = 8

@@ -201,9 +201,8 @@ def _check_installed() -> None:
 
 def _find(model: CorpusModel) -> "Checkpoint":
     """The checkpoint the corpus was made with, and no other."""
-    from ingest.run.checkpoint import find_checkpoint
+    from ingest.run.checkpoint import find_checkpoint, is_commit
     from ingest.run.errors import IngestError
-    from ingest.run.hub_client import is_commit
 
     if model.source is None:
         raise IngestError("The store does not say where its model is.")

@@ -19,8 +19,8 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import ORDER, LinkState
 from store import STATISTICS, Corpus
+from store.phrases import many
 from store.schema.model import head_name, varying_statistics
-from store.wording import many
 
 #: Number of listed sentences.
 LISTED = 20

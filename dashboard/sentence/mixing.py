@@ -13,8 +13,8 @@ from dashboard.sentence.picture import data_url, query_string
 from dashboard.ui.charts import RAMP, chart, colour_bar, every, layers_down, layout
 from dashboard.ui.tables import scrolling
 from dashboard.web.context import Context
+from store.phrases import as_label
 from store.schema.model import RATIOS
-from store.wording import as_label
 
 #: Above this many tokens a cell is too narrow for its number, which is on hover and in the table.
 WRITTEN = 24

@@ -29,8 +29,8 @@ from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from dashboard.web.responses import for_one_reader
 from dashboard.web.state import ORDER
+from store.phrases import many
 from store.schema.model import head_name
-from store.wording import many
 
 HOW = {
     "head": "Queries left, keys right. Click a token for its lines alone, a line to rank the heads by its two tokens.",

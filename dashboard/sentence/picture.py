@@ -13,8 +13,8 @@ from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
+from store.phrases import many
 from store.schema.model import head_name
-from store.wording import many
 
 
 class SentenceViews(BrowserComponent):

@@ -11,8 +11,8 @@ from dashboard.sentence.positions import MARGIN, SHADES, WEIGHT_BAR, positions
 from dashboard.ui.charts import QUIET, chart, layout
 from dashboard.ui.tables import file_href
 from dashboard.web.context import Context
+from store.phrases import as_label
 from store.schema.model import head_name
-from store.wording import as_label
 
 #: Tokens of a sentence that can be named beside their rows.
 NAMED = 24

@@ -12,8 +12,8 @@ from dashboard.ui.tables import file_href, scrolling
 from dashboard.web.context import Context
 from store import Corpus
 from store.repository.errors import NotIngested
+from store.schema.corpus import ROOT
 from store.schema.model import head_name
-from store.schema.words import ROOT
 
 #: Pixels of a letter of the monospaced type, of the space between words, and from one level of arcs to the next.
 LETTER, SPACE, LEVEL = 8.0, 26.0, 22.0

@@ -20,7 +20,7 @@ from dashboard.ui.page import Page
 from dashboard.ui.tables import scrolling
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
-from store.wording import many
+from store.phrases import many
 
 FOR_AUTHORS = "Page Server is for authors. Ask those who run this server for that role, or open another page."
 COLUMNS = ("route", "requests", "failed", "median", "95%")

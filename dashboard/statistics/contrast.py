@@ -10,7 +10,7 @@ from dashboard.ui.text import of_first
 from dashboard.web.cache import cached
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.wording import many
+from store.phrases import many
 
 #: Names of a part and of the rest that no single category names.
 PART, REST = "filtered tokens", "all others"

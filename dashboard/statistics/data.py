@@ -118,7 +118,9 @@ def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = No
 
 def grid_notices(context: Context) -> tuple[str, ...]:
     """What of the link the heat map cannot show."""
-    state = context.state
+    state, shown = context.state, shown_statistic(context)
+    if shown in context.corpus.missing_statistics:
+        return (f"This store has no {STATISTICS[shown].title}: run `headscape ingest` again.",)
     if state.values in OF_PART:
         return () if _is_part(context) else (NO_PART,)
     if state.values != "difference":

@@ -11,9 +11,9 @@ from dashboard.ui.text import all_of
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.labels import NearHead, nearest_heads
+from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.wording import many
 
 #: Heads that are listed as nearest.
 LISTED = 10

@@ -12,7 +12,7 @@ from dashboard.ui.text import capital, every_of, searched_tokens
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft
 from store import Corpus
-from store.wording import many
+from store.phrases import many
 
 #: The count of all tokens, beside the numbers of the first.
 COUNT_ALL = replace(COUNT, place="all-numbers")

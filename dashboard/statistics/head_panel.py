@@ -21,8 +21,8 @@ from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval,
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import STATISTICS, Corpus
+from store.phrases import many
 from store.schema.model import head_name, varying_statistics
-from store.wording import many
 
 #: Statistics of the queries and keys [CLS], beside those of all queries.
 OF_CLS = {"entropy": "attention entropy of [CLS]", "received": "attention received by [CLS]"}
@@ -89,7 +89,8 @@ def _table(context: Context) -> html.Table:
 def _numbers(corpus: Corpus, layer: int, head: int) -> tuple[_Number, ...]:
     every = [(name, "all", STATISTICS[name].title) for name in varying_statistics("all")]
     of_cls = [(name, "cls", title) for name, title in OF_CLS.items()]
-    return tuple(_number(corpus, (layer, head), *row) for row in [*every, *of_cls])
+    stored = [row for row in [*every, *of_cls] if row[0] not in corpus.missing_statistics]
+    return tuple(_number(corpus, (layer, head), *row) for row in stored)
 
 
 def _number(corpus: Corpus, head: tuple[int, int], name: str, source: str, title: str) -> _Number:

@@ -26,9 +26,9 @@ from dashboard.ui.text import QUERIES, all_of, first_of, signed
 from dashboard.web.cache import cached, current_cache
 from dashboard.web.context import Context
 from store import STATISTICS, Corpus
+from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import RATIOS, head_name
-from store.wording import many
 
 _NEIGHBOURS = {"to_previous": "previous token", "to_next": "next token", "to_self": "itself"}
 _SPECIAL = {"to_cls": "[CLS]", "to_sep": "[SEP]", "to_punctuation": "full stop or comma"}

@@ -10,10 +10,9 @@ from dashboard.ui.tables import scrolling
 from dashboard.ui.text import brief, difference_unit, naming, signed, with_unit
 from dashboard.web.context import Context
 from store import STATISTICS, Snapshot, StoreError
-from store.changes import HeadChange, ListChange, ModelChange, changes_between
-from store.describe import Description
+from store.describe import Description, HeadChange, ListChange, ModelChange, changes_between
+from store.phrases import utc
 from store.schema.model import head_name
-from store.wording import utc
 
 #: Heads listed of a model at most.
 LISTED = 8

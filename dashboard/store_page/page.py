@@ -21,7 +21,7 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
 from store.describe import CorpusDescription, Description, ModelDescription, contents_of, describe
-from store.wording import MANY_CUT, cut_sentences, first_reviews, many, utc
+from store.phrases import MANY_CUT, cut_sentences, first_reviews, many, utc
 
 _contents_of = cached(contents_of)
 _NO_FINGERPRINTS = (

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from store.phrases import many
 from store.schema.pictures import ViewName
-from store.wording import many
 
 Settings = Mapping[str, Any]
 #: Settings that may name folders of the server; `headscape describe` shows them.

@@ -18,12 +18,12 @@ from dashboard.ui.text import all_of, first_of, has_part
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, names_of, other_model
 from dashboard.web.errors import ReaderLeft, Refusal
-from dashboard.web.full_disk import is_full
 from dashboard.web.http import lasting
 from dashboard.web.library import Library
 from dashboard.web.responses import IN_MEMORY, FileResponse
 from store import Corpus, Snapshot
-from store.spreadsheet import FORMULA, PROVENANCE, guarded
+from store.phrases import FORMULA, PROVENANCE, guarded
+from store.repository.files import is_full
 
 if TYPE_CHECKING:
     import pyarrow

@@ -9,7 +9,7 @@ from dashboard.ui.text import with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import stage_line
 from store.repository.errors import NotIngested
-from store.repository.progress import IngestProgress
+from store.repository.ingest_status import IngestProgress
 
 #: The part of the id of a line that follows the ingest; `app.py` fills it as often as a tab asks for newer snapshots.
 UNDER_WAY = "under-way"

@@ -7,9 +7,9 @@ from typing import Any
 from dash import html
 
 from store import Corpus, Snapshot
+from store.phrases import many
 from store.schema.model import SOURCES
 from store.schema.relations import TITLES
-from store.wording import many
 
 #: Digits that float16 vectors and float32 weights carry.
 DIGITS = 6

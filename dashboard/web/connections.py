@@ -24,7 +24,7 @@ from waitress.task import ThreadedTaskDispatcher, WSGITask
 
 from dashboard.web.addresses import UNIX
 from dashboard.web.full_disk import let_answers_overflow
-from store.ending import end_now
+from store.process import end_now
 
 #: Bytes of the first line of a request, which holds a typed pair: as many as most proxies accept.
 REQUEST_LINE = 8190

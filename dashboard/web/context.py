@@ -25,7 +25,7 @@ from dashboard.web.state import (
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.features import Features
 from store.repository.errors import SnapshotNotFound
-from store.repository.progress import IngestProgress
+from store.repository.ingest_status import IngestProgress
 from store.schema.features import stored_point
 from store.schema.model import varying_statistics
 from store.schema.pictures import JOINT

@@ -6,10 +6,12 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from struct import Struct
-from threading import Lock, get_ident
+from threading import Lock
 from typing import IO
 
 import google_crc32c
+
+from store.repository.files import new_file
 
 #: Checksum of the key, the description and the content; length of the description.
 HEAD = Struct("<II")
@@ -56,16 +58,12 @@ class DiskCache:
         if size > self.budget * MOST:
             return
         file = self._file(key)
-        part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")
-        try:
+        with suppress(OSError):  # the disk is full, or the server has ended
             self._folder.mkdir(parents=True, exist_ok=True)
             if not self._has_room(size):
                 return
-            _write(part, key, description, content)
-            part.replace(file)
-        except OSError:  # the disk is full, or the server has ended
-            with suppress(OSError):
-                part.unlink()
+            with new_file(file, durable=False) as part:
+                _write(part, key, description, content)
         content.seek(begin)
 
     def _file(self, key: str) -> Path:

@@ -8,7 +8,7 @@ from werkzeug.exceptions import HTTPException
 
 from store import StoreError
 from store.repository.errors import StoreCorrupt, StoreUnreachable
-from store.repository.progress import IngestProgress
+from store.repository.ingest_status import IngestProgress
 from store.repository.zarr_internals import is_damage
 
 UNREADABLE = "This part of the store cannot be read. Run `headscape verify` to see what is corrupt, then ingest into another place."

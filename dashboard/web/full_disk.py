@@ -1,17 +1,8 @@
 """A temporary folder that is full: what waits there goes on in memory, and what only saves time is left out."""
 
-import errno
 from io import BytesIO, RawIOBase
 from tempfile import TemporaryFile
 from typing import IO, Any
-
-#: No room on the disk, in the quota of the user, in the size that a file may have.
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-
-def is_full(error: OSError) -> bool:
-    """Whether there is no room for what was to be written."""
-    return error.errno in _FULL
 
 
 class OverflowFile:

@@ -17,8 +17,7 @@ from store import Snapshot
 from store.repository.access import local_path, open_repository
 from store.repository.errors import SnapshotNotFound
 from store.repository.history import check_snapshot, publication_stamp, published_snapshot
-from store.repository.outcome import IngestOutcome, ingest_outcome
-from store.repository.progress import IngestProgress, ingest_progress
+from store.repository.ingest_status import IngestOutcome, IngestProgress, ingest_outcome, ingest_progress
 
 #: Readers who wait while a large file is made for another one.
 WAITING = 3

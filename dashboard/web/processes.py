@@ -6,17 +6,16 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import get_ident
 from typing import IO
 
 import numpy as np  # noqa: F401  # loads the library whose threads are limited
 from threadpoolctl import threadpool_limits
 
-from dashboard.web.full_disk import is_full
-from store.heap import use_one_heap
+from store.process import use_one_heap
+from store.repository.files import is_full, replace_file
 
 
 @dataclass(frozen=True)
@@ -103,17 +102,12 @@ def locked(file: IO[str]) -> bool:
 
 def write_whole(file: Path, content: bytes) -> None:
     """Others find all of it or nothing; where the disk is full, nothing: it is for what saves time, or tells of it."""
-    # Another thread may write another file of this name.
-    part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(file)
+        replace_file(file, content, durable=False)
     except OSError as error:
         if not is_full(error):
             raise
-        with suppress(OSError):
-            part.unlink()
 
 
 #: Fewest workers by default, so that one answers while another computes, and bytes of memory that each needs.

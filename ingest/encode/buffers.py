@@ -55,7 +55,7 @@ def layer_axis(name: str) -> int:
 class BlockBuffers:
     """Results of a block: per token in float16 by row of the block, sums over its sentences in float64.
 
-    Keys are stored less `key_constant` (layer, head, channel), see `store.stored_keys`. Of a block that is not `kept` there
+    Keys are stored less `key_constant` (layer, head, channel), see `store.repository.arrays`. Of a block that is not `kept` there
     are only sums; with `squares` these are what an interval needs too.
     """
 

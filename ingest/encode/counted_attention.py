@@ -87,11 +87,11 @@ class CountedAttention(nn.Module):
         heads, channels, _ = self._gram.shape
         vectors = [layer(hidden_states) for layer in (self.query, self.key, self.value)]
         query, key, value = (each[0].unflatten(-1, (heads, channels)) for each in vectors)
-        sentences.layers.append(count(query, key, value, self._gram, sentences))
+        sentences.layers.append(attend_and_summarize(query, key, value, self._gram, sentences))
         return sentences.layers[-1].context[None], None
 
 
-def count(query: Tensor, key: Tensor, value: Tensor, gram: Tensor, sentences: Sentences) -> Counted:
+def attend_and_summarize(query: Tensor, key: Tensor, value: Tensor, gram: Tensor, sentences: Sentences) -> Counted:
     """Attention between the tokens of each sentence, and what is stored of it.
 
     Parameters
@@ -139,11 +139,11 @@ def _padded(vectors: Tensor, sentences: Sentences) -> Tensor:
 
 def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counted: Counted) -> None:
     """Count some heads by their queries, keys and values (head, sentence, token, channel); context replaces the queries."""
-    from ingest.encode.pattern_pass import pass_over
+    from ingest.encode.pattern_pass import PLACES, accumulate_statistics
 
     query, key, value = (each[own].flatten(0, 1) for each in vectors)
     pattern = batch_product(query, key.transpose(1, 2))
-    pass_over(
+    accumulate_statistics(
         pattern.unflatten(0, (-1, len(sentences.lengths))).numpy(),
         query.shape[-1] ** -0.5,
         sentences.starts,
@@ -152,5 +152,6 @@ def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counte
         counted.statistics[:, own].numpy(),
         counted.profile.T[own].numpy(),
         counted.received_at.T[own].numpy(),
+        PLACES,
     )
     query.copy_(batch_product(pattern, value))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ingest.encode.batches import Batch, make_batches
 from ingest.encode.buffers import SQUARES, BlockBuffers, Sums, layer_axis
-from ingest.encode.counted_attention import Sentences, count
+from ingest.encode.counted_attention import Sentences, attend_and_summarize
 from ingest.encode.counted_mixing import CountedMixing
 from ingest.encode.hooked_model import Capture, HookedModel
 from ingest.run.checkpoint import Checkpoint
@@ -111,7 +111,11 @@ class Encoder:
                 for vectors in (capture.query, capture.key, capture.value, capture.layer_input, capture.projected)
             )
             query, key, value = (self.model.split_heads(vectors) for vectors in (query, key, value))
-            counted = sentences.layers[layer] if in_pass else count(query, key, value, self._grams[layer], sentences)
+            counted = (
+                sentences.layers[layer]
+                if in_pass
+                else attend_and_summarize(query, key, value, self._grams[layer], sentences)
+            )
             yield LayerNumbers(
                 query.transpose(0, 1),
                 key.transpose(0, 1),

@@ -6,12 +6,14 @@ Imports numba: import it where it is used.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.run.compiled import njit
 from store.kernels.statistics import ATTENDED, SINK, SINK_OF_UNIFORM
+from store.schema.complete import check_complete
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import FARTHEST, OFFSETS, STATISTICS
 
@@ -32,50 +34,39 @@ _P6, _P5, _P4, _P3, _P2, _P1 = (
 #: The smallest exponent of 2 that gives no subnormal number; what the bits of an exponent are more than it, and their place.
 _LEAST, _BIAS, _MANTISSA = np.float32(-126), np.int32(127), np.int32(23)
 _HALF, _ONE, _PER_BINARY = np.float32(0.5), np.float32(1), np.float32(1 / math.log(2))
-(
-    _TO_CLS,
-    _TO_SEP,
-    _TO_PUNCTUATION,
-    _TO_SINK,
-    _TO_PREVIOUS,
-    _TO_NEXT,
-    _TO_SELF,
-    _ENTROPY,
-    _ATTENDED_KEYS,
-    _DISTANCE,
-    _RECEIVED,
-    _CONFIDENCE,
-    _PARTICIPATION,
-    _NORM_TO_CLS,
-    _NORM_TO_SEP,
-    _NORM_TO_PUNCTUATION,
-    _NORM_TO_SELF,
-) = map(
-    list(STATISTICS).index,
-    (
-        "to_cls",
-        "to_sep",
-        "to_punctuation",
-        "to_sink",
-        "to_previous",
-        "to_next",
-        "to_self",
-        "entropy",
-        "attended_keys",
-        "distance",
-        "received",
-        "confidence",
-        "participation",
-        "norm_to_cls",
-        "norm_to_sep",
-        "norm_to_punctuation",
-        "norm_to_self",
-    ),
-)
+
+
+class Places(NamedTuple):
+    """Place of each statistic that the pass writes, in the order of `STATISTICS`.
+
+    An argument of what is compiled: numba would keep the numbers of a constant in its cache when the table changes.
+    """
+
+    to_cls: int
+    to_sep: int
+    to_punctuation: int
+    to_sink: int
+    to_previous: int
+    to_next: int
+    to_self: int
+    entropy: int
+    attended_keys: int
+    distance: int
+    received: int
+    confidence: int
+    participation: int
+    norm_to_cls: int
+    norm_to_sep: int
+    norm_to_punctuation: int
+    norm_to_self: int
+
+
+check_complete(__name__, Places._fields, STATISTICS, "statistic")
+PLACES = Places(**{name: place for place, name in enumerate(STATISTICS)})
 
 
 @njit(cache=True, nogil=True)
-def pass_over(
+def accumulate_statistics(
     logits: Singles,
     scale: float,
     starts: Numbers,
@@ -84,6 +75,7 @@ def pass_over(
     statistics: Singles,
     profile: Doubles,
     received_at: Doubles,
+    at: Places,
 ) -> None:
     """Turn the logits of some heads into patterns, and add up what is stored of these.
 
@@ -100,6 +92,8 @@ def pass_over(
     profile, received_at
         To these are added the `offset_profile` of all sentences, (head, offset), and attention received by position, mean over
         queries and sum over sentences, (head, position).
+    at
+        `PLACES`.
     """
     heads, sentences, _, longest = logits.shape
     received, near = np.empty(longest, np.float32), np.empty(len(OFFSETS), np.float32)
@@ -117,12 +111,12 @@ def pass_over(
             near[:] = 0
             for query in range(tokens):
                 row = rows[query, :tokens]
-                share = _soften(out, row, bits[head, sentence, query, :tokens], factor, of_sep, saved, query)
-                _of_row(out, row, share, norm, distances[longest - 1 - query :], received, query)
+                share = _soften(out, at, row, bits[head, sentence, query, :tokens], factor, of_sep, saved, query)
+                _of_row(out, at, row, share, norm, distances[longest - 1 - query :], received, query)
                 _add_offsets(near, row, query)
                 rows[query, tokens:] = 0
             rows[tokens:] = 0
-            _of_keys(out, rows, norm, received[:tokens], of_cls, of_sep, of_punctuation)
+            _of_keys(out, at, rows, norm, received[:tokens], of_cls, of_sep, of_punctuation)
             for offset in range(len(near)):
                 profile[head, offset] += near[offset] / tokens
             for key in range(tokens):
@@ -131,15 +125,22 @@ def pass_over(
 
 @njit(cache=True, nogil=True)
 def _soften(
-    out: Singles, row: Singles, bits: Bits, scale: np.float32, of_sep: Numbers, saved: Singles, query: int
+    out: Singles,
+    at: Places,
+    row: Singles,
+    bits: Bits,
+    scale: np.float32,
+    of_sep: Numbers,
+    saved: Singles,
+    query: int,
 ) -> np.float32:
     """Exponentials instead of the logits of a row; one over their sum. The row's entropy and confidence."""
     greatest, other = _greatest(row, bits, of_sep, saved)
     total, below = _exponentiate(row, greatest, scale)
     share = _ONE / total
     # - sum p ln p, as - ln p = largest logit - logit + ln of the sum: one logarithm a row.
-    out[_ENTROPY, query] = max(np.float32(0), scale * below * share + np.float32(math.log(total)))
-    out[_CONFIDENCE, query] = share * np.float32(math.exp(scale * (other - greatest)))
+    out[at.entropy, query] = max(np.float32(0), scale * below * share + np.float32(math.log(total)))
+    out[at.confidence, query] = share * np.float32(math.exp(scale * (other - greatest)))
     return share
 
 
@@ -186,7 +187,14 @@ def _exponentiate(row: Singles, greatest: np.float32, scale: np.float32) -> tupl
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _of_row(
-    out: Singles, row: Singles, share: np.float32, norm: Singles, distance: Singles, received: Singles, query: int
+    out: Singles,
+    at: Places,
+    row: Singles,
+    share: np.float32,
+    norm: Singles,
+    distance: Singles,
+    received: Singles,
+    query: int,
 ) -> None:
     """Divide a row by its sum; its statistics that are sums over all keys. `norm_to_self` gets what norms are divided by."""
     none = np.float32(0)
@@ -199,11 +207,11 @@ def _of_row(
         square += weight * weight
         whole += weight * norm[key]
         far += weight * distance[key]
-    out[_ATTENDED_KEYS, query], out[_PARTICIPATION, query], out[_DISTANCE, query] = attended, _ONE / square, far
-    out[_NORM_TO_SELF, query] = max(whole, _TINY)
-    out[_TO_SELF, query] = row[query]
-    out[_TO_PREVIOUS, query] = row[query - 1] if query > 0 else none
-    out[_TO_NEXT, query] = row[query + 1] if query + 1 < len(row) else none
+    out[at.attended_keys, query], out[at.participation, query], out[at.distance, query] = attended, _ONE / square, far
+    out[at.norm_to_self, query] = max(whole, _TINY)
+    out[at.to_self, query] = row[query]
+    out[at.to_previous, query] = row[query - 1] if query > 0 else none
+    out[at.to_next, query] = row[query + 1] if query + 1 < len(row) else none
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
@@ -228,6 +236,7 @@ def _total(row: Singles) -> np.float32:
 @njit(cache=True, nogil=True)
 def _of_keys(
     out: Singles,
+    at: Places,
     rows: Singles,
     norm: Singles,
     received: Singles,
@@ -239,13 +248,13 @@ def _of_keys(
     tokens = len(received)
     sinks = np.flatnonzero(received > max(SINK * tokens, SINK_OF_UNIFORM))
     for query in range(tokens):
-        row, whole = rows[query], out[_NORM_TO_SELF, query]
-        out[_RECEIVED, query] = received[query]
-        out[_NORM_TO_SELF, query] = row[query] * norm[query] / whole
-        out[_TO_CLS, query], out[_NORM_TO_CLS, query] = _to(of_cls, row, norm, whole)
-        out[_TO_SEP, query], out[_NORM_TO_SEP, query] = _to(of_sep, row, norm, whole)
-        out[_TO_PUNCTUATION, query], out[_NORM_TO_PUNCTUATION, query] = _to(of_punctuation, row, norm, whole)
-        out[_TO_SINK, query], _ = _to(sinks, row, norm, whole)
+        row, whole = rows[query], out[at.norm_to_self, query]
+        out[at.received, query] = received[query]
+        out[at.norm_to_self, query] = row[query] * norm[query] / whole
+        out[at.to_cls, query], out[at.norm_to_cls, query] = _to(of_cls, row, norm, whole)
+        out[at.to_sep, query], out[at.norm_to_sep, query] = _to(of_sep, row, norm, whole)
+        out[at.to_punctuation, query], out[at.norm_to_punctuation, query] = _to(of_punctuation, row, norm, whole)
+        out[at.to_sink, query], _ = _to(sinks, row, norm, whole)
 
 
 @njit(cache=True, nogil=True)

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from ingest.encode.tensors import ModelGroup
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
-from store.repository.fork import Writable
+from store.phrases import many
+from store.repository.arrays import read_vectors
+from store.repository.writer import Writable
 from store.schema.model import ROLES
-from store.stored_keys import read_vectors
-from store.wording import many
 
 #: Fitted on the first whole sentences within so many tokens, a uniform sample of the corpus.
 FIT_TOKENS = 20_000

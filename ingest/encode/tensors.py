@@ -23,15 +23,15 @@ from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.means import means_of_blocks, sum_of_blocks
-from store.repository.arrays import array_of, create_arrays, write_block
-from store.repository.fork import Writable
-from store.repository.writer import Writer
+from store.repository.arrays import CONSTANT, array_of, create_arrays, write_block
+from store.repository.writer import Writable, Writer
 from store.schema.array import TILE
 from store.schema.model import BOUNDS, COUNTED, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, SQUARE_ARRAYS, STATISTICS
-from store.stored_keys import CONSTANT
 
 #: Whatever changes numbers by more than the last bit of float16, which differs between machines, must change this too.
 VERSION = "tensors/4"
+#: So many statistics that version has. The names of those after them are hashed too, so that every block gets their numbers.
+STATISTICS_OF_VERSION = 17
 #: Bits of a float16 without its sign, and the least of them as a whole number that are infinite or no number.
 MAGNITUDE, INFINITE = np.uint16(0x7FFF), 0x7C00
 #: A commit lists all blocks again. Of many, this part of them shares a commit, so that all lists grow with the blocks, not their square.
@@ -58,7 +58,9 @@ class ModelGroup:
     def block_hash(self, block: Block) -> int:
         """Hash of everything the numbers of the block depend on."""
         kept = {} if block.vectors else {"vectors": False}
-        return content_hash(dict(self.identity) | {"version": VERSION} | kept, block.lengths, block.token_ids)
+        added = list(STATISTICS)[STATISTICS_OF_VERSION:]
+        numbers = {"version": VERSION} | ({"statistics": added} if added else {})
+        return content_hash(dict(self.identity) | numbers | kept, block.lengths, block.token_ids)
 
     def sound_hashes(self, block: Block) -> set[int]:
         """Hashes of what may be written of the block: sums alone are written of one whose vectors are written too."""
@@ -115,7 +117,7 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: 
 def key_constant(model: HookedModel) -> Tensor:
     """Mean key (layer, head, channel) over random sequences of wordpieces, in float32.
 
-    The keys of a head have it in common; it is taken off before they are rounded to float16 (`store.stored_keys`). It must not
+    The keys of a head have it in common; it is taken off before they are rounded to float16 (`store.repository.arrays`). It must not
     depend on the corpus, so that a store that grows equals one made at once.
     """
     length = min(LENGTH, model.longest)

@@ -18,10 +18,8 @@ from ingest.run.held import held_models
 from ingest.run.settings import Settings
 from ingest.run.worker import begin_next
 from ingest.text.blocks import Block
-from store.repository.arrays import array_of
-from store.repository.fork import Writable
-from store.repository.writer import Writer
-from store.stored_keys import CONSTANT
+from store.repository.arrays import CONSTANT, array_of
+from store.repository.writer import Writable, Writer
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ingest.run.errors import IngestError, listed
 from ingest.run.progress import counted_on_bar
-from ingest.text.layout import Layout
 from ingest.text.reviews import Data, Reviews, has_split, read_reviews
+from ingest.text.tokenizer import Layout
 
 #: Share of the reviews of every label that is held out, and most in all: with so many the standard error of the accuracy is
 #: below 0.01.

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from ingest.family.families import FAMILIES
 from ingest.run.errors import IngestError
-from store.repository.lock import take_lock
+from store.repository.files import replace_file, take_lock
 
 #: Of a checkpoint, what makes its tokenizer. They are copied byte by byte: the result reads the same corpus.
 TOKENIZER_FILES = (
@@ -162,7 +162,4 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
-    """Whole or not at all."""
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-    new.replace(path)
+    replace_file(path, f"{json.dumps(content, indent=1)}\n".encode())

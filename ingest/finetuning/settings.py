@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ingest.run.errors import IngestError
-from ingest.run.flags import parse_flags, setting
-from ingest.run.settings import EMBEDDED, parse_first
+from ingest.run.settings import EMBEDDED, parse_first, parse_flags, setting
 
 #: Hidden size from which a model is trained at the rate of Sun et al. 2019, section 5.1; smaller ones learn faster.
 BASE_SIZE = 768

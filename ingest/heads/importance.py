@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
-from ingest.heads.importance_task import ImportanceTask, held_out, label_outputs, label_task, masked_task
+from ingest.heads.silenced_model import (
+    ImportanceTask,
+    SilencedModel,
+    find_kind,
+    held_out,
+    label_outputs,
+    label_task,
+    masked_task,
+)
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.progress import bar
@@ -26,7 +34,6 @@ from store.schema.model import IMPORTANCE_ARRAYS, LOSSES
 if TYPE_CHECKING:
     import torch
 
-    from ingest.heads.silenced_model import SilencedModel
 
 VERSION = "importance/1"
 
@@ -61,7 +68,6 @@ def update_importance(
     group = writer.group(f"{model.path}/importance")
     if group.attrs.get("importance_hash") == str(hash_):
         return False
-    from ingest.heads.silenced_model import SilencedModel
 
     judged = SilencedModel(checkpoint, task.kind, device=device, batch_tokens=settings.batch)
     _judge(writer, model, judged, task, hash_)
@@ -88,7 +94,6 @@ def _make_task(
 
 
 def _find_kind(checkpoint: Checkpoint) -> str:
-    from ingest.heads.silenced_model import find_kind
 
     return find_kind(checkpoint)
 

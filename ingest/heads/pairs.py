@@ -19,11 +19,9 @@ from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
-from store.repository.arrays import array_of, create_arrays
-from store.repository.fork import Writable
-from store.repository.writer import Writer
+from store.repository.arrays import array_of, create_arrays, read_vectors
+from store.repository.writer import Writable, Writer
 from store.schema.model import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
-from store.stored_keys import read_vectors
 from store.threads import one_thread
 
 VERSION = "pairs/1"

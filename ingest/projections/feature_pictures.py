@@ -1,10 +1,12 @@
 """Pictures of the tokens of a token set: at every feature point, and of the values of every head.
 
-Each has panels (the points, or the heads) that are fitted, placed and judged; `feature_stage.py` writes them.
+A reader may try UMAP of feature points: the picture that an ingest with these settings makes of the first tokens is fitted
+in the reader's process, which tells how far it is; nothing is written.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -14,9 +16,12 @@ import zarr
 from numpy.typing import NDArray
 
 from ingest.encode.sample import evenly
-from ingest.projections.methods import COMPONENTS, Floats, Method
+from ingest.projections.cubes import Cubes
+from ingest.projections.manifolds import fit_points
+from ingest.projections.methods import COMPONENTS, Floats, Method, feature_method
 from ingest.projections.projection_settings import FEW_TOKENS, PROJECTIONS
 from ingest.run.parallel import one_thread_each, side_by_side
+from ingest.run.settings import Settings
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align
 from store.schema.array import Array
@@ -29,6 +34,13 @@ TRUSTED_TOKENS, TRUSTED_VALUES = 1_000, 500
 
 #: Vectors (token, feature) of a point, by its number, of the first so many tokens.
 Read = Callable[[int, int], NDArray[np.float32]]
+KIND = "umap"
+#: Share of the time that has passed when the modules are imported, when the epochs of UMAP begin (until then its functions
+#: are compiled), when they end, and when all tokens are placed.
+IMPORTED, LOADED, FITTED, PLACED = 0.1, 0.84, 0.93, 0.96
+
+#: Takes the share that is done, 0 to 1, and what is done now.
+Tell = Callable[[float, str], object]
 
 
 class Picture(ABC):
@@ -246,3 +258,38 @@ class ValuePicture(Picture):
             panels = list(zip(self._read(layer)[:, chosen], places[layer][:, chosen], strict=True))
             trust[layer] = side_by_side(lambda panel: trustworthy(*panel, metric=self.method.metric), panels)
         return trust
+
+
+@dataclass(frozen=True)
+class ToldMethod(Method):
+    """UMAP in this process, which tells how far it is."""
+
+    tell: Tell = field(compare=False)
+
+    def fit(self, vectors: Floats) -> Floats:
+        """The places (vector, component)."""
+
+        def epochs(share: float) -> None:
+            self.tell(LOADED + share * (FITTED - LOADED), "Fitting UMAP")
+
+        fit = fit_points(vectors, PROJECTIONS[self.kind].fit, COMPONENTS, self.seed, self.settings, tell=epochs)
+        self.tell(FITTED, "Placing the tokens")
+        return fit
+
+    def begin(self, sets: Sequence[Callable[[], Floats]]) -> Callable[[], list[Floats]]:
+        """Fit each set where the result is called, in this thread."""
+        return lambda: [self.fit(read()) for read in sets]
+
+
+def try_picture(
+    name: ViewName, settings: Settings, points: Sequence[str], tokens: int, read: Read, tell: Tell
+) -> tuple[NDArray[np.uint16], NDArray[np.float64], dict[str, Any]]:
+    """Coordinates (point, token, component) in their cube, trustworthiness (point,), and the facts as the store has them."""
+    tell(IMPORTED, "Starting UMAP")
+    own = feature_method(settings, KIND)
+    picture = FeaturePicture(name, ToldMethod(own.kind, own.seed, own.settings, tell), points, tokens, read)
+    places = picture.places()
+    tell(PLACED, "Measuring trustworthiness")
+    trust = picture.trustworthiness(places)
+    coordinates, _ = Cubes.around(places, panels=picture.panels).encode(places)
+    return coordinates, trust, picture.facts | {"parameters": picture.method.parameters(picture.fitted_vectors)}

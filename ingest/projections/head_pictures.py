@@ -17,8 +17,7 @@ from ingest.encode.sample import JUDGED_SENTENCES, Sample, Spans, Split, lengths
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
-from ingest.projections.head_vectors import HeadVectors
-from ingest.projections.head_view import HeadView
+from ingest.projections.head_view import HeadVectors, HeadView
 from ingest.projections.methods import Fits, HeadProjection, Nearest, Neighbours, Parameters, Pca, Read
 from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection_settings import PROJECTIONS
@@ -28,8 +27,7 @@ from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of
-from store.repository.fork import Writable
-from store.repository.writer import Writer
+from store.repository.writer import Writable, Writer
 from store.schema.pictures import JUDGED, MEASURES, ViewName
 
 Floats = NDArray[np.floating]

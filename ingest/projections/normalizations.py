@@ -1,4 +1,7 @@
-"""Stage `normalizations`: the constants of every normalisation for every head, and the correlations they reach."""
+"""Stage `normalizations`: the constants of every normalisation for every head, and the correlations they reach.
+
+A head's scale and translation are chosen by the weighted correlation of dot product and distance (AttentionViz, section 4.2).
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,25 +11,147 @@ from os import cpu_count
 from typing import TypeVar
 
 import numpy as np
+import zarr
 from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Split, lengths, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
-from ingest.projections.scaling import GRID, STEP, Pairs, choose_scaling, correlations, dot_products, pair_distances
 from ingest.run.progress import bar
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.fidelity import cosine_distance, spearman
-from store.kernels.normalization import centroid_shift, normalized, sphere_centre, weighted_correlation
+from store.kernels.normalization import (
+    FEWEST_PAIRS,
+    NEAREST_SHARE,
+    centroid_shift,
+    normalized,
+    sphere_centre,
+    weighted_correlation,
+)
 from store.repository.arrays import array_of, create_arrays
-from store.repository.fork import Writable
-from store.repository.writer import Writer
+from store.repository.writer import Writable, Writer
+from store.schema.complete import check_complete
 from store.schema.pictures import NORMALIZATION_ARRAYS, NORMALIZATIONS
+
+Floats = NDArray[np.floating]
+#: Pairs a weighted correlation is taken over: the nearest 0.5% of them are three times what it needs.
+PAIRS = int(3 * FEWEST_PAIRS / NEAREST_SHARE)
+#: Candidates for c are powers of 2^(1/4), at first from 1/8 to 8; the paper's seven are 0.2, 0.4, 0.8, 1, 1.25, 2.5, 5.
+STEP, GRID = 2**0.25, 12
+#: The grid is widened while its best candidate lies on a border, at most to 2^8 and 2^-8.
+WIDENED, WIDEST = 8, 32
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Queries and keys of the same sentence, as places in the sample: (pair,) each."""
+
+    query: NDArray[np.int64]
+    key: NDArray[np.int64]
+
+    @classmethod
+    def within(cls, sizes: NDArray[np.int64]) -> "Pairs":
+        """All pairs of the first sentences that have `PAIRS` pairs together; of all sentences where they have fewer."""
+        count = int(np.searchsorted(np.cumsum(sizes**2), PAIRS)) + 1
+        ends = np.cumsum(sizes[:count])
+        each = [
+            np.indices((size, size)).reshape(2, -1) + end - size for size, end in zip(sizes[:count], ends, strict=True)
+        ]
+        return cls(*np.concatenate(each, axis=1))
+
+    @property
+    def tokens(self) -> int:
+        """How many of the sample's tokens they take."""
+        return int(self.query.max()) + 1
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The best candidate of one head: query c, key / c + shift."""
+
+    scale: float
+    shift: Floats
+    correlation: float
+
+
+def correlations(query: Floats, key: Floats, shift: Floats, pairs: Pairs) -> Floats:
+    """Weighted correlation (candidate,) of q.k and the distance of q c and (k + shift) / c on the first grid, NaN with too few pairs."""
+    dot = dot_products(query, key, pairs)
+    terms = _Terms.of(query, key + shift, pairs)
+    return np.array([weighted_correlation(dot, terms.distance(STEP**step))[0] for step in range(-GRID, GRID + 1)])
+
+
+def dot_products(query: Floats, key: Floats, pairs: Pairs) -> Floats:
+    """q.k (pair,) of queries and keys (token, channel) of a head."""
+    products: Floats = np.einsum("pc,pc->p", query[pairs.query], key[pairs.key])
+    return products
+
+
+def pair_distances(query: Floats, key: Floats, shift: Floats, dot: Floats, pairs: Pairs) -> Floats:
+    """Distance (pair,) of normalised queries and keys (token, channel) of a head.
+
+    From q.k (pair,) before the normalisation, to which the shift of keys has added the product with the query: a pair costs no product.
+    """
+    squares = [(vectors * vectors).sum(axis=-1) for vectors in (query, key)]
+    own = squares[0] - 2 * query[:, : len(shift)] @ shift
+    return np.sqrt(np.clip(own[pairs.query] + squares[1][pairs.key] - 2 * dot, 0, None))
+
+
+def choose_scaling(query: Floats, key: Floats, pairs: Pairs) -> Scaling:
+    """Choose the translation (none or the centroids') and the c whose correlation is nearest to -1.
+
+    `query`, `key` are (token, channel) of one head. With too few pairs c is 1 and the translation the paper's.
+    """
+    dot = dot_products(query, key, pairs)
+    centres = {"none": (np.zeros_like(query[0]), np.zeros_like(key[0])), "centroid": (query.mean(0), key.mean(0))}
+    best = Scaling(1.0, centres["centroid"][0] - centres["centroid"][1], np.nan)
+    for query_centre, key_centre in centres.values():
+        terms = _Terms.of(query - query_centre, key - key_centre, pairs)
+        scale, correlation = _search(dot, terms)
+        if not np.isnan(correlation) and not correlation >= best.correlation:
+            best = Scaling(scale, query_centre * scale - key_centre / scale, correlation)
+    return best
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What the squared distance is made of: c^2 |q|^2 + |k|^2 / c^2 - 2 q.k, so that a candidate costs no product."""
+
+    query_square: Floats
+    key_square: Floats
+    product: Floats
+
+    @classmethod
+    def of(cls, query: Floats, key: Floats, pairs: Pairs) -> "_Terms":
+        squares = [(vectors * vectors).sum(axis=-1) for vectors in (query, key)]
+        return cls(squares[0][pairs.query], squares[1][pairs.key], dot_products(query, key, pairs))
+
+    def distance(self, scale: float) -> Floats:
+        square = scale**2 * self.query_square + self.key_square / scale**2 - 2 * self.product
+        return np.sqrt(np.clip(square, 0, None))
+
+
+def _search(dot: Floats, terms: _Terms) -> tuple[float, float]:
+    """The candidate with the lowest correlation, and that; NaN where there are too few pairs."""
+    correlation_of: dict[int, float] = {}
+    steps = range(-GRID, GRID + 1)
+    while True:
+        correlation_of |= {
+            step: float(weighted_correlation(dot, terms.distance(STEP**step))[0])
+            for step in steps
+            if step not in correlation_of
+        }
+        if np.isnan(list(correlation_of.values())).any():
+            return 1.0, np.nan
+        best = min(correlation_of, key=lambda step: correlation_of[step])
+        if best not in (min(correlation_of), max(correlation_of)) or abs(best) >= WIDEST:
+            return STEP**best, correlation_of[best]
+        steps = range(best - WIDENED, best + WIDENED + 1)
+
 
 VERSION = "normalizations/1"
 #: Arrays of a layer's heads, one value a normalisation.
 _WRITTEN = ("scale", "shift", "radius", "weighted_correlation", "pairs", "spearman")
 
-Floats = NDArray[np.floating]
 T = TypeVar("T")
 
 
@@ -83,7 +208,7 @@ def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, s
     # Also of the sentences that judge: as long as there are few, growth adds to them.
     read = replace(sample, rows=np.union1d(sample.rows, span_rows(split.judging)))
     wanted = str(read.content_hash(model, corpus, version=VERSION, held_out=len(split.held_out) > 0))
-    if group.attrs.get("hash") == wanted:
+    if group.attrs.get("hash") == wanted and _names(group) == list(NORMALIZATIONS):
         return False
     _fill(writer, model, split, layers=_create(writer, model))
     group.attrs.update(
@@ -126,28 +251,53 @@ def _fill(writer: Writer, model: ModelGroup, split: Split, *, layers: int) -> No
 def read_constants(writer: Writable, model: ModelGroup) -> dict[str, Constants]:
     """Constants of every normalisation, with a leading dim layer: `scale` (layer, head), and so on."""
     group = writer.group(f"{model.path}/normalizations")
-    read = [np.asarray(array_of(group, name)[:]) for name in ("scale", "shift", "radius")]
-    constants = {name: Constants(*arrays) for name, *arrays in zip(NORMALIZATIONS, *read, strict=True)}
+    scale, shift, radius = (np.asarray(array_of(group, name)[:]) for name in ("scale", "shift", "radius"))
     return {
-        name: constant if name == "exact" else replace(constant, radius=None) for name, constant in constants.items()
+        name: Constants(scale[place], shift[place], None if np.isnan(radius[place]).all() else radius[place])
+        for place, name in enumerate(_names(group))
     }
+
+
+def _names(group: zarr.Group) -> list[str]:
+    """The normalisations whose constants are stored."""
+    return list(np.asarray(array_of(group, "normalization")[:])) if "normalization" in group else []
 
 
 def _own(writer: Writer, model: ModelGroup, layer: int, sample: Sample, pairs: Pairs) -> dict[str, Constants]:
     """Every normalisation of a layer that needs nothing of other layers."""
     query, key = read_rows(writer, model, layer, sample.rows)
-    exact = key.astype(np.float64)
-    ones, none = np.ones(len(key)), np.zeros((len(key), key.shape[-1]))
+    return {name: constants(query, key, pairs) for name, constants in OF_LAYER.items()}
+
+
+def _moved(shift: Floats) -> Constants:
+    """A translation of the keys of each head (head, channel)."""
+    return Constants(np.ones(len(shift)), shift)
+
+
+def _unmoved(key: Floats) -> Constants:
+    return _moved(np.zeros((len(key), key.shape[-1])))
+
+
+def _scaled(query: Floats, key: Floats, pairs: Pairs) -> Constants:
     chosen = _each_head(lambda head: choose_scaling(query[head], key[head], pairs), len(key))
-    return {
-        "raw": Constants(ones, none),
-        "centroid": Constants(ones, centroid_shift(query.astype(np.float64), exact)),
-        "scaled": Constants(
-            np.array([constants.scale for constants in chosen]), np.stack([constants.shift for constants in chosen])
-        ),
-        "sphere": Constants(ones, -sphere_centre(exact)),
-        "exact": Constants(ones, none, np.sqrt((exact * exact).sum(axis=-1)).max(axis=-1)),
-    }
+    return Constants(
+        np.array([constants.scale for constants in chosen]), np.stack([constants.shift for constants in chosen])
+    )
+
+
+def _exact(key: Floats) -> Constants:
+    return replace(_unmoved(key), radius=np.sqrt((key * key).sum(axis=-1)).max(axis=-1))
+
+
+#: Every normalisation but `shared`, from the queries and keys (head, token, channel) of a layer, in float32, and pairs of them.
+OF_LAYER: Mapping[str, Callable[[Floats, Floats, Pairs], Constants]] = {
+    "raw": lambda _query, key, _pairs: _unmoved(key),
+    "centroid": lambda query, key, _pairs: _moved(centroid_shift(query.astype(np.float64), key.astype(np.float64))),
+    "scaled": _scaled,
+    "sphere": lambda _query, key, _pairs: _moved(-sphere_centre(key.astype(np.float64))),
+    "exact": lambda _query, key, _pairs: _exact(key.astype(np.float64)),
+}
+check_complete(__name__, [*OF_LAYER, "shared"], NORMALIZATIONS, "normalisation")
 
 
 def _shared(

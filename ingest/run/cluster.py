@@ -24,9 +24,8 @@ from ingest.run.progress import say
 from ingest.run.settings import Settings
 from ingest.run.worker import check_worker, run_fit, run_task, versions
 from store.extras import check_extra
-from store.repository.fork import Fork, ForkedTransaction, Writable
-from store.repository.writer import Writer
-from store.wording import many
+from store.phrases import many
+from store.repository.writer import Fork, ForkedTransaction, Writable, Writer
 
 if TYPE_CHECKING:
     from distributed import Client, KilledWorker, LocalCluster

@@ -5,7 +5,6 @@ Imports nothing slow: an interruption is heard from the first moment, and a proc
 
 import atexit
 import ctypes
-import errno
 import os
 import select
 import signal
@@ -56,7 +55,7 @@ def exit_status(work: Callable[[], None], *, name: str) -> int:
 @contextmanager
 def outcome_noted(store: str) -> Iterator[None]:
     """Note beside the store how the work within the context ended: a server shows it."""
-    from store.repository.outcome import note_outcome
+    from store.repository.ingest_status import note_outcome
 
     failure = UNEXPECTED
     try:
@@ -74,7 +73,7 @@ def outcome_noted(store: str) -> Iterator[None]:
 
 
 def _done(work: Callable[[], None]) -> int:
-    from store.ending import until_pipe_closes
+    from store.process import until_pipe_closes
 
     def run() -> int:
         work()
@@ -109,9 +108,10 @@ def _sentence(error: Exception) -> str | None:
 
 
 def _disk_full(error: Exception) -> bool:
-    return (
-        getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error) or "StorageFull" in repr(error)
-    )
+    from store.repository.files import is_full
+
+    full = isinstance(error, OSError) and is_full(error)
+    return full or "No space left" in str(error) or "StorageFull" in repr(error)  # icechunk says so in its text alone
 
 
 def _accelerator_full(error: Exception) -> bool:
@@ -186,7 +186,7 @@ def keep_freed_memory() -> None:
 
     New pages for every array took a third of the time of placing tokens; with one heap there is half as much memory in use.
     """
-    from store.heap import use_one_heap
+    from store.process import use_one_heap
 
     use_one_heap(mapped=32 << 20, kept=1 << 30)
 

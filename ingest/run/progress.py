@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from store.repository.progress import IngestProgress, forget_progress, note_progress
+from store.repository.ingest_status import IngestProgress, forget_progress, note_progress
 
 T = TypeVar("T")
 #: Seconds between two notes of how far an ingest is.

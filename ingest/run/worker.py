@@ -18,8 +18,8 @@ from icechunk import IcechunkError
 from ingest.run.errors import IngestError
 from ingest.run.parallel import allotted_cores
 from ingest.run.process import keep_freed_memory
-from store.repository.fork import Fork
-from store.repository.object_storage import remedy
+from store.repository.remote import remedy
+from store.repository.writer import Fork
 
 if TYPE_CHECKING:
     from distributed import Worker

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ingest.run.errors import IngestError, short
-from ingest.text.annotation import TextSpans
-from ingest.text.left_out import LeftOut, UnusableError
-from ingest.text.spelling import WITHHELD, unescaped
+from ingest.text.annotation import WITHHELD, LeftOut, TextSpans, UnusableError, unescaped
+from store.phrases import many
 from store.schema.coreference import GENDERS
-from store.wording import many
 
 #: Words of a passage at most: about 128 wordpieces, to which Clark et al. (2019, section 4.3) cut their documents.
 PASSAGE_WORDS = 90

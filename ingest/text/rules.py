@@ -1,13 +1,23 @@
-"""Where a text is split into sentences: by nupunkt, in other scripts by sentencex, at its lines, or nowhere.
+"""What the sentences of a corpus depend on: its identity, of which its key is a hash, with where a text is split into sentences.
 
-Which of them splits a data set is told by a name that is a part of the corpus' identity: whatever changes the sentences must
-change that name.
+A text is split by nupunkt, in other scripts by sentencex, at its lines, or nowhere. Which of them splits a data set is told
+by a name that is a part of the corpus' identity: whatever changes the sentences must change that name.
 """
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.errors import IngestError
+from ingest.run.settings import AUTO, NONE, Settings
+from ingest.text.blocks import short_key
+from ingest.text.reviews import Data, Reviews
+from store.repository.writer import Writer
+from store.schema.array import BLOCK
 
 #: The sentence ends of Latin and Cyrillic script, in every script: how all data was split at first.
 NUPUNKT = "nupunkt-0.8/1"
@@ -53,6 +63,8 @@ _READ_AS = {
 
 #: First character and end of the sentences in a part of a paragraph, which starts with one.
 Spans = Callable[[str, int, int], list[tuple[int, int]]]
+#: Of a corpus whose splitter was chosen by the scripts of its texts; one from before may hold whole texts.
+SCRIPTS_KNOWN = {"scripts_known": True}
 
 
 def split_text(text: str, splitter: str = NUPUNKT) -> Iterator[str]:
@@ -139,3 +151,43 @@ def splitter_of(texts: Iterable[str]) -> str:
 #: Texts that tell the scripts of a data set, and the share of them from which on another script counts: below it the sentences
 #: of a data set are those that they were before other scripts were known.
 TEXTS_LOOKED_AT, OTHER_SHARE = 2000, 0.01
+
+
+def corpus_identity(
+    writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint, read: Callable[[], Reviews]
+) -> dict[str, Any]:
+    """What the sentences of a corpus depend on.
+
+    Where the settings leave open what splits the texts, the texts tell it; of a corpus that the store holds they need not be read.
+    """
+    split = partial(_identity_of, settings, data, checkpoint)
+    if data.is_treebank or data.has_mentions:
+        return split(NOT_SPLIT if data.is_treebank else PASSAGES)
+    if settings.sentence_split != AUTO:
+        return split(TEXTS if settings.sentence_split == NONE else LINES)
+    groups, keys = writer.group("corpus"), {each: short_key(data.name, split(each)) for each in (BY_SCRIPT, NUPUNKT)}
+    held = {each: dict(groups[key].attrs) for each, key in keys.items() if key in groups}
+    for each, attributes in held.items():
+        if attributes.items() >= SCRIPTS_KNOWN.items():
+            return split(each)
+    try:
+        texts = read().some_texts(TEXTS_LOOKED_AT)
+    except IngestError:
+        if NUPUNKT not in held:
+            raise
+        return split(NUPUNKT)  # a store from before, whose data is out of reach
+    return split(splitter_of(texts))
+
+
+def _identity_of(settings: Settings, data: Data, checkpoint: Checkpoint, splitter: str) -> dict[str, Any]:
+    return {
+        "data_identity": data.identity,
+        "text_column": settings.text,
+        "label_column": settings.label,
+        "splitter": splitter,
+        "max_length": settings.max_length,
+        "seed": settings.seed,
+        "tokenizer_sha256": checkpoint.tokenizer_sha256,
+        "block": BLOCK,
+        "order": "sentences sorted by the content hash: every prefix is a uniform sample",
+    }

@@ -1,14 +1,37 @@
-"""Sentences of a corpus: reviews are cleaned and split, duplicates dropped, those with the smallest hash taken."""
+"""Sentences of a corpus: reviews are cleaned and split, duplicates dropped, those with the smallest hash taken.
+
+An index beside the converted tables says which review holds which sentence of the data: to split all reviews takes longer
+than anything before the first picture. Another budget, or another model, then splits only the reviews that its sentences
+are of. What is found is compared with the index, so that a damaged one, or one of other reviews, costs time and nothing else.
+A data set must still give the sentences that the store has of it: an older version may have read a file in another way.
+"""
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from ingest.text.reviews import Review
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from ingest.run.errors import IngestError, short
+from ingest.text.blocks import short_key
+from ingest.text.reviews import Review, Reviews
 from ingest.text.rules import NUPUNKT, WHOLE, split_text
+from ingest.text.table import OWN, cache_folder
+from store.repository.arrays import array_of
+from store.repository.files import new_file
 
 _LETTER = re.compile("[0-9A-Za-z]")
+#: Hash of a sentence, and the first review that holds it.
+ENTRY = np.dtype([("hash", "<u8"), ("document", "<i4")])
+#: So many sentences at most have an index: it takes 12 bytes of each, and four times that while it is made.
+MOST = 1 << 23
+
+Entries = NDArray[np.void]
 
 
 @dataclass(frozen=True)
@@ -85,3 +108,69 @@ def _first(smallest: Mapping[int, Sentence], count: int, size: Size) -> Iterator
 def fewest_tokens(sentence: Sentence, *, max_length: int) -> int:
     """How many tokens a sentence has at least: [CLS], [SEP] and one for each word with a letter or digit, up to the longest."""
     return min(max_length, 2 + sum(map(bool, map(_LETTER.search, sentence.text.split(" ")))))
+
+
+def index_file(data: str, *, text: str, splitter: str, seed: int) -> Path:
+    """The place of the index of the data with this identity."""
+    identity = {"data": data, "text_column": text, "splitter": splitter, "seed": seed}
+    return cache_folder() / f"{short_key('sentences', identity)}.index"
+
+
+def entries_of(sentences: Iterable[Sentence]) -> Entries:
+    """An entry for each sentence, in their order."""
+    return np.array([(sentence.hash, sentence.document) for sentence in sentences], ENTRY)
+
+
+def read_index(file: Path) -> Entries | None:
+    """Entries by ascending hash; None where there are none that can be read."""
+    with suppress(OSError, ValueError):
+        return np.memmap(file, ENTRY, mode="r")
+    return None
+
+
+def write_index(file: Path, parts: Sequence[Entries]) -> None:
+    """Write the index of all reviews, whose sentences are given in their order."""
+    if not 0 < sum(map(len, parts)) <= MOST:
+        return
+    entries = np.concatenate(parts)
+    _, first = np.unique(entries["hash"], return_index=True)
+    # Nothing but time is lost without it, so that a full disk does not end the ingest.
+    with suppress(OSError), new_file(file, mode=OWN, durable=False) as unfinished:
+        entries[first].tofile(unfinished)
+
+
+def check_prefix(group: zarr.Group, sentences: list[Sentence], name: str) -> None:
+    """Refuse sentences of which the stored ones of a corpus are not the first.
+
+    Raises
+    ------
+    IngestError
+        Where the store has others.
+    """
+    if "sentence_hash" not in group:
+        return
+    hashes = np.array([sentence.hash for sentence in sentences], np.uint64)
+    stored = np.asarray(array_of(group, "sentence_hash")[: len(hashes)])
+    if not np.array_equal(stored, hashes[: len(stored)]):
+        raise _read_otherwise(name)
+
+
+def check_texts(group: zarr.Group, reviews: Reviews, name: str) -> None:
+    """Refuse annotated texts that are not those of the store under their numbers.
+
+    Raises
+    ------
+    IngestError
+        Where the store has others.
+    """
+    texts, documents = (np.asarray(array_of(group, array)[:]) for array in ("text", "document"))
+    for text, document in zip(texts, documents.tolist(), strict=True):
+        if document >= len(reviews) or reviews[document].text != text:
+            raise _read_otherwise(name)
+
+
+def _read_otherwise(name: str) -> IngestError:
+    return IngestError(
+        f"The store has other sentences of {short(name)} than the data gives now: an older version read it in another way. "
+        "Give another --store."
+    )

@@ -14,8 +14,17 @@ import numpy as np
 from ingest.run.parallel import core_count, processes
 from ingest.text.reviews import Review, Reviews
 from ingest.text.rules import NUPUNKT, WHOLE
-from ingest.text.sentence_index import Entries, entries_of, read_index, write_index
-from ingest.text.sentences import Sentence, Size, one_each, split_reviews, take_smallest
+from ingest.text.sentences import (
+    Entries,
+    Sentence,
+    Size,
+    entries_of,
+    one_each,
+    read_index,
+    split_reviews,
+    take_smallest,
+    write_index,
+)
 
 #: Characters of the reviews that a process splits at a time. Fewer than two parts are split here.
 PART = 1 << 21

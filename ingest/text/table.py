@@ -6,12 +6,9 @@ for patterns and URLs, and unpacks what is not named so.
 """
 
 import json
-import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,15 +17,17 @@ import pyarrow as pa
 
 from ingest.run.errors import IngestError, short
 from ingest.run.folders import is_writable, own_temporary_folder
-from ingest.text.arrow_types import not_text, plain, refused
+from ingest.text.arrow import not_text, opened, plain, plain_schema, read_parquet, refused
 from ingest.text.coreference import GAP_COLUMNS, MentionSpans, read_coreference, read_gap
 from ingest.text.delimited import delimited_rows
 from ingest.text.json_file import JsonColumns, json_records, json_row
-from ingest.text.lines import is_compressed, plain_rows, read_lines
-from ingest.text.parquet_file import opened, plain_schema, read_parquet
-from ingest.text.signature import GZIP
+from ingest.text.lines import GZIP, is_compressed, plain_rows, read_lines
 from ingest.text.treebank import read_treebank
-from store.spreadsheet import PROVENANCE, unguarded
+from store.phrases import PROVENANCE, unguarded
+from store.repository.files import new_file
+
+#: Permissions of what is kept of data, which may be private.
+OWN = 0o600
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def read_table(path: Path, *, identity: str, hashed: Callable[[], str]) -> Table
     compressed = GZIP if is_compressed(path) else ""  # the same bytes under another name may have to be refused
     converted = cache_folder() / f"{identity}{form}{compressed}-{VERSION}.arrow"
     if not converted.is_file():
-        with new_file(converted) as unfinished:
+        with new_file(converted, mode=OWN, durable=False) as unfinished:
             convert(path, form, unfinished)
             if hashed() != identity:
                 raise IngestError(f"{short(path)} changed while it was read. Run the same command again.")
@@ -97,18 +96,6 @@ def _mapped(converted: Path) -> Table:
     metadata: Mapping[bytes, bytes] = columns.schema.metadata or {}
     useless, other = (json.loads(metadata.get(key, b"{}")) for key in (REFUSED, NOT_TEXT))
     return Table(columns, useless, other, {})
-
-
-@contextmanager
-def new_file(path: Path) -> Iterator[Path]:
-    """Write a file under another name, and rename it when it is whole."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    os.close(descriptor)
-    try:
-        yield Path(name)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def cache_folder() -> Path:

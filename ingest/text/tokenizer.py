@@ -1,24 +1,123 @@
-"""Wordpieces of sentences with their flags: special, punctuation, or continuation of a word, as the tokenizer says."""
+"""Wordpieces of sentences with their flags, as the tokenizer says: special, punctuation, or continuation of a word.
+
+How a wordpiece is spelled plays no part. The tokenizer itself says where it puts its special tokens around one text, or
+around the two of a pair, and which text a wordpiece stands for.
+"""
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.text.layout import Layout
 from ingest.text.own_tokenizer import load_tokenizer
-from ingest.text.pieces import piece_flags, piece_reader
-from store.schema.corpus import CLS, CONTINUATION, NO_WORD, SEP, SPECIAL
+from store.schema.corpus import CLS, CONTINUATION, NO_WORD, PUNCTUATION, SEP, SPECIAL, SYMBOL
+
+#: A text that any tokenizer splits into at least one wordpiece.
+SAMPLE = "a"
+#: The owner of a special token.
+NO_TEXT = -1
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A special token, or the place of a text."""
+
+    owner: int
+    token_id: int
+    token_type: int
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """Texts with the special tokens around them: arrays (token,).
+
+    Attributes
+    ----------
+    owner
+        Number of the text, -1 for a special token of the tokenizer.
+    segment
+        1 from the place of the second text on, else 0.
+    token_type
+        Token type that the model reads, which some tokenizers set to 0 for both texts of a pair.
+    """
+
+    token_id: NDArray[np.int32]
+    owner: NDArray[np.int8]
+    segment: NDArray[np.uint8]
+    token_type: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The tokenizer's own way to encode one text or a pair, found by encoding a short one.
+
+    A tokenizer that is told to cut a pair also returns every part of one text with every part of the other, which takes
+    time and memory quadratic in the length: texts are cut first, and laid out here.
+    """
+
+    slots: tuple[Slot, ...]
+
+    @classmethod
+    def of(cls, tokenizer: Any, *, texts: int) -> "Layout":
+        """That of one text, or of two."""
+        [encoded] = tokenizer(*[[SAMPLE]] * texts).encodings
+        types = encoded.type_ids if "token_type_ids" in tokenizer.model_input_names else [0] * len(encoded)
+        owners = (NO_TEXT if owner is None else owner for owner in encoded.sequence_ids)
+        tokens = list(map(Slot, owners, encoded.ids, types))
+        parted = groupby(enumerate(tokens), lambda numbered: _part(*numbered))
+        return cls(tuple(next(part)[1] for _, part in parted))
+
+    @property
+    def special(self) -> int:
+        """How many special tokens it adds."""
+        return sum(slot.owner == NO_TEXT for slot in self.slots)
+
+    @property
+    def before(self) -> int:
+        """How many of them stand before the first text."""
+        return next(place for place, slot in enumerate(self.slots) if slot.owner != NO_TEXT)
+
+    @property
+    def after(self) -> int:
+        """How many stand after the last text."""
+        return next(place for place, slot in enumerate(reversed(self.slots)) if slot.owner != NO_TEXT)
+
+    def fill(self, texts: Sequence[Sequence[int]]) -> LaidOut:
+        """The wordpieces of the texts in their places."""
+        parts = [[slot.token_id] if slot.owner == NO_TEXT else texts[slot.owner] for slot in self.slots]
+        sizes, owners = [len(part) for part in parts], np.array([slot.owner for slot in self.slots], np.int8)
+        return LaidOut(
+            np.array([number for part in parts for number in part], np.int32),
+            np.repeat(owners, sizes),
+            np.repeat(np.maximum.accumulate(owners == 1).astype(np.uint8), sizes),
+            np.repeat(np.array([slot.token_type for slot in self.slots], np.uint8), sizes),
+        )
+
+
+def _part(place: int, slot: Slot) -> tuple[int, int]:
+    """What the tokens of a text have in common; a special token is a part of its own."""
+    return (slot.owner, place if slot.owner == NO_TEXT else NO_TEXT)
+
 
 #: Of a text per wordpiece that is kept, before a part of it is tried.
 CHARACTERS = 64
 #: More than one word, if white space parts words, and if marks do.
 AT_SPACE, AT_MARK = "a a", "a,a"
+#: Stands before a wordpiece while it is decoded: the first wordpiece of a text may be decoded otherwise than the others.
+BEFORE = "a"
+#: What a decoder makes of a part of a character.
+PART = "\ufffd"
+#: How the Unicode names of full stops and commas end, in any script.
+NAMES = ("FULL STOP", "COMMA", "DANDA")
+#: Full stops and commas whose names do not say so: of Tibetan, Myanmar and Khmer.
+STOPS = frozenset("\u0f0d\u0f0e\u104a\u104b\u17d4\u17d5")
 
 
 @dataclass(frozen=True)
@@ -234,3 +333,36 @@ def _parts_before(text: str) -> NDArray[np.int64]:
     space = np.array([letter.isspace() for letter in text] + [True])
     begun = np.cumsum(~space & np.append(True, space[:-1]))
     return np.where(space, begun, begun - 1)
+
+
+def piece_reader(tokenizer: Any) -> Callable[[str], str]:
+    """Returns a function from a wordpiece to the text that it stands for, empty for white space alone.
+
+    The decoder of the tokenizer says it: `##ing` of BERT and `▁film` of SentencePiece stand for "ing" and "film".
+    """
+    backend = tokenizer.backend_tokenizer
+    decoder = backend.decoder
+    prefix = getattr(backend.model, "continuing_subword_prefix", None) or ""
+
+    def text_of(piece: str) -> str:
+        if decoder is None:
+            return piece.removeprefix(prefix)
+        text = str(decoder.decode([BEFORE, piece])).removeprefix(BEFORE).strip()
+        return piece if PART in text else text
+
+    return text_of
+
+
+def piece_flags(text: str) -> int:
+    """PUNCTUATION of a text of full stops and commas, SYMBOL of other marks, else 0."""
+    if not text:
+        return 0
+    if all(map(is_stop, text)):
+        return PUNCTUATION
+    return SYMBOL if all(unicodedata.category(letter)[0] in "PS" for letter in text) else 0
+
+
+def is_stop(letter: str) -> bool:
+    """Whether a character is a full stop or a comma, of any script."""
+    named = unicodedata.category(letter) == "Po" and unicodedata.name(letter, "").endswith(NAMES)
+    return named or letter in STOPS

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ingest.run.errors import IngestError, listed, short
-from ingest.text.annotation import Annotation
-from ingest.text.left_out import LeftOut, UnusableError
-from ingest.text.spelling import WITHHELD, place_of, unescaped
-from store.schema.words import ROOT
-from store.wording import many
+from ingest.text.annotation import WITHHELD, Annotation, LeftOut, UnusableError, place_of, unescaped
+from store.phrases import many
+from store.schema.corpus import ROOT
 
 COLUMNS = 10
 FORM, LEMMA, PART_OF_SPEECH, TAG, GOVERNOR, RELATION, MISC = 1, 2, 3, 4, 6, 7, 9

@@ -20,12 +20,12 @@ from ingest.run.settings import NONE, Settings
 from ingest.text.annotation import Annotation
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Data, Reviews, read_reviews
-from ingest.text.stored_sentences import check_texts
+from ingest.text.sentences import check_texts
 from ingest.text.tokenizer import Tokenizer
 from ingest.words.pipelines import ENGLISH, Pipeline, annotated, find_pipeline, load_pipeline
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.words import CATEGORIES, NO_GOVERNOR, WORD_ARRAYS
+from store.schema.corpus import CATEGORIES, NO_GOVERNOR, WORD_ARRAYS
 
 VERSION = "words/1"
 #: Sentences that are annotated and committed at a time.

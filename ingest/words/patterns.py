@@ -16,9 +16,8 @@ from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from store.kernels.attention import attention_pattern
 from store.kernels.words import word_pattern, word_tokens
-from store.repository.arrays import array_of
+from store.repository.arrays import array_of, read_vectors
 from store.schema.model import ROLES
-from store.stored_keys import read_vectors
 
 #: Padded tokens whose patterns are in memory at once, for each layer in the making.
 BATCH_TOKENS = 2048

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.run.checkpoint import sha256
 from ingest.run.errors import IngestError, short
 from ingest.text.annotation import Annotation
-from store.schema.words import NO_GOVERNOR, ROOT
+from store.schema.corpus import NO_GOVERNOR, ROOT
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -1,13 +1,19 @@
-"""Dependency trees from scores of governors."""
+"""Dependency trees from scores of governors, and probes that find the governor of a word from the attention of all heads (Clark et al. 2019, section 5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
 Scores = NDArray[np.floating]
 Governors = NDArray[np.intp]
 
 #: Column of the root in scores; governors follow it.
 ROOT_COLUMN = 0
+EPOCHS, RATE, SENTENCES_AT_ONCE = 20, 0.01, 32
 
 
 def best_governors(scores: Scores) -> Governors:
@@ -81,3 +87,106 @@ def _cycle_through(node: int, governors: Governors) -> Governors:
     while governors[cycle[-1]] != node:
         cycle.append(governors[cycle[-1]])
     return np.array(cycle, np.intp)
+
+
+@dataclass(frozen=True)
+class ProbeSentence:
+    """What a probe sees of a sentence.
+
+    Attributes
+    ----------
+    attention
+        (map, word, word) in float16: attention between words, one map per head.
+    special
+        (map, word, 2): attention of each word to [CLS] and to [SEP].
+    governor
+        Column of the right governor of each word: (word,).
+    vector
+        Static embedding of each word: (word, feature); no features for a probe of attention alone.
+    """
+
+    attention: NDArray[np.float16]
+    special: NDArray[np.float16]
+    governor: NDArray[np.int64]
+    vector: NDArray[np.float32]
+
+
+class AttentionProbe(nn.Module):
+    """Score of a governor: a weight for each head times the attention in both directions, no bias.
+
+    The root's has weights of its own for the attention to [CLS] and to [SEP].
+    """
+
+    def __init__(self, maps: int, features: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2 * maps) / maps)
+        self.special = nn.Parameter(torch.ones(maps, 2) / maps)
+        # The weights may depend on both words: with their embeddings this is Clark's probe of attention and words.
+        self.dependent, self.governor = (nn.Parameter(torch.zeros(features, 2 * maps)) for _ in range(2))
+
+    def forward(self, attention: Tensor, special: Tensor, vector: Tensor) -> Tensor:
+        """Scores (sentence, word, 1 + governor) from arrays (sentence, map or word, ...)."""
+        both = torch.cat([attention, attention.transpose(-1, -2)], dim=1)
+        scores = torch.einsum("k,skij->sij", self.weight, both)
+        root = torch.einsum("kc,skic->si", self.special, special)
+        if vector.shape[-1]:
+            scores = scores + torch.einsum("sik,skij->sij", vector @ self.dependent, both)
+            scores = scores + torch.einsum("sjk,skij->sij", vector @ self.governor, both)
+        return torch.cat([root[..., None], scores], dim=-1)
+
+
+def train(sentences: Sequence[ProbeSentence], seed: int) -> AttentionProbe:
+    """A probe trained on the right governors of some sentences; for a seed always the same."""
+    order = torch.Generator().manual_seed(seed)
+    maps, features = len(sentences[0].attention), sentences[0].vector.shape[-1]
+    probe = AttentionProbe(maps, features)
+    optimizer = torch.optim.Adam(probe.parameters(), lr=RATE)
+    groups = _groups(sentences)
+    for _ in range(EPOCHS):
+        for number in torch.randperm(len(groups), generator=order).tolist():
+            optimizer.zero_grad()
+            batch = [sentences[place] for place in groups[number]]
+            loss = _loss(probe, batch)
+            loss.backward()
+            optimizer.step()
+    return probe.eval()
+
+
+def _groups(sentences: Sequence[ProbeSentence]) -> list[list[int]]:
+    """Sentences of like length."""
+    order = sorted(range(len(sentences)), key=lambda place: len(sentences[place].governor))
+    return [order[start : start + SENTENCES_AT_ONCE] for start in range(0, len(order), SENTENCES_AT_ONCE)]
+
+
+def _loss(probe: AttentionProbe, batch: Sequence[ProbeSentence]) -> Tensor:
+    """Cross entropy of the right governors, mean over words."""
+    scores = _scores(probe, batch)
+    governor = torch.full(scores.shape[:2], -1)
+    for row, sentence in zip(governor, batch, strict=True):
+        row[: len(sentence.governor)] = torch.from_numpy(sentence.governor)
+    return nn.functional.cross_entropy(scores.flatten(0, 1), governor.flatten(), ignore_index=-1)
+
+
+def _scores(probe: AttentionProbe, batch: Sequence[ProbeSentence]) -> Tensor:
+    """Scores (sentence, word, 1 + governor), the least possible for padding and for the word itself."""
+    longest = max(len(sentence.governor) for sentence in batch)
+    maps, features = len(batch[0].attention), batch[0].vector.shape[-1]
+    attention = torch.zeros(len(batch), maps, longest, longest)
+    special = torch.zeros(len(batch), maps, longest, 2)
+    vector = torch.zeros(len(batch), longest, features)
+    possible = torch.zeros(len(batch), longest, longest + 1, dtype=torch.bool)
+    for number, sentence in enumerate(batch):
+        words = len(sentence.governor)
+        attention[number, :, :words, :words] = torch.from_numpy(sentence.attention)
+        special[number, :, :words] = torch.from_numpy(sentence.special)
+        vector[number, :words] = torch.from_numpy(sentence.vector)
+        possible[number, :, : words + 1] = True
+    possible[:, range(longest), range(1, longest + 1)] = False
+    return probe(attention, special, vector).masked_fill(~possible, -torch.inf)
+
+
+def scores(probe: AttentionProbe, sentence: ProbeSentence) -> NDArray[np.float32]:
+    """Scores (word, 1 + governor) of one sentence."""
+    with torch.inference_mode():
+        found: NDArray[np.float32] = _scores(probe, [sentence])[0].numpy()
+    return found

@@ -25,18 +25,17 @@ from ingest.words.patterns import (
     stored_vectors,
     word_batches,
 )
-from ingest.words.probe import ProbeSentence, scores, train
 from ingest.words.strongest import content_of_words, read_words
-from ingest.words.trees import Governors, Scores, best_governors, best_tree
+from ingest.words.trees import Governors, ProbeSentence, Scores, best_governors, best_tree, scores, train
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import PERCENTILES, REPLICATES
 from store.kernels.relations import frequent_offset, halves
 from store.kernels.words import word_pattern
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
+from store.schema.corpus import NO_GOVERNOR, ROOT
 from store.schema.model import BOUNDS
-from store.schema.uas import DECODINGS, METHODS, UAS_ARRAYS
-from store.schema.words import NO_GOVERNOR, ROOT
+from store.schema.relations import DECODINGS, METHODS, UAS_ARRAYS
 from store.words import Words
 
 VERSION = "uas/1"

@@ -4,10 +4,14 @@ Definitions follow Clark et al. 2019 ("What Does BERT Look At?", section 3): an 
 sentence, padding never counts, sentences weigh equally. The number of [SEP] is that of the sentence, not always two.
 """
 
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels import AnyArray, as_float, namespace
+from store.schema.complete import check_complete
 from store.schema.corpus import CLS, NO_WORD, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import FARTHEST, SOURCES, STATISTICS
 
@@ -39,39 +43,66 @@ def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray, value_n
     """
     xp = namespace(pattern)
     received = xp.matmul(as_float(real, like=pattern)[..., None, None, :], pattern)[..., 0, :]
-    to_self = _at_offset(pattern, 0)
-    by_name = {
-        "to_previous": _at_offset(pattern, -1),
-        "to_next": _at_offset(pattern, 1),
-        "to_self": to_self,
-        "entropy": entropy(pattern),
-        "attended_keys": as_float(pattern > ATTENDED, like=pattern).sum(axis=-1),
-        "distance": attention_distance(pattern),
-        "received": received,
-        "confidence": confidence(pattern, flags),
-        "participation": 1 / (pattern * pattern).sum(axis=-1),
-    }
-    by_name |= _to_keys(pattern, flags, _sinks(received, real), value_norm, to_self)
-    return xp.stack([by_name[name] for name in STATISTICS])
+    sums = _sums_over_keys(pattern, flags, _sinks(received, real), value_norm)
+    whole = xp.clip(sums[..., 7], xp.finfo(pattern.dtype).tiny, None)
+    given = Patterns(pattern, flags, value_norm, received, _at_offset(pattern, 0), sums, whole)
+    return xp.stack([FORMULAS[name](given) for name in STATISTICS])
 
 
-def _to_keys(
-    pattern: AnyArray, flags: AnyArray, sinks: AnyArray, value_norm: AnyArray, to_self: AnyArray
-) -> dict[str, AnyArray]:
-    """Attention to classes of keys, by weight and by weight times value norm, in one product."""
+class Patterns(NamedTuple):
+    """What the formulas of a token's statistics are of.
+
+    Attributes
+    ----------
+    pattern, flags, value_norm
+        As in `token_statistics`.
+    received, to_self
+        (..., head, token).
+    sums
+        Sums of weights over [CLS], [SEP], punctuation and sinks; of weight times value norm over the first three, and over all
+        keys: (..., head, query_token, 8).
+    whole
+        The last of these, never 0: (..., head, query_token).
+    """
+
+    pattern: AnyArray
+    flags: AnyArray
+    value_norm: AnyArray
+    received: AnyArray
+    to_self: AnyArray
+    sums: AnyArray
+    whole: AnyArray
+
+
+#: The formula of every statistic of `store.schema.model.STATISTICS`: (..., head, token).
+FORMULAS: Mapping[str, Callable[[Patterns], AnyArray]] = {
+    "to_cls": lambda of: of.sums[..., 0],
+    "to_sep": lambda of: of.sums[..., 1],
+    "to_punctuation": lambda of: of.sums[..., 2],
+    "to_sink": lambda of: of.sums[..., 3],
+    "to_previous": lambda of: _at_offset(of.pattern, -1),
+    "to_next": lambda of: _at_offset(of.pattern, 1),
+    "to_self": lambda of: of.to_self,
+    "entropy": lambda of: entropy(of.pattern),
+    "attended_keys": lambda of: as_float(of.pattern > ATTENDED, like=of.pattern).sum(axis=-1),
+    "distance": lambda of: attention_distance(of.pattern),
+    "received": lambda of: of.received,
+    "confidence": lambda of: confidence(of.pattern, of.flags),
+    "participation": lambda of: 1 / (of.pattern * of.pattern).sum(axis=-1),
+    "norm_to_cls": lambda of: of.sums[..., 4] / of.whole,
+    "norm_to_sep": lambda of: of.sums[..., 5] / of.whole,
+    "norm_to_punctuation": lambda of: of.sums[..., 6] / of.whole,
+    "norm_to_self": lambda of: of.to_self * of.value_norm / of.whole,
+}
+check_complete(__name__, FORMULAS, STATISTICS, "statistic")
+
+
+def _sums_over_keys(pattern: AnyArray, flags: AnyArray, sinks: AnyArray, value_norm: AnyArray) -> AnyArray:
+    """`sums` of `Patterns`, in one product."""
     xp = namespace(pattern)
     classes = xp.broadcast_to(_key_classes(flags, like=pattern)[..., None, :, :], (*sinks.shape, 3))
     norms = value_norm[..., None]
-    sums = xp.matmul(pattern, xp.concatenate([classes, sinks[..., None], classes * norms, norms], -1))
-    by_weight = {name: sums[..., place] for place, name in enumerate(("to_cls", "to_sep", "to_punctuation", "to_sink"))}
-    whole = xp.clip(sums[..., 7], xp.finfo(pattern.dtype).tiny, None)
-    by_norm = {
-        "norm_to_cls": sums[..., 4] / whole,
-        "norm_to_sep": sums[..., 5] / whole,
-        "norm_to_punctuation": sums[..., 6] / whole,
-        "norm_to_self": to_self * value_norm / whole,
-    }
-    return by_weight | by_norm
+    return xp.matmul(pattern, xp.concatenate([classes, sinks[..., None], classes * norms, norms], -1))
 
 
 def _sinks(received: AnyArray, real: AnyArray) -> AnyArray:
@@ -118,7 +149,7 @@ def spread_between_heads(head_statistic: AnyArray, lengths: NDArray[np.integer])
 
     Returns
     -------
-    By the name of the statistic.
+    By the name of the statistic, of those that the store has.
     """
     others = float((lengths - 1).mean())
     ranges = {
@@ -129,8 +160,8 @@ def spread_between_heads(head_statistic: AnyArray, lengths: NDArray[np.integer])
         "participation": others,
     }
     deviation = head_statistic.sel(source="all").std(("layer", "head"))
-    names = [name for name in STATISTICS if name != "received"]
-    return {name: float(deviation.sel(statistic=name)) / ranges.get(name, 1) for name in names}
+    spread = {name: float(deviation.sel(statistic=name)) / ranges.get(name, 1) for name in STATISTICS}
+    return {name: share for name, share in spread.items() if name != "received" and not np.isnan(share)}
 
 
 def entropy(pattern: AnyArray) -> AnyArray:

@@ -1,9 +1,11 @@
-"""Where the icechunk repository of a store is, how it is opened, and who may write it.
+"""Where the icechunk repository of a store is, how it is opened, who may write it, and the branch files of a local store.
 
 Readers follow branch `main`. The ingest commits to branch `ingest`; publishing moves `main` by compare-and-set. On a
-local disk a branch is a plain file: a process that moves it holds a lock, since two committers silently lose data.
+local disk a branch is a plain file, which icechunk 1.x writes as `refs/branch.<name>/ref.json` (`tests/test_zarr_internals.py`
+fails where it no longer does): a process that moves it holds a lock, since two committers silently lose data.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,12 +25,50 @@ from icechunk import (
 )
 from zarr.abc.store import Store
 
-from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
-from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable
-from store.repository.forked import enter_process
-from store.repository.lock import remove_lock, take_lock
-from store.repository.object_storage import RemoteStore, create_remote, open_remote, remedy, s3_storage
-from store.repository.retries import NoAnswer
+from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable, enter_process
+from store.repository.files import remove_lock, replace_file, take_lock
+from store.repository.remote import NoAnswer, RemoteStore, create_remote, open_remote, remedy, s3_storage
+
+MAIN = "main"
+INGEST = "ingest"
+
+
+def holds_snapshots(store: Path) -> bool:
+    """Whether a folder is a store, even one that has lost its branches."""
+    folder = store / "snapshots"
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def branch_problem(store: Path, branch: str) -> str | None:
+    """What is wrong with a branch, in a sentence; None where it names a snapshot of the store."""
+    path = _file(store, branch).relative_to(store)
+    try:
+        named = named_snapshot(store, branch)
+    except FileNotFoundError:
+        return f"{path} is missing."
+    except (OSError, ValueError):
+        return f"{path} cannot be read."
+    return None if (store / "snapshots" / named).is_file() else f"snapshots/{named}, which {path} names, is missing."
+
+
+def named_snapshot(store: Path, branch: str) -> str:
+    """Id of the snapshot that a branch names. ValueError where icechunk did not write the file so."""
+    match json.loads(_file(store, branch).read_bytes()):
+        case {"snapshot": str(named), **others} if not others and named.isalnum():
+            return named
+    raise ValueError(f"branch {branch} names no snapshot")
+
+
+def point_branch(store: Path, branch: str, snapshot: str) -> None:
+    """Let a branch name a snapshot, in one step. The caller holds the store's lock."""
+    file = _file(store, branch)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(file, json.dumps({"snapshot": snapshot}, separators=(",", ":")).encode("ascii"))
+
+
+def _file(store: Path, branch: str) -> Path:
+    return store / "refs" / f"branch.{branch}" / "ref.json"
+
 
 INVALID_URL = "is not a valid store URL. Use a folder, s3://bucket/prefix or gs://bucket/prefix."
 

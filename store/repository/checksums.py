@@ -3,27 +3,42 @@
 A line is the CRC-32C of a file in hexadecimal and its path in the store. Publishing appends the files written since.
 Numbers are protected twice: every chunk of an array carries its own checksum, which zarr checks at each read
 (`store/repository/arrays.py`). Object storage checks its objects itself and has no such file.
+
+The file `fingerprints` finds out exchanged and replaced files. Every tile of a chunk file is followed by its own CRC-32C,
+and the CRC-32C of bytes with theirs is a constant: in the list of checksums all sound shards of a shape look alike (the
+2,494 files of a default store have 11 checksums). A fingerprint is another checksum (CRC-32 of zlib) of the first and
+last bytes, and the size. Beside it stand time of writing and inode: a file that has both is not read again; and the same
+checksum of the whole file, which `verify` compares: tiles that were exchanged within a file, or replaced in its middle,
+are found there. The first line is the checksum and length of the list of checksums, which publishing only appends to;
+the last is the checksum of this file.
 """
 
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
+import google_crc32c
 from icechunk import IcechunkStore, Repository
 from zarr.abc.buffer import Buffer, BufferPrototype
 from zarr.abc.store import ByteRequest
 from zarr.storage import WrapperStore
 
-from store.repository.errors import StoreCorrupt
-from store.repository.fingerprints import NAME as FINGERPRINTS
-from store.repository.fingerprints import Fingerprints, checksum, write_fingerprints
-from store.repository.forked import enter_process
+from store.repository.errors import StoreCorrupt, enter_process
+from store.repository.files import replace_file
 
-NAME = "checksums"
+LIST, FINGERPRINTS = "checksums", "fingerprints"
 FOLDERS = ("snapshots", "manifests", "transactions", "chunks")
+FOLDER = "chunks"
+#: Bytes at each end of a file that a fingerprint is of, and bytes of a file that are in memory at once.
+PIECE, READ_AT_ONCE = 4096, 1 << 22
+#: Seconds after which a reader looks at all files again; where names in the folder have changed, after which he does.
+PAUSE, SOON = 60.0, 1.0
 
 
 class Checksums:
@@ -88,14 +103,13 @@ class Checksums:
 def record_checksums(store: Path) -> None:
     """Add every file that is not listed yet to the list."""
     listed = _read(store)
-    new = [path for path in file_stamps(store) if path not in listed]
-    _write(store, {**listed, **{path: checksum(store / path) for path in new}})
+    _write(store, listed, new=[path for path in file_stamps(store) if path not in listed])
 
 
 def relist(store: Path) -> None:
     """List every file as it is: the lists are damaged, the files are not."""
     (store / FINGERPRINTS).unlink(missing_ok=True)
-    _write(store, {path: checksum(store / path) for path in file_stamps(store)})
+    _write(store, {}, new=list(file_stamps(store)))
 
 
 def forget(store: Path, paths: Set[str]) -> None:
@@ -115,8 +129,7 @@ def rewrite_checksums(store: Path, before: Mapping[str, int]) -> None:
     """
     now = file_stamps(store)
     listed = {path: known for path, known in _read(store).items() if path in now or path not in before}
-    changed = {path: checksum(store / path) for path in listed if path in now and now[path] != before.get(path)}
-    _write(store, {**listed, **changed})
+    _write(store, listed, new=[path for path in listed if path in now and now[path] != before.get(path)])
 
 
 def file_stamps(store: Path) -> dict[str, int]:
@@ -132,19 +145,19 @@ def file_stamps(store: Path) -> dict[str, int]:
 def _read(store: Path) -> dict[str, str]:
     """The list as a dictionary. A damaged line names another file or checksum, so that its check fails."""
     try:
-        lines = (store / NAME).read_text(encoding="utf-8", errors="replace").split("\n")
+        lines = (store / LIST).read_text(encoding="utf-8", errors="replace").split("\n")
     except FileNotFoundError:
         return {}
     pairs = (line.partition(" ") for line in lines if line)
     return {path: known for known, _, path in pairs}
 
 
-def _write(store: Path, listed: Mapping[str, str]) -> None:
-    """Write the list in one step, so that a reader never sees half of it."""
-    place = store / f"{NAME}.new"
-    place.write_text("".join(f"{known} {path}\n" for path, known in listed.items()), encoding="utf-8")
-    os.replace(place, store / NAME)
-    write_fingerprints(store, listed)
+def _write(store: Path, listed: Mapping[str, str], new: Iterable[str] = ()) -> None:
+    """Write the list with the new files, each of which is read once, in one step: a reader never sees half of it."""
+    sums = {path: _sums(store / path) for path in new}
+    listed = {**listed, **{path: known for path, (known, _) in sums.items()}}
+    replace_file(store / LIST, "".join(f"{known} {path}\n" for path, known in listed.items()).encode())
+    _write_fingerprints(store, listed, {path: fingerprint for path, (_, fingerprint) in sums.items()})
 
 
 #: Matches the key of a chunk; its group is the path of the array.
@@ -195,3 +208,162 @@ def _known_checksum(file: Path) -> str:
 @lru_cache(maxsize=1_024)
 def _checksum_at(file: Path, _time: int, _bytes: int) -> str:
     return checksum(file)
+
+
+class Fingerprint(NamedTuple):
+    """Of a file: what it holds, what a file that nobody has touched since keeps, and all that it holds; "" in older lists."""
+
+    holds: str
+    stamp: str
+    whole: str
+
+
+class Fingerprints:
+    """The listed fingerprints of a store, read once; none for stores that an older Headscape has published.
+
+    Attributes
+    ----------
+    damage
+        A sentence where the list of checksums or this one is damaged itself.
+    """
+
+    def __init__(self, store: Path, checksums: Mapping[str, str]) -> None:
+        self._store, self._checksums = store, checksums
+        self._listed, self.damage = _read_fingerprints(store)
+        self._looked, self._names = -PAUSE, -1
+
+    def replaced(self, *, every: bool = False) -> Iterator[str]:
+        """A sentence for each chunk file that holds sound bytes of another; only those touched since, unless `every`, whose middle is read too."""
+        owner = {known.holds: path for path, known in self._listed.items()}
+        for path, known in self._listed.items():
+            try:
+                if every or _stamp(self._store / path) != known.stamp:
+                    yield from self._compared(path, known, owner, whole=every)
+            except OSError:
+                continue  # missing: reading it says so
+
+    def _compared(self, path: str, known: Fingerprint, owner: Mapping[str, str], *, whole: bool) -> Iterator[str]:
+        holds = _held(self._store / path)
+        same_ends = holds == known.holds
+        if same_ends and not (whole and known.whole and _whole(self._store / path) != known.whole):
+            return
+        if not same_ends and holds in owner:
+            yield f"{path} holds the bytes of {owner[holds]}."
+        elif checksum(self._store / path) == self._checksums.get(path):  # else damaged, which reading finds out
+            yield f"{path} holds other bytes than were written."
+
+    def first_replaced(self) -> str | None:
+        """A sentence on a chunk file that holds sound bytes of another; looked for again from time to time."""
+        names, now = (self._store / FOLDER).stat().st_mtime_ns, time.monotonic()
+        if now - self._looked < (SOON if names != self._names else PAUSE):
+            return None
+        found = next(self.replaced(), None)
+        if found is None:  # else it is found again at the next read
+            self._looked, self._names = now, names
+        return found
+
+
+def has_fingerprints(store: Path | None) -> bool:
+    """Whether a local store lists fingerprints; object storage (None) has none."""
+    return store is not None and (store / FINGERPRINTS).is_file()
+
+
+def _write_fingerprints(store: Path, checksums: Mapping[str, str], read: Mapping[str, Fingerprint]) -> None:
+    """Write the fingerprints of the listed chunk files; those that are known and still there are kept, and others taken from `read`."""
+    listed, _ = _read_fingerprints(store)
+    chunks = (path for path in checksums if path.startswith(f"{FOLDER}/"))
+    known = {path: listed.get(path) or read.get(path) or _fingerprint(store / path) for path in chunks}
+    lines = [
+        _list_seal((store / LIST).read_bytes()),
+        *(f"{print_.holds} {print_.stamp} {print_.whole or '-'} {path}" for path, print_ in known.items() if print_),
+    ]
+    text = "".join(f"{line}\n" for line in lines)
+    replace_file(store / FINGERPRINTS, f"{text}{google_crc32c.value(text.encode()):08x}\n".encode())
+
+
+def _read_fingerprints(store: Path) -> tuple[dict[str, Fingerprint], str | None]:
+    """The fingerprints by path, and what is wrong with the lists; no fingerprints where theirs is damaged."""
+    try:
+        content = (store / FINGERPRINTS).read_bytes()
+    except FileNotFoundError:
+        return {}, None
+    cut = content.rfind(b"\n", 0, -1) + 1
+    body, own = content[:cut], content[cut:]
+    if own != f"{google_crc32c.value(body):08x}\n".encode():
+        return {}, f"The file `{FINGERPRINTS}` is damaged; the data are not."
+    of_list, *lines = body.decode().splitlines()
+    listed = {path: _parsed(*values) for *values, path in (line.split(" ") for line in lines)}
+    return listed, None if _is_sealed(store, of_list) else f"The file `{LIST}` is damaged; the data are not."
+
+
+def _parsed(holds: str, stamp: str, whole: str = "-") -> Fingerprint:
+    return Fingerprint(holds, stamp, whole.removeprefix("-"))
+
+
+def _list_seal(content: bytes) -> str:
+    return f"{google_crc32c.value(content):08x}-{len(content)}"
+
+
+def _is_sealed(store: Path, seal: str) -> bool:
+    """Whether the list of checksums begins as it was sealed; where it is missing, `verify` says so."""
+    try:
+        content = (store / LIST).read_bytes()
+    except FileNotFoundError:
+        return True
+    return _list_seal(content[: int(seal.partition("-")[2])]) == seal
+
+
+def _fingerprint(file: Path) -> Fingerprint | None:
+    try:
+        return _sums(file)[1]
+    except OSError:
+        return None
+
+
+def _sums(file: Path) -> tuple[str, Fingerprint]:
+    """Checksum and fingerprint of a file, from one look at each of its bytes."""
+    total, whole, first, last = 0, 0, b"", b""
+    with file.open("rb") as opened:
+        status = os.fstat(opened.fileno())
+        while piece := opened.read(READ_AT_ONCE):
+            total, whole = google_crc32c.extend(total, piece), zlib.crc32(piece, whole)
+            first, last = first or piece[:PIECE], (last + piece[-PIECE:])[-PIECE:]
+    return f"{total:08x}", Fingerprint(_ends(first, last, status.st_size), _stamped(status), f"{whole:08x}")
+
+
+def _held(file: Path) -> str:
+    with file.open("rb") as opened:
+        size = os.fstat(opened.fileno()).st_size
+        first = opened.read(PIECE)
+        opened.seek(max(size - PIECE, 0))
+        return _ends(first, opened.read(PIECE), size)
+
+
+def _ends(first: bytes, last: bytes, size: int) -> str:
+    return f"{zlib.crc32(last, zlib.crc32(first)):08x}-{size}"
+
+
+def _whole(file: Path) -> str:
+    return _summed(file, lambda total, piece: zlib.crc32(piece, total))
+
+
+def _stamp(file: Path) -> str:
+    return _stamped(file.stat())
+
+
+def _stamped(status: os.stat_result) -> str:
+    return f"{status.st_mtime_ns}-{status.st_ino}"
+
+
+def checksum(file: Path) -> str:
+    """CRC-32C of a file in hexadecimal."""
+    return _summed(file, google_crc32c.extend)
+
+
+def _summed(file: Path, extend: Callable[[int, bytes], int]) -> str:
+    """A checksum of a file in hexadecimal, by what extends the checksum of the bytes before."""
+    total = 0
+    with file.open("rb") as opened:
+        while piece := opened.read(READ_AT_ONCE):
+            total = extend(total, piece)
+    return f"{total:08x}"

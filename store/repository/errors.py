@@ -1,4 +1,13 @@
-"""Errors of a store. Each message says what is wrong, then what to do."""
+"""Errors of a store. Each message says what is wrong, then what to do.
+
+One is of a process that was forked after a store was opened: icechunk would wait there for ever. A fork copies the
+calling thread only, and icechunk answers from threads of its own, which it starts once for a process.
+"""
+
+import os
+
+#: Processes that icechunk runs in: this one, and those that it was forked from.
+_RUNS_IN: set[int] = set()
 
 
 class StoreError(Exception):
@@ -47,3 +56,13 @@ class SnapshotNotFound(StoreError):
 
 class StoreCorrupt(StoreError):
     """A part of the store cannot be read or contradicts another."""
+
+
+def enter_process() -> None:
+    """Note that icechunk runs in this process. StoreError where it ran before in one that this was forked from."""
+    if _RUNS_IN and os.getpid() not in _RUNS_IN:
+        raise StoreError(
+            "A process that was forked from one that has opened a store cannot read it. Start processes anew: "
+            'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")).'
+        )
+    _RUNS_IN.add(os.getpid())

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from icechunk import IcechunkError, Repository
 
-from store.repository.access import first_line, local_path, mend_advice, open_repository, read_with_retry, writing
-from store.repository.branches import MAIN
+from store.repository.access import MAIN, first_line, local_path, mend_advice, open_repository, read_with_retry, writing
 from store.repository.checksums import Checksums, file_stamps, rewrite_checksums
 from store.repository.errors import SnapshotNotFound, StoreCorrupt, StoreIncomplete
 

@@ -22,7 +22,7 @@ from zarr.abc.store import ByteRequest, RangeByteRequest, SuffixByteRequest
 from zarr.buffer import default_buffer_prototype
 from zarr.codecs import BytesCodec, Crc32cCodec, ShardingCodec, ShardingCodecIndexLocation
 
-from store.repository.object_storage import RemoteStore
+from store.repository.remote import RemoteStore
 from store.repository.zarr_internals import run_in_zarr
 
 #: Bytes of a range, unless a tile is larger, and ranges that are read at once: together what a read needs beside its result.

@@ -189,7 +189,7 @@ MODEL_ARRAYS: Mapping[str, Array] = {
         ("layer", "head", "channel"),
         "float32",
         ("layer", "head", "channel"),
-        "what the keys of a head have in common, to be added to stored keys (`store.stored_keys`)",
+        "what the keys of a head have in common, to be added to stored keys (`store.repository.arrays`)",
         fill=0,
     ),
     "token_statistic": Array(

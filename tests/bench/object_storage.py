@@ -22,7 +22,7 @@ from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from store import StoreError, open_corpus, open_snapshot, snapshot
-from store.repository import access, object_storage, tiles
+from store.repository import access, remote, tiles
 from store.repository.access import open_repository
 from store.repository.history import history
 from store.repository.writer import open_writer
@@ -177,9 +177,9 @@ def _pages(server: FaultyS3) -> None:
 @contextmanager
 def _as_a_disk() -> Iterator[None]:
     """Read object storage as a local disk: no chunk in memory, no manifest ahead, few ranges at once, each tile's own."""
-    plain = RepositoryConfig(storage=object_storage.CONFIG.storage, manifest=access.CONFIG.manifest)
+    plain = RepositoryConfig(storage=remote.CONFIG.storage, manifest=access.CONFIG.manifest)
     with (
-        patch.object(object_storage, "CONFIG", plain),
+        patch.object(remote, "CONFIG", plain),
         patch.object(snapshot, "read_ahead", lambda _: None),
         patch.object(tiles, "REMOTE_AT_ONCE", tiles.AT_ONCE),
         patch.object(tiles, "REMOTE_GAP", 0),

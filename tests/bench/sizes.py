@@ -22,7 +22,7 @@ from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.processes import one_thread_per_product, resident_memory, return_freed_memory
 from store import Corpus, open_corpus
-from store.heap import reused_memory
+from store.process import reused_memory
 from store.repository.writer import open_writer
 from tests.bench.load_requests import WORDS
 from tests.bench.random_reviews import write_random_reviews

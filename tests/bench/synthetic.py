@@ -11,7 +11,7 @@ from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
 from ingest.heads.intervals import write_intervals
 from ingest.projections.head_pictures import pending_pictures
-from ingest.projections.head_vectors import HeadVectors
+from ingest.projections.head_view import HeadVectors
 from ingest.projections.normalizations import normalize_corpus
 from ingest.projections.stage import project
 from ingest.run.checkpoint import find_checkpoint

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseNames, nameAt } from "../../dashboard/assets/canvas/clusters.mjs";
-import { styleOf } from "../../dashboard/assets/canvas/contours.mjs";
+import { chooseNames, nameAt } from "../../dashboard/assets/canvas/labels.mjs";
+import { styleOf } from "../../dashboard/assets/canvas/overlay.mjs";
 import { emptySheet } from "../../dashboard/assets/canvas/labels.mjs";
 
 const ROOM = { left: 0, top: 0, right: 400, bottom: 300 };

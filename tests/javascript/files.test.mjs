@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { breakLines, fileName } from "../../dashboard/assets/web/files.mjs";
+import { breakLines, fileName, saveCanvas } from "../../dashboard/assets/web/files.mjs";
 
 /** Lines of groups of words that are as wide as their letters are many. */
 function linesOf(groups, width, apart) {
@@ -37,4 +37,9 @@ test("every word is on a line, in order, and none reaches over", () => {
 test("a file is named after what it shows and what it is of", () => {
   assert.equal(fileName(["Attention of L2, “cat”", "m-1"], "svg"), "attention-of-l2-cat-m-1.svg");
   assert.equal(fileName(["猫", "m-1"], "png"), "m-1.png");
+});
+
+test("a canvas of which the browser makes no file is refused", async () => {
+  const canvas = { toBlob: (act) => act(null) };
+  await assert.rejects(saveCanvas(canvas, ["Heads", "store"]), /Save it as SVG\.$/);
 });

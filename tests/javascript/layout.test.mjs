@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   fitPanels,
-  narrowing,
   panelAt,
   panelBox,
   panelIn,
   panelToPixel,
   pixelToPanel,
 } from "../../dashboard/assets/canvas/layout.mjs";
+import { narrowing } from "../../dashboard/assets/canvas/frame.mjs";
 
 test("the panel under a pixel is the panel that shows it", () => {
   const layout = fitPanels({ count: 144, columns: 12, dimensions: 2, width: 900, height: 900 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Markup } from "../../dashboard/assets/web/markup.mjs";
-import { isData } from "../../dashboard/assets/web/translation.mjs";
+import { isData } from "../../dashboard/assets/web/elements.mjs";
 
 globalThis.window = {
   React: {

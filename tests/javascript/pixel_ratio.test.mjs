@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { whenPixelRatioChanges } from "../../dashboard/assets/web/pixel_ratio.mjs";
+import { whenPixelRatioChanges } from "../../dashboard/assets/web/window.mjs";
 
 /** A window whose screen can be changed. */
 function screen(ratio) {

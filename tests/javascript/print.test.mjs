@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { printLight } from "../../dashboard/assets/web/print.mjs";
+import { printLight } from "../../dashboard/assets/web/window.mjs";
 
 /** A page in a colour scheme, without a browser. */
 function pageIn(scheme) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createScale, legendShapes, shadesOf } from "../../dashboard/assets/sentence/scale.mjs";
+import { createScale, legendShapes, shadesOf } from "../../dashboard/assets/sentence/picture.mjs";
 
 /** Codes of weights of at most 1, as a matrix has them. */
 const codesOf = (...weights) => Uint16Array.from(weights, (weight) => Math.round(65535 * weight));

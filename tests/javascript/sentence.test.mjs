@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { matrixLayout } from "../../dashboard/assets/sentence/matrix_view.mjs";
 import { headAt, thumbnailLayout } from "../../dashboard/assets/sentence/model_view.mjs";
 import { svgText, weightRamp } from "../../dashboard/assets/sentence/picture.mjs";
-import { headAlone, toggledHeads } from "../../dashboard/assets/sentence/head_view.mjs";
+import { headAlone, toggledHeads } from "../../dashboard/assets/sentence/swatches.mjs";
 import { pairOf, rowTops, selectToken, selectedPositions } from "../../dashboard/assets/sentence/tokens.mjs";
 
 test("the second sentence is set apart", () =>

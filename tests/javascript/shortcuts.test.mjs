@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actionOf } from "../../dashboard/assets/web/shortcuts.mjs";
+import { actionOf, followShortcuts } from "../../dashboard/assets/web/keyboard.mjs";
 
 for (const [key, afterG, action] of [
   ["?", false, { list: true }],
@@ -16,3 +16,12 @@ for (const [key, afterG, action] of [
   test(`${afterG ? "after g, " : ""}${key} does ${JSON.stringify(action)}`, () => {
     assert.deepEqual(actionOf(key, afterG), action);
   });
+
+test("a key whose part of the page is not there yet does nothing", () => {
+  const listeners = {};
+  const addEventListener = (name, act) => (listeners[name] = act);
+  globalThis.document = { addEventListener, getElementById: () => null, querySelector: () => null };
+  followShortcuts();
+  for (const key of ["c", "?"])
+    assert.doesNotThrow(() => listeners.keydown({ key, timeStamp: 0, target: null, preventDefault: () => {} }));
+});

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { persistent, stateOf } from "../../dashboard/assets/web/waits.mjs";
+import { persistent, stateOf } from "../../dashboard/assets/web/session.mjs";
 
 const asking = (id, property = "id") => JSON.stringify({ inputs: [{ id, property, value: id }] });
 const COUNT = asking({ job: "numbers", name: "ab" });

@@ -20,8 +20,7 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.encode.loading import find_device
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
 from ingest.run.errors import IngestError
-from ingest.run.flags import parse_flags, setting
-from ingest.run.settings import EMBEDDED, NONE
+from ingest.run.settings import EMBEDDED, NONE, parse_flags, setting
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.tokenizer import Tokenizer
 from store.schema.coreference import CHAINS

@@ -21,9 +21,9 @@ from spacy.tokens import Doc
 import store
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
-from ingest.run.flags import parse_flags, setting
+from ingest.run.settings import parse_flags, setting
 from ingest.words.pipelines import ENGLISH
-from store.antecedents import best_antecedent_head
+from store.relations import best_antecedent_head
 from store.schema.coreference import CANDIDATES, CHAINS
 from tests.bench.table import show
 from tests.published.ingested import Ingested, ingested

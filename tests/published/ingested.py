@@ -7,8 +7,7 @@ import xarray as xr
 
 import store
 from ingest import pipeline
-from ingest.run.flags import setting
-from ingest.run.settings import EMBEDDED, NONE, Settings
+from ingest.run.settings import EMBEDDED, NONE, Settings, setting
 from store.repository.errors import NotIngested
 
 

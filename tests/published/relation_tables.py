@@ -13,8 +13,7 @@ from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, linked
 from store.kernels.words import StrongestWords
 from store.schema.coreference import BASELINES, GAP, KINDS
-from store.schema.relations import ALL
-from store.schema.uas import DECODINGS, METHODS
+from store.schema.relations import ALL, DECODINGS, METHODS
 from tests.published.targets import (
     ACCURACY_TOLERANCE,
     COREFERENCE_HEAD,

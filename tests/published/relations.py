@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import store
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
-from ingest.run.flags import parse_flags, setting
+from ingest.run.settings import parse_flags, setting
 from tests.bench.table import show
 from tests.published.ingested import Ingested, ingested, uas_of
 from tests.published.reference import (

@@ -15,8 +15,7 @@ import xarray as xr
 
 import store
 from ingest.run.errors import IngestError
-from ingest.run.flags import parse_flags
-from ingest.run.settings import NONE
+from ingest.run.settings import NONE, parse_flags
 from store.schema.relations import ALL
 from tests.bench.table import show
 from tests.published.ingested import Ingested, ingested

@@ -2,37 +2,47 @@
 // animation), and how it stands in a link. Screen places are 0..1, y upwards.
 
 const MOST_ZOOM = 400;
+/** @returns {Camera} */
 export const startCamera = (dimensions = 2) =>
   dimensions === 3 ? { x: 0.5, y: 0.5, zoom: 1, yaw: 30, pitch: 20 } : { x: 0.5, y: 0.5, zoom: 1, yaw: 0, pitch: 0 };
 
+/** @param {Camera} camera @param {number} sx @param {number} sy @returns {Pair} */
 export const screenToData = (camera, sx, sy) => [
   camera.x + (sx - 0.5) / camera.zoom,
   camera.y + (sy - 0.5) / camera.zoom,
 ];
+/** @param {Camera} camera @param {number} x @param {number} y @returns {Pair} */
 export const dataToScreen = (camera, x, y) => [(x - camera.x) * camera.zoom + 0.5, (y - camera.y) * camera.zoom + 0.5];
 
-/** Zoomed by `factor`; what is at (sx, sy) on screen stays there. */
+/**
+ * Zoomed by `factor`; what is at (sx, sy) on screen stays there.
+ * @param {Camera} camera @param {number} factor @param {number} sx @param {number} sy
+ */
 export function zoomCamera(camera, factor, sx, sy, most = MOST_ZOOM) {
   const zoom = Math.max(1, Math.min(most, camera.zoom * factor));
   const [x, y] = screenToData(camera, sx, sy);
   return within({ ...camera, zoom, x: x - (sx - 0.5) / zoom, y: y - (sy - 0.5) / zoom });
 }
 
-/** Moved by a share of the screen. */
+/** Moved by a share of the screen. @param {Camera} camera @param {number} dx @param {number} dy */
 const panCamera = (camera, dx, dy) =>
   within({ ...camera, x: camera.x - dx / camera.zoom, y: camera.y - dy / camera.zoom });
 
-/** The centre stays over the picture. */
+/** The centre stays over the picture. @param {Camera} camera */
 const within = (camera) => ({ ...camera, x: clamp(camera.x, camera.zoom), y: clamp(camera.y, camera.zoom) });
+/** @param {number} value @param {number} zoom */
 const clamp = (value, zoom) => Math.max(0.5 / zoom, Math.min(1 - 0.5 / zoom, value));
 
-/** Turned by degrees: yaw round the upright axis, pitch round the one across. */
+/**
+ * Turned by degrees: yaw round the upright axis, pitch round the one across.
+ * @param {Camera} camera @param {number} yaw @param {number} pitch
+ */
 function turnCamera(camera, yaw, pitch) {
   const round = ((((camera.yaw + yaw + 180) % 360) + 360) % 360) - 180;
   return { ...camera, yaw: round, pitch: Math.max(-90, Math.min(90, camera.pitch + pitch)) };
 }
 
-/** Rows of the rotation: rightwards, upwards, towards the reader. */
+/** Rows of the rotation: rightwards, upwards, towards the reader. @param {{ yaw: number, pitch: number }} given */
 export function rotationRows({ yaw, pitch }) {
   const [a, b] = [yaw, pitch].map((degrees) => (degrees * Math.PI) / 180);
   const [cy, sy, cp, sp] = [Math.cos(a), Math.sin(a), Math.cos(b), Math.sin(b)];
@@ -43,24 +53,36 @@ export function rotationRows({ yaw, pitch }) {
   ];
 }
 
-/** Place in the square on which the cube is seen; a place in the plane stays. */
+/**
+ * Place in the square on which the cube is seen; a place in the plane stays.
+ * @param {Camera} camera @param {Place} place
+ * @returns {Pair}
+ */
 export function projectToSquare(camera, place) {
-  if (place.length < 3) return place;
+  if (place.length < 3) return /** @type {Pair} */ (place);
   const [x, y, z] = place.map((value) => value - 0.5);
   const [right, up] = rotationRows(camera).map((row) => row[0] * x + row[1] * y + row[2] * z);
   return [0.5 + right, 0.5 + up];
 }
 
-/** Between two cameras, 0 <= part <= 1: straight towards the place, the zoom evenly in its logarithm. */
+/**
+ * Between two cameras, 0 <= part <= 1: straight towards the place, the zoom evenly in its logarithm.
+ * @param {Camera} from @param {Camera} to @param {number} part
+ */
 export function betweenCameras(from, to, part) {
   const zoom = from.zoom * (to.zoom / from.zoom) ** part;
   const way = Math.abs(to.zoom - from.zoom) < 1e-9 ? part : (1 / zoom - 1 / from.zoom) / (1 / to.zoom - 1 / from.zoom);
+  /** @param {keyof Camera} name @param {number} share */
   const mix = (name, share) => from[name] + (to[name] - from[name]) * share;
   return { zoom, x: mix("x", way), y: mix("y", way), yaw: mix("yaw", part), pitch: mix("pitch", part) };
 }
 
-/** As it stands in a link, `x,y,zoom,yaw,pitch`; empty where nothing was moved. */
+/**
+ * As it stands in a link, `x,y,zoom,yaw,pitch`; empty where nothing was moved.
+ * @param {Camera} camera @param {number} dimensions
+ */
 export function formatCamera(camera, dimensions) {
+  /** @param {Camera} view */
   const text = (view) =>
     [view.x.toFixed(4), view.y.toFixed(4), view.zoom.toFixed(2), Math.round(view.yaw), Math.round(view.pitch)]
       .map(Number)
@@ -68,7 +90,10 @@ export function formatCamera(camera, dimensions) {
   return text(camera) === text(startCamera(dimensions)) ? "" : text(camera);
 }
 
-/** The camera of a link; the start where it says none or nonsense. */
+/**
+ * The camera of a link; the start where it says none or nonsense.
+ * @param {string | null} text @param {number} [dimensions]
+ */
 export function parseCamera(text, dimensions) {
   const [x, y, zoom, yaw, pitch] = String(text || "")
     .split(",")
@@ -83,22 +108,32 @@ const OPENS_AT = 0.9;
 /** Milliseconds of an animation, and from the last movement until the address bar has it. */
 const [DURATION, WRITE_PAUSE] = [350, 250];
 
+/** @param {number} part */
 export const ease = (part) => part * part * (3 - 2 * part);
 export const isReduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** Pixels across the frame that are the whole square of places: a single panel has room beside its square. */
+/**
+ * Pixels across the frame that are the whole square of places: a single panel has room beside its square.
+ * @param {Layout} layout
+ */
 export const squareWidth = (layout) => (layout.single ? layout.side : layout.width);
 
-/** Place across the screen of a pixel of the frame, 0..1 within the square. */
+/**
+ * Place across the screen of a pixel of the frame, 0..1 within the square.
+ * @param {Layout} layout @param {number} px
+ */
 export const acrossScreen = (layout, px) => 0.5 + (px - layout.width / 2) / squareWidth(layout);
 
-/** The zoom at which one panel fills the frame. */
+/** The zoom at which one panel fills the frame. @param {Layout} layout */
 export const fillingZoom = (layout) => Math.min(layout.width, layout.height) / layout.side;
 
+/** @param {Panels} panels */
 export function createCameraControl(panels) {
   const state = { animating: 0, look, zoom, pan, turn, settle, reset, animateTo, finish, stop };
+  /** @type {() => void} */
   let arrive = null;
 
+  /** @param {Camera} camera */
   function look(camera) {
     panels.camera = camera;
     panels.frame.dataset.zoom = camera.zoom.toFixed(2);
@@ -109,6 +144,7 @@ export function createCameraControl(panels) {
     panels.cameraLink.write();
   }
 
+  /** @param {number} factor */
   function zoom(factor, px = panels.layout.width / 2, py = panels.layout.height / 2) {
     if (!panels.painter || state.animating) return;
     const { layout, choosesPoints } = panels;
@@ -117,10 +153,12 @@ export function createCameraControl(panels) {
     if (!choosesPoints && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
   }
 
+  /** @param {number} dx @param {number} dy */
   function pan(dx, dy) {
     look(panCamera(panels.camera, dx / squareWidth(panels.layout), -dy / panels.layout.height));
   }
 
+  /** @param {number} yaw @param {number} pitch */
   function turn(yaw, pitch) {
     look(turnCamera(panels.camera, yaw, pitch));
   }
@@ -136,7 +174,10 @@ export function createCameraControl(panels) {
     look(startCamera(panels.picture.dimensions));
   }
 
-  /** Moves the camera there within a moment, then calls `then`; at once for a reader who wants reduced motion. */
+  /**
+   * Moves the camera there within a moment, then calls `then`; at once for a reader who wants reduced motion.
+   * @param {Camera} target
+   */
   function animateTo(target, then = () => {}) {
     stop();
     arrive = () => {
@@ -147,8 +188,10 @@ export function createCameraControl(panels) {
     else animate(target);
   }
 
+  /** @param {Camera} target */
   function animate(target) {
     const [from, begin] = [panels.camera, performance.now()];
+    /** @param {number} now */
     const step = (now) => {
       const part = Math.max(0, Math.min(1, (now - begin) / DURATION));
       if (part === 1) return finish();
@@ -173,7 +216,10 @@ export function createCameraControl(panels) {
   return state;
 }
 
-/** The query string with another `at`, or without one; its other fields stay as they were written. */
+/**
+ * The query string with another `at`, or without one; its other fields stay as they were written.
+ * @param {string} search @param {string} at
+ */
 export function withCamera(search, at) {
   const others = search
     .replace(/^\?/, "")
@@ -183,7 +229,10 @@ export function withCamera(search, at) {
   return fields.length ? "?" + fields.join("&") : "";
 }
 
-/** Keeps the camera in the address bar as `at`, so that a link shows the same part of the picture. */
+/**
+ * Keeps the camera in the address bar as `at`, so that a link shows the same part of the picture.
+ * @param {Panels} panels
+ */
 export function createCameraLink(panels) {
   let waiting = 0;
   const page = () => window.location.pathname + withCamera(window.location.search, "");

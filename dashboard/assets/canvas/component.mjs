@@ -21,6 +21,7 @@ const KEYS = {
     `${STAND}; Enter chooses it, Escape leaves it. Plus and minus zoom, 0 resets, Backspace goes back to all heads.`,
 };
 
+/** @param {typeof window.React.createElement} make @param {string} className @param {string[]} texts */
 const names = (make, className, texts) =>
   make(
     "div",
@@ -28,6 +29,7 @@ const names = (make, className, texts) =>
     texts.map((text, i) => make("span", { key: i }, text)),
   );
 
+/** @param {typeof window.React.createElement} make @param {Panel[]} panels */
 const titles = (make, panels) =>
   make(
     "div",
@@ -37,6 +39,7 @@ const titles = (make, panels) =>
     ),
   );
 
+/** @param {typeof window.React.createElement} make @param {Panel[]} panels */
 const tags = (make, panels) =>
   make(
     "div",
@@ -44,7 +47,11 @@ const tags = (make, panels) =>
     panels.map(({ name, tag }) => make("span", { key: name }, tag)),
   );
 
-/** How many notes each head has; nothing where it has none. */
+/**
+ * How many notes each head has; nothing where it has none.
+ * @param {typeof window.React.createElement} make @param {Panel[]} panels @param {Marks} noted
+ * @param {Picture} picture
+ */
 const notes = (make, panels, noted, picture) =>
   make(
     "div",
@@ -52,11 +59,17 @@ const notes = (make, panels, noted, picture) =>
     panels.map(({ name }) => make("span", { key: name }, notesOfPanel(noted, picture, name) || "")),
   );
 
+/** @param {string} letter @param {number} count */
 const numbered = (letter, count) => Array.from({ length: count }, (_, i) => letter + i);
 
-/** How the panels are named: not at all, each, by headings, or as heads. */
+/** How the panels are named: not at all, each, by headings, or as heads. @param {Picture | null} picture */
 function namesOf(picture) {
-  const none = { kind: "single", columns: [], rows: [], each: [] };
+  const none = {
+    kind: "single",
+    columns: /** @type {string[]} */ ([]),
+    rows: /** @type {string[]} */ ([]),
+    each: /** @type {Panel[]} */ ([]),
+  };
   if (!picture || picture.panels.length === 1) return none;
   const { panels, columns, titled, headings } = picture;
   if (headings) {
@@ -68,6 +81,7 @@ function namesOf(picture) {
   return { ...none, kind: "grid", columns: numbered("H", columns), rows };
 }
 
+/** @param {typeof window.React.createElement} make @param {Picture | null} picture */
 function frame(make, picture) {
   const about = { role: "application", "aria-label": picture?.label || "", "aria-describedby": "points-keys" };
   return make("div", { key: "frame", className: "frame", tabIndex: 0, ...about }, [
@@ -78,13 +92,14 @@ function frame(make, picture) {
   ]);
 }
 
-/** What the keys do in a picture. */
+/** What the keys do in a picture. @param {Picture | null} picture */
 function keysOf(picture) {
   if (picture?.panels.length === 1) return picture.sequence ? "sequence" : "single";
   if (picture?.second) return "pair";
   return picture?.cards ? "linked" : "grid";
 }
 
+/** @param {{ id: string, picture: Picture | null, noted: Marks | null, setProps: SetProps }} given */
 export function PointPanels({ id, picture, noted, setProps }) {
   const make = window.React.createElement;
   const host = window.React.useRef(null);

@@ -1,9 +1,10 @@
 // Bytes from the server as typed arrays: points (HSP3), colours or sizes (HSC2), masks (HSM2). All little-endian.
-import { RELOAD, expectBytes, readHeader } from "../web/bytes.mjs";
+import { RELOAD, expectBytes, readHeader } from "../web/loading.mjs";
 
 /**
  * {panels, tokens, roles, components, width, places, most}; point i of a panel is token i / roles in its role i %
  * roles.
+ * @param {ArrayBuffer} buffer
  */
 export function decodePoints(buffer) {
   const { numbers, start } = readHeader(buffer, "HSP3", "points", 5);
@@ -16,7 +17,7 @@ export function decodePoints(buffer) {
   return { panels, tokens, roles, components, width, places, most: width === 1 ? 255 : 65535 };
 }
 
-/** {panels, tokens, roles, values}: a code 0..254 per point, 255 where it is missing. */
+/** {panels, tokens, roles, values}: a code 0..254 per point, 255 where it is missing. @param {ArrayBuffer} buffer */
 export function decodeColours(buffer) {
   const { numbers, start } = readHeader(buffer, "HSC2", "colours", 3);
   const [panels, tokens, roles] = numbers;
@@ -24,7 +25,10 @@ export function decodeColours(buffer) {
   return { panels, tokens, roles, values: new Uint8Array(buffer, start) };
 }
 
-/** {panels, tokens, roles, values, selected}: 1 per selected point, else 0, and how many are selected. */
+/**
+ * {panels, tokens, roles, values, selected}: 1 per selected point, else 0, and how many are selected.
+ * @param {ArrayBuffer} buffer
+ */
 export function decodeMask(buffer) {
   const { numbers, start } = readHeader(buffer, "HSM2", "selected points", 3);
   const [panels, tokens, roles] = numbers;
@@ -37,7 +41,10 @@ export function decodeMask(buffer) {
   return { panels, tokens, roles, values, selected };
 }
 
-/** One value per point of all panels: values that are the same in every panel are repeated. */
+/**
+ * One value per point of all panels: values that are the same in every panel are repeated.
+ * @param {Values} decoded @param {number} panels
+ */
 export function spreadOverPanels(decoded, panels) {
   if (decoded.panels === panels) return decoded.values;
   const all = new Uint8Array(panels * decoded.values.length);
@@ -45,7 +52,10 @@ export function spreadOverPanels(decoded, panels) {
   return all;
 }
 
-/** Numbers of the selected points of all panels, ascending; a mask of one panel holds for every one. */
+/**
+ * Numbers of the selected points of all panels, ascending; a mask of one panel holds for every one.
+ * @param {Mask} mask @param {number} panels
+ */
 export function selectedPoints(mask, panels) {
   const { values, selected: count } = mask;
   const numbers = new Uint32Array(mask.panels === panels ? count : count * panels);

@@ -8,8 +8,10 @@ import { make, write } from "../web/elements.mjs";
 
 const RADIUS = 14;
 const PAUSE = 25;
+/** @type {Record<string, string>} */
 const PLURALS = { query: "queries", key: "keys" };
 
+/** @param {Panels} panels */
 export function createHover(panels) {
   const { ring, tip, announcement } = panels;
   const state = {
@@ -28,9 +30,12 @@ export function createHover(panels) {
     search,
     around,
   };
+  /** @type {{ points: Points, yaw: number, pitch: number, deep: boolean, built: PointIndex } | null} */
   let index = null;
+  /** @type {Pixel} */
   let at = [0, 0];
   let pausing = 0;
+  /** @type {AbortController | null} */
   let abort = null;
 
   // -- which point ------------------------------------------------------------------------------
@@ -50,7 +55,7 @@ export function createHover(panels) {
     return index;
   }
 
-  /** The point within so many pixels of a pixel, or -1. */
+  /** The point within so many pixels of a pixel, or -1. @param {number} px @param {number} py */
   function nearest(px, py, radius = RADIUS) {
     const match = indexNow();
     if (!match) return -1;
@@ -60,7 +65,7 @@ export function createHover(panels) {
     return nearestPoint(match.built, x, y, within);
   }
 
-  /** The nearest point however far it is. */
+  /** The nearest point however far it is. @param {number} px @param {number} py */
   function search(px, py) {
     for (let radius = RADIUS; radius < 4 * panels.layout.side * panels.camera.zoom; radius *= 2) {
       const match = nearest(px, py, radius);
@@ -69,11 +74,12 @@ export function createHover(panels) {
     return -1;
   }
 
+  /** @param {number} point @param {number} dx @param {number} dy */
   function towards(point, dx, dy) {
     return indexNow() ? nextPoint(index.built, point, dx, dy) : -1;
   }
 
-  /** Pixel of a point of the single panel. */
+  /** Pixel of a point of the single panel. @param {number} point @returns {Pixel} */
   function pixelOf(point) {
     return panelToPixel(
       panels.layout,
@@ -85,7 +91,7 @@ export function createHover(panels) {
 
   // -- ring and card ----------------------------------------------------------------------------
 
-  /** The ring round a head, and what it does. */
+  /** The ring round a head, and what it does. @param {number} panel */
   function showPanel(panel) {
     state.focus = panel;
     const { name, summary } = panels.picture.panels[panel];
@@ -100,7 +106,7 @@ export function createHover(panels) {
     placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8);
   }
 
-  /** How many points a cluster has, below its name. */
+  /** How many points a cluster has, below its name. @param {DrawnName} name */
   function showCluster({ name, role, points, of, left, top, width, height }) {
     hide();
     const text = ` ${points.toLocaleString("en")} of ${of.toLocaleString("en")} ${PLURALS[panels.roles[role]]}`;
@@ -108,6 +114,7 @@ export function createHover(panels) {
     placeTip(left + width / 2, top + height + 6, height + 6);
   }
 
+  /** @param {number} point */
   function showPoint(point) {
     if (point === state.point && (point >= 0 || tip.style.display !== "block")) return;
     hide();
@@ -116,13 +123,17 @@ export function createHover(panels) {
     around(point, ...pixelOf(point), panels.picture.card);
   }
 
-  /** A ring round a point at a pixel, and its card, whose URL begins so. */
+  /**
+   * A ring round a point at a pixel, and its card, whose URL begins so.
+   * @param {number} point @param {number} px @param {number} py @param {string} card
+   */
   function around(point, px, py, card) {
     state.point = point;
     moveRing(px - 8, py - 8, 16, 16);
     pausing = setTimeout(() => fetchCard(point, px, py, card), PAUSE);
   }
 
+  /** @param {number} point @param {number} px @param {number} py @param {string} url */
   async function fetchCard(point, px, py, url) {
     abort = new AbortController();
     const { token, role } = panels.named(point);
@@ -141,6 +152,7 @@ export function createHover(panels) {
     }
   }
 
+  /** @param {number} left @param {number} top @param {number} width @param {number} height */
   function moveRing(left, top, width, height) {
     Object.assign(ring.style, {
       display: "block",
@@ -151,7 +163,10 @@ export function createHover(panels) {
     });
   }
 
-  /** Below a head, moved left or above where there is no room. */
+  /**
+   * Below a head, moved left or above where there is no room.
+   * @param {number} px @param {number} py @param {number} above
+   */
   function placeTip(px, py, above) {
     tip.style.display = "block";
     const [width, height] = [tip.offsetWidth, tip.offsetHeight];
@@ -163,7 +178,10 @@ export function createHover(panels) {
     tip.style.top = `${high ? over : py}px`;
   }
 
-  /** A card of a point, in that part of the frame that is to be seen: above it stand the controls. */
+  /**
+   * A card of a point, in that part of the frame that is to be seen: above it stand the controls.
+   * @param {number} px @param {number} py
+   */
   function placeCard(px, py) {
     tip.style.display = "block";
     at = [px, py];
@@ -215,8 +233,10 @@ export function createHover(panels) {
  */
 const AROUND = 24;
 
+/** @param {keyof HTMLElementTagNameMap} name @param {string} className @param {...(Node | string)} children */
 const element = (name, className, ...children) => make(name, { className }, ...children);
 
+/** @param {Card} card */
 function sentence(card) {
   const first = Math.max(0, card.position - AROUND);
   const last = Math.min(card.texts.length, card.position + AROUND + 1);
@@ -227,6 +247,7 @@ function sentence(card) {
   return element("p", "sentence", first ? "… " : "", ...pieces, last < card.texts.length ? " …" : "");
 }
 
+/** @param {Card} card */
 function partners(card) {
   const rows = card.partners.map((partner) =>
     element(
@@ -241,12 +262,16 @@ function partners(card) {
   return [element("h3", "", title), element("table", "", element("tbody", "", ...rows))];
 }
 
+/** @param {Card} card */
 function placeOf({ where, role, position, wordpieces, sentence: number, label }) {
   const end = label ? `, ${label}` : "";
   return where || `${role}, position ${position} of ${wordpieces.length} in sentence ${number}${end}`;
 }
 
-/** Attention received and entropy of the point, and with whom it exchanges attention; features have neither. */
+/**
+ * Attention received and entropy of the point, and with whom it exchanges attention; features have neither.
+ * @param {Card} card
+ */
 function attention(card) {
   if (!card.partners) return [];
   const received = `attention received ${card.received.toFixed(2)} (uniform: 1)`;
@@ -254,7 +279,7 @@ function attention(card) {
   return [element("p", "where", `${received}, ${entropy}`), ...partners(card)];
 }
 
-/** The DOM of a card. */
+/** The DOM of a card. @param {Card} card @param {number} notes */
 function drawCard(card, notes) {
   const title = element("h2", card.role, element("bdi", "", card.wordpiece));
   const place = element("p", "where", placeOf(card) + ending(notes, ", "));
@@ -270,6 +295,7 @@ const POINT = 1e6;
 /**
  * Upper left corners, the best first where they cover as much: below, above and beside the point, then the corners of
  * the room.
+ * @param {number[]} first @param {number[]} second @param {Room} room
  */
 function candidates([x, y], [width, height], { left, top, right, bottom }) {
   const [near, far] = [left + MARGIN, right - width - MARGIN];
@@ -294,6 +320,7 @@ function candidates([x, y], [width, height], { left, top, right, bottom }) {
 /**
  * Whether a line from [x0, y0] to [x1, y1] meets a rectangle (Liang and Barsky 1984: the part of it within each
  * border).
+ * @param {number[]} pair @param {number} left @param {number} top @param {number} right @param {number} bottom
  */
 function meets([x0, y0, x1, y1], left, top, right, bottom) {
   let [from, to] = [0, 1];
@@ -310,15 +337,23 @@ function meets([x0, y0, x1, y1], left, top, right, bottom) {
   return from <= to;
 }
 
-/** The importance of what a card would cover: `lines` are [x0, y0, x1, y1, importance]. */
+/**
+ * The importance of what a card would cover: `lines` are [x0, y0, x1, y1, importance].
+ * @param {number[]} first @param {number[]} second @param {number[]} third @param {number[][]} lines
+ */
 function covered([left, top], [width, height], [x, y], lines) {
+  /** @type {Box} */
   const borders = [left - MARGIN, top - MARGIN, left + width + MARGIN, top + height + MARGIN];
   const point = meets([x, y, x, y], ...borders) ? POINT : 0;
   return lines.reduce((sum, line) => sum + (meets(line, ...borders) ? line[4] : 0), point);
 }
 
-/** The upper left corner of a card of a point, within its room. */
+/**
+ * The upper left corner of a card of a point, within its room.
+ * @param {number[]} point @param {number[]} size @param {Room} room @param {number[][]} lines
+ */
 export function cardPlace(point, size, room, lines) {
+  /** @param {number[]} pair */
   const within = ([left, top]) => [
     Math.max(room.left, Math.min(left, room.right - size[0])),
     Math.max(room.top, Math.min(top, room.bottom - size[1])),

@@ -7,17 +7,21 @@ const DEGREES = 0.4;
 /** Zooming out ends at the whole head; only turning the wheel on after a rest goes back to all heads. */
 const REST = 350;
 
+/** @param {Panels} panels */
 export function listenToPointer(panels) {
+  /** @type {Pixel | null} */
   let pressed = null;
+  /** @type {Pixel | null} */
   let dragged = null;
   let inside = 0;
 
-  /** Pixels from the upper left of the frame. */
+  /** Pixels from the upper left of the frame. @param {MouseEvent} event @returns {Pixel} */
   function pixel(event) {
     const box = panels.frame.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
+  /** @param {PointerEvent} event */
   function moved(event) {
     if (!panels.picture || !panels.layout) return;
     const [px, py] = pixel(event);
@@ -32,6 +36,7 @@ export function listenToPointer(panels) {
     return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
   }
 
+  /** @param {PointerEvent} event @param {number} px @param {number} py */
   function drag(event, px, py) {
     const [dx, dy] = [px - dragged[0], py - dragged[1]];
     if (!panels.dragging && Math.hypot(px - pressed[0], py - pressed[1]) <= CLICK) return;
@@ -44,6 +49,7 @@ export function listenToPointer(panels) {
     if (panels.single || panels.camera.zoom > 1) panels.cameraControl.pan(dx, dy);
   }
 
+  /** @param {PointerEvent} event */
   function down(event) {
     if (
       !panels.picture ||
@@ -62,6 +68,7 @@ export function listenToPointer(panels) {
     panels.frame.setPointerCapture(event.pointerId);
   }
 
+  /** @param {PointerEvent} event */
   function up(event) {
     const [place, wasDragging] = [pixel(event), panels.dragging];
     const clicked = pressed && !wasDragging;
@@ -73,6 +80,7 @@ export function listenToPointer(panels) {
     if (clicked) click(...place);
   }
 
+  /** @param {number} px @param {number} py */
   function click(px, py) {
     const panel = panels.panelAt(px, py);
     if (!panels.choosesPoints) return panels.open(panel);
@@ -92,6 +100,7 @@ export function listenToPointer(panels) {
     panels.tool.cancel();
   }
 
+  /** @param {WheelEvent} event */
   function wheel(event) {
     if (!panels.painter || !panels.layout || event.target.closest(".tip")) return;
     const pixels = event.deltaY * (event.deltaMode === 1 ? 30 : 1);
@@ -104,6 +113,7 @@ export function listenToPointer(panels) {
     panels.cameraControl.zoom(Math.exp(-pixels * 0.0015), ...pixel(event));
   }
 
+  /** @param {string} name @param {(event: any) => void} act @param {AddEventListenerOptions} [options] */
   const on = (name, act, options) => panels.on(panels.frame, name, act, options);
   on("pointermove", moved);
   on("pointerdown", down);
@@ -114,13 +124,15 @@ export function listenToPointer(panels) {
   on("dblclick", () => panels.choosesPoints && panels.painter && panels.cameraControl.reset());
 }
 
+/** @type {Record<string, [number, number]>} */
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const FACTOR = 1.5;
 
+/** @param {Panels} panels */
 export function listenToKeyboard(panels) {
   const { hover } = panels;
 
-  /** Another head of the grid. */
+  /** Another head of the grid. @param {number} rows @param {number} columns */
   function moveFocus(rows, columns) {
     const { layout } = panels;
     const slot = slotOf(layout, hover.focus);
@@ -134,7 +146,7 @@ export function listenToKeyboard(panels) {
     hover.showPanel(panel);
   }
 
-  /** Moves the keyboard to a point: its ring and card stay until the next key. */
+  /** Moves the keyboard to a point: its ring and card stay until the next key. @param {number} point */
   function stand(point) {
     if (point < 0) return;
     reveal(...hover.pixelOf(point));
@@ -142,13 +154,13 @@ export function listenToKeyboard(panels) {
     panels.keyboard = hover.pinned = true;
   }
 
-  /** Pans the picture where a pixel is outside of it. */
+  /** Pans the picture where a pixel is outside of it. @param {number} px @param {number} py */
   function reveal(px, py) {
     const { width, height } = panels.layout;
     if (px < 0 || py < 0 || px > width || py > height) panels.cameraControl.pan(width / 2 - px, height / 2 - py);
   }
 
-  /** As in one panel; the same token in the other one has a ring too. */
+  /** As in one panel; the same token in the other one has a ring too. @param {number} point */
   function standInBoth(point) {
     if (point < 0) return;
     reveal(...panels.linkedPanels.pixelOf(hover.focus, point));
@@ -156,6 +168,7 @@ export function listenToKeyboard(panels) {
     panels.keyboard = hover.pinned = true;
   }
 
+  /** @param {number} rows @param {number} columns */
   function movePoint(rows, columns) {
     const from = hover.point;
     if (!panels.single)
@@ -185,6 +198,7 @@ export function listenToKeyboard(panels) {
 
   const zoomIn = () => panels.cameraControl.zoom(FACTOR);
 
+  /** @param {string} key @param {boolean} shift */
   function act(key, shift) {
     const step = STEPS[key];
     if (step && !panels.choosesPoints)

@@ -1,5 +1,5 @@
-// Labels of the points of a head: first those of the clicked point's sentence, then as many others as fit.
-
+// What is written over the points: wordpieces beside their points, and names of clusters at the places where their
+// points are densest, or as near to it as one is free.
 import { FAMILY } from "../web/elements.mjs";
 import { panelBox } from "./layout.mjs";
 import { pointsOfPanel } from "./linked_panels.mjs";
@@ -9,6 +9,7 @@ const LINE_HEIGHT = 15;
 const FONTS = { plain: `11px ${FAMILY}`, strong: `600 12px ${FAMILY}` };
 const widths = new Map();
 
+/** @param {CanvasRenderingContext2D} context @param {keyof typeof FONTS} kind @param {string} text */
 function measure(context, kind, text) {
   const name = kind + text;
   if (!widths.has(name)) {
@@ -18,8 +19,13 @@ function measure(context, kind, text) {
   return widths.get(name);
 }
 
-/** Tokens and roles of the sentence: the chosen point, what its lines reach, then the rest. */
+/**
+ * Tokens and roles of the sentence: the chosen point, what its lines reach, then the rest.
+ * @param {Focus} focus @param {number} role
+ * @returns {Generator<Label>}
+ */
 function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
+  /** @param {number} token @param {number} side @returns {Label} */
   const label = (token, side) => ({
     place: places[token][side],
     text: `${token}:${pieces[token]}`,
@@ -29,9 +35,13 @@ function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
   const roles = places.find(Boolean)?.length || 0;
   const ownLines = role < 0 ? [] : lines.filter((edge) => edge[role] === position).sort((a, b) => b[2] - a[2]);
   const yielded = new Set();
-  const order = [[position, Math.max(0, role)], ...ownLines.map((edge) => [edge[1 - role], 1 - role])];
+  /** @type {(Pair | NonNullable<Focus["near"]>[number])[]} */
+  const order = [
+    [position, Math.max(0, role)],
+    ...ownLines.map((edge) => /** @type {Pair} */ ([edge[1 - role], 1 - role])),
+  ];
   const sides = Array.from({ length: roles }, (_, side) => side);
-  places.forEach((_, token) => order.push(...sides.map((side) => [token, side])));
+  places.forEach((_, token) => order.push(...sides.map((side) => /** @type {Pair} */ ([token, side]))));
   for (const neighbour of near) if (role >= 0) order.splice(1 + ownLines.length, 0, neighbour);
   for (const item of order) {
     if (!Array.isArray(item))
@@ -43,7 +53,12 @@ function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
   }
 }
 
-/** All points of the head with a label: what is selected first, then in the order of the corpus. */
+/**
+ * All points of the head with a label: what is selected first, then in the order of the corpus.
+ * @param {{ points: Points, mask: Mask }} given @param {Pieces} pieces
+ * @param {boolean} quiet
+ * @returns {Generator<Label>}
+ */
 function* ofHead({ points, mask }, { pieces, ids }, quiet) {
   const { components, places, most, roles } = points;
   const count = roles * Math.min(points.tokens, ids.length);
@@ -61,6 +76,7 @@ function* ofHead({ points, mask }, { pieces, ids }, quiet) {
     }
 }
 
+/** @param {Iterable<Label>} candidates @param {Room} room @param {ToPixel} toPixel */
 function* onScreen(candidates, { left, top, right, bottom }, toPixel) {
   for (const candidate of candidates) {
     const [px, py] = toPixel(candidate.place);
@@ -68,7 +84,10 @@ function* onScreen(candidates, { left, top, right, bottom }, toPixel) {
   }
 }
 
-/** What is seen of a panel, in pixels of the frame; a single one has all of it. */
+/**
+ * What is seen of a panel, in pixels of the frame; a single one has all of it.
+ * @param {{ layout: Layout, camera: Camera }} given @param {number} panel
+ */
 export function roomOf({ layout, camera }, panel) {
   const [left, top, side] = layout.single ? [0, 0, Infinity] : panelBox(layout, camera, panel);
   return {
@@ -79,15 +98,21 @@ export function roomOf({ layout, camera }, panel) {
   };
 }
 
-/** Labels that fit into a panel, each with its way from its point. */
+/**
+ * Labels that fit into a panel, each with its way from its point.
+ * @param {Panels} panels @param {CanvasRenderingContext2D} context @param {number} panel
+ * @param {{ focus: Focus, pieces: Pieces | null, sheet: Sheet, toPixel: ToPixel }} given
+ */
 export function chooseLabels(panels, context, panel, { focus, pieces, sheet, toPixel }) {
   const room = roomOf(panels, panel);
   const role = panels.roles.indexOf(panels.picture.chosen?.role);
   const { points, mask } = panels.data;
+  /** @type {[Label["kind"], Generator<Label>, number][]} */
   const sources = [];
   if (focus) sources.push(["strong", ofSentence(focus, role), 9]);
   if (pieces)
     sources.push(["plain", ofHead({ points: pointsOfPanel(points, panel), mask }, pieces, Boolean(focus)), 6]);
+  /** @type {(Label & { px: number, left: number })[]} */
   const chosen = [];
   for (const [kind, candidates, beside] of sources) {
     const fits = { most: MOST_LABELS - chosen.length, height: LINE_HEIGHT, beside, room };
@@ -96,6 +121,11 @@ export function chooseLabels(panels, context, panel, { focus, pieces, sheet, toP
   return chosen.map((label) => ({ ...label, dx: label.left - label.px }));
 }
 
+/**
+ * @param {Context} context @param {(Label & { dx: number })[]} labels
+ * @param {{ palette: Palette, roles: string[] }} given
+ * @param {ToPixel} toPixel
+ */
 export function drawLabels(context, labels, { palette, roles }, toPixel) {
   Object.assign(context, { textBaseline: "middle", lineJoin: "round", strokeStyle: palette.panel, lineWidth: 3 });
   for (const { place, text, role, kind, faint, dx } of labels) {
@@ -111,13 +141,16 @@ export function drawLabels(context, labels, { palette, roles }, toPixel) {
 
 const CELL = 4;
 
-/** An empty sheet of so many pixels. */
+/** An empty sheet of so many pixels. @param {number} width @param {number} height */
 export function emptySheet(width, height) {
   const [columns, rows] = [Math.ceil(width / CELL), Math.ceil(height / CELL)];
   return { columns, rows, taken: new Uint8Array(columns * rows) };
 }
 
-/** Takes a box on the sheet if all of it is free; returns whether it did. */
+/**
+ * Takes a box on the sheet if all of it is free; returns whether it did.
+ * @param {Sheet} sheet @param {number} left @param {number} top @param {number} width @param {number} height
+ */
 export function takeBox({ columns, rows, taken }, left, top, width, height) {
   const [x0, y0] = [Math.floor(left / CELL), Math.floor(top / CELL)];
   const [x1, y1] = [Math.ceil((left + width) / CELL), Math.ceil((top + height) / CELL)];
@@ -130,6 +163,8 @@ export function takeBox({ columns, rows, taken }, left, top, width, height) {
 /**
  * The candidates whose label fits beside their point: right of it, else left.
  * `candidates` yields {px, py, text, ...}; `widthOf` gives the width of a text. Chosen ones get `left` and `top`.
+ * @param {Iterable<any>} candidates @param {(text: string) => number} widthOf @param {Sheet} onSheet
+ * @param {{ most: number, height: number, beside: number, room?: Room }} given
  */
 export function fitLabels(candidates, widthOf, onSheet, { most, height, beside, room }) {
   const chosen = [];
@@ -137,6 +172,7 @@ export function fitLabels(candidates, widthOf, onSheet, { most, height, beside, 
     if (chosen.length >= most) break;
     const width = widthOf(candidate.text);
     const top = candidate.py - height / 2;
+    /** @param {number} start */
     const isInside = (start) => !room || (start >= room.left && start + width <= room.right);
     const left = [candidate.px + beside, candidate.px - beside - width].find(
       (start) => isInside(start) && takeBox(onSheet, start, top, width, height),
@@ -145,3 +181,107 @@ export function fitLabels(candidates, widthOf, onSheet, { most, height, beside, 
   }
   return chosen;
 }
+
+const FONT = `600 13px ${FAMILY}`;
+const [HEIGHT, PADDING, BAR, STEP] = [20, 4, 3, 22];
+/** Steps from the peak to look for a free place, the nearest first: across in widths, down in lines. */
+const AROUND = [
+  [0, 0],
+  [0, -1],
+  [0, 1],
+  [0.55, 0],
+  [-0.55, 0],
+  [0, -2],
+  [0, 2],
+  [0.55, -1],
+  [-0.55, -1],
+  [0.55, 1],
+  [-0.55, 1],
+];
+
+/** @param {CanvasRenderingContext2D} context @param {string} text */
+function plateWidth(context, text) {
+  context.font = FONT;
+  return context.measureText(text).width + BAR + 2 * PADDING;
+}
+
+/**
+ * The names that fit into a room, the largest cluster first: {left, top, width, height, px, py, ...cluster}, where px,
+ * py is the peak.
+ * @param {Cluster[]} clusters @param {(text: string) => number} widthOf @param {Sheet} onSheet @param {Room} room
+ * @param {ToPixel} toPixel
+ */
+export function chooseNames(clusters, widthOf, onSheet, room, toPixel) {
+  const chosen = [];
+  for (const cluster of clusters) {
+    const [px, py] = toPixel(cluster.place);
+    if (px < room.left || px > room.right || py < room.top || py > room.bottom) continue;
+    const width = widthOf(cluster.name);
+    const place = AROUND.map(([across, down]) => [
+      px - width / 2 + across * (width + HEIGHT),
+      py - HEIGHT / 2 + down * STEP,
+    ]).find(([left, top]) => isInside(left, width, room) && takeBox(onSheet, left, top, width, HEIGHT));
+    if (place) chosen.push({ ...cluster, px, py, left: place[0], top: place[1], width, height: HEIGHT });
+  }
+  return chosen;
+}
+
+/** @param {number} left @param {number} width @param {Room} room */
+const isInside = (left, width, room) => left >= room.left && left + width <= room.right;
+
+/**
+ * As `chooseNames`, measured on a canvas.
+ * @param {CanvasRenderingContext2D} context @param {Cluster[]} clusters @param {Sheet} onSheet @param {Room} room
+ * @param {ToPixel} toPixel
+ */
+export const namesOnCanvas = (context, clusters, onSheet, room, toPixel) =>
+  chooseNames(clusters, (text) => plateWidth(context, text), onSheet, room, toPixel);
+
+/**
+ * Draws each name on a plate, with a line to the peak where it stands apart from it.
+ * @param {Context} context @param {DrawnName[]} names @param {{ palette: Palette, roles: string[] }} given
+ * @param {ToPixel} toPixel
+ */
+export function drawClusterNames(context, names, { palette, roles }, toPixel) {
+  Object.assign(context, { font: FONT, textBaseline: "middle", textAlign: "left", lineWidth: 1.5 });
+  const moved = names.map((name) => moveTo(name, toPixel(name.place)));
+  for (const { role, peak, left, top, width } of moved)
+    drawLeader(context, palette[roles[role]], peak, [left + width / 2, top + HEIGHT / 2]);
+  for (const name of moved) drawPlate(context, name, palette[roles[name.role]], palette);
+}
+
+/**
+ * A name whose peak is at another pixel by now: it moves along until names are chosen anew.
+ * @param {DrawnName} name @param {Pixel} pair
+ */
+const moveTo = ({ left, top, px, py, ...name }, [x, y]) => ({
+  ...name,
+  peak: /** @type {Pixel} */ ([x, y]),
+  left: left + x - px,
+  top: top + y - py,
+});
+
+/** @param {Context} context @param {string} colour @param {Pixel} from @param {Pixel} to */
+function drawLeader(context, colour, from, to) {
+  context.strokeStyle = colour;
+  context.beginPath();
+  context.moveTo(...from);
+  context.lineTo(...to);
+  context.stroke();
+}
+
+/**
+ * @param {Context} context @param {Omit<DrawnName, "px" | "py">} name @param {string} colour @param {Palette} palette
+ */
+function drawPlate(context, { name, left, top, width, height }, colour, { background, ink }) {
+  Object.assign(context, { fillStyle: background, globalAlpha: 0.9 });
+  context.fillRect(left, top, width, height);
+  Object.assign(context, { fillStyle: colour, globalAlpha: 1 });
+  context.fillRect(left, top, BAR, height);
+  context.fillStyle = ink;
+  context.fillText(name, left + BAR + PADDING, top + height / 2);
+}
+
+/** The name under a pixel, or undefined. @param {DrawnName[]} names @param {number} px @param {number} py */
+export const nameAt = (names, px, py) =>
+  names.find(({ left, top, width, height }) => px >= left && px <= left + width && py >= top && py <= top + height);

@@ -1,6 +1,6 @@
-// Layout of the panels: their positions in the frame, places of pixels in a panel, names beside or above them, and the
-// size of the canvases. Pixels are CSS pixels from the upper left.
-import { FAMILY } from "../web/elements.mjs";
+// Layout of the panels: their positions in the frame, and places of pixels in a panel. Pixels are CSS pixels from the
+// upper
+// left.
 import { acrossScreen, dataToScreen, fillingZoom, screenToData, squareWidth } from "./camera.mjs";
 
 const GAP = 4;
@@ -16,9 +16,14 @@ const TITLE = 17;
 /** Smallest side of a panel whose title has a name and a number, and largest side of panels that flow. */
 const [LEGIBLE_TITLE, LARGEST] = [86, 360];
 
-/** As many columns as make panels largest; where titles would be cut, as many as have room for theirs. */
+/**
+ * As many columns as make panels largest; where titles would be cut, as many as have room for theirs.
+ * @param {number} shown @param {{ width: number, height: number }} given
+ */
 function columnsFor(shown, { width, height }) {
+  /** @param {number} columns */
   const across = (columns) => (width + GAP) / columns - GAP;
+  /** @param {number} columns */
   const sideOf = (columns) => Math.min(across(columns), height / Math.ceil(shown / columns) - GAP - TITLE);
   const counts = Array.from({ length: shown }, (_, i) => i + 1);
   const best = counts.reduce((found, columns) => (sideOf(columns) > sideOf(found) ? columns : found), 1);
@@ -26,7 +31,10 @@ function columnsFor(shown, { width, height }) {
   return Math.max(1, Math.min(shown, Math.floor((width + GAP) / (LEGIBLE_TITLE + GAP))));
 }
 
-/** As many columns as have `narrowest` pixels each. */
+/**
+ * As many columns as have `narrowest` pixels each.
+ * @param {number} columns @param {number | null} narrowest @param {number} width
+ */
 const fewerColumns = (columns, narrowest, width) =>
   narrowest ? Math.max(1, Math.min(columns, Math.floor((width + GAP) / (narrowest + GAP)))) : columns;
 
@@ -34,6 +42,7 @@ const fewerColumns = (columns, narrowest, width) =>
  * Panels as large as the room lets them be, but not lower than `least`. Where `slots` are given, they say the place of
  * each panel, and some places of the grid stay empty; where panels `flow`, the room decides how many stand in a row;
  * where they would be narrower than `narrowest`, fewer do, each as wide as there is room.
+ * @param {Wished} wished
  */
 export function fitPanels({
   count,
@@ -74,44 +83,69 @@ export function fitPanels({
   };
 }
 
-const sameLayout = (layout, other) =>
-  Boolean(layout) && Object.keys(other).every((name) => String(layout[name]) === String(other[name]));
+/** @param {Layout | null} layout @param {Layout} other */
+export const sameLayout = (layout, other) =>
+  Boolean(layout) &&
+  /** @type {(keyof Layout)[]} */ (Object.keys(other)).every((name) => String(layout[name]) === String(other[name]));
 
-/** The place of the grid at which a panel stands, -1 for none, and the panel of a place, -1 where there is none. */
+/**
+ * The place of the grid at which a panel stands, -1 for none, and the panel of a place, -1 where there is none.
+ * @param {Layout} layout @param {number} panel
+ */
 export const slotOf = (layout, panel) => (layout.slots ? layout.slots[panel] : panel);
+/** @param {Layout} layout @param {number} slot */
 export const panelIn = (layout, slot) => (layout.slots ? layout.slots.indexOf(slot) : slot < layout.count ? slot : -1);
 
+/** @param {Layout} layout @returns {Pair} */
 const step = (layout) => [layout.side + layout.gap, layout.side + layout.gap + layout.title];
 
-/** Upper left of a place of the grid, below its title. */
+/** Upper left of a place of the grid, below its title. @param {Layout} layout @param {number} slot @returns {Pair} */
 function slotCorner(layout, slot) {
   const [across, down] = step(layout);
   return [(slot % layout.columns) * across, Math.floor(slot / layout.columns) * down + layout.title];
 }
-/** Upper left of a panel; a single one stands in the middle of its frame. */
+/**
+ * Upper left of a panel; a single one stands in the middle of its frame.
+ * @param {Layout} layout @param {number} panel
+ * @returns {Pair}
+ */
 const corner = (layout, panel) =>
   layout.single ? [(layout.width - layout.side) / 2, 0] : slotCorner(layout, slotOf(layout, panel));
 
+/** @param {Layout} layout @param {number} x */
 const acrossFrame = (layout, x) => layout.width / 2 + (x - 0.5) * squareWidth(layout);
 
-/** Pixel on screen of a pixel of the unmoved frame, and the way back. */
+/**
+ * Pixel on screen of a pixel of the unmoved frame, and the way back.
+ * @param {Layout} layout @param {Camera} camera @param {number} px @param {number} py
+ * @returns {Pixel}
+ */
 function onScreen(layout, camera, px, py) {
   const [sx, sy] = dataToScreen(camera, acrossScreen(layout, px), 1 - py / layout.height);
   return [acrossFrame(layout, sx), (1 - sy) * layout.height];
 }
+/** @param {Layout} layout @param {Camera} camera @param {number} px @param {number} py @returns {Pair} */
 function inFrame(layout, camera, px, py) {
   const [x, y] = screenToData(camera, acrossScreen(layout, px), 1 - py / layout.height);
   return [acrossFrame(layout, x), (1 - y) * layout.height];
 }
 
-/** Pixel of a place of a panel's square. */
+/**
+ * Pixel of a place of a panel's square.
+ * @param {Layout} layout @param {Camera} camera @param {number} panel @param {number} x @param {number} y
+ * @returns {Pixel}
+ */
 export function panelToPixel(layout, camera, panel, x, y) {
   const [left, top] = corner(layout, panel);
   const [middle, reach] = [layout.side / 2, (layout.side - 2 * layout.inset) * layout.part];
   return onScreen(layout, camera, left + middle + (x - 0.5) * reach, top + middle - (y - 0.5) * reach);
 }
 
-/** Place in a panel's square of a pixel. */
+/**
+ * Place in a panel's square of a pixel.
+ * @param {Layout} layout @param {Camera} camera @param {number} panel @param {number} px @param {number} py
+ * @returns {Pair}
+ */
 export function pixelToPanel(layout, camera, panel, px, py) {
   const [fx, fy] = inFrame(layout, camera, px, py);
   const [left, top] = corner(layout, panel);
@@ -119,10 +153,13 @@ export function pixelToPanel(layout, camera, panel, px, py) {
   return [0.5 + (fx - left - middle) / reach, 0.5 - (fy - top - middle) / reach];
 }
 
-/** A pixel as a part of the square's side. */
+/** A pixel as a part of the square's side. @param {Layout} layout @param {Camera} camera */
 export const pixelSize = (layout, camera) => 1 / ((layout.side - 2 * layout.inset) * layout.part * camera.zoom);
 
-/** The panel under a pixel, -1 where there is none. */
+/**
+ * The panel under a pixel, -1 where there is none.
+ * @param {Layout} layout @param {Camera} camera @param {number} px @param {number} py
+ */
 export function panelAt(layout, camera, px, py) {
   const steps = step(layout);
   const [column, row] = inFrame(layout, camera, px, py).map((pixel, axis) => Math.floor(pixel / steps[axis]));
@@ -130,265 +167,26 @@ export function panelAt(layout, camera, px, py) {
   return inside ? panelIn(layout, row * layout.columns + column) : -1;
 }
 
-/** Left, top and side on screen of a place of the grid, and of a panel. */
-const slotBox = (layout, camera, slot) => [
+/**
+ * Left, top and side on screen of a place of the grid, and of a panel.
+ * @param {Layout} layout @param {Camera} camera @param {number} slot
+ * @returns {[number, number, number]}
+ */
+export const slotBox = (layout, camera, slot) => [
   ...onScreen(layout, camera, ...slotCorner(layout, slot)),
   layout.side * camera.zoom,
 ];
+/** @param {Layout} layout @param {Camera} camera @param {number} panel @returns {[number, number, number]} */
 export const panelBox = (layout, camera, panel) => [
   ...onScreen(layout, camera, ...corner(layout, panel)),
   layout.side * camera.zoom,
 ];
 
-/** The camera with which one panel fills the frame. */
+/**
+ * The camera with which one panel fills the frame.
+ * @param {Layout} layout @param {Camera} camera @param {number} panel
+ */
 export function fillingCamera(layout, camera, panel) {
   const [left, top] = corner(layout, panel).map((pixel) => pixel + layout.side / 2);
   return { ...camera, x: left / layout.width, y: 1 - top / layout.height, zoom: fillingZoom(layout) };
-}
-
-const FONT = `11px ${FAMILY}`;
-/** Pixels between the frame and the names beside it. */
-const NAMES_APART = 7;
-
-const elements = (panels, className) => [...panels.host.querySelector(className).children];
-
-/** Names along one axis (0 across, 1 down), each at the middle of its panel; none beside the frame is seen. */
-function along(panels, className, axis, panelOf, long) {
-  return elements(panels, className).map((element, i) => {
-    const box = panelBox(panels.layout, panels.camera, panelOf(i));
-    const middle = box[axis] + box[2] / 2;
-    return {
-      element,
-      axis,
-      at: axis ? [-NAMES_APART, middle] : [middle, -NAMES_APART],
-      seen: middle >= 0 && middle <= long,
-    };
-  });
-}
-
-/** Where panels have a name each: on the line above it. */
-function above(panels) {
-  const { layout, camera } = panels;
-  return elements(panels, ".panel-names").map((element, panel) => {
-    const [left, top, side] = panelBox(layout, camera, panel);
-    const inside = left >= -1 && left + 20 <= layout.width && top >= layout.title - 1 && top <= layout.height;
-    return { element, at: [left, top], most: side, seen: inside && slotOf(layout, panel) >= 0 };
-  });
-}
-
-/** Pixels between a tag and the border of its panel, and of the panel that it may cover across at most. */
-const [TAG_APART, TAG_SHARE] = [3, 0.8];
-const TAG_FONT = `600 10px ${FAMILY}`;
-
-/** Tags of panels with their places: labels in the upper left corner, counts of notes in the lower right. */
-const tagged = (panels) => [...inCorner(panels, ".panel-tags"), ...inCorner(panels, ".panel-notes", true)];
-
-function inCorner(panels, className, isLast = false) {
-  const { layout, camera } = panels;
-  return elements(panels, className).map((element, panel) => {
-    if (!element.textContent) return { element, at: [0, 0], seen: false };
-    const box = panelBox(layout, camera, panel);
-    const size = [element.offsetWidth, element.offsetHeight];
-    const at = [0, 1].map((axis) => box[axis] + (isLast ? box[2] - size[axis] - TAG_APART : TAG_APART));
-    const inside = [layout.width, layout.height].every((most, i) => at[i] >= 0 && at[i] + size[i] <= most);
-    return { element, at, size, seen: inside && size[0] <= TAG_SHARE * box[2] && slotOf(layout, panel) >= 0 };
-  });
-}
-
-/** Pixels in which a heading can begin. */
-const LEAST_HEADING = 14;
-
-const heading = (element, { start, end, top, seen }) => ({
-  element,
-  at: [start, top],
-  most: end - start,
-  seen: seen && end - start >= LEAST_HEADING,
-});
-
-/** By how much a heading is narrowed at most before its end is cut. */
-const NARROWEST = 0.75;
-/** The factor by which a heading is narrowed to fit, as in a saved picture. */
-export const narrowing = (width, most) => (width > most ? Math.max(NARROWEST, most / width) : 1);
-
-const widths = new WeakMap();
-
-/** Pixels between a heading and the next one. */
-const HEADING_APART = 5;
-
-/** Pixels that a heading takes, measured once. */
-function widthOf(element) {
-  const known = widths.get(element);
-  if (known?.text === element.textContent) return known.width;
-  element.style.maxWidth = "";
-  const width = element.scrollWidth + HEADING_APART;
-  widths.set(element, { text: element.textContent, width });
-  return width;
-}
-
-/** Names of columns above the frame, each as wide as what is seen of its column, with an arrow to the next. */
-function aboveColumns(panels) {
-  const { layout, camera } = panels;
-  const columns = elements(panels, ".column-names");
-  return columns.map((element, column) => {
-    const [left, , side] = slotBox(layout, camera, column);
-    const [start, end] = [Math.max(0, left), Math.min(layout.width, left + side)];
-    const isLast = column + 1 === columns.length;
-    return { ...heading(element, { start, end, top: 0, seen: true }), arrow: !isLast };
-  });
-}
-
-/** Headings of rows, each from its place to the next heading of its row. */
-function aboveRows(panels) {
-  const { layout, camera } = panels;
-  const { rows } = panels.picture.headings;
-  const rowOf = (slot) => Math.floor(slot / layout.columns);
-  return elements(panels, ".row-names").map((element, i) => {
-    const [left, top] = slotBox(layout, camera, rows[i].slot);
-    const next = rows[i + 1];
-    const isShared = next && rowOf(next.slot) === rowOf(rows[i].slot);
-    const limit = isShared ? slotBox(layout, camera, next.slot)[0] : layout.width;
-    const seen = top >= layout.title - 1 && top <= layout.height;
-    const own = heading(element, { start: Math.max(0, left), end: Math.min(layout.width, limit), top, seen });
-    return { ...own, narrowed: narrowing(widthOf(element), own.most) };
-  });
-}
-
-/** Every name with its place `at` in the frame, as it is seen now. */
-function named(panels) {
-  if (panels.single) return [];
-  if (panels.picture.headings) return [...aboveColumns(panels), ...aboveRows(panels)];
-  if (panels.layout.title) return above(panels);
-  const { columns, width, height } = panels.layout;
-  return [
-    ...along(panels, ".column-names", 0, (i) => i, width),
-    ...along(panels, ".row-names", 1, (i) => i * columns, height),
-  ];
-}
-
-export function placeNames(panels) {
-  for (const {
-    element,
-    axis,
-    at: [left, top],
-    most,
-    seen,
-    narrowed = 1,
-  } of named(panels)) {
-    const ways = [`translateX(${left}px) translateX(-50%)`, `translateY(${top}px) translateY(-50%)`];
-    const placed = `translate(${left}px, ${top}px) translateY(-100%) scaleX(${narrowed})`;
-    element.style.transform = most === undefined ? ways[axis] : placed;
-    element.style.maxWidth = most === undefined ? "" : `${most / narrowed}px`;
-    element.style.visibility = seen ? "visible" : "hidden";
-  }
-  const tags = tagged(panels);
-  for (const { element, at, seen } of tags) {
-    element.style.transform = `translate(${at[0]}px, ${at[1]}px)`;
-    element.style.visibility = seen ? "visible" : "hidden";
-  }
-}
-
-/** The same names on a canvas on which the frame stands so far from the left and the top. */
-export function drawNames(context, panels, left, top) {
-  const middle = -panels.layout.title / 2;
-  for (const { element, axis, at, most, seen, arrow } of named(panels)) {
-    if (!seen) continue;
-    const align = most !== undefined ? "left" : axis ? "right" : "center";
-    const baseline = most === undefined && !axis ? "bottom" : "middle";
-    Object.assign(context, {
-      font: FONT,
-      textAlign: align,
-      textBaseline: baseline,
-      fillStyle: getComputedStyle(element).color,
-    });
-    const [x, y] = [left + at[0], top + at[1] + (most === undefined ? 0 : middle)];
-    if (element.children.length) drawTitle(context, element, x, y, most);
-    else context.fillText(element.textContent, x, y, most);
-    if (arrow) drawArrow(context, x + context.measureText(element.textContent).width + ARROW_APART, x + most, y);
-  }
-  drawTags(context, panels, left, top);
-}
-
-/** A name, and the number after it. */
-function drawTitle(context, element, x, y, most) {
-  const [name, value] = [...element.children].map(({ textContent }) => textContent);
-  context.fillText(value ? `${name}  ${value}` : name, x, y, most);
-}
-
-function drawTags(context, panels, left, top) {
-  for (const { element, at, size, seen } of tagged(panels)) {
-    if (!seen) continue;
-    const { color, backgroundColor } = getComputedStyle(element);
-    const [x, y] = [left + at[0], top + at[1]];
-    context.fillStyle = backgroundColor;
-    context.fillRect(x, y, ...size);
-    Object.assign(context, { font: TAG_FONT, textAlign: "center", textBaseline: "middle", fillStyle: color });
-    context.fillText(element.textContent, x + size[0] / 2, y + size[1] / 2);
-  }
-}
-
-/** Pixels between a name and its arrow, and of the arrow's head; the style sheet draws the same. */
-const [ARROW_APART, ARROW_HEAD] = [6, 3];
-
-function drawArrow(context, from, to, y) {
-  if (to - from < 2 * ARROW_HEAD) return;
-  Object.assign(context, { strokeStyle: context.fillStyle, lineWidth: 1, globalAlpha: 0.5 });
-  context.beginPath();
-  context.moveTo(from, y);
-  context.lineTo(to, y);
-  context.moveTo(to - ARROW_HEAD, y - ARROW_HEAD);
-  context.lineTo(to, y);
-  context.lineTo(to - ARROW_HEAD, y + ARROW_HEAD);
-  context.stroke();
-  context.globalAlpha = 1;
-}
-
-/** Pixels for the names and the tools beside the frame, of which the tools of a grid; and for what is below it. */
-const BESIDE = { grid: 74, titled: 44, single: 42 };
-/** Where the tools of a grid are below it (window.css). */
-const TOOLS_BELOW = "(max-width: 36em)";
-const BELOW = 24;
-
-function layoutOf({ picture, host, frame, single }) {
-  const { panels, columns, slots, flows, narrowest, titled, min_side, dimensions } = picture;
-  const isBelow = !single && matchMedia(TOOLS_BELOW).matches;
-  const beside = BESIDE[single ? "single" : titled ? "titled" : "grid"] - (isBelow ? BESIDE.single : 0);
-  const { paddingLeft, paddingRight } = getComputedStyle(host);
-  const width = host.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - beside;
-  const height = window.innerHeight - frame.getBoundingClientRect().top - window.scrollY - BELOW;
-  const room = { width, height };
-  const wanted = { columns, slots, flows, narrowest, titled, least: min_side, dimensions };
-  return fitPanels({ count: panels.length, ...wanted, ...room });
-}
-
-/** Sets the size of all canvases; returns whether that emptied one. */
-function spread({ layout, scale, host, canvas, image, overlay }) {
-  for (const shown of [canvas, image, overlay])
-    Object.assign(shown.style, { width: `${layout.width}px`, height: `${layout.height}px` });
-  const pixels = [layout.width, layout.height].map((length) => Math.round(length * scale));
-  const sized = [canvas, overlay].filter((sheet) => sheet.width !== pixels[0] || sheet.height !== pixels[1]);
-  for (const sheet of sized) [sheet.width, sheet.height] = pixels;
-  host.style.setProperty("--side", `${layout.side}px`);
-  return sized.length > 0;
-}
-
-/** Moves the frame to a whole pixel, where its points are sharp: what stands above ends anywhere. */
-function snap({ host, frame }) {
-  host.style.marginTop = "";
-  const top = frame.getBoundingClientRect().top + window.scrollY;
-  host.style.marginTop = `${Math.ceil(top) - top}px`;
-}
-
-/** Fits the picture into the window. */
-export function resize(panels) {
-  if (!panels.picture || !panels.host.clientWidth) return;
-  snap(panels);
-  const [layout, scale] = [layoutOf(panels), window.devicePixelRatio || 1];
-  if (panels.scale === scale && sameLayout(panels.layout, layout)) return;
-  Object.assign(panels, { layout, scale });
-  const emptied = spread(panels);
-  panels.hover.again();
-  placeNames(panels);
-  // Another size empties a canvas at once; what it shows has to be there before the next frame.
-  if (emptied && panels.painter) panels.paintNow();
-  else panels.repaint();
 }

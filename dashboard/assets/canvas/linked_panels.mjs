@@ -7,18 +7,21 @@ const RADIUS = 14;
 /** Importance of the same token in the other panel to the card of a point: more than that of its lines. */
 const TWIN = 1e4;
 
-/** The points of one panel. */
+/** The points of one panel. @param {Points} points @param {number} panel */
 export function pointsOfPanel(points, panel) {
   const length = points.places.length / points.panels;
   return { ...points, panels: 1, places: points.places.subarray(panel * length, (panel + 1) * length) };
 }
 
+/** @param {Panels} panels */
 export function createLinkedPanels(panels) {
   const ring = Object.assign(document.createElement("div"), { className: "ring linked" });
   panels.frame.append(ring);
+  /** @type {{ points?: Points, yaw?: number, pitch?: number, built?: PointIndex[] }} */
   let known = {};
   let shown = "";
-  let twin = [];
+  /** @type {Pixel} */
+  let twin = [0, 0];
 
   /** Indices of the points of each panel as they are seen now. */
   function indices() {
@@ -29,6 +32,7 @@ export function createLinkedPanels(panels) {
     return known;
   }
 
+  /** @param {number} panel */
   function indexOf(panel) {
     const { points, built } = indices();
     const panelPoints = pointsOfPanel(points, panel);
@@ -39,15 +43,18 @@ export function createLinkedPanels(panels) {
     return built[panel];
   }
 
-  /** The point of a panel within so many pixels of a pixel, or -1. */
+  /**
+   * The point of a panel within so many pixels of a pixel, or -1.
+   * @param {number} panel @param {number} px @param {number} py
+   */
   function nearest(panel, px, py, radius = RADIUS) {
     const place = pixelToPanel(panels.layout, panels.camera, panel, px, py);
     const reach = radius * pixelSize(panels.layout, panels.camera);
     if (panels.data.points.components === 2) return nearestPoint(indexOf(panel), ...place, reach);
-    return nearestPoint(indexOf(panel), ...place.map(shrink), reach / DIAGONAL);
+    return nearestPoint(indexOf(panel), shrink(place[0]), shrink(place[1]), reach / DIAGONAL);
   }
 
-  /** The point nearest to the middle of a panel, however far it is. */
+  /** The point nearest to the middle of a panel, however far it is. @param {number} panel */
   function search(panel) {
     const [left, top, side] = panelBox(panels.layout, panels.camera, panel);
     for (let radius = RADIUS; radius < 4 * side; radius *= 2) {
@@ -57,8 +64,10 @@ export function createLinkedPanels(panels) {
     return -1;
   }
 
+  /** @param {number} panel @param {number} point @param {number} dx @param {number} dy */
   const towards = (panel, point, dx, dy) => nextPoint(indexOf(panel), point, dx, dy);
 
+  /** @param {number} panel @param {number} point @returns {Pixel} */
   function pixelOf(panel, point) {
     const { components, places, most } = pointsOfPanel(panels.data.points, panel);
     const place = Array.from({ length: components }, (_, i) => places[point * components + i] / most);
@@ -68,7 +77,7 @@ export function createLinkedPanels(panels) {
   /** Whether both panels can be looked at point by point: the picture has two, and both have come. */
   const areThere = () => Boolean(panels.picture.cards) && panels.data.points?.panels === panels.picture.cards.length;
 
-  /** Shows and returns the point under a pixel of the frame, -1 for none. */
+  /** Shows and returns the point under a pixel of the frame, -1 for none. @param {number} px @param {number} py */
   function show(px, py) {
     if (!areThere()) return -1;
     const panel = panelAt(panels.layout, panels.camera, px, py);
@@ -77,7 +86,10 @@ export function createLinkedPanels(panels) {
     return point;
   }
 
-  /** A point and its card, and the same token's point in the other panel. */
+  /**
+   * A point and its card, and the same token's point in the other panel.
+   * @param {number} panel @param {number} point
+   */
   function showPoint(panel, point) {
     panels.hover.hide();
     if (point < 0) return;

@@ -1,14 +1,23 @@
-// The canvas above the points: attention lines, labels and regions. Drawn anew whenever the camera moves.
+// The canvas above the points: attention lines, density contours, labels and regions. Drawn anew whenever the
+// camera moves.
 import { projectToSquare } from "./camera.mjs";
-import { drawNames, nameAt, namesOnCanvas } from "./clusters.mjs";
-import { drawContours } from "./contours.mjs";
-import { chooseLabels, drawLabels, emptySheet, roomOf, takeBox } from "./labels.mjs";
-import { outlineHere } from "./lasso.mjs";
+import {
+  chooseLabels,
+  drawLabels,
+  drawClusterNames,
+  emptySheet,
+  nameAt,
+  namesOnCanvas,
+  roomOf,
+  takeBox,
+} from "./labels.mjs";
+import { outlineHere } from "./toolbar.mjs";
 import { panelToPixel } from "./layout.mjs";
 import { markedTokens, outlineSquare } from "./noted.mjs";
 import { createLoader, readJson } from "../web/loading.mjs";
 
 const PAUSE = 120;
+/** @type {Record<string, Record<string, string>>} */
 const INKS = {
   light: { line: "#5c4a00", near: "#2b8a3e", pair: "#c2255c", lasso: "#1a1b1e", note: "#6741d9" },
   dark: { line: "#ffe066", near: "#69db7c", pair: "#f783ac", lasso: "#f1f3f5", note: "#b197fc" },
@@ -22,16 +31,19 @@ const DIAMOND = [
 ];
 const RING = { casing: "#1a1b1e", colour: "#ffc900", radius: 9, room: 4 };
 
+/** @param {Panels} panels */
 export function createOverlay(panels) {
   const parts = createLoader();
   const canvas = panels.overlay.getContext("2d");
   const state = { focused: false, lines, clusterAt, load, clear, draw, drawOn, refresh, moved, renew, release };
   /** Of each panel: places and lines of the sentence of the clicked point. */
-  let focuses = [];
-  let pieces = null;
+  let focuses = /** @type {Focus[]} */ ([]);
+  let pieces = /** @type {Pieces | null} */ (null);
   /** Of each panel: contours, clusters, and what is written of labels and of names of clusters. */
-  let [contours, clusters] = [[], []];
-  let [labels, names] = [[], []];
+  let contours = /** @type {Contour[][]} */ ([]);
+  let clusters = /** @type {Cluster[][]} */ ([]);
+  let labels = /** @type {ReturnType<typeof chooseLabels>[]} */ ([]);
+  let names = /** @type {DrawnName[][]} */ ([]);
   let [waiting, drawing] = [0, 0];
 
   async function load() {
@@ -78,7 +90,10 @@ export function createOverlay(panels) {
     if (!panels.player.moving) panelNumbers().forEach(write);
   }
 
-  /** What is written over a panel: first the names of clusters, then labels where these leave room. */
+  /**
+   * What is written over a panel: first the names of clusters, then labels where these leave room.
+   * @param {number} panel
+   */
   function write(panel) {
     const [toPixel, sheet] = [toPixelIn(panel), emptySheet(panels.layout.width, panels.layout.height)];
     const ring = chosenPixel(panel);
@@ -87,7 +102,7 @@ export function createOverlay(panels) {
     labels[panel] = chooseLabels(panels, canvas, panel, { focus: focuses[panel], pieces, sheet, toPixel });
   }
 
-  /** The cluster whose name is under a pixel. */
+  /** The cluster whose name is under a pixel. @param {number} px @param {number} py */
   function clusterAt(px, py) {
     return nameAt(names.flat(), px, py);
   }
@@ -101,6 +116,7 @@ export function createOverlay(panels) {
     return picture.panels.map((_, panel) => panel);
   }
 
+  /** @param {number} panel @returns {ToPixel} */
   const toPixelIn = (panel) => (place) =>
     panelToPixel(panels.layout, panels.camera, panel, ...projectToSquare(panels.camera, place));
 
@@ -121,7 +137,7 @@ export function createOverlay(panels) {
     );
   }
 
-  /** In pixels of the page: on the canvas above the points, or on a file. */
+  /** In pixels of the page: on the canvas above the points, or on a file. @param {Context} context */
   function drawOn(context) {
     const inks = INKS[panels.scheme] || INKS.light;
     for (const panel of panelNumbers()) {
@@ -132,17 +148,18 @@ export function createOverlay(panels) {
       drawNoted(context, inks, panel);
       drawRing(context, panel);
       drawLabels(context, labels[panel] ?? [], panels, toPixel);
-      drawNames(context, names[panel] ?? [], panels, toPixel);
+      drawClusterNames(context, names[panel] ?? [], panels, toPixel);
     }
   }
 
-  /** The region that is drawn in a panel, or that of the link. */
+  /** The region that is drawn in a panel, or that of the link. @param {number} panel */
   function outlineOf(panel) {
     const { tool, picture, camera } = panels;
     if (tool.drawing) return tool.panel === panel ? tool.outline : null;
     return outlineHere(picture.lasso, panels.regionOf(panel), camera);
   }
 
+  /** @param {Context} context @param {Record<string, string>} given @param {number} panel */
   function drawLasso(context, { lasso }, panel) {
     const { tool, layout, camera } = panels;
     const outline = outlineOf(panel);
@@ -153,6 +170,10 @@ export function createOverlay(panels) {
     stroke(context, lasso, 1.5, 0.8, [5, 4]);
   }
 
+  /**
+   * @param {Context} context @param {string} colour @param {number} width @param {number} alpha
+   * @param {number[]} [dashes]
+   */
   function stroke(context, colour, width, alpha, dashes = []) {
     Object.assign(context, { strokeStyle: colour, lineWidth: width, globalAlpha: alpha });
     context.setLineDash(dashes);
@@ -161,8 +182,10 @@ export function createOverlay(panels) {
     context.globalAlpha = 1;
   }
 
+  /** @param {Context} context @param {Record<string, string>} inks @param {Focus} focus @param {ToPixel} toPixel */
   function drawFocus(context, inks, focus, toPixel) {
     const { places } = focus;
+    /** @param {Place} from @param {Place} to @param {[string, number, number, number[]?]} how */
     const line = (from, to, ...how) => {
       context.beginPath();
       context.moveTo(...toPixel(from));
@@ -170,6 +193,7 @@ export function createOverlay(panels) {
       stroke(context, ...how);
     };
     const role = panels.roles.indexOf(panels.picture.chosen?.role);
+    /** @param {number[]} edge */
     const isOwn = (edge) => edge[role] === focus.position;
     const known = focus.lines.filter(([query, key]) => places[query] && places[key]);
     for (const strong of [false, true])
@@ -197,6 +221,7 @@ export function createOverlay(panels) {
     return panelNumbers().flatMap((panel) => linesOf(focuses[panel], toPixelIn(panel)));
   }
 
+  /** @param {Focus} focus @param {ToPixel} toPixel */
   function linesOf(focus, toPixel) {
     if (!focus) return [];
     const role = panels.roles.indexOf(panels.picture.chosen?.role);
@@ -213,7 +238,10 @@ export function createOverlay(panels) {
     ];
   }
 
-  /** A point drawn larger: a disc for the first role, a diamond for the second. */
+  /**
+   * A point drawn larger: a disc for the first role, a diamond for the second.
+   * @param {Context} context @param {Pixel} pair @param {number} role @param {number} radius
+   */
   function mark(context, [px, py], role, radius) {
     context.beginPath();
     if (role === 0) context.arc(px, py, radius, 0, 2 * Math.PI);
@@ -225,7 +253,7 @@ export function createOverlay(panels) {
     context.fill();
   }
 
-  /** Pixel of the chosen point, from the overlay or else from the drawn points. */
+  /** Pixel of the chosen point, from the overlay or else from the drawn points. @param {number} panel */
   function chosenPixel(panel) {
     const { chosen } = panels.picture;
     const role = panels.roles.indexOf(chosen?.role);
@@ -235,20 +263,24 @@ export function createOverlay(panels) {
     return place ? toPixelIn(panel)(place) : drawnPixel(panel, chosen.token, role);
   }
 
-  /** Pixel of one of the drawn points, null of a token that is not drawn. */
+  /**
+   * Pixel of one of the drawn points, null of a token that is not drawn.
+   * @param {number} panel @param {number} token @param {number} role
+   */
   function drawnPixel(panel, token, role) {
     if (token >= panels.data.points.tokens) return null;
     const point = panels.roles.length * token + role;
     return panels.single ? panels.hover.pixelOf(point) : panels.linkedPanels.pixelOf(panel, point);
   }
 
-  /** Pixels of the drawn points whose tokens have notes. */
+  /** Pixels of the drawn points whose tokens have notes. @param {number} panel */
   function notedPixels(panel) {
     const roles = [...panels.roles.keys()];
     const pixels = markedTokens(panels).flatMap((token) => roles.map((role) => drawnPixel(panel, token, role)));
     return pixels.filter(Boolean);
   }
 
+  /** @param {Context} context @param {Record<string, string>} given @param {number} panel */
   function drawNoted(context, { note }, panel) {
     for (const pixel of notedPixels(panel)) {
       outlineSquare(context, pixel);
@@ -257,6 +289,7 @@ export function createOverlay(panels) {
     }
   }
 
+  /** @param {Context} context @param {number} panel */
   function drawRing(context, panel) {
     const pixel = chosenPixel(panel);
     if (!pixel) return;
@@ -273,4 +306,49 @@ export function createOverlay(panels) {
   }
 
   return state;
+}
+
+/** Pixels of a line round the smallest region and round the largest one, and of the casing that lifts it off points. */
+const [INNER, OUTER, CASING] = [2, 1.25, 1.5];
+/** Dashes of the second role, where colours say something else than the role. */
+const DASHES = [5, 3];
+const SMALLEST = 0.25;
+
+/**
+ * How the lines of a role are drawn: in a deep shade of its colour, or in ink, dashed for the second.
+ * @param {{ role: number, share: number }} given @param {{ palette: Palette, roles: string[] }} how
+ * @param {boolean} isColoured
+ */
+export function styleOf({ role, share }, { palette, roles }, isColoured) {
+  return {
+    colour: isColoured ? palette.ink : palette[`${roles[role]}_contour`],
+    dashes: isColoured && role > 0 ? DASHES : [],
+    width: share <= SMALLEST ? INNER : OUTER,
+  };
+}
+
+/** @param {Context} context @param {number[][]} lines @param {ToPixel} toPixel */
+function trace(context, lines, toPixel) {
+  context.beginPath();
+  for (const line of lines)
+    for (let i = 0; i < line.length; i += 2) context[i ? "lineTo" : "moveTo"](...toPixel([line[i], line[i + 1]]));
+}
+
+/**
+ * Draws the contours of one panel.
+ * @param {Context} context @param {Contour[]} contours @param {Panels} panels @param {ToPixel} toPixel
+ */
+export function drawContours(context, contours, panels, toPixel) {
+  const isColoured = Boolean(panels.picture.colours);
+  for (const contour of contours) {
+    const { colour, dashes, width } = styleOf(contour, panels, isColoured);
+    trace(context, contour.lines, toPixel);
+    Object.assign(context, { lineJoin: "round", strokeStyle: panels.palette.panel, lineWidth: width + CASING });
+    context.globalAlpha = 0.6;
+    context.stroke();
+    Object.assign(context, { strokeStyle: colour, lineWidth: width, globalAlpha: 1 });
+    context.setLineDash(dashes);
+    context.stroke();
+    context.setLineDash([]);
+  }
 }

@@ -9,9 +9,10 @@ const BYTES = { colours: 1, sizes: 2 };
 const ONWARD = 3;
 const MISSING = { light: "#868a91", dark: "#8b8f96" };
 
-const rgb = (hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255);
+/** @param {string} hex @returns {Colour} */
+const rgb = (hex) => /** @type {Colour} */ ([1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255));
 
-/** How many of ascending numbers are below `limit`. */
+/** How many of ascending numbers are below `limit`. @param {Uint32Array} numbers @param {number} limit */
 function lowerBound(numbers, limit) {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -22,7 +23,10 @@ function lowerBound(numbers, limit) {
   return low;
 }
 
-/** Texture of 256 colours for the first role, below them those for the second. */
+/**
+ * Texture of 256 colours for the first role, below them those for the second.
+ * @param {Record<string, string[]>} ramp
+ */
 function texels(ramp) {
   const values = new Uint8Array(2 * 256 * 4).fill(255);
   Object.values(ramp)
@@ -38,12 +42,14 @@ function texels(ramp) {
   return values;
 }
 
-/** A painter on a canvas, or null where there is no WebGL2. */
+/** A painter on a canvas, or null where there is no WebGL2. @param {HTMLCanvasElement} canvas */
 export function createPainter(canvas) {
   const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: false });
   if (!gl) return null;
-  let linked, buffers, ramp;
-  let parts = {};
+  let linked = /** @type {ReturnType<typeof linkProgram>} */ (null);
+  let buffers = /** @type {Record<string, WebGLBuffer>} */ ({});
+  let ramp = /** @type {Record<string, string[]> | null} */ (null);
+  let parts = /** @type {Loaded} */ ({});
   let selected = new Uint32Array();
   prepare();
 
@@ -61,6 +67,10 @@ export function createPainter(canvas) {
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
+  /**
+   * @param {string} name @param {number} index @param {AllowSharedBufferSource} values @param {number} components
+   * @param {number} kind @param {boolean} normalized
+   */
   function fill(name, index, values, components, kind, normalized) {
     gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
     gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
@@ -68,27 +78,33 @@ export function createPainter(canvas) {
     gl.vertexAttribPointer(index, components, kind, normalized, 0, 0);
   }
 
+  /** @param {string} name @param {number} index @param {Points} points */
   const fillPlaces = (name, index, { places, components, width }) =>
     fill(name, index, places, components, width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true);
 
-  /** Where the same points are on their way to; null for nowhere. */
+  /** Where the same points are on their way to; null for nowhere. @param {Points | null} points */
   function takeOnward(points) {
     if (points) fillPlaces("onward", ONWARD, points);
     else gl.disableVertexAttribArray(ONWARD);
   }
 
+  /** @param {keyof typeof BYTES} name @param {Points | null} points @param {Values | null} decoded */
   function fillBytes(name, points, decoded) {
     checkTokens(name, points, decoded);
     if (decoded) fill(name, BYTES[name], spreadOverPanels(decoded, points.panels), 1, gl.UNSIGNED_BYTE, false);
     else gl.disableVertexAttribArray(BYTES[name]);
   }
 
+  /** @param {string} name @param {Points | null} points @param {Values | null} decoded */
   function checkTokens(name, points, decoded) {
     if (decoded && (decoded.tokens !== points.tokens || decoded.roles !== points.roles))
       throw new Error(`The ${name} belong to other points. Reload the page.`);
   }
 
-  /** The selected points by their number, ascending: few are drawn twice, and the others need not know. */
+  /**
+   * The selected points by their number, ascending: few are drawn twice, and the others need not know.
+   * @param {Points | null} points @param {Mask | null} mask
+   */
   function fillSelected(points, mask) {
     checkTokens("mask", points, mask);
     selected = mask ? selectedPoints(mask, points.panels) : new Uint32Array();
@@ -99,23 +115,26 @@ export function createPainter(canvas) {
   /**
    * {points, colours, mask, sizes} as decoded or null; only what is another object than before goes to the graphics
    * card.
+   * @param {Loaded} next
    */
   function take(next) {
     const { points } = next;
     const renewed = parts.points !== points;
     if (renewed) fillPlaces("points", 0, points);
-    for (const name of Object.keys(BYTES))
+    for (const name of /** @type {(keyof typeof BYTES)[]} */ (Object.keys(BYTES)))
       if (renewed || parts[name] !== next[name]) fillBytes(name, points, next[name]);
     if (renewed || parts.mask !== next.mask) fillSelected(points, next.mask);
     parts = next;
   }
 
+  /** @param {Record<string, string[]>} colours */
   function takeRamp(colours) {
     if (!colours || ramp === colours) return;
     ramp = colours;
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 2, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels(colours));
   }
 
+  /** @param {View} view */
   function uniforms({ layout, camera, scale, size, alpha, dim, between, palette, scheme, roles, outlined }) {
     const { at } = linked;
     const [width, height] = [layout.width * scale, layout.height * scale];
@@ -165,7 +184,10 @@ export function createPainter(canvas) {
     );
   }
 
-  /** The ground of every panel: scissored clears, so that nothing but points goes through a shader. */
+  /**
+   * The ground of every panel: scissored clears, so that nothing but points goes through a shader.
+   * @param {View} view
+   */
   function ground({ layout, camera, scale, palette }) {
     gl.disable(gl.SCISSOR_TEST);
     gl.clearColor(0, 0, 0, 0);
@@ -175,7 +197,8 @@ export function createPainter(canvas) {
     for (let panel = 0; panel < layout.count; panel++) {
       if (slotOf(layout, panel) < 0) continue;
       const [left, top, side] = layout.single ? [0, 0, layout.width] : panelBox(layout, camera, panel);
-      gl.scissor(...[left, layout.height - top - side, side, side].map((pixels) => Math.round(pixels * scale)));
+      const pixels = [left, layout.height - top - side, side, side].map((length) => Math.round(length * scale));
+      gl.scissor(pixels[0], pixels[1], pixels[2], pixels[3]);
       gl.clear(gl.COLOR_BUFFER_BIT);
     }
     gl.disable(gl.SCISSOR_TEST);
@@ -186,6 +209,7 @@ export function createPainter(canvas) {
   /**
    * Ranges of points to draw, each with the number of places by which its panels shift: one range for all panels, or
    * one for the first `most` points of each panel (any first part of a corpus is a fair sample).
+   * @param {View} view
    */
   function ranges({ only, most, shift, layout }) {
     const each = perPanel();
@@ -201,6 +225,7 @@ export function createPainter(canvas) {
   /**
    * `only` draws one of the panels that were taken, `shift` moves panels on by so many places, `most` is the most
    * points of each.
+   * @param {View} view
    */
   function paint(view) {
     if (gl.isContextLost()) return;
@@ -216,6 +241,7 @@ export function createPainter(canvas) {
     if (parts.mask) paintSelected(view);
   }
 
+  /** @param {View} view */
   function paintSelected(view) {
     gl.uniform1i(linked.at.selected, 1);
     for (const [first, count, shift] of ranges(view)) {
@@ -225,7 +251,7 @@ export function createPainter(canvas) {
     }
   }
 
-  /** Calls when all that was asked for is drawn: the graphics card works frames behind. */
+  /** Calls when all that was asked for is drawn: the graphics card works frames behind. @param {() => void} act */
   function whenDone(act) {
     const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
     gl.flush();
@@ -240,7 +266,7 @@ export function createPainter(canvas) {
 
   function restore() {
     const before = parts;
-    parts = {};
+    parts = /** @type {Loaded} */ ({});
     prepare();
     if (before.points) take(before);
   }
@@ -315,6 +341,7 @@ const FRAGMENT = `#version 300 es
     shown = colour * covered * (1.0 - 0.85 * hole);
   }`;
 
+/** @param {WebGL2RenderingContext} gl @param {number} kind @param {string} source */
 function compile(gl, kind, source) {
   const shader = gl.createShader(kind);
   gl.shaderSource(shader, source);
@@ -324,7 +351,7 @@ function compile(gl, kind, source) {
   return shader;
 }
 
-/** The linked program, and the place of every uniform by its name. */
+/** The linked program, and the place of every uniform by its name. @param {WebGL2RenderingContext} gl */
 function linkProgram(gl) {
   const program = gl.createProgram();
   gl.attachShader(program, compile(gl, gl.VERTEX_SHADER, VERTEX));
@@ -333,52 +360,4 @@ function linkProgram(gl) {
   const count = gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS) || 0;
   const names = Array.from({ length: count }, (_, i) => gl.getActiveUniform(program, i).name);
   return { program, at: Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(program, name)])) };
-}
-
-/** Milliseconds of a painting that is slow, and after a movement until all points are painted again. */
-const SLOW = 90;
-const REST = 220;
-/** So many points are drawn in a moment by a processor alone. */
-const FEW = 80_000;
-
-export function createLevelOfDetail(panels) {
-  let [slow, moving, resting, measured] = [false, false, 0, 0];
-
-  function moved() {
-    moving = true;
-    clearTimeout(resting);
-    resting = setTimeout(rest, REST);
-  }
-
-  function rest() {
-    if (panels.dragging) return moved();
-    moving = false;
-    if (slow) panels.paint();
-  }
-
-  /** Most points of a panel to draw now. */
-  function most(points, single) {
-    const total = points ? points.tokens * points.roles * (single ? 1 : points.panels) : 0;
-    measured = total > FEW && !(slow && moving) ? performance.now() : 0;
-    return total > FEW && slow && moving ? points.roles * Math.ceil((FEW / total) * points.tokens) : Infinity;
-  }
-
-  /** Call it after painting: measures how long that took. */
-  function painted() {
-    const begin = measured;
-    if (begin) panels.painter.whenDone(() => (slow = performance.now() - begin > SLOW));
-  }
-
-  return { moved, most, painted, release: () => clearTimeout(resting) };
-}
-
-const LARGEST = 10;
-
-/** {size in pixels, alpha} for so many points in a panel of so many pixels. */
-export function pointStyle(points, side) {
-  const perPixel = points / (side * side);
-  const crowded = Math.max(0.5, Math.min(1, (0.05 / perPixel) ** 0.25));
-  const size = Math.max(1.5, Math.min(LARGEST, 3.6 * (side / 700) ** 0.35 * crowded));
-  const alpha = Math.max(0.08, Math.min(0.85, 0.7 / (perPixel * size * size)));
-  return { size, alpha };
 }

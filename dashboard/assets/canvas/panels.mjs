@@ -3,54 +3,46 @@ import { createCameraControl, createCameraLink, parseCamera, startCamera } from 
 import { decodeColours, decodeMask, decodePoints } from "./decode.mjs";
 import { createHover } from "./hover.mjs";
 import { listenToKeyboard, listenToPointer } from "./input.mjs";
-import { fillingCamera, panelAt, placeNames, resize, slotOf } from "./layout.mjs";
-import { createLevelOfDetail, createPainter, pointStyle } from "./painter.mjs";
+import { createLevelOfDetail, pointStyle, showStillPicture, standIn } from "./detail.mjs";
+import { placeNames, resize } from "./frame.mjs";
+import { fillingCamera, panelAt } from "./layout.mjs";
+import { createPainter } from "./painter.mjs";
 import { createLinkedPanels } from "./linked_panels.mjs";
 import { createOverlay } from "./overlay.mjs";
-import { createPlayer, shareSequence } from "./player.mjs";
+import { createPlayer, firstPanel, pointsOf, shareSequence, standAlike } from "./player.mjs";
 import { LOST, drawForPaper } from "./save.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
-import { whenPixelRatioChanges } from "../web/pixel_ratio.mjs";
-
-const NO_SPACE = "This browser has no WebGL2, which 3D pictures need. Choose a 2D picture.";
-const STILL = "This browser has no WebGL2: this is a still picture, without colours, search, lasso and zoom.";
-
-const schemeNow = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";
-const placeOf = (picture) => picture?.points.split("?")[0];
-/** The panel in the first place of the grid. */
-const firstPanel = ({ slots }) => (slots ? slots.indexOf(0) : 0);
-/** Whether two pictures have their panels at the same places. */
-const standAlike = (before, picture) => String(before?.slots || "") === String(picture.slots || "");
-
-/** Where there is no WebGL2: a picture from the server, and a line that says what it lacks. */
-function showStillPicture(panels) {
-  const { picture, image, note, layout, scale } = panels;
-  const deep = picture.dimensions === 3 || !picture.raster;
-  note.textContent = deep ? NO_SPACE : STILL;
-  note.hidden = false;
-  image.hidden = deep;
-  image.onload = () => panels.finish("", true);
-  image.onerror = () => panels.finish("The picture could not be loaded. Reload the page.");
-  if (deep || !layout) return panels.finish("", true);
-  const pixels = (length) => Math.round(length * scale);
-  const [side, gap, title] = [layout.side, layout.gap, layout.title].map(pixels);
-  const columns = picture.flows || picture.narrowest ? `&columns=${layout.columns}` : "";
-  image.src = `${picture.raster}&side=${side}&gap=${gap}&title=${title}&scheme=${schemeNow()}${columns}`;
-}
+import { schemeNow, whenPixelRatioChanges } from "../web/window.mjs";
 
 export class Panels {
+  /** @param {HTMLElement} host */
   constructor(host) {
     this.host = host;
-    for (const name of ["frame", "tools", "note", "problem", "announcement", "ring", "tip", "overlay", "paper"])
-      this[name] = host.querySelector(`.${name}`);
-    this.canvas = this.frame.querySelector("canvas");
-    this.image = this.frame.querySelector("img");
-    this.picture = this.noted = null;
+    const sheet = /** @type {(name: string) => HTMLCanvasElement} */ ((name) => host.querySelector(name));
+    this.frame = host.querySelector(".frame");
+    this.tools = host.querySelector(".tools");
+    this.note = host.querySelector(".note");
+    this.problem = host.querySelector(".problem");
+    this.announcement = host.querySelector(".announcement");
+    this.ring = host.querySelector(".ring");
+    this.tip = host.querySelector(".tip");
+    this.canvas = sheet(".frame canvas");
+    this.overlay = sheet(".overlay");
+    this.paper = sheet(".paper");
+    this.image = /** @type {HTMLImageElement} */ (host.querySelector(".frame img"));
+    this.picture = /** @type {Picture} */ (null);
+    this.noted = /** @type {Marks} */ (null);
+    this.layout = /** @type {Layout} */ (undefined);
+    this.scale = /** @type {number} */ (undefined);
+    this.setProps = /** @type {SetProps} */ (undefined);
+    this.kept = /** @type {() => void} */ (null);
     this.listening = new AbortController();
-    this.data = {};
-    this.count = 0;
+    this.data = /** @type {Loaded} */ ({});
+    this.count = this.waiting = 0;
+    this.keyboard = this.dragging = this.emerging = false;
+    this.after = "";
     this.camera = startCamera();
     this.painter = createPainter(this.canvas);
     this.host.toggleAttribute("data-still", !this.painter);
@@ -77,7 +69,10 @@ export class Panels {
     return this.single || Boolean(this.picture?.second);
   }
 
-  /** The panel that a pixel of the frame belongs to: a single one takes all of it. */
+  /**
+   * The panel that a pixel of the frame belongs to: a single one takes all of it.
+   * @param {number} px @param {number} py
+   */
   panelAt(px, py) {
     return this.single ? 0 : panelAt(this.layout, this.camera, px, py);
   }
@@ -97,7 +92,7 @@ export class Panels {
     return this.layer.focused || this.picture.contours ? 0.45 : 1;
   }
 
-  /** How a region of a panel begins in a link. */
+  /** How a region of a panel begins in a link. @param {number} panel */
   regionOf(panel) {
     return panel ? this.picture.second?.region : this.picture.region;
   }
@@ -115,7 +110,7 @@ export class Panels {
     return this.picture.roles;
   }
 
-  /** The token of a point, and which role of it. */
+  /** The token of a point, and which role of it. @param {number} point */
   named(point) {
     return { token: Math.floor(point / this.roles.length), role: this.roles[point % this.roles.length] };
   }
@@ -125,11 +120,15 @@ export class Panels {
     return Boolean(this.painter && !this.painter.isLost());
   }
 
-  /** Says a problem; without one, that the points are lost as long as they are. */
+  /** Says a problem; without one, that the points are lost as long as they are. @param {string} problem */
   say(problem) {
     this.problem.textContent = problem || (this.painter?.isLost() ? LOST : "");
   }
 
+  /**
+   * @param {EventTarget} target @param {string} name @param {(event: any) => unknown} act
+   * @param {AddEventListenerOptions} [options]
+   */
   on(target, name, act, options) {
     target.addEventListener(name, act, { signal: this.listening.signal, ...options });
   }
@@ -146,6 +145,7 @@ export class Panels {
 
   // -- the picture ------------------------------------------------------------------------------
 
+  /** @param {Picture | null} picture @param {Marks | null} noted @param {SetProps} setProps */
   update(picture, noted, setProps) {
     this.setProps = setProps;
     const isNoted = noted !== this.noted;
@@ -160,12 +160,13 @@ export class Panels {
     this.layer.refresh();
   }
 
+  /** @param {Picture | null} picture */
   turnTo(picture) {
     const before = this.picture;
     this.picture = picture;
     if (!picture?.after) this.askAfter("");
     if (!picture) return this.hide();
-    const isOther = placeOf(before) !== placeOf(picture) || !standAlike(before, picture);
+    const isOther = pointsOf(before) !== pointsOf(picture) || !standAlike(before, picture);
     const isElsewhere = isOther && !shareSequence(before, picture);
     if (isElsewhere) this.arrive(before, picture);
     this.player.renew(isElsewhere);
@@ -185,13 +186,16 @@ export class Panels {
     this.cameraLink.forget();
   }
 
-  /** A click on points that are not there yet: it is answered once they are; the last one counts. */
+  /** Keeps the last click on points that are not there yet, until they are. @param {() => void} click */
   keep(click) {
     this.kept = click;
     this.announcement.textContent = "The points are on their way. The click is kept.";
   }
 
-  /** Another picture than before: where the reader looks at first, and out of which panel it grows. */
+  /**
+   * Another picture than before: where the reader looks at first, and out of which panel it grows.
+   * @param {Picture | null} before @param {Picture} picture
+   */
   arrive(before, picture) {
     this.cameraControl.stop();
     this.kept = null;
@@ -231,11 +235,12 @@ export class Panels {
     }
   }
 
+  /** @param {Loaded} loaded */
   show(loaded) {
     const { points } = this.data;
     const stays = this.player.isAway() && points?.panels === 1 && points.tokens === loaded.points.tokens;
     const data = stays ? { ...loaded, points } : loaded;
-    const renewed = Object.keys(data).some((name) => data[name] !== this.data[name]);
+    const renewed = /** @type {(keyof Loaded)[]} */ (Object.keys(data)).some((name) => data[name] !== this.data[name]);
     this.painter.take(data);
     this.data = data;
     this.finish("", renewed);
@@ -249,6 +254,7 @@ export class Panels {
     this.cameraControl.animateTo(parseCamera(null, this.picture.dimensions));
   }
 
+  /** @param {string} problem @param {boolean} [renewed] */
   finish(problem, renewed) {
     const { points, colours, mask } = this.picture || {};
     this.say(problem);
@@ -263,11 +269,9 @@ export class Panels {
     );
   }
 
-  /**
-   * What a page has below its picture and takes long is asked for when the picture is painted, once for each `after`.
-   */
+  /** What takes long below the picture is asked for once it is painted, once for each. @param {string} after */
   askAfter(after) {
-    if (after === (this.after || "")) return;
+    if (after === this.after) return;
     this.after = after;
     this.send({ painted: { after } });
   }
@@ -293,7 +297,7 @@ export class Panels {
       roles: this.roles,
       ramp: this.picture.ramp?.[scheme],
       outlined: this.picture.outlined,
-      ...this.section(),
+      ...standIn(this),
     };
     const most = this.detail.most(this.data.points, shown.only !== undefined);
     const marks = pointStyle(
@@ -306,9 +310,13 @@ export class Panels {
     placeNames(this);
   }
 
-  /** Acts while the points are painted at so many pixels for each of the page: WebGL keeps no picture after that. */
+  /**
+   * Acts while the points are painted at so many pixels for each of the page: WebGL keeps no picture after that.
+   * @param {number} scale @param {() => void} act
+   */
   enlarged(scale, act) {
     const before = this.scale;
+    /** @param {number} pixels */
     const paint = (pixels) => {
       this.scale = pixels;
       [this.canvas.width, this.canvas.height] = [this.layout.width, this.layout.height].map((length) =>
@@ -324,15 +332,6 @@ export class Panels {
     }
   }
 
-  /** While a head's picture is on its way its panel of the grid stands in for it, and the other way round. */
-  section() {
-    const count = this.data.points?.panels;
-    if (!count || count === this.picture.panels.length) return { shift: 0 };
-    return count === 1
-      ? { only: 0, shift: slotOf(this.layout, Math.max(0, this.gridPanel)) }
-      : { only: Math.max(0, this.gridPanel), shift: -Math.max(0, this.gridPanel) };
-  }
-
   /** In other colours, or at another size: a still picture comes anew. */
   repaint() {
     if (!this.picture) return;
@@ -342,12 +341,14 @@ export class Panels {
 
   // -- what goes out ----------------------------------------------------------------------------
 
+  /** @param {number} px @param {number} py */
   openAt(px, py) {
     const { layout, camera } = this;
     const under = panelAt(layout, camera, px, py);
     this.open(under >= 0 ? under : panelAt(layout, camera, layout.width / 2, layout.height / 2));
   }
 
+  /** @param {number} panel */
   open(panel) {
     if (panel < 0 || this.cameraControl.animating) return;
     const go = () => (this.cameraLink.forget(), this.send({ opened: { panel } }));
@@ -362,6 +363,7 @@ export class Panels {
     this.send({ left: { panel: this.gridPanel ?? -1 } });
   }
 
+  /** @param {number} rows @param {number} columns */
   step(rows, columns) {
     if (this.picture.sequence) return this.player.step(rows + columns);
     const link = this.picture.page ? null : neighbour(this.picture, { rows, columns });
@@ -370,12 +372,13 @@ export class Panels {
     visit(link);
   }
 
-  /** A point, or none: where none was chosen that is no news. */
+  /** A point, or none: where none was chosen that is no news. @param {number} point */
   pick(point) {
     if (point >= 0) this.send({ picked: { ...this.named(point) } });
     else if (this.picture.chosen) this.send({ picked: { token: -1, role: this.picture.chosen.role } });
   }
 
+  /** @param {Outgoing} event */
   send(event) {
     const [name] = Object.keys(event);
     this.setProps({ [name]: { ...event[name], count: ++this.count } });

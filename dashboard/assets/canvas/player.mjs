@@ -8,17 +8,36 @@ import { fetchPart, readBytes } from "../web/loading.mjs";
  * Milliseconds on the way while it plays, at a step of the reader, between two ways, and until a rest becomes a link.
  */
 const [PLAYED, STEPPED, REST, PAUSE] = [900, 280, 450, 300];
+/** @param {Picture | null} picture */
 const urls = (picture) => (picture?.sequence || []).map((step) => step.points).join(" ");
 
-/** Whether two pictures show the same tokens in one sequence. */
+/**
+ * Whether two pictures show the same tokens in one sequence.
+ * @param {Picture | null} before @param {Picture | null} picture
+ */
 export const shareSequence = (before, picture) =>
   Boolean(before?.sequence && picture?.sequence && urls(before) === urls(picture));
 
+/** The points of a picture, whatever is drawn with them. @param {Picture | null} picture */
+export const pointsOf = (picture) => picture?.points.split("?")[0];
+/** The panel in the first place of the grid. @param {Picture} picture */
+export const firstPanel = ({ slots }) => (slots ? slots.indexOf(0) : 0);
+/**
+ * Whether two pictures have their panels at the same places.
+ * @param {Picture | null} before @param {Picture} picture
+ */
+export const standAlike = (before, picture) => String(before?.slots || "") === String(picture.slots || "");
+
+/** @param {Picture} picture */
 const indexOf = (picture) => picture.sequence.findIndex((step) => step.points === picture.points);
 
-/** Places between two pictures, 0 <= part <= 1, rounded. */
+/**
+ * Places between two pictures, 0 <= part <= 1, rounded.
+ * @param {Uint8Array | Uint16Array} from @param {Uint8Array | Uint16Array} to @param {number} part
+ */
 export const mixPlaces = (from, to, part) => from.map((value, i) => Math.round(value + (to[i] - value) * part));
 
+/** @param {Panels} panels */
 export function createPlayer(panels) {
   const state = { moving: false, between: 0, renew, step, pause, leave, placeOf, isAway, label };
   const frame = panels.host.querySelector(".player");
@@ -26,11 +45,12 @@ export function createPlayer(panels) {
   const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
   let [at, reported, pending, turn, round, playing, waiting, drawing] = [0, 0, -1, 0, 0, false, 0, 0];
   let fetched = new Map();
+  /** @type {Points | null} */
   let onward = null;
   build();
 
   function build() {
-    button.type = "button";
+    button.setAttribute("type", "button");
     // Without WebGL2 nothing moves, so there is nothing to play.
     button.hidden = !panels.painter;
     slider.setAttribute("aria-label", "Point of the model");
@@ -39,13 +59,13 @@ export function createPlayer(panels) {
     panels.on(slider, "input", () => (pause(), go(Number(slider.value), STEPPED)));
   }
 
-  /** Takes another picture: moves on to its step, or starts its sequence. */
+  /** Takes another picture: moves on to its step, or starts its sequence. @param {boolean} isElsewhere */
   function renew(isElsewhere) {
     const { picture } = panels;
     frame.hidden = !picture.sequence;
     if (isElsewhere) leave();
     if (!picture.sequence) return;
-    slider.max = picture.sequence.length - 1;
+    slider.max = String(picture.sequence.length - 1);
     const shown = (reported = indexOf(picture));
     if (isElsewhere) [at, fetched] = [shown, new Map()];
     else if (shown === pending) pending = -1;
@@ -58,7 +78,7 @@ export function createPlayer(panels) {
     panels.frame.setAttribute("aria-label", sequence[at].label);
     mark(isAway());
     if (at !== reported) panels.send({ step: { panel: (reported = at) } });
-    slider.value = at;
+    slider.value = String(at);
     write(name, `${sequence[at].name} (${at + 1} of ${sequence.length})`);
     slider.setAttribute("aria-valuetext", sequence[at].name);
     button.textContent = playing ? "❚❚ Pause" : "▶ Play";
@@ -71,12 +91,12 @@ export function createPlayer(panels) {
     return shown && (state.moving ? `${shown.label}, on the way there` : shown.label);
   }
 
-  /** Marks the page while the points are away from the step of the link. */
+  /** Marks the page while the points are away from the step of the link. @param {boolean} away */
   const mark = (away) => panels.host.closest(".middle")?.toggleAttribute("data-away", away);
 
   // -- from one to the next ---------------------------------------------------------------------
 
-  /** Points of a step, fetched once. */
+  /** Points of a step, fetched once. @param {number} index */
   function fetchPoints(index) {
     const url = panels.picture.sequence[index]?.points;
     if (!url) return null;
@@ -89,7 +109,10 @@ export function createPlayer(panels) {
     return fetched.get(url);
   }
 
-  /** Moves to another step within so many milliseconds; resolves to whether it arrived. */
+  /**
+   * Moves to another step within so many milliseconds; resolves to whether it arrived.
+   * @param {number} index @param {number} milliseconds
+   */
   async function go(index, milliseconds) {
     const mine = ++turn;
     clearTimeout(waiting);
@@ -116,6 +139,7 @@ export function createPlayer(panels) {
     return true;
   }
 
+  /** @param {Points} points @param {number} mine @param {number} milliseconds */
   function walk(points, mine, milliseconds) {
     stop();
     if (!milliseconds || panels.data.points?.tokens !== points.tokens || panels.data.points.panels !== 1)
@@ -123,7 +147,8 @@ export function createPlayer(panels) {
     onward = points;
     panels.painter.takeOnward(points);
     const begin = performance.now();
-    return new Promise((resolve) => {
+    return new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
+      /** @param {number} now */
       const move = (now) => {
         if (mine !== turn) return resolve();
         const part = Math.max(0, Math.min(1, (now - begin) / milliseconds));
@@ -143,6 +168,7 @@ export function createPlayer(panels) {
     take({ ...points, places: mixPlaces(points.places, onward.places, state.between) });
   }
 
+  /** @param {Points} points */
   function take(points) {
     cancelAnimationFrame(drawing);
     [onward, state.between] = [null, 0];
@@ -153,10 +179,12 @@ export function createPlayer(panels) {
     panels.paint();
   }
 
-  /** Where a point is now, 0 to 1. */
+  /** Where a point is now, 0 to 1. @param {number} point */
   function placeOf(point) {
     const { components, places, most } = panels.data.points;
-    const coordinate = (of, i) => of[point * components + i] / most;
+    /** @param {Uint8Array | Uint16Array} all @param {number} i */
+    const coordinate = (all, i) => all[point * components + i] / most;
+    /** @param {number} i */
     const away = (i) => (onward ? (coordinate(onward.places, i) - coordinate(places, i)) * state.between : 0);
     return Array.from({ length: components }, (_, i) => coordinate(places, i) + away(i));
   }
@@ -165,6 +193,7 @@ export function createPlayer(panels) {
 
   const last = () => panels.picture.sequence.length - 1;
 
+  /** @param {number} by */
   function step(by) {
     pause();
     const index = Math.max(0, Math.min(last(), at + by));

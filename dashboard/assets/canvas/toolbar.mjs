@@ -1,6 +1,7 @@
-// The buttons beside the picture, drawing a region with two of them, and the menu that saves a file.
-import { boxOutline, formatLasso, outlineArea } from "./lasso.mjs";
-import { pixelToPanel, resize } from "./layout.mjs";
+// The buttons beside the picture, drawing a region with two of them, and the menu that saves a file; the simplified
+// outline of a region, and its form in a link. Places are 0..1 of the square, y upwards.
+import { resize } from "./frame.mjs";
+import { pixelToPanel } from "./layout.mjs";
 import { savePicture, sheetOf } from "./save.mjs";
 import { make } from "../web/elements.mjs";
 
@@ -8,6 +9,7 @@ const SVG = "http://www.w3.org/2000/svg";
 /** A region has at least this area (of the unit square, twice), else it was a slip of the hand. */
 const SMALLEST = 2e-6;
 /** Buttons of a single panel. */
+/** @type {("move" | "lasso" | "box" | "clear")[]} */
 const OF_HEAD = ["move", "lasso", "box", "clear"];
 const ICONS = {
   move: "M8 1.5v13M1.5 8h13M8 1.5 6 3.5M8 1.5l2 2M8 14.5l-2-2M8 14.5l2-2M1.5 8l2-2M1.5 8l2 2M14.5 8l-2-2M14.5 8l-2 2",
@@ -21,6 +23,7 @@ const ICONS = {
   save: "M8 2v8M4.8 7 8 10.2 11.2 7M2.5 13.5h11",
 };
 
+/** @param {keyof typeof ICONS} name */
 function icon(name) {
   const [svg, path] = ["svg", "path"].map((tag) => document.createElementNS(SVG, tag));
   for (const [key, value] of Object.entries({ viewBox: "0 0 16 16", "aria-hidden": "true" }))
@@ -30,8 +33,19 @@ function icon(name) {
   return svg;
 }
 
+/** @param {Panels} panels */
 export function createToolbar(panels) {
-  const state = { name: "move", drawing: false, panel: 0, outline: [], begin, extend, end, cancel, renew };
+  const state = {
+    name: "move",
+    drawing: false,
+    panel: 0,
+    outline: /** @type {Pair[]} */ ([]),
+    begin,
+    extend,
+    end,
+    cancel,
+    renew,
+  };
   const clear = () => panels.send({ lassoed: { lasso: "" } });
   const buttons = {
     move: button("move", "Move", () => choose("move")),
@@ -62,6 +76,7 @@ export function createToolbar(panels) {
     resize(panels);
   }
 
+  /** @param {keyof typeof ICONS} name @param {string} label @param {() => void} [act] */
   function button(name, label, act) {
     const element = Object.assign(document.createElement("button"), { type: "button", title: label });
     element.setAttribute("aria-label", label);
@@ -70,10 +85,11 @@ export function createToolbar(panels) {
     return element;
   }
 
+  /** @param {string} name */
   function choose(name) {
     cancel();
     state.name = name;
-    for (const tool of ["move", "lasso", "box"]) buttons[tool].setAttribute("aria-pressed", String(tool === name));
+    for (const tool of OF_HEAD.slice(0, 3)) buttons[tool].setAttribute("aria-pressed", String(tool === name));
     panels.frame.dataset.tool = name;
   }
 
@@ -87,8 +103,10 @@ export function createToolbar(panels) {
 
   // -- the region -------------------------------------------------------------------------------
 
+  /** @param {number} px @param {number} py */
   const place = (px, py) => pixelToPanel(panels.layout, panels.camera, state.panel, px, py);
 
+  /** @param {number} px @param {number} py */
   function begin(px, py) {
     panels.hover.hide();
     panels.cameraControl.settle();
@@ -97,6 +115,7 @@ export function createToolbar(panels) {
     state.outline = [place(px, py)];
   }
 
+  /** @param {number} px @param {number} py */
   function extend(px, py) {
     if (state.name === "box") state.outline = boxOutline(state.outline[0], place(px, py));
     else state.outline.push(place(px, py));
@@ -124,7 +143,10 @@ export function createToolbar(panels) {
 /** Widths in pixels beside that on the page. */
 const WIDTHS = [2000, 4000];
 
-/** The menu of a button beside the picture; it closes with Escape and with a click beside it. */
+/**
+ * The menu of a button beside the picture; it closes with Escape and with a click beside it.
+ * @param {Panels} panels @param {HTMLElement} button
+ */
 function createSaveMenu(panels, button) {
   const asOnPage = make("option", { value: "" });
   const width = make(
@@ -142,12 +164,14 @@ function createSaveMenu(panels, button) {
   );
   panels.on(menu, "toggle", ({ newState }) => newState === "open" && width.focus());
 
+  /** @param {string} form */
   function kind(form) {
     const element = make("button", { type: "button", textContent: `Save ${form.toUpperCase()}` });
     panels.on(element, "click", () => act(form));
     return element;
   }
 
+  /** @param {string} form */
   function act(form) {
     menu.hidePopover();
     savePicture(panels, form, Number(width.value));
@@ -166,4 +190,95 @@ function createSaveMenu(panels, button) {
 
   panels.on(button, "click", open);
   return menu;
+}
+
+const MOST_VERTICES = 60;
+/** Squared: what is nearer to the outline than half of a thousandth does not show in a link. */
+const FINEST = 0.0005 ** 2;
+
+/**
+ * Squared distance of a place from the line between two.
+ * @param {Pair} first @param {Pair} second @param {Pair} third
+ */
+function apart([x, y], [ax, ay], [bx, by]) {
+  const [dx, dy] = [bx - ax, by - ay];
+  const long = dx * dx + dy * dy;
+  const part = long ? Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / long)) : 0;
+  return (x - ax - part * dx) ** 2 + (y - ay - part * dy) ** 2;
+}
+
+/** Ramer-Douglas-Peucker, farthest place first: the outline with at most `most` vertices. @param {Pair[]} outline */
+export function simplify(outline, most = MOST_VERTICES) {
+  const vertices = new Set([0, outline.length - 1]);
+  /** @param {number} first @param {number} last */
+  const farthest = (first, last) => {
+    let [best, at] = [0, -1];
+    for (let i = first + 1; i < last; i++) {
+      const distance = apart(outline[i], outline[first], outline[last]);
+      if (distance > best) [best, at] = [distance, i];
+    }
+    return { best, at, first, last };
+  };
+  const open = [farthest(0, outline.length - 1)];
+  while (vertices.size < most && open.length) {
+    open.sort((a, b) => a.best - b.best);
+    const { best, at, first, last } = open.pop();
+    if (best < FINEST) continue;
+    vertices.add(at);
+    open.push(farthest(first, at), farthest(at, last));
+  }
+  return outline.filter((_, i) => vertices.has(i));
+}
+
+/** Twice the area, without sign: a click is no region. @param {Pair[]} outline */
+export const outlineArea = (outline) =>
+  Math.abs(
+    outline.reduce(
+      (sum, [x, y], i) => sum + x * outline[(i + 1) % outline.length][1] - y * outline[(i + 1) % outline.length][0],
+      0,
+    ),
+  );
+
+/** @param {Pair} first @param {Pair} second @returns {Pair[]} */
+export const boxOutline = ([ax, ay], [bx, by]) => [
+  [ax, ay],
+  [bx, ay],
+  [bx, by],
+  [ax, by],
+];
+
+/**
+ * `where,yaw,pitch,x1,y1,...`: of which picture, degrees, and thousandths of the square.
+ * @param {string} where @param {{ yaw: number, pitch: number }} camera @param {Pair[]} outline
+ */
+export function formatLasso(where, camera, outline) {
+  const places = simplify(outline)
+    .flat()
+    .map((value) => Math.round(1000 * value));
+  return [where, Math.round(camera.yaw), Math.round(camera.pitch), ...places].join(",");
+}
+
+/**
+ * What `format` wrote of this picture; null where it is none, or of another.
+ * @param {string | null} text @param {string | null | undefined} where
+ */
+export function parseLasso(text, where) {
+  if (!where || !String(text || "").startsWith(`${where},`)) return null;
+  const rest = text.slice(where.length + 1).split(",");
+  const [yaw, pitch, ...flat] = rest.map(Number);
+  if (rest.some((part) => part === "") || rest.map(Number).some(Number.isNaN) || flat.length < 6 || flat.length % 2)
+    return null;
+  const outline = Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] / 1000, flat[2 * i + 1] / 1000]);
+  return { yaw, pitch, outline };
+}
+
+/**
+ * The outline of a link's region where it belongs to this picture as it is seen, else null.
+ * @param {string | null} text @param {string | null | undefined} where @param {{ yaw: number, pitch: number }} camera
+ */
+export function outlineHere(text, where, camera) {
+  const region = parseLasso(text, where);
+  return region && region.yaw === Math.round(camera.yaw) && region.pitch === Math.round(camera.pitch)
+    ? region.outline
+    : null;
 }

@@ -1,5 +1,5 @@
-// The form of a note, a reply or an edit: text, tags, Save and Cancel. Its draft outlives it.
-import { dropDraft, keepDraft, newId, recallDraft } from "./drafts.mjs";
+// The form of a note, a reply or an edit: text, tags, Save and Cancel. Its draft outlives it: what an author has typed
+// stays in the tab until it is saved, through other pages, a reload and a failed save.
 import { tagsOf } from "./words.mjs";
 import { make } from "../web/elements.mjs";
 
@@ -7,17 +7,20 @@ import { make } from "../web/elements.mjs";
 const LONGEST = 10_000;
 let forms = 0;
 
+/** @param {string} label @param {HTMLElement} input */
 function field(label, input) {
   input.id = `note-field-${++forms}`;
   return make("div", { className: "note-field" }, make("label", { for: input.id, textContent: label }), input);
 }
 
+/** @param {string} text @param {string} className */
 const button = (text, className, type = "button") => make("button", { type, className, textContent: text });
 
 /**
  * `name` is that of its draft; `start` what it holds where there is no draft: {text, tags}, without tags for a reply.
  * `save({text, tags, id})` resolves when the server has it; `close()` is called after that, and where its author
  * cancels.
+ * @param {FormOptions} options
  */
 export function createForm({ name, label, start, send, save, close }) {
   const draft = recallDraft(name) ?? { ...start, id: newId() };
@@ -44,6 +47,7 @@ export function createForm({ name, label, start, send, save, close }) {
     close();
   }
 
+  /** @param {SubmitEvent} event */
   async function submitted(event) {
     event.preventDefault();
     if (submit.disabled) return;
@@ -60,11 +64,13 @@ export function createForm({ name, label, start, send, save, close }) {
     }
   }
 
+  /** @param {string} sentence */
   function refuse(sentence) {
     problem.textContent = sentence;
     text.focus();
   }
 
+  /** @param {KeyboardEvent} event */
   function pressed(event) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     if (event.key !== "Escape") return;
@@ -78,4 +84,49 @@ export function createForm({ name, label, start, send, save, close }) {
   form.addEventListener("keydown", pressed);
   cancel.addEventListener("click", leave);
   return { element: form, focus: () => text.focus() };
+}
+
+/** @param {string} name */
+const named = (name) => `headscape-draft-${name}`;
+/** The drafts of a tab that stores nothing last as long as its page. */
+const unstored = new Map();
+
+/** @param {string} name */
+export function recallDraft(name) {
+  try {
+    return JSON.parse(window.sessionStorage.getItem(named(name))) ?? unstored.get(name) ?? null;
+  } catch {
+    return unstored.get(name) ?? null;
+  }
+}
+
+/** @param {string} name @param {Draft} draft */
+export function keepDraft(name, draft) {
+  unstored.set(name, draft);
+  try {
+    window.sessionStorage.setItem(named(name), JSON.stringify(draft));
+  } catch {
+    // Private windows may refuse.
+  }
+}
+
+/** @param {string} name */
+export function dropDraft(name) {
+  unstored.delete(name);
+  try {
+    window.sessionStorage.removeItem(named(name));
+  } catch {
+    // As above.
+  }
+}
+
+/**
+ * An id that nothing else has (a UUID of version 4): the server saves what has the same id once. Without https there is
+ * no `crypto.randomUUID`.
+ */
+export function newId() {
+  const bytes = window.crypto.getRandomValues(new Uint8Array(16));
+  [bytes[6], bytes[8]] = [(bytes[6] & 0x0f) | 0x40, (bytes[8] & 0x3f) | 0x80];
+  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

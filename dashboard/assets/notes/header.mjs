@@ -1,7 +1,7 @@
 // The button Notes of the header: a menu with the notes on the view that is shown, the name under which it is saved,
-// and saved views.
-import { readViews, saveView, shownNow } from "./api.mjs";
-import { newId } from "./drafts.mjs";
+// and saved views; and the button of page Notes that imports a file of both.
+import { importNotes, readViews, recount, saveView, shownNow } from "./api.mjs";
+import { newId } from "./form.mjs";
 import { NoteList } from "./note_list.mjs";
 import { linkOf, nameForm } from "./saved_views.mjs";
 import { pathOf, visit } from "../web/address.mjs";
@@ -11,6 +11,7 @@ import { make } from "../web/elements.mjs";
 const LISTED = 8;
 const NONE = "There is no note on this view: this page with its head, colours, filters and selection.";
 
+/** @param {string} name @param {string} text */
 function item(name, text) {
   return make("button", { type: "button", className: "menu-item", "data-menu": name, textContent: text });
 }
@@ -26,7 +27,10 @@ function createMenu() {
   return { element: make("div", { className: "notes-menu", ...named }, ...parts), views, save, why };
 }
 
-/** A view can be saved, or a sentence says why it cannot. */
+/**
+ * A view can be saved, or a sentence says why it cannot.
+ * @param {{ save: HTMLButtonElement, why: HTMLElement }} given @param {string} [off]
+ */
 export function offerSaving({ save, why }, off = "") {
   save.disabled = Boolean(off);
   why.textContent = off;
@@ -41,6 +45,7 @@ function createDialog() {
   const element = make("dialog", { className: "note-dialog", "aria-labelledby": heading.id }, title, body);
   close.addEventListener("click", () => element.close());
 
+  /** @param {string} text */
   function show(text) {
     heading.textContent = text;
     body.replaceChildren();
@@ -51,12 +56,13 @@ function createDialog() {
   return { element, show };
 }
 
+/** @param {Menu} menu */
 async function listViews(menu) {
   const list = menu.views;
   try {
     const { views, off } = await readViews();
     offerSaving(menu, off);
-    const items = views.slice(0, LISTED).map((view) => make("li", {}, linkOf(view)));
+    const items = /** @type {SavedView[]} */ (views).slice(0, LISTED).map((view) => make("li", {}, linkOf(view)));
     list.replaceChildren(...(items.length ? items : [make("li", { className: "caption" }, "No view is saved.")]));
   } catch (error) {
     offerSaving(menu, error.message);
@@ -64,12 +70,13 @@ async function listViews(menu) {
   }
 }
 
-/** Notes on the view that is shown. */
+/** Notes on the view that is shown. @param {Dialog} dialog */
 function openNotes(dialog) {
   const body = dialog.show("Notes on this view");
   new NoteList(body, { empty: NONE }).load();
 }
 
+/** @param {Dialog} dialog */
 function openNaming(dialog) {
   const body = dialog.show("Save this view");
   const { pathname, search } = window.location;
@@ -77,6 +84,7 @@ function openNaming(dialog) {
   const form = nameForm({
     label: "Name",
     send: "Save view",
+    /** @param {string} name */
     save: (name) => saveView({ name, link: pathname + search, id }),
     close: () => dialog.element.close(),
   });
@@ -84,6 +92,7 @@ function openNaming(dialog) {
   form.focus();
 }
 
+/** @param {Menu} menu @param {HTMLElement} button */
 function openMenu(menu, button) {
   const { element, save } = menu;
   save.hidden = shownNow().writes === false;
@@ -94,11 +103,11 @@ function openMenu(menu, button) {
   if (element.matches(":popover-open")) listViews(menu);
 }
 
-/** Opens what a note is about without leaving the page. */
+/** Opens what a note is about without leaving the page. @param {MouseEvent} event @param {HTMLElement} link */
 function openLink(event, link) {
   if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
   event.preventDefault();
-  link.closest("dialog")?.close();
+  /** @type {HTMLDialogElement} */ (link.closest("dialog"))?.close();
   visit(link.getAttribute("href"));
   window.scrollTo(0, 0);
 }
@@ -113,6 +122,33 @@ export function followNotes() {
     if (!button && !link) return;
     menu.element.hidePopover();
     if (link) openLink(event, link);
-    else ({ notes: openNotes, save: openNaming })[button.dataset.menu](dialog);
+    else (button.dataset.menu === "save" ? openNaming : openNotes)(dialog);
   });
+}
+
+/** Largest file that a request can hold, in bytes (BODY in dashboard/web/connections.py). */
+const MOST = 1 << 20;
+const TOO_LARGE = "The file is larger than 1 MiB. Ask who runs the server to run `headscape notes import FILE`.";
+
+/** @param {File} file @param {HTMLElement} line */
+async function sendFile(file, line) {
+  line.textContent = file.size > MOST ? TOO_LARGE : `Importing ${file.name} ...`;
+  if (file.size > MOST) return;
+  try {
+    line.textContent = (await importNotes(file)).summary;
+    recount();
+  } catch (error) {
+    line.textContent = error.message;
+  }
+}
+
+function chooseFile() {
+  const input = make("input", { type: "file", accept: ".json,application/json" });
+  input.addEventListener("change", () => sendFile(input.files[0], document.getElementById("imported")));
+  input.click();
+}
+
+/** Follows the button. */
+export function followImport() {
+  document.addEventListener("click", (event) => event.target.closest?.("#import-notes") && chooseFile());
 }

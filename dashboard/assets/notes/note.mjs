@@ -3,24 +3,30 @@ import { momentOf } from "./words.mjs";
 import { pathOf } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
 
+/** @param {string} text @param {string} act */
 const button = (text, act, extra = {}) =>
   make("button", { type: "button", className: "action", textContent: text, "data-act": act, ...extra });
 
+/** @param {string} time */
 const moment = (time) => make("time", { datetime: time, textContent: momentOf(time) });
 
-/** A tree of dashboard/ui/markup.py as elements. */
+/** A tree of dashboard/ui/markup.py as elements. @param {any} tree @returns {HTMLElement | string} */
 function elements(tree) {
   if (!Array.isArray(tree)) return String(tree);
   const [tag, properties, ...children] = tree;
   return make(tag, properties, ...children.map(elements));
 }
 
+/** @param {Pick<Note, "tree"> & Partial<Note>} note */
 function textOf({ tree, deleted }) {
   if (deleted) return make("p", { className: "caption", textContent: "This note was deleted." });
   return make("div", { className: "note-text", dir: "auto" }, elements(tree));
 }
 
-/** Who, when, and whether it was edited: the button shows the versions before. */
+/**
+ * Who, when, and whether it was edited: the button shows the versions before.
+ * @param {Note} note @param {boolean} placed
+ */
 function byline({ author, created, edited, reply }, placed) {
   const name = make("b", { textContent: author, dir: "auto" });
   const line = make("p", { className: "note-byline" }, name, moment(created));
@@ -30,13 +36,14 @@ function byline({ author, created, edited, reply }, placed) {
   return line;
 }
 
-/** What it is about: a link, or why this store cannot show it. */
+/** What it is about: a link, or why this store cannot show it. @param {Note} note */
 function placeOf({ title, model, href, missing }) {
   const name = href ? make("a", { href, className: "followed", textContent: title }) : title;
   const about = make("span", { className: "caption", textContent: missing ?? model });
   return make("p", { className: "note-place", dir: "auto" }, name, " ", about);
 }
 
+/** @param {string[]} tags */
 const tagsOf = (tags) =>
   make(
     "p",
@@ -50,7 +57,10 @@ const tagsOf = (tags) =>
     ),
   );
 
-/** The buttons: to reply for every author, to edit and delete for the note's own. */
+/**
+ * The buttons: to reply for every author, to edit and delete for the note's own.
+ * @param {Note} note @param {boolean} isReply
+ */
 function actions({ mine, deleted }, isReply) {
   const every = [!isReply && !deleted && button("Reply", "reply"), mine && button("Edit", "edit")];
   return make(
@@ -61,7 +71,11 @@ function actions({ mine, deleted }, isReply) {
   );
 }
 
-/** A list item; `writes`: its reader is an author; `placed`: it says what it is about. */
+/**
+ * A list item; `writes`: its reader is an author; `placed`: it says what it is about.
+ * @param {Note} note @param {{ writes: boolean, placed?: boolean, isReply?: boolean }} given
+ * @returns {HTMLElement}
+ */
 export function drawNote(note, { writes, placed, isReply = note.reply }) {
   const replies = (note.replies ?? []).map((reply) => drawNote(reply, { writes, placed: false }));
   const parts = [
@@ -76,7 +90,10 @@ export function drawNote(note, { writes, placed, isReply = note.reply }) {
   return make("li", { className: "note", "data-note": note.id }, ...parts.filter(Boolean));
 }
 
-/** The versions of a note before the shown one, the newest first. */
+/**
+ * The versions of a note before the shown one, the newest first.
+ * @param {{ time: string, tree: any }[]} versions
+ */
 export const drawHistory = (versions) =>
   make(
     "ol",
@@ -86,7 +103,7 @@ export const drawHistory = (versions) =>
     ),
   );
 
-/** Asks before something is deleted, in its place. */
+/** Asks before something is deleted, in its place. @param {string} question */
 export const drawQuestion = (question) =>
   make(
     "div",

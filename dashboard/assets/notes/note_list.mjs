@@ -1,7 +1,16 @@
 // A list of notes: reads them, and lets an author add, reply, edit and delete. What is typed outlives every drawing.
-import { addNote, addReply, deleteNote, editNote, readFound, readHistory, readNotesOn, trying } from "./api.mjs";
+import {
+  addNote,
+  addReply,
+  deleteNote,
+  editNote,
+  readFound,
+  readHistory,
+  readNotesOn,
+  recount,
+  trying,
+} from "./api.mjs";
 import { createForm } from "./form.mjs";
-import { recount } from "./marks.mjs";
 import { counted } from "./words.mjs";
 import { drawHistory, drawNote, drawQuestion } from "./note.mjs";
 import { visit } from "../web/address.mjs";
@@ -9,8 +18,12 @@ import { make } from "../web/elements.mjs";
 
 const ADD = "add";
 
-/** Buttons to the pages of the list before and after. */
+/**
+ * Buttons to the pages of the list before and after.
+ * @param {NotesAnswer} notesAnswer
+ */
 function drawPages({ leaf, leaves, total }) {
+  /** @param {string} text @param {number} to */
   const button = (text, to) => {
     const element = make("button", { type: "button", className: "action", textContent: text, "data-leaf": to });
     element.disabled = to < 0 || to >= leaves;
@@ -20,6 +33,7 @@ function drawPages({ leaf, leaves, total }) {
   return [button("Newer", leaf - 1), button("Older", leaf + 1), make("span", { textContent: where })];
 }
 
+/** @param {string} leaf */
 function linkOfLeaf(leaf) {
   const fields = new URLSearchParams(window.location.search);
   fields.set("leaf", leaf);
@@ -31,9 +45,15 @@ export class NoteList {
   /**
    * `about`: {target, search, empty}: notes on the target, on the view that is shown where there is neither, or those
    * that page Notes finds. `heard(answer)` gets every answer of the server.
+   * @param {HTMLElement} host @param {About} about @param {(answer: NotesAnswer) => void} [heard]
    */
   constructor(host, about, heard = () => {}) {
-    Object.assign(this, { host, about, heard, forms: new Map(), notes: new Map(), text: "" });
+    this.host = host;
+    this.about = about;
+    this.heard = heard;
+    this.forms = /** @type {Map<string, { note: string, form: NoteForm }>} */ (new Map());
+    this.notes = /** @type {Map<string, Note>} */ (new Map());
+    this.text = "";
     this.problem = make("p", { className: "note-problem", role: "alert" });
     this.list = make("ol", { className: "note-list" });
     this.empty = make("p", { className: "caption", textContent: "The notes are on their way." });
@@ -68,12 +88,17 @@ export class NoteList {
 
   // -- what is shown ------------------------------------------------------------------------------
 
+  /** @param {NotesAnswer} answer */
   draw(answer) {
     const text = JSON.stringify(answer);
     if (text === this.text) return;
     const { notes, writes } = answer;
     this.text = text;
-    this.notes = new Map(notes.flatMap((note) => [note, ...(note.replies ?? [])]).map((note) => [`${note.id}`, note]));
+    this.notes = new Map(
+      notes
+        .flatMap((note) => [note, ...(note.replies ?? [])])
+        .map((note) => /** @type {[string, Note]} */ ([`${note.id}`, note])),
+    );
     const back = this.focusNow();
     this.list.replaceChildren(...notes.map((note) => drawNote(note, { writes, placed: Boolean(this.about.search) })));
     this.list.hidden = !notes.length;
@@ -81,51 +106,63 @@ export class NoteList {
     this.target = answer.target;
     this.adding.hidden = !writes || !this.target || this.forms.has(ADD);
     this.pages.replaceChildren(...(answer.leaves > 1 ? drawPages(answer) : []));
-    for (const [name, { note, form }] of this.forms) this.placeForm(name, note, form);
+    for (const { note, form } of this.forms.values()) this.placeForm(note, form);
     back?.();
     this.heard(answer);
   }
 
   /** Gives the keyboard back to what has it now, also where that is drawn anew. */
   focusNow() {
-    const element = this.host.contains(document.activeElement) ? document.activeElement : null;
+    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const element = this.host.contains(active) ? active : null;
     if (!element) return null;
     const [note, act] = [element.closest(".note")?.dataset.note, element.dataset.act];
     return () => (element.isConnected ? element : act && this.button(act, note))?.focus({ preventScroll: true });
   }
 
+  /** @param {string} note */
   item(note) {
     return note && this.list.querySelector(`.note[data-note="${CSS.escape(note)}"]`);
   }
 
-  /** A button of a note, not of its replies; without a note, that which adds one. */
+  /**
+   * A button of a note, not of its replies; without a note, that which adds one.
+   * @param {string} act @param {string} note
+   */
   button(act, note) {
     const every = [...(this.item(note)?.querySelectorAll(`[data-act="${act}"]`) ?? [])];
     return every.find((button) => button.closest(".note").dataset.note === note) ?? this.adding;
   }
 
+  /** @param {string} note */
   placeOf(note) {
     return note ? this.item(note)?.querySelector(":scope > .note-below") : this.below;
   }
 
-  /** The form of a note that somebody else has deleted stays below the list: nothing typed is lost. */
-  placeForm(name, note, form) {
+  /**
+   * The form of a note that somebody else has deleted stays below the list: nothing typed is lost.
+   * @param {string} note @param {NoteForm} form
+   */
+  placeForm(note, form) {
     (this.placeOf(note) ?? this.below).replaceChildren(form.element);
   }
 
   // -- what a reader does -------------------------------------------------------------------------
 
+  /** @param {Event} event */
   clicked(event) {
     const act = event.target.closest("[data-act]")?.dataset.act;
     const note = event.target.closest(".note")?.dataset.note;
     const leaf = event.target.closest("[data-leaf]")?.dataset.leaf;
     if (leaf) visit(linkOfLeaf(leaf));
-    const acts = { add: "write", reply: "write", edit: "write", history: "turnHistory", delete: "ask" };
-    if (act in acts) this[acts[act]](act, note);
+    if (act === ADD || act === "reply" || act === "edit") this.write(act, note);
+    else if (act === "history") this.turnHistory(note);
+    else if (act === "delete") this.ask(note);
     else if (act === "keep") this.unask(note);
     else if (act === "confirm") this.remove(note);
   }
 
+  /** @param {KeyboardEvent} event */
   pressed(event) {
     const question = event.key === "Escape" && event.target.closest(".note-question");
     if (!question) return;
@@ -134,7 +171,7 @@ export class NoteList {
     this.unask(question.closest(".note").dataset.note);
   }
 
-  /** Opens the form of a new note, a reply or an edit. */
+  /** Opens the form of a new note, a reply or an edit. @param {string} act @param {string} note */
   write(act, note) {
     const name = note ? `${act}-${note}` : `${act}-${this.target}`;
     const key = note ? name : ADD;
@@ -142,15 +179,17 @@ export class NoteList {
     const form = createForm({
       name,
       ...this.wordsOf(act, note),
+      /** @param {Written} written */
       save: (written) => this.save(act, note, written),
       close: () => this.close(key, act, note),
     });
     this.forms.set(key, { note, form });
-    this.placeForm(key, note, form);
+    this.placeForm(note, form);
     if (!note) this.adding.hidden = true;
     form.focus();
   }
 
+  /** @param {string} act @param {string} note */
   wordsOf(act, note) {
     if (act === "reply") return { label: "Reply", send: "Save reply", start: { text: "" } };
     if (act === ADD) return { label: "Note", send: "Save note", start: { text: "", tags: "" } };
@@ -158,14 +197,18 @@ export class NoteList {
     return { label: "Text", send: "Save", start: { text, ...(!reply && { tags: tags.join(", ") }) } };
   }
 
+  /** @param {string} act @param {string} note @param {Written} written */
   async save(act, note, { text, tags, id }) {
     if (act === ADD) await addNote({ target: this.target, text, tags, id });
     if (act === "reply") await addReply(note, { text, id });
-    if (act === "edit") await editNote(note, { text, tags, version: this.notes.get(note).version });
+    // A note that somebody else has deleted has no version: the server says that it is gone.
+    const version = this.notes.get(note)?.version ?? 1;
+    if (act === "edit") await editNote(note, { text, tags, version });
     await this.load();
     recount();
   }
 
+  /** @param {string} key @param {string} act @param {string} note */
   close(key, act, note) {
     this.forms.get(key)?.form.element.remove();
     this.forms.delete(key);
@@ -173,7 +216,8 @@ export class NoteList {
     this.button(act, note)?.focus();
   }
 
-  async turnHistory(_, note) {
+  /** @param {string} note */
+  async turnHistory(note) {
     const [place, button] = [this.placeOf(note), this.button("history", note)];
     const open = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!open));
@@ -181,18 +225,21 @@ export class NoteList {
     await trying(this.problem, async () => place.replaceChildren(drawHistory(await readHistory(note))));
   }
 
-  ask(_, note) {
+  /** @param {string} note */
+  ask(note) {
     const place = this.placeOf(note);
     const replies = this.notes.get(note).replies?.length ? " and its replies" : "";
     place.replaceChildren(drawQuestion(`Delete this note${replies}?`));
     place.querySelector('[data-act="keep"]').focus();
   }
 
+  /** @param {string} note */
   unask(note) {
     this.placeOf(note).replaceChildren();
     this.button("delete", note)?.focus();
   }
 
+  /** @param {string} note */
   remove(note) {
     return trying(this.problem, async () => {
       await deleteNote(note);

@@ -1,17 +1,32 @@
 // The Dash component NotePanel: notes on one thing, closed until they are asked for, or the open list of page Notes.
 import { NoteList } from "./note_list.mjs";
-import { countOf, whenCounted } from "./marks.mjs";
+import { countOf, whenCounted } from "./api.mjs";
 import { make, write } from "../web/elements.mjs";
 
-/** The number of notes in the line that opens them. */
+/** The number of notes in the line that opens them. @param {number} count */
 const numbered = (count) => (count ? ` (${count.toLocaleString("en")})` : "");
 
 class Panel {
+  /** @type {string} */
+  text;
+  /** @type {About} */
+  about;
+  /** @type {HTMLElement} */
+  count;
+  /** @type {HTMLDetailsElement} */
+  details;
+  /** @type {NoteList} */
+  list;
+  /** @type {Panel[]} */
+  parts;
+
+  /** @param {HTMLElement} host */
   constructor(host) {
     this.host = host;
     this.unfollow = whenCounted(() => this.recount());
   }
 
+  /** @param {About} about */
   update(about) {
     const text = JSON.stringify(about);
     if (text === this.text) return;
@@ -63,14 +78,17 @@ class Panel {
     if (this.list && (!this.details || this.details.open)) this.list.load();
   }
 
+  /** @param {{ notes: Note[] }} given */
   heard({ notes }) {
-    this.say(notes.reduce((sum, { replies, deleted }) => sum + (replies?.length ?? 0) + !deleted, 0));
+    this.say(notes.reduce((sum, { replies, deleted }) => sum + (replies?.length ?? 0) + Number(!deleted), 0));
   }
 
+  /** @param {number} count */
   say(count) {
     if (this.count) this.count.textContent = numbered(count);
   }
 
+  /** @param {KeyboardEvent} event */
   pressed(event) {
     if (event.key !== "Escape" || event.defaultPrevented || !this.details.open) return;
     event.preventDefault();
@@ -90,6 +108,7 @@ class Panel {
   }
 }
 
+/** @param {{ id: string, about: About }} given */
 export function NotePanel({ id, about }) {
   const { createElement, useEffect, useRef } = window.React;
   const host = useRef(null);

@@ -1,6 +1,6 @@
-// Draws the head view: lines and bars on a canvas as large as the window, and all of it as a picture for a file.
+// Draws the head view: lines and bars on a canvas as large as the window, and all of it as a picture for a file;
+// which of its lines a point is on.
 import { fontOf, measureText } from "./picture.mjs";
-import { nearestLine } from "./nearest_line.mjs";
 import { ROW_HEIGHT, pairOf, rowTops } from "./tokens.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 
@@ -14,13 +14,15 @@ const REACH = 6;
 const MARK = { edge: 7, ground: 4 };
 
 const SVG = "http://www.w3.org/2000/svg";
-const [EDGE, GROUND] = ["edge", "ground"];
+/** @type {(keyof typeof MARK)[]} */
+const KINDS = ["edge", "ground"];
 
+/** @param {Box} ends @param {keyof typeof MARK} kind */
 function markLine(ends, kind) {
   const line = document.createElementNS(SVG, "line");
-  ["x1", "y1", "x2", "y2"].forEach((name, i) => line.setAttribute(name, ends[i]));
+  ["x1", "y1", "x2", "y2"].forEach((name, i) => line.setAttribute(name, String(ends[i])));
   line.setAttribute("class", kind);
-  line.setAttribute("stroke-width", MARK[kind]);
+  line.setAttribute("stroke-width", String(MARK[kind]));
   return line;
 }
 
@@ -32,11 +34,18 @@ export function createMarks() {
   return marks;
 }
 
+/**
+ * @param {Views} views @param {HTMLElement} box @param {Columns} columns
+ * @param {{ canvas: HTMLCanvasElement, marks: SVGElement }} given
+ */
 export function createHeadSheet(views, box, columns, { canvas, marks }) {
   let top = 0;
   let height = 0;
   /** The drawn lines and the ends of each; where tokens are. */
-  let drawn = { ends: [] };
+  let drawn =
+    /** @type {{ lines?: Lines, ys?: Record<Side, number[]>, left?: number, right?: number, ends: Box[] }} */ ({
+      ends: [],
+    });
 
   function band() {
     const rectangle = box.getBoundingClientRect();
@@ -63,11 +72,12 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     return context;
   }
 
-  /** Middle of every token, in pixels of the box. */
+  /** Middle of every token, in pixels of the box. @param {Tokens} column */
   function middles(column) {
     return rowTops(column.units).map((y) => column.list.offsetTop + y + ROW_HEIGHT / 2);
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {Box} pair */
   function stroke(context, [x1, y1, x2, y2]) {
     context.beginPath();
     context.moveTo(x1, y1);
@@ -75,6 +85,7 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     context.stroke();
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {{ lines: Lines, ends: Box[] }} given */
   function paintLines(context, { lines, ends }) {
     const colours = Array.from({ length: views.shown.data.heads }, (_, head) => views.colour(head));
     context.lineWidth = 2;
@@ -88,13 +99,16 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     context.globalAlpha = 1;
   }
 
-  /** The {query, key} of the line at a point of the box, null where there is none. */
+  /** The {query, key} of the line at a point of the box, null where there is none. @param {Pair} point */
   function pairAt(point) {
     const i = nearestLine(drawn.ends, point, REACH);
     return i < 0 ? null : { query: drawn.lines.queries[i], key: drawn.lines.keys[i] };
   }
 
-  /** Beside every token of the other column: a bar of the chosen heads' parts, and their mean as a number. */
+  /**
+   * Beside every token of the other column: a bar of the chosen heads' parts, and their mean as a number.
+   * @param {CanvasRenderingContext2D} context @param {Only} only @param {Record<Side, number[]>} ys
+   */
   function paintBars(context, only, ys) {
     const { data, chosen } = views.shown;
     const across = only.side === "query" ? "key" : "query";
@@ -112,6 +126,10 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     );
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {{ values: number[], y: number, start: number, outwards: number, wide: number, most: number }} given
+   */
   function paintBar(context, { values, y, start, outwards, wide, most }) {
     if (y < top || y > top + height) return;
     const mean = meanOf(values);
@@ -126,16 +144,18 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     if (mean >= most / 2000) context.fillText(formatWeight(mean, most), x + 6 * outwards, y);
   }
 
-  /** Marks pairs below all lines, without drawing these again. */
+  /** Marks pairs below all lines, without drawing these again. @param {(TokenPair | null)[]} pairs */
   function mark(pairs) {
     const known = pairs.filter((pair) => pair && pair.query < columns.query.units.length);
-    marks.replaceChildren(...known.flatMap((pair) => [EDGE, GROUND].map((kind) => markLine(lineOf(pair), kind))));
+    marks.replaceChildren(...known.flatMap((pair) => KINDS.map((kind) => markLine(lineOf(pair), kind))));
   }
 
+  /** @param {TokenPair} pair @returns {Box} */
   function lineOf({ query, key }) {
     return [drawn.left, drawn.ys.query[query], drawn.right, drawn.ys.key[key]];
   }
 
+  /** @param {Only | null} only */
   function paint(only) {
     const { data, chosen, least } = views.shown;
     const context = clear();
@@ -143,9 +163,9 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     const { query, key } = columns;
     const [left, right] = [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4];
     const lines = findLines(data, chosen, least, only);
-    drawn = { lines, ys, left, right };
+    drawn = { lines, ys, left, right, ends: [] };
     drawn.ends = Array.from(lines.codes, (_, i) => lineOf({ query: lines.queries[i], key: lines.keys[i] }));
-    paintLines(context, drawn);
+    paintLines(context, { lines, ends: drawn.ends });
     if (only && chosen.length && query.units.length && key.units.length) paintBars(context, only, ys);
     return lines;
   }
@@ -158,8 +178,10 @@ const ABOVE = 84;
 const BETWEEN = 300;
 const NUMBER_ROOM = 64;
 
+/** @param {Unit[]} units */
 const widest = (units) => Math.max(40, ...units.map(({ name }) => measureText(name, 13)));
 
+/** @param {Views} views @param {number} y @returns {Shape[]} */
 function legendShapes(views, y) {
   return views.shown.chosen.flatMap((head, i) => [
     { box: [MARGIN + 44 * i, y - 6, 12, 12], colour: views.colour(head) },
@@ -167,7 +189,12 @@ function legendShapes(views, y) {
   ]);
 }
 
-/** The names of tokens, those in `bold` bold. */
+/**
+ * The names of tokens, those in `bold` bold.
+ * @param {Views} views @param {Unit[]} units @param {number[]} ys @param {number} x @param {string} align
+ * @param {number[]} bold
+ * @returns {Shape[]}
+ */
 function tokenShapes(views, units, ys, x, align, bold) {
   return units.map((unit, i) => ({
     text: unit.name,
@@ -178,9 +205,14 @@ function tokenShapes(views, units, ys, x, align, bold) {
   }));
 }
 
+/**
+ * @param {Views} views @param {Only | null} only @param {Record<Side, number[]>} ys @param {Pair} pair
+ * @returns {Shape[]}
+ */
 function lineShapes(views, only, ys, [left, right]) {
   const { data, chosen, least } = views.shown;
   const lines = findLines(data, chosen, least, only);
+  /** @param {number} i @returns {Shape} */
   const shapeOf = (i) => ({
     line: [left, ys.query[lines.queries[i]], right, ys.key[lines.keys[i]]],
     colour: views.colour(lines.heads[i]),
@@ -189,11 +221,17 @@ function lineShapes(views, only, ys, [left, right]) {
   return Array.from({ length: lines.count }, (_, i) => shapeOf(i));
 }
 
+/** @param {Views} views @param {Box} line @returns {Shape[]} */
 const markShapes = ({ palette }, line) => [
   { line, colour: palette.ink, opacity: 1, width: MARK.edge },
   { line, colour: palette.background, opacity: 1, width: MARK.ground },
 ];
 
+/**
+ * @param {Views} views @param {Only | null} only @param {Record<Side, number[]>} ys
+ * @param {Record<Side, number>} given
+ * @returns {Shape[]}
+ */
 function numberShapes(views, only, ys, { query, key }) {
   if (!only) return [];
   const { data, chosen } = views.shown;
@@ -210,8 +248,10 @@ function numberShapes(views, only, ys, { query, key }) {
   return texts.filter((_, i) => means[i] >= data.most / 2000);
 }
 
+/** @param {Views} views @param {Only | null} only */
 export function headPicture(views, only) {
   const { units, keys, title } = views.shown;
+  /** @param {Unit[]} column */
   const place = (column) => rowTops(column).map((y) => ABOVE + y + ROW_HEIGHT / 2);
   const ys = { query: place(units), key: place(keys) };
   const left = MARGIN + NUMBER_ROOM + widest(units);
@@ -222,6 +262,7 @@ export function headPicture(views, only) {
   );
   const height = ABOVE + Math.max(...[units, keys].map((column) => rowTops(column).at(-1))) + MARGIN;
   const pair = pairOf(views.shown);
+  /** @param {Side} side */
   const boldOf = (side) => [...(only?.side === side ? only.units : []), ...(pair ? [pair[side]] : [])];
   const shapes = [
     { text: title, at: [MARGIN, 26], colour: views.palette.ink, size: 15, weight: 600 },
@@ -233,4 +274,25 @@ export function headPicture(views, only) {
     ...numberShapes(views, only, ys, { query: MARGIN, key: left + BETWEEN + widest(keys) + NUMBER_ROOM }),
   ];
   return { width, height, ground: views.palette.background, title, shapes };
+}
+
+/** Distance of a point from a line [x1, y1, x2, y2] with these ends. @param {Pair} first @param {Box} second */
+export function distanceToLine([x, y], [x1, y1, x2, y2]) {
+  const [dx, dy] = [x2 - x1, y2 - y1];
+  const length = dx * dx + dy * dy;
+  const along = length ? Math.max(0, Math.min(1, ((x - x1) * dx + (y - y1) * dy) / length)) : 0;
+  return Math.hypot(x - x1 - along * dx, y - y1 - along * dy);
+}
+
+/**
+ * Index of the nearest line within `reach` of a point; of equally near ones the last, which is on top; -1 for none.
+ * @param {Box[]} lines @param {Pair} point @param {number} reach
+ */
+export function nearestLine(lines, point, reach) {
+  let [nearest, least] = [-1, reach];
+  lines.forEach((line, i) => {
+    const distance = distanceToLine(point, line);
+    if (distance <= least) [nearest, least] = [i, distance];
+  });
+  return nearest;
 }

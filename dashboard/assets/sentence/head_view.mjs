@@ -1,14 +1,16 @@
 // The head view (BertViz): queries left, keys right, a line for every weight that is large enough, weights on hover;
 // above them the heads as coloured boxes that turn their lines on and off.
+import { createSwatches } from "./swatches.mjs";
 import { createHeadSheet, createMarks, headPicture } from "./head_drawing.mjs";
 import { createTokens, pairOf, selectToken } from "./tokens.mjs";
 import { MOST_LINES, exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 
+/** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createHeadView(views, stage, signal) {
   const swatches = createSwatches(views, signal);
   const columns = { query: createTokens("query", "Queries"), key: createTokens("key", "Keys") };
-  const other = { query: "key", key: "query" };
+  const other = /** @type {Record<Side, Side>} */ ({ query: "key", key: "query" });
   const canvas = make("canvas", { "aria-hidden": "true" });
   const names = ["query", "key"].map((side) =>
     make("p", { className: `name ${side}`, textContent: side === "query" ? "Queries" : "Keys" }),
@@ -16,7 +18,9 @@ export function createHeadView(views, stage, signal) {
   const marks = createMarks();
   const box = make("div", { className: "head-view" }, marks, canvas, ...names, columns.query.list, columns.key.list);
   const sheet = createHeadSheet(views, box, columns, { canvas, marks });
+  /** @type {Only | null} */
   let hovered = null;
+  /** @type {TokenPair | null} */
   let pointed = null;
   let waiting = 0;
 
@@ -32,12 +36,13 @@ export function createHeadView(views, stage, signal) {
     return hovered || (queries.length ? { side: side || "query", units: queries } : null);
   }
 
+  /** @param {ShownSentence} shown */
   function draw(shown) {
     swatches.draw(shown);
     columns.query.renew(shown.units);
     columns.key.renew(shown.keys);
     const pair = pairOf(shown);
-    for (const side of ["query", "key"])
+    for (const side of /** @type {Side[]} */ (["query", "key"]))
       columns[side].mark(pair ? [pair[side]] : (shown.side || "query") === side ? shown.queries : []);
     if (pointed) views.leave();
     pointed = null;
@@ -52,7 +57,7 @@ export function createHeadView(views, stage, signal) {
     waiting = 0;
     const lines = sheet.paint(only());
     sheet.mark([pairOf(views.shown), pointed]);
-    views.host.dataset.lines = lines.total;
+    views.host.dataset.lines = String(lines.total);
     views.remark(remarkOn(lines, views.shown), longestRemark(views.shown));
   }
 
@@ -60,6 +65,7 @@ export function createHeadView(views, stage, signal) {
 
   // -- hover and focus --------------------------------------------------------------------------
 
+  /** @param {Side} side @param {number} unit */
   function hover(side, unit) {
     if (unit < 0 || (hovered?.side === side && hovered.units[0] === unit)) return;
     hovered = { side, units: [unit] };
@@ -74,7 +80,7 @@ export function createHeadView(views, stage, signal) {
     schedule();
   }
 
-  /** Marks the line under the pointer, and says its weights. */
+  /** Marks the line under the pointer, and says its weights. @param {PointerEvent} event */
   function point(event) {
     const pair = event.type === "pointerleave" || columns.query.unitOf(event) >= 0 ? null : pairUnder(event);
     if (pair?.query === pointed?.query && pair?.key === pointed?.key) return;
@@ -86,11 +92,13 @@ export function createHeadView(views, stage, signal) {
     views.pointer.place(content, new DOMRect(event.clientX - 1, event.clientY - 1, 2, 2));
   }
 
+  /** @param {MouseEvent} event */
   function click(event) {
     const pair = columns.query.unitOf(event) < 0 && pairUnder(event);
     if (pair) views.choosePair(pair.query, pair.key);
   }
 
+  /** @param {MouseEvent} event */
   function pairUnder(event) {
     const rectangle = box.getBoundingClientRect();
     return sheet.pairAt([event.clientX - rectangle.left, event.clientY - rectangle.top]);
@@ -106,12 +114,14 @@ export function createHeadView(views, stage, signal) {
 
   // -- what a reader does -----------------------------------------------------------------------
 
+  /** @param {Side} side @param {number} unit @param {boolean} more */
   function select(side, unit, more) {
     const { queries, side: before } = views.shown;
     const units = selectToken((before || "query") === side ? queries : [], unit, more);
     views.choose({ side, queries: units, toward: null }, { selected: { side, units } });
   }
 
+  /** @param {Tokens} column @param {number} unit */
   function hide(column, unit) {
     if (unit < 0) return;
     leave();
@@ -123,7 +133,10 @@ export function createHeadView(views, stage, signal) {
     views.clearSelection();
   }
 
-  /** Enter on a key with one query selected selects the pair. */
+  /**
+   * Enter on a key with one query selected selects the pair.
+   * @param {Tokens} column @param {number} unit @param {boolean} more
+   */
   function enter(column, unit, more) {
     const { side, queries } = views.shown;
     if (!more && column.side === "key" && (side || "query") === "query" && queries.length === 1)
@@ -131,6 +144,7 @@ export function createHeadView(views, stage, signal) {
     return select(column.side, unit, more);
   }
 
+  /** @param {KeyboardEvent} event @param {Tokens} column */
   function press(event, column) {
     const unit = column.unitOf(event);
     if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(column, unit);
@@ -149,11 +163,13 @@ export function createHeadView(views, stage, signal) {
     const more = event.shiftKey || event.ctrlKey || event.metaKey;
     if (event.key === "Enter") return enter(column, unit, more);
     if (!go && !across) return select(column.side, unit, more);
-    const [to, at] = go || across;
+    const [to, at] = /** @type {[Tokens, number]} */ (go || across);
     to.focus(at);
   }
 
+  /** @param {Tokens} column */
   function listen(column) {
+    /** @param {string} name @param {(event: any) => void} act */
     const on = (name, act) => column.list.addEventListener(name, act, { signal });
     on("pointerover", (event) => hover(column.side, column.unitOf(event)));
     on("pointerleave", leave);
@@ -182,12 +198,15 @@ export function createHeadView(views, stage, signal) {
   return { draw, resize: schedule, picture: () => headPicture(views, only()) };
 }
 
+/** @param {number} number */
 const whole = (number) => number.toLocaleString("en");
+/** @param {number} least */
 const noWeight = (least) => `No weight is ${least} or more here. Lower the minimum weight, or choose more heads.`;
+/** @param {number} count @param {number} total */
 const strongestLines = (count, total) =>
   `The strongest ${whole(count)} of ${whole(total)} lines are drawn. Raise the minimum weight to see fewer.`;
 
-/** Why there are no lines, or not all of them. */
+/** Why there are no lines, or not all of them. @param {Lines} lines @param {ShownSentence} shown */
 function remarkOn({ total, count }, { chosen, least, units, keys }) {
   if (!units.length || !keys.length) return "No token is left to draw. Show hidden or special tokens again.";
   if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
@@ -195,18 +214,23 @@ function remarkOn({ total, count }, { chosen, least, units, keys }) {
   return count < total ? strongestLines(count, total) : "";
 }
 
-/** The longest remark that a hover or a click brings: that on all lines where they are many. */
+/**
+ * The longest remark that a hover or a click brings: that on all lines where they are many.
+ * @param {ShownSentence} shown
+ */
 function longestRemark({ least, units, keys, data }) {
   const most = data.heads * units.length * keys.length;
   return most > MOST_LINES ? strongestLines(MOST_LINES, most) : noWeight(least);
 }
 
+/** @param {Layer} layer @param {number} head @param {Side} side @param {number} unit */
 function largestWeight(layer, head, side, unit) {
   const values = weightSums(layer, [head], side, [unit]).map(([value]) => value);
   const at = values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
   return { at, value: values[at] };
 }
 
+/** @param {Views} views @param {number} head @param {string} name @param {number} value */
 function weightRow(views, head, name, value) {
   const colour = make("span", { className: "colour" });
   colour.style.setProperty("--colour", views.colour(head));
@@ -220,15 +244,21 @@ function weightRow(views, head, name, value) {
   );
 }
 
+/** @param {Views} views @param {number} head */
 const spoken = (views, head) => views.nameOf(head).replace(/^H(?=\d)/, "head ");
+/** @param {Pick<Unit, "name">} unit */
 const tokenOf = (unit) => make("bdi", { textContent: unit.name });
 
+/** @param {(Node | string)[]} title @param {Node[]} rows @param {string} [last] */
 function titled(title, rows, last) {
   const content = [make("p", { className: "what" }, ...title), make("table", {}, ...rows)];
   return last ? [...content, make("p", { className: "sum", textContent: last })] : content;
 }
 
-/** The token and what is selected in the other column. */
+/**
+ * The token and what is selected in the other column.
+ * @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns
+ */
 function together(views, side, unit, columns) {
   const { data, chosen, queries } = views.shown;
   const across = side === "query" ? "key" : "query";
@@ -241,18 +271,22 @@ function together(views, side, unit, columns) {
   const names = side === "key" ? [selected, " → ", token] : [token, " → ", selected];
   const mean = `mean ${exactWeight(meanOf(values))}`;
   const weights = chosen.map((head, i) => `${spoken(views, head)} ${exactWeight(values[i])}`);
-  const text = `${names.map((part) => part.textContent ?? part).join("")}: ${weights.join(", ")}, ${mean}`;
+  const said = names.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
+  const text = `${said}: ${weights.join(", ")}, ${mean}`;
   return {
     content: titled(
       names,
       chosen.map((head, i) => weightRow(views, head, "", values[i])),
-      chosen.length > 1 && mean,
+      chosen.length > 1 ? mean : "",
     ),
     text,
   };
 }
 
-/** A query and a key, the weight of each chosen head. */
+/**
+ * A query and a key, the weight of each chosen head.
+ * @param {Views} views @param {{ query: number, key: number }} given @param {Columns} columns
+ */
 function pairTip(views, { query, key }, columns) {
   const { data, chosen } = views.shown;
   const names = [tokenOf(columns.query.units[query]), " → ", tokenOf(columns.key.units[key])];
@@ -260,13 +294,14 @@ function pairTip(views, { query, key }, columns) {
   return { content: titled(names, rows) };
 }
 
-/** The token alone. */
+/** The token alone. @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns */
 function alone(views, side, unit, columns) {
   const { data, chosen } = views.shown;
   const strongest = chosen.map((head) => largestWeight(data, head, side, unit));
   const others = columns[side === "query" ? "key" : "query"].units;
   const direction = side === "query" ? "attends most to" : "gets most from";
   const { name } = columns[side].units[unit];
+  /** @param {number} head @param {{ at: number, value: number }} given */
   const spokenOf = (head, { at, value }) => `${spoken(views, head)}: ${others[at].name} ${exactWeight(value)}`;
   const text = `${name} ${direction} ${chosen.map((head, i) => spokenOf(head, strongest[i])).join(", ")}`;
   return {
@@ -278,85 +313,11 @@ function alone(views, side, unit, columns) {
   };
 }
 
+/** @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns */
 function headTip(views, side, unit, columns) {
   const { queries, chosen } = views.shown;
   const isAcross = queries.length > 0 && (views.shown.side || "query") !== side;
   if (!chosen.length || !columns.query.units.length || !columns.key.units.length)
     return { content: [tokenOf(columns[side].units[unit])], text: columns[side].units[unit].name };
   return (isAcross ? together : alone)(views, side, unit, columns);
-}
-
-const without = (chosen, head) => chosen.filter((other) => other !== head);
-const isLast = (chosen, head) => chosen.length === 1 && chosen[0] === head;
-/** The last head stays on: a link without heads means all of them. */
-export const toggledHeads = (chosen, head) => {
-  if (isLast(chosen, head)) return chosen;
-  return chosen.includes(head) ? without(chosen, head) : [...chosen, head].sort((a, b) => a - b);
-};
-export const headAlone = (chosen, head, heads) =>
-  isLast(chosen, head) ? Array.from({ length: heads }, (_, i) => i) : [head];
-
-const spokenName = (name) => name.replace(/^H(?=\d)/, "Head ");
-
-/** The heads as a row of coloured boxes. */
-function createSwatches(views, signal) {
-  const row = make("div", {
-    className: "swatches",
-    role: "group",
-    "aria-label": "Heads. Shift and Enter shows one head alone.",
-  });
-  let before = [];
-
-  const headOf = (event) => Number(event.target.closest("button")?.dataset.head ?? -1);
-  function send(heads) {
-    if (heads === views.shown.chosen) return views.announce("The last head stays on.");
-    views.choose({ chosen: heads }, { headed: { heads } });
-  }
-
-  /** The first click of a double click has already changed the choice, so the choice before it counts. */
-  function click(event) {
-    const head = headOf(event);
-    if (head < 0 || event.detail > 1) return;
-    before = views.shown.chosen;
-    send(toggledHeads(before, head));
-  }
-
-  function press(event) {
-    if (event.key !== "Enter" || headOf(event) < 0) return;
-    event.preventDefault();
-    const { chosen } = views.shown;
-    send(event.shiftKey ? headAlone(chosen, headOf(event), count()) : toggledHeads(chosen, headOf(event)));
-  }
-
-  const count = () => views.shown.data.heads;
-
-  function swatch(head) {
-    const button = make("button", {
-      type: "button",
-      className: "head",
-      role: "checkbox",
-      "data-head": head,
-      title: "Click: on or off, one stays on. Double click: this head alone, and again: all.",
-    });
-    button.append(make("span", { className: "colour" }), make("span", { className: "head-name" }));
-    return button;
-  }
-
-  function draw(shown) {
-    if (row.children.length !== count())
-      row.replaceChildren(...Array.from({ length: count() }, (_, head) => swatch(head)));
-    [...row.children].forEach((swatchOfHead, head) => {
-      swatchOfHead.setAttribute("aria-checked", String(shown.chosen.includes(head)));
-      swatchOfHead.style.setProperty("--colour", views.colour(head));
-      swatchOfHead.querySelector(".head-name").textContent = views.nameOf(head);
-      swatchOfHead.setAttribute("aria-label", spokenName(views.nameOf(head)));
-    });
-  }
-
-  row.addEventListener("click", click, { signal });
-  row.addEventListener("dblclick", (event) => headOf(event) >= 0 && send(headAlone(before, headOf(event), count())), {
-    signal,
-  });
-  row.addEventListener("keydown", press, { signal });
-  return { row, draw };
 }

@@ -1,17 +1,20 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
-import { hexOf, measureText, showPicture } from "./picture.mjs";
-import { createScale, legendShapes, shadesOf } from "./scale.mjs";
+import { createScale, hexOf, legendShapes, measureText, shadesOf, showPicture } from "./picture.mjs";
 import { pairOf } from "./tokens.mjs";
 import { exactWeight, headCodes, weightAt } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 
+/** @type {Record<string, [number, number]>} */
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+/** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createMatrixView(views, stage, signal) {
   const canvas = make("canvas", { "aria-hidden": "true" });
   const ring = make("div", { className: "ring" });
   const frame = make("div", { className: "frame matrix-view", tabIndex: 0, role: "application" }, canvas, ring);
+  /** @type {MatrixPlace} */
   let place = null;
+  /** @type {[number, number]} */
   let stood = [0, 0];
 
   stage.append(frame);
@@ -43,9 +46,10 @@ export function createMatrixView(views, stage, signal) {
     place = matrixLayout(units, keys, views.host.clientWidth);
     showPicture(canvas, matrixPicture(now, place, views.palette, views.ramp), window.devicePixelRatio || 1);
     views.drawLegend(now.scale);
-    frame.dataset.cell = place.cell;
+    frame.dataset.cell = String(place.cell);
   }
 
+  /** @param {[number, number] | null} position */
   function point(position) {
     const { units, keys, data } = views.shown;
     if (!position || !units.length || !keys.length) return leave();
@@ -75,6 +79,7 @@ export function createMatrixView(views, stage, signal) {
     views.leave();
   }
 
+  /** @param {MouseEvent} event @returns {[number, number] | null} */
   function under(event) {
     const [query, key] = [
       Math.floor((event.offsetY - place.top) / place.cell),
@@ -84,7 +89,10 @@ export function createMatrixView(views, stage, signal) {
     return query >= 0 && key >= 0 && query < units.length && key < keys.length ? [query, key] : null;
   }
 
-  /** The token whose name stands under the pointer: of a row on the left, of a column above. */
+  /**
+   * The token whose name stands under the pointer: of a row on the left, of a column above.
+   * @param {MouseEvent} event
+   */
   function named(event) {
     const { units, keys } = views.shown;
     const [row, column] = [
@@ -94,12 +102,14 @@ export function createMatrixView(views, stage, signal) {
     return event.offsetX < place.left ? units[row] : event.offsetY < place.top ? keys[column] : null;
   }
 
+  /** @param {Unit | null} unit */
   function hide(unit) {
     if (!unit) return;
     leave();
     views.send({ hidden: { positions: unit.positions } });
   }
 
+  /** @param {KeyboardEvent} event */
   function press(event) {
     if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(views.shown.units[stood[0]]);
     const step = STEPS[event.key];
@@ -133,8 +143,10 @@ const LONGEST = 130;
 const LEGEND = 340;
 const TURN = -50;
 
+/** @param {Unit[]} units */
 const widest = (units) => Math.min(LONGEST, Math.max(20, ...units.map(({ name }) => measureText(name, NAME))));
 
+/** @param {string} name */
 function cut(name) {
   if (measureText(name, NAME) <= LONGEST) return name;
   const letters = [...name];
@@ -142,7 +154,10 @@ function cut(name) {
   return letters.join("") + "…";
 }
 
-/** {cell, left, top, width, height}: where the cells are, in pixels; the rest is for the names. */
+/**
+ * {cell, left, top, width, height}: where the cells are, in pixels; the rest is for the names.
+ * @param {Unit[]} units @param {Unit[]} keys @param {number} room
+ */
 export function matrixLayout(units, keys, room) {
   const left = widest(units) + 8;
   const lean = widest(keys) * Math.cos((TURN * Math.PI) / 180) + 8;
@@ -151,8 +166,13 @@ export function matrixLayout(units, keys, room) {
   return { cell, left, top, width: left + cell * keys.length + lean, height: top + cell * units.length + 4 };
 }
 
-/** Rows of cells of one colour are one box. */
+/**
+ * Rows of cells of one colour are one box.
+ * @param {ShownMatrix} shown @param {Uint8Array} shades @param {MatrixPlace} place @param {string[]} ramp
+ * @returns {Shape[]}
+ */
 function cellShapes({ data }, shades, { cell, left, top }, ramp) {
+  /** @type {Shape[]} */
   const shapes = [];
   for (let query = 0; query < data.queries; query++) {
     const row = shades.subarray(query * data.keys, (query + 1) * data.keys);
@@ -165,7 +185,7 @@ function cellShapes({ data }, shades, { cell, left, top }, ramp) {
   return shapes;
 }
 
-/** Light of a colour, 0 to 1 (WCAG 2, relative luminance). */
+/** Light of a colour, 0 to 1 (WCAG 2, relative luminance). @param {Colour} pair */
 function luminance([red, green, blue]) {
   const linear = [red, green, blue].map((part) =>
     part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
@@ -173,6 +193,10 @@ function luminance([red, green, blue]) {
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 }
 
+/**
+ * @param {ShownMatrix} shown @param {Uint8Array} shades @param {MatrixPlace} place @param {Colour[]} ramp
+ * @returns {Shape[]}
+ */
 function numberShapes({ data, codes, scale }, shades, { cell, left, top }, ramp) {
   if (cell <= NUMBERS) return [];
   return Array.from(codes, (code, i) => {
@@ -189,9 +213,15 @@ function numberShapes({ data, codes, scale }, shades, { cell, left, top }, ramp)
   });
 }
 
+/**
+ * @param {ShownMatrix} shown @param {MatrixPlace} place @param {string} ink @param {TokenPair | null} pair
+ * @returns {Shape[]}
+ */
 function nameShapes({ units, keys }, { cell, left, top }, ink, pair) {
   const every = Math.ceil(13 / cell);
-  const weight = (i, of) => (pair?.[of] === i ? 700 : 400);
+  /** @param {number} i @param {Side} side */
+  const weight = (i, side) => (pair?.[side] === i ? 700 : 400);
+  /** @param {Unit} unit @param {number} i */
   const row = (unit, i) => ({
     text: cut(unit.name),
     at: [left - 8, top + (i + 0.5) * cell],
@@ -200,6 +230,7 @@ function nameShapes({ units, keys }, { cell, left, top }, ink, pair) {
     align: "end",
     weight: weight(i, "query"),
   });
+  /** @param {Unit} unit @param {number} i */
   const column = (unit, i) => ({
     text: cut(unit.name),
     at: [left + (i + 0.5) * cell, top - 8],
@@ -208,13 +239,19 @@ function nameShapes({ units, keys }, { cell, left, top }, ink, pair) {
     turn: TURN,
     weight: weight(i, "key"),
   });
+  /** @param {unknown} _ @param {number} i */
   const some = (_, i) => i % every === 0;
   return [...units.map(row).filter(some), ...keys.map(column).filter(some)];
 }
 
-/** A frame of lines, so far outside of a cell. */
+/**
+ * A frame of lines, so far outside of a cell.
+ * @param {number[]} pair @param {number} outside @param {string} colour
+ * @returns {Shape[]}
+ */
 function frameShapes([x, y, side], outside, colour) {
   const [left, top, right, bottom] = [x - outside, y - outside, x + side + outside, y + side + outside];
+  /** @type {Box[]} */
   const sides = [
     [left - 1, top, right + 1, top],
     [left - 1, bottom, right + 1, bottom],
@@ -224,14 +261,21 @@ function frameShapes([x, y, side], outside, colour) {
   return sides.map((line) => ({ line, colour, opacity: 1, width: 2 }));
 }
 
-/** The cell of the selected pair in two frames, one of which stands out from any colour. */
+/**
+ * The cell of the selected pair in two frames, one of which stands out from any colour.
+ * @param {TokenPair | null} pair @param {MatrixPlace} place @param {Palette} palette
+ * @returns {Shape[]}
+ */
 function pairShapes(pair, { cell, left, top }, { ink, background }) {
   if (!pair) return [];
   const place = [left + pair.key * cell, top + pair.query * cell, cell];
   return [...frameShapes(place, 1, background), ...frameShapes(place, 3, ink)];
 }
 
-/** The picture of a head, moved by (x, y) for a title. */
+/**
+ * The picture of a head, moved by (x, y) for a title.
+ * @param {ShownMatrix} shown @param {MatrixPlace} place @param {Palette} palette @param {Colour[]} ramp
+ */
 function shapesOf(shown, place, palette, ramp) {
   const [shades, pair] = [shadesOf(shown.codes, shown.data.keys, shown.scale), pairOf(shown)];
   return [
@@ -242,6 +286,7 @@ function shapesOf(shown, place, palette, ramp) {
   ];
 }
 
+/** @param {ShownMatrix} shown @param {MatrixPlace} place @param {Palette} palette @param {Colour[]} ramp */
 function matrixPicture(shown, place, palette, ramp) {
   return {
     width: place.width,
@@ -252,6 +297,7 @@ function matrixPicture(shown, place, palette, ramp) {
   };
 }
 
+/** @param {ShownMatrix} shown @param {MatrixPlace} place @param {Palette} palette @param {Colour[]} ramp */
 function titledMatrix(shown, place, palette, ramp) {
   const moved = { ...place, left: place.left + 20, top: place.top + 84 };
   const title = { text: shown.title, at: [20, 26], colour: palette.ink, size: 15, weight: 600 };

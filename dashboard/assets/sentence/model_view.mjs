@@ -1,6 +1,5 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
-import { fontOf } from "./picture.mjs";
-import { createScale, legendShapes, shadesOf } from "./scale.mjs";
+import { createScale, fontOf, legendShapes, shadesOf } from "./picture.mjs";
 import { make } from "../web/elements.mjs";
 
 const LEFT = 34;
@@ -9,23 +8,35 @@ const GAP = 4;
 /** Pixels above the thumbnails of a saved picture, for its title and its legend. */
 const ABOVE = 88;
 const SIDE = { least: 18, most: 96 };
+/** @type {Record<string, [number, number]>} */
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** Where the thumbnails are: {side, width, height}, in pixels. */
+/**
+ * Where the thumbnails are: {side, width, height}, in pixels.
+ * @param {number} layers @param {number} heads @param {number} room
+ */
 export function thumbnailLayout(layers, heads, room) {
   const side = Math.max(SIDE.least, Math.min(SIDE.most, Math.floor((room - LEFT) / heads) - GAP));
   return { side, width: LEFT + heads * (side + GAP), height: TOP + layers * (side + GAP) };
 }
 
+/** @param {number} side @param {number} layer @param {number} head @returns {Pair} */
 const corner = (side, layer, head) => [LEFT + head * (side + GAP), TOP + layer * (side + GAP)];
 
-/** [layer, head] at a pixel, or null. */
+/**
+ * [layer, head] at a pixel, or null.
+ * @param {{ side: number }} given @param {{ layers: number, heads: number }} how @param {number} x @param {number} y
+ * @returns {[number, number] | null}
+ */
 export function headAt({ side }, { layers, heads }, x, y) {
   const [layer, head] = [Math.floor((y - TOP) / (side + GAP)), Math.floor((x - LEFT) / (side + GAP))];
   return layer >= 0 && head >= 0 && layer < layers && head < heads ? [layer, head] : null;
 }
 
-/** All thumbnails pixel for pixel: a canvas of layers * rows by heads * columns. */
+/**
+ * All thumbnails pixel for pixel: a canvas of layers * rows by heads * columns.
+ * @param {Thumbnails} data @param {Scale} scale @param {Colour[]} ramp
+ */
 function atlas(data, scale, ramp) {
   const { layers, heads, rows, columns, codes } = data;
   const image = new ImageData(heads * columns, layers * rows);
@@ -43,11 +54,14 @@ function atlas(data, scale, ramp) {
   return sheet;
 }
 
+/** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createModelView(views, stage, signal) {
   const canvas = make("canvas", { "aria-hidden": "true" });
   const ring = make("div", { className: "ring" });
   const frame = make("div", { className: "frame model-view", tabIndex: 0, role: "application" }, canvas, ring);
+  /** @type {ReturnType<typeof thumbnailLayout>} */
   let place = null;
+  /** @type {[number, number]} */
   let stood = [0, 0];
 
   stage.append(frame);
@@ -57,6 +71,7 @@ export function createModelView(views, stage, signal) {
     return createScale({ kind, show: "model", most: data.most, codes: data.codes });
   }
 
+  /** @param {ShownSentence} shown */
   function draw(shown) {
     frame.setAttribute("aria-label", `${shown.title}. Every head of every layer; arrow keys move, Enter opens a head.`);
     views.drawLegend(colourScale());
@@ -80,6 +95,7 @@ export function createModelView(views, stage, signal) {
     paintOn(context);
   }
 
+  /** @param {CanvasRenderingContext2D} context */
   function paintOn(context) {
     const { data } = views.shown;
     if (data.codes.length) paintHeads(context, atlas(data, colourScale(), views.ramp));
@@ -95,7 +111,7 @@ export function createModelView(views, stage, signal) {
       context.fillText(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2);
   }
 
-  /** The head that other views show. */
+  /** The head that other views show. @param {CanvasRenderingContext2D} context */
   function outline(context) {
     const { data, layer, head } = views.shown;
     if (layer >= data.layers || (head || 0) >= data.heads) return;
@@ -105,6 +121,7 @@ export function createModelView(views, stage, signal) {
     context.strokeRect(left - 1.5, top - 1.5, place.side + 3, place.side + 3);
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {HTMLCanvasElement} sheet */
   function paintHeads(context, sheet) {
     const { data } = views.shown;
     const { rows, columns } = data;
@@ -124,6 +141,7 @@ export function createModelView(views, stage, signal) {
         );
   }
 
+  /** @param {[number, number] | null} position */
   function point(position) {
     if (!position) return leave();
     const [layer, head] = (stood = position);
@@ -145,9 +163,12 @@ export function createModelView(views, stage, signal) {
     views.leave();
   }
 
+  /** @param {[number, number]} pair */
   const open = ([layer, head]) => views.send({ opened: { layer, head } });
+  /** @param {MouseEvent} event */
   const under = (event) => headAt(place, views.shown.data, event.offsetX, event.offsetY);
 
+  /** @param {KeyboardEvent} event */
   function press(event) {
     const step = STEPS[event.key];
     if (event.key === "Escape") return leave();
@@ -164,6 +185,7 @@ export function createModelView(views, stage, signal) {
   /** For a file: names as text, each thumbnail as an image of its cells. */
   function picture() {
     const { data, title } = views.shown;
+    /** @param {string} text @param {number} x @param {number} y @param {string} [align] */
     const name = (text, x, y, align) => ({ text, at: [20 + x, ABOVE + y], colour: views.palette.ink, size: 12, align });
     const heads = Array.from({ length: data.heads }, (_, head) =>
       name(views.nameOf(head), corner(place.side, 0, head)[0] + place.side / 2, TOP / 2, "middle"),

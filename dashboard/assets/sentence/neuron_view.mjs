@@ -4,17 +4,24 @@ import { createTokens } from "./tokens.mjs";
 import { exactWeight } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 
+/** @type {Record<string, [number, number]>} */
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+/** @type {("key" | "product")[]} */
 const KINDS = ["key", "product"];
 /** What stands for a key in the room of the table before a query is chosen. */
 const BLANK = { key: [0], product: [0], dot: 0, logit: 0, weight: 0 };
 const NO_QUERY = "No query is chosen. Click a token below to see how its weights come about.";
 
+/** @param {number[][]} rows */
 const largest = (rows) => Math.max(1e-12, ...rows.map((values) => Math.max(...values.map(Math.abs))));
+/** @param {number} value */
 const number = (value) =>
   (value === 0 || Math.abs(value) >= 0.001 ? value.toFixed(3) : value.toExponential(1)).replace("-", "−");
 
-/** A canvas with a pixel for each channel; CSS stretches it. */
+/**
+ * A canvas with a pixel for each channel; CSS stretches it.
+ * @param {number[]} values @param {number} most @param {Colour[]} colours @param {string} kind
+ */
 function strip(values, most, colours, kind) {
   const canvas = make("canvas", { className: "strip", "aria-hidden": "true", "data-kind": kind });
   Object.assign(canvas, { width: values.length, height: 1 });
@@ -24,6 +31,7 @@ function strip(values, most, colours, kind) {
   return canvas;
 }
 
+/** @param {number} channels */
 function heads(channels) {
   const names = ["Key", "k", "q × k", "q · k", `÷ √${channels}`, "Weight"];
   return make(
@@ -37,6 +45,7 @@ function heads(channels) {
   );
 }
 
+/** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createNeuronView(views, stage, signal) {
   const queries = createTokens("query", "Query");
   const tokens = make(
@@ -47,12 +56,15 @@ export function createNeuronView(views, stage, signal) {
   );
   const table = make("table", { className: "neurons" });
   const frame = make("div", { className: "neuron-view", tabIndex: 0, role: "group" }, table);
+  /** @type {[number, number, string]} */
   let stood = [0, 0, "product"];
 
   stage.append(tokens, frame);
 
+  /** @param {number} i */
   const nameOf = (i) => views.shown.data?.keys[i].name ?? views.shown.keys[i]?.name ?? `position ${i}`;
 
+  /** @param {ShownSentence} shown */
   function draw(shown) {
     queries.renew(shown.units);
     const isQuery = (shown.side || "query") === "query" && shown.queries.length > 0;
@@ -64,7 +76,7 @@ export function createNeuronView(views, stage, signal) {
     paint(shown.data ?? { query: [0], keys: shown.keys.map(() => BLANK) });
   }
 
-  /** The colours, and the value of the strongest colour. */
+  /** The colours, and the value of the strongest colour. @param {Neuron} data */
   function scales(data) {
     const most = {
       query: largest([data.query]),
@@ -74,7 +86,7 @@ export function createNeuronView(views, stage, signal) {
     return { most, colours: divergingRamp(views.palette) };
   }
 
-  /** The rows; without a query they are blank, so that a click on one moves nothing. */
+  /** The rows; without a query they are blank, so that a click on one moves nothing. @param {Neuron} data */
   function paint(data) {
     const { most, colours } = scales(data);
     frame.setAttribute("aria-label", `${views.shown.title}. Arrow keys say the numbers of a channel.`);
@@ -89,6 +101,7 @@ export function createNeuronView(views, stage, signal) {
     table.replaceChildren(heads(data.query.length), make("tbody", {}, query, ...rows));
   }
 
+  /** @param {NeuronKey} entry @param {number} i @param {Record<string, number>} most @param {Colour[]} colours */
   function rowOf(entry, i, most, colours) {
     const name = make("th", { scope: "row" }, make("bdi", { textContent: nameOf(i) }));
     const strips = KINDS.map((kind) => make("td", {}, strip(entry[kind], most[kind], colours, kind)));
@@ -107,6 +120,7 @@ export function createNeuronView(views, stage, signal) {
 
   // -- numbers of a channel ---------------------------------------------------------------------
 
+  /** @param {number} i @param {number} channel @param {string} kind */
   function words(i, channel, kind) {
     const { query, keys } = views.shown.data;
     if (kind === "query") return [`q ${number(query[channel])}`];
@@ -118,6 +132,7 @@ export function createNeuronView(views, stage, signal) {
     ];
   }
 
+  /** @param {HTMLElement} canvas @param {number} i @param {number} channel @param {string} kind */
   function point(canvas, i, channel, kind) {
     const box = canvas.getBoundingClientRect();
     const wide = box.width / views.shown.data.query.length;
@@ -133,6 +148,7 @@ export function createNeuronView(views, stage, signal) {
     views.announce(`${kind === "query" ? "query" : nameOf(i)}, channel ${channel}: ${lines.join(", ")}`);
   }
 
+  /** @param {PointerEvent} event */
   function move(event) {
     const canvas = event.target.closest(".strip");
     if (!canvas) return views.leave();
@@ -141,6 +157,7 @@ export function createNeuronView(views, stage, signal) {
     point(canvas, Number(canvas.closest("tr").dataset.key ?? 0), channel, canvas.dataset.kind);
   }
 
+  /** @param {KeyboardEvent} event */
   function press(event) {
     const step = STEPS[event.key];
     if (event.key === "Escape") return views.leave();
@@ -160,20 +177,22 @@ export function createNeuronView(views, stage, signal) {
 
   // -- the query --------------------------------------------------------------------------------
 
+  /** @param {number} unit */
   function select(unit) {
     if (unit >= 0) views.choose({}, { selected: { side: "query", units: [unit] } });
   }
 
+  /** @param {KeyboardEvent} event */
   function pressToken(event) {
     const unit = queries.unitOf(event);
-    const to = {
+    const to = /** @type {Record<string, number>} */ ({
       ArrowLeft: unit - 1,
       ArrowUp: unit - 1,
       ArrowRight: unit + 1,
       ArrowDown: unit + 1,
       Home: 0,
       End: queries.units.length - 1,
-    }[event.key];
+    })[event.key];
     if (to === undefined || unit < 0) return;
     event.preventDefault();
     queries.focus(to);
@@ -188,7 +207,7 @@ export function createNeuronView(views, stage, signal) {
   const picture = () =>
     neuronPicture(
       views.shown,
-      views.shown.data.keys.map((_, i) => nameOf(i)),
+      /** @type {Neuron} */ (views.shown.data).keys.map((_, i) => nameOf(i)),
       scales(views.shown.data),
       views.palette,
     );
@@ -202,7 +221,7 @@ const GAP = 16;
 const NUMBERS = [70, 70, 70];
 const SIZE = 12;
 
-/** x of each column: names end there, channels and numbers begin there. */
+/** x of each column: names end there, channels and numbers begin there. @param {string[]} names */
 function columnsOf(names) {
   const name = 20 + Math.max(40, ...names.map((entry) => measureText(entry, SIZE)));
   const key = name + GAP;
@@ -211,6 +230,10 @@ function columnsOf(names) {
   return { name, key, product, ends, width: ends.at(-1) + 20 };
 }
 
+/**
+ * @param {number[]} values @param {number} most @param {string[]} colours @param {number} left @param {number} top
+ * @returns {Shape[]}
+ */
 function stripShapes(values, most, colours, left, top) {
   const wide = WIDE / values.length;
   return values.map((value, i) => ({
@@ -219,17 +242,25 @@ function stripShapes(values, most, colours, left, top) {
   }));
 }
 
+/** @param {any} place @param {number} channels @param {string} colour @returns {Shape[]} */
 function headShapes(place, channels, colour) {
+  /** @param {string} words @param {number} x @param {string} [align] */
   const text = (words, x, align) => ({ text: words, at: [x, TOP - 12], colour, size: SIZE, weight: 600, align });
   const numbers = ["q · k", `÷ √${channels}`, "Weight"].map((words, i) => text(words, place.ends[i], "end"));
   return [text("Key", place.name, "end"), text("k", place.key), text("q × k", place.product), ...numbers];
 }
 
-/** `data` is the neuron's, `most` the largest number of each kind. */
+/**
+ * `data` is the neuron's, `most` the largest number of each kind.
+ * @param {{ data: Neuron, title: string }} given @param {string[]} names
+ * @param {{ most: Record<string, number>, colours: Colour[] }} how @param {Palette} palette
+ */
 function neuronPicture({ data, title }, names, { most, colours }, palette) {
   const place = columnsOf(names);
   const hexes = colours.map(hexOf);
+  /** @param {number} i */
   const row = (i) => TOP + i * ROW;
+  /** @param {string} words @param {number} x @param {number} i @param {string} [align] */
   const text = (words, x, i, align) => ({
     text: words,
     at: [x, row(i) + ROW / 2],
@@ -237,6 +268,7 @@ function neuronPicture({ data, title }, names, { most, colours }, palette) {
     size: SIZE,
     align,
   });
+  /** @param {NeuronKey} entry @param {number} i */
   const ofKey = (entry, i) => [
     text(names[i], place.name, i + 1, "end"),
     ...stripShapes(entry.key, most.key, hexes, place.key, row(i + 1)),

@@ -1,6 +1,7 @@
 // Starts the views in a saved page, which has its weights inside and asks no server.
 import { Views } from "./views.mjs";
 
+/** @param {string} text */
 function codesOf(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Uint16Array(bytes.buffer);
@@ -15,6 +16,7 @@ function followScheme() {
   dark.addEventListener("change", follow);
 }
 
+/** @param {HTMLElement} host @param {string} text */
 function open(host, text) {
   const { shown, layer } = JSON.parse(text);
   const data = { ...layer, codes: codesOf(layer.codes) };

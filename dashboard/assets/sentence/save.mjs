@@ -5,14 +5,19 @@ import { saveCanvas, saveText } from "../web/files.mjs";
 
 const SMALL = 11;
 
-/** The picture with its source in a line below. */
+/**
+ * The picture with its source in a line below.
+ * @param {Drawing} picture @param {{ source: string }} given @param {string} ink
+ */
 function withSource(picture, { source }, ink) {
   const width = Math.max(picture.width, 40 + measureText(source, SMALL));
   const line = { text: source, at: [20, picture.height + 4], colour: ink, size: SMALL };
   return { ...picture, source, width, height: picture.height + 24, shapes: [...picture.shapes, line] };
 }
 
+/** @param {Views} views @param {{ offline: boolean }} given */
 export function createSaveButtons(views, { offline }) {
+  /** @returns {[title: string, stem: string]} */
   const name = () => [views.shown.title, views.shown.stem];
   const picture = () => withSource(views.view.picture(), views.shown, views.palette.ink);
   const png = button("PNG", () => saveCanvas(showPicture(document.createElement("canvas"), picture(), 2), name()));
@@ -25,6 +30,7 @@ export function createSaveButtons(views, { offline }) {
     make("div", { className: "controls" }, ...files),
   );
 
+  /** @param {string} kind @param {() => unknown} act */
   function button(kind, act) {
     const named = { "aria-label": `Save ${kind}`, title: `Save ${kind}` };
     const element = make("button", { type: "button", className: "plain", textContent: kind, ...named });
@@ -50,6 +56,7 @@ export function createSaveButtons(views, { offline }) {
 const CLOSED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 const STYLE = /\/assets\/(style|sentence)\.css/;
 
+/** @param {string} url */
 async function textOf(url) {
   const response = await fetch(url);
   if (!response.ok) throw new Error("The page's own files cannot be read. Reload the page and save again.");
@@ -57,14 +64,18 @@ async function textOf(url) {
 }
 
 async function styles() {
-  const urls = [...document.querySelectorAll('link[rel="stylesheet"]')].map(({ href }) => href);
+  const urls = [...document.querySelectorAll('link[rel="stylesheet"]')].map(
+    (link) => /** @type {HTMLLinkElement} */ (link).href,
+  );
   return (await Promise.all(urls.filter((url) => STYLE.test(url)).map(textOf))).join("\n");
 }
 
-/** Text that may stand in a script or a style element. */
+/** Text that may stand in a script or a style element. @param {string} text */
 const inside = (text) => text.replace(/<\/(script|style)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
+/** @param {string} text */
 const escapeHtml = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
+/** @param {Uint16Array} codes */
 function base64(codes) {
   const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
   let text = "";
@@ -72,14 +83,21 @@ function base64(codes) {
   return btoa(text);
 }
 
-/** What the saved page shows, as JSON without a "<". */
+/** What the saved page shows, as JSON without a "<". @param {ShownSentence} shown */
 function contents({ data, ...shown }) {
   const { codes, ...shape } = data;
-  const addresses = { layer_url: "saved", model_url: null, neuron_url: null };
+  const addresses = {
+    layer_url: "saved",
+    model_url: /** @type {string} */ (null),
+    neuron_url: /** @type {string} */ (null),
+  };
   const saved = { shown: { ...shown, ...addresses, show: "head" }, layer: { ...shape, codes: base64(codes) } };
   return JSON.stringify(saved).replace(/</g, "\\u003c");
 }
 
+/**
+ * @param {{ title: string, source: string }} given @param {string} style @param {string} script @param {string} json
+ */
 function page({ title, source }, style, script, json) {
   return `<!DOCTYPE html>
 <html lang="en">
@@ -101,7 +119,7 @@ function page({ title, source }, style, script, json) {
 `;
 }
 
-/** The head view as one HTML file: modules, style sheet and weights are in it. */
+/** The head view as one HTML file: modules, style sheet and weights are in it. @param {Views} views */
 async function offlinePage({ shown }) {
   const [style, script] = await Promise.all([styles(), bundle(import.meta.resolve("./offline.mjs"), textOf)]);
   return page(shown, style, script, contents(shown));
@@ -112,9 +130,13 @@ const IMPORT = /^import \{([^}]*)\} from "([^"]+)";$/gm;
 const EXPORT = /^export (?=(?:async )?(?:function\*?|const|class) (\w+))/gm;
 const OTHER = /^(?:import|export)\b.*/m;
 
+/** @param {string} specifier */
 const isRelative = (specifier) => /^\.{1,2}\//.test(specifier);
 
-/** URLs of the modules that a text imports, as the page's import map has them. */
+/**
+ * URLs of the modules that a text imports, as the page's import map has them.
+ * @param {string} text @param {string} url @param {(specifier: string) => string} resolve
+ */
 function importsOf(text, url, resolve) {
   return [...text.matchAll(IMPORT)].map(([, , specifier]) => {
     if (!isRelative(specifier)) throw new Error(`${url} imports ${specifier}, which is not one of our modules.`);
@@ -122,7 +144,10 @@ function importsOf(text, url, resolve) {
   });
 }
 
-/** All modules by URL, each after those that it imports. */
+/**
+ * All modules by URL, each after those that it imports.
+ * @param {string} url @param {(url: string) => Promise<string>} read @param {(specifier: string) => string} resolve
+ */
 async function collect(url, read, resolve, modules = new Map()) {
   const text = await read(url);
   const imports = importsOf(text, url, resolve);
@@ -131,7 +156,10 @@ async function collect(url, read, resolve, modules = new Map()) {
   return modules;
 }
 
-/** A module as a function of its own that returns its exports, so that no names meet. */
+/**
+ * A module as a function of its own that returns its exports, so that no names meet.
+ * @param {Module} module @param {Map<string, string>} names
+ */
 function asFunction({ text, imports }, names) {
   const sources = imports.map((url) => names.get(url));
   const exported = [...text.matchAll(EXPORT)].map(([, name]) => name);
@@ -146,6 +174,7 @@ function asFunction({ text, imports }, names) {
 /**
  * A module and all that it imports as one script: a page that is opened from a file can import nothing. `read` gives
  * the text of a URL, `resolve` the dated address of a module.
+ * @param {string} entry @param {(url: string) => Promise<string>} read
  */
 export async function bundle(entry, read, resolve = import.meta.resolve) {
   const modules = await collect(entry, read, resolve);

@@ -9,12 +9,11 @@ import { ROW_HEIGHT, markNoted, pairOf, selectedPositions } from "./tokens.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
-import { whenPixelRatioChanges } from "../web/pixel_ratio.mjs";
+import { schemeNow, whenPixelRatioChanges } from "../web/window.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
-const scheme = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";
 
-/** The URL of what a view needs, and how it is decoded. */
+/** The URL of what a view needs, and how it is decoded. @param {SentencePicture} sentence */
 function part({ show, layer_url, model_url, neuron_url }) {
   if (show === "model") return { url: model_url, read: readBytes(decodeThumbnails) };
   if (show === "neuron") return { url: neuron_url, read: readJson };
@@ -22,11 +21,17 @@ function part({ show, layer_url, model_url, neuron_url }) {
 }
 
 export class Views {
+  /**
+   * @param {HTMLElement} host
+   * @param {{ load: (parts: Record<string, Wanted>) => Promise<Record<string, any> | null>, cancel: () => void }}
+   * source
+   */
   constructor(host, source, { offline = false } = {}) {
     this.host = host;
     this.source = source;
     this.shown = this.sentence = this.view = this.noted = null;
-    this.count = 0;
+    this.count = this.width = 0;
+    this.text = /** @type {string | undefined} */ (undefined);
     this.build();
     this.pointer = createTip(this);
     this.files = createSaveButtons(this, { offline });
@@ -63,25 +68,27 @@ export class Views {
   }
 
   get palette() {
-    return this.shown.palette[scheme()] || this.shown.palette.light;
+    return this.shown.palette[schemeNow()] || this.shown.palette.light;
   }
 
   get ramp() {
-    return weightRamp(this.palette, scheme());
+    return weightRamp(this.palette, schemeNow());
   }
 
+  /** @param {number} head */
   colour(head) {
-    const colours = this.shown.colours[scheme()] || this.shown.colours.light;
+    const colours = this.shown.colours[schemeNow()] || this.shown.colours.light;
     return colours[head % colours.length];
   }
 
-  /** As in a legend: `H3`, or what takes the place of heads. */
+  /** As in a legend: `H3`, or what takes the place of heads. @param {number} head */
   nameOf(head) {
     return this.shown.head_names[head] ?? `H${head}`;
   }
 
   // -- what is asked and what has come ------------------------------------------------------------
 
+  /** @param {SentencePicture | null} sentence @param {SetProps} setProps @param {Marks | null} [noted] */
   update(sentence, setProps, noted = null) {
     this.setProps = setProps;
     if (noted !== this.noted) this.showNoted(noted);
@@ -93,7 +100,7 @@ export class Views {
     else this.clear();
   }
 
-  /** The counts of notes have come, or have changed. */
+  /** The counts of notes have come, or have changed. @param {Marks | null} noted */
   showNoted(noted) {
     this.noted = noted;
     if (this.shown) markNoted(this.host, this.shown, noted);
@@ -112,11 +119,15 @@ export class Views {
     }
   }
 
-  /** The room of the first lines while their weights come: what is below does not move. */
+  /**
+   * The room of the first lines while their weights come: what is below does not move.
+   * @param {SentencePicture} sentence
+   */
   reserve({ show, units }) {
     if (!this.view && show === "head") this.stage.style.minHeight = `${ROW_HEIGHT * (units.length + 1)}px`;
   }
 
+  /** @param {SentencePicture} sentence @param {any} data @param {string} url */
   show(sentence, data, url) {
     this.stage.style.minHeight = "";
     const before = this.view?.kind;
@@ -134,10 +145,12 @@ export class Views {
     requestAnimationFrame(() => performance.mark("headscape-drawn"));
   }
 
+  /** @param {Error} error */
   fail(error) {
     this.finish(error instanceof TypeError ? UNREACHABLE : error.message, "");
   }
 
+  /** @param {string} problem @param {string} url */
   finish(problem, url) {
     this.problem.textContent = problem;
     this.stage.hidden = this.lead.hidden = this.tools.hidden = this.legend.hidden = Boolean(problem);
@@ -155,6 +168,7 @@ export class Views {
 
   // -- the view -----------------------------------------------------------------------------------
 
+  /** @param {keyof typeof KINDS} kind */
   enterView(kind) {
     const ending = new AbortController();
     this.view = { ...KINDS[kind](this, this.stage, ending.signal), kind, ending };
@@ -185,7 +199,7 @@ export class Views {
     this.view.resize();
   }
 
-  /** The colours of a view with the marks of its scale. */
+  /** The colours of a view with the marks of its scale. @param {Scale} scale */
   drawLegend({ name, ticks }) {
     const colours = this.ramp.filter((_, i) => i % 15 === 0).map(hexOf);
     this.legend.querySelector(".bar").style.background = `linear-gradient(to right, ${colours.join(", ")})`;
@@ -200,12 +214,16 @@ export class Views {
 
   // -- remarks and announcements ------------------------------------------------------------------
 
-  /** A remark above the picture, in the room of the longest one that a hover or a click may bring: nothing moves. */
+  /**
+   * A remark above the picture, in the room of the longest one that a hover or a click may bring: nothing moves.
+   * @param {string} text
+   */
   remark(text, longest = "") {
     this.note.dataset.longest = longest;
     if (this.note.textContent !== text) this.note.replaceChildren(make("span", { textContent: text }));
   }
 
+  /** @param {string} text */
   announce(text) {
     this.announcement.textContent = text;
   }
@@ -214,6 +232,7 @@ export class Views {
     this.pointer.hide();
   }
 
+  /** @param {() => unknown} act */
   async trying(act) {
     try {
       this.problem.textContent = "";
@@ -225,14 +244,20 @@ export class Views {
 
   // -- what goes out ------------------------------------------------------------------------------
 
-  /** Shows a choice at once; the page answers with another `sentence`. */
+  /**
+   * Shows a choice at once; the page answers with another `sentence`.
+   * @param {Partial<ShownSentence>} change @param {Outgoing} event
+   */
   choose(change, event) {
     Object.assign(this.shown, change);
     this.redraw();
     this.send(event);
   }
 
-  /** Selects a query and a key, by index; clears them where they are selected. */
+  /**
+   * Selects a query and a key, by index; clears them where they are selected.
+   * @param {number} query @param {number} key
+   */
   choosePair(query, key) {
     const pair = pairOf(this.shown);
     if (pair?.query === query && pair.key === key) return this.clearSelection();
@@ -245,7 +270,7 @@ export class Views {
     this.choose({ side: "query", queries: [], toward: null }, { paired: { query: null, toward: null } });
   }
 
-  /** Buttons of the page that act on the selection. */
+  /** Buttons of the page that act on the selection. @param {MouseEvent} event */
   act(event) {
     const button = event.target.closest?.("[data-sentence]");
     if (!button || !this.shown) return;
@@ -253,6 +278,7 @@ export class Views {
     else if (this.shown.queries.length) this.send({ hidden: { positions: selectedPositions(this.shown) } });
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     const layer = { "[": -1, "]": 1 }[event.key];
     if (!layer || !this.shown || event.ctrlKey || event.metaKey) return;
@@ -261,6 +287,7 @@ export class Views {
     if (next >= 0 && next < this.shown.layers) this.send({ stepped: { layer } });
   }
 
+  /** @param {Outgoing} event */
   send(event) {
     const [name] = Object.keys(event);
     this.setProps({ [name]: { ...event[name], count: ++this.count } });
@@ -274,15 +301,22 @@ export class Views {
   }
 }
 
-/** The chosen heads that exist: a link may name others, and a rollout has one head. */
+/**
+ * The chosen heads that exist: a link may name others, and a rollout has one head.
+ * @param {SentencePicture} sentence @param {any} data
+ */
 const within = ({ chosen }, data) => (chosen || []).filter((head) => head < (data?.heads ?? Infinity));
 
 const AWAY = 8;
 
+/** @param {Views} views */
 function createTip(views) {
   const tip = views.tip;
 
-  /** Places the tip beside, above or below a rectangle of the window, within the component. */
+  /**
+   * Places the tip beside, above or below a rectangle of the window, within the component.
+   * @param {(Node | string)[]} content @param {DOMRect} box
+   */
   function place(content, box, side = "below") {
     tip.replaceChildren(...content);
     tip.style.display = "block";
@@ -305,6 +339,7 @@ function createTip(views) {
   return { place, hide };
 }
 
+/** @param {{ id: string, sentence: SentencePicture | null, noted: Marks | null, setProps: SetProps }} given */
 export function SentenceViews({ id, sentence, noted, setProps }) {
   const { createElement } = window.React;
   const host = window.React.useRef(null);

@@ -4,11 +4,15 @@ const dash = () => window.dash_clientside;
 /** The table of the fields of a link (dashboard/web/state.py), which the server writes into the page. */
 let table = null;
 const linkTable = () => (table ??= JSON.parse(document.getElementById("link-table").textContent));
+/** @param {string} field */
 const fieldOf = (field) => linkTable().fields[field] ?? {};
-/** What a field holds by default: of some fields the store decides, and the page says it. */
+/**
+ * What a field holds by default: of some fields the store decides, and the page says it.
+ * @param {string} field @param {Shown} [shown]
+ */
 const defaultOf = (field, shown) => shown?.defaults?.[field] ?? fieldOf(field).default;
 
-/** The path of a page, or of anything else that this server answers: it may have a prefix. */
+/** The path of a page, or of anything else that this server answers: it may have a prefix. @param {string} name */
 export const pathOf = (name) => `${linkTable().root}/${name}`;
 /** The version of the scripts that the page was made of. */
 export const versionOfPage = () => linkTable().version;
@@ -17,12 +21,14 @@ export const pageNow = () => window.location.pathname.slice(pathOf("").length);
 
 /** The fields of the address bar: a page's own state may be older, the canvas writes the camera there. */
 const fieldsNow = () => new URLSearchParams(window.location.search);
-/** A comma may stand in a link as it is; regions and cameras are full of them. */
+/** A comma may stand in a link as it is; regions and cameras are full of them. @param {URLSearchParams} fields */
 const link = (fields) => `?${fields}`.replaceAll("%2C", ",").replace(/^\?$/, "");
+/** @param {unknown} value */
 const isNothing = (value) => value === null || value === undefined || value === "" || value === false;
 
+/** @param {string} text */
 const bytes = (text) => String(new URLSearchParams([["", text]])).length;
-/** As much of a text as a link may hold. */
+/** As much of a text as a link may hold. @param {unknown} value */
 function short(value, longest = linkTable().longest) {
   let letters = [...String(value)];
   while (bytes(letters.join("")) > longest)
@@ -30,7 +36,7 @@ function short(value, longest = linkTable().longest) {
   return letters.join("");
 }
 
-/** Shortens a pair: each text gets what the other leaves, and at least half. */
+/** Shortens a pair: each text gets what the other leaves, and at least half. @param {URLSearchParams} fields */
 function shortPair(fields) {
   const text = fields.get("text");
   const { longest, longestPair } = linkTable();
@@ -39,10 +45,13 @@ function shortPair(fields) {
   fields.set("text", short(text, longestPair - bytes(fields.get("second"))));
 }
 
-/** Whether links to the page on screen hold a field also where it has its default. */
+/** Whether links to the page on screen hold a field also where it has its default. @param {string} field */
 const isAlwaysWritten = (field) => (fieldOf(field).always ?? []).includes(pageNow());
 
-/** The fields with one changed, or removed where it has its default. */
+/**
+ * The fields with one changed, or removed where it has its default.
+ * @param {URLSearchParams} fields @param {string} field @param {unknown} value @param {unknown} [standard]
+ */
 function withField(fields, field, value, standard) {
   const isDefault = standard !== undefined && String(standard) === String(value) && !isAlwaysWritten(field);
   if (isNothing(value) || isDefault) fields.delete(field);
@@ -52,28 +61,34 @@ function withField(fields, field, value, standard) {
   return fields;
 }
 
+/** @param {unknown} value @param {unknown} other */
 const same = (value, other) => (isNothing(value) ? isNothing(other) : String(value) === String(other));
 
 /**
  * The value of a field: as the page shows it, or as the link says where the page has yet to follow.
+ * @param {string} field @param {Shown} shown
  */
 function standing(field, shown) {
   const current = fieldsNow().get(field);
   return current === new URLSearchParams(shown.link).get(field) ? shown[field] : (current ?? defaultOf(field, shown));
 }
 
-/** The query string with one field changed; nothing if it stands there already. */
+/**
+ * The query string with one field changed; nothing if it stands there already.
+ * @param {string} field @param {any} value @param {Shown} shown
+ */
 export function choose(field, value, shown) {
   if (!shown || value === undefined || same(standing(field, shown), value)) return dash().no_update;
   return link(withField(fieldsNow(), field, value, defaultOf(field, shown)));
 }
 
 /** Fields that a reader has changed by controls since the page on screen came. */
-let changed = { link: null, fields: new Set() };
+let changed = { link: /** @type {string | null} */ (null), fields: new Set() };
 
 /**
  * A choice by a control. One that stands as its page says was set by the page, which may be of the link before, unless
  * its reader has changed it since.
+ * @param {string} field @param {any} value @param {Shown} shown
  */
 function control(field, value, shown) {
   if (shown && changed.link !== shown.link) changed = { link: shown.link, fields: new Set() };
@@ -90,14 +105,14 @@ function used() {
   return [JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf("."))), trigger.value];
 }
 
-/** Whole numbers as a link holds them. */
+/** Whole numbers as a link holds them. @param {(string | number)[]} values */
 const listed = (values) =>
   values
     .map(Number)
     .sort((a, b) => a - b)
     .join(".");
 
-/** The query string after a choice or a switch. */
+/** The query string after a choice or a switch. @param {Shown} shown */
 export function chosen(shown) {
   const [id, value] = used();
   if (id.toggle)
@@ -108,14 +123,17 @@ export function chosen(shown) {
 /** Fields that select points; "Clear all" clears them together. */
 const SELECTING = ["where", "q", "within", "lasso", "only"];
 
-/** The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5". */
+/**
+ * The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5".
+ * @param {Shown} shown
+ */
 export function filtered(shown) {
   const [id, value] = used();
   if (!shown || (id.remove && !value) || (id.add && !value)) return dash().no_update;
   if (id.remove === "all")
     return link(SELECTING.reduce((fields, field) => withField(fields, field, null), fieldsNow()));
   const conditions = new Map(
-    (standing("where", shown) || "")
+    String(standing("where", shown) || "")
       .split(";")
       .filter(Boolean)
       .map((condition) => [condition.slice(0, condition.indexOf(":")), condition.slice(condition.indexOf(":") + 1)]),
@@ -128,14 +146,14 @@ export function filtered(shown) {
   return control("where", [...conditions].map((pair) => pair.join(":")).join(";"), shown);
 }
 
-/** Layer and head of a name. */
+/** Layer and head of a name. @param {string} name */
 const numbersOf = (name) =>
   name
     .match(/^L(\d+) H(\d+)$/)
     .slice(1)
     .map(Number);
 
-/** The page of a head. */
+/** The page of a head. @param {number[]} pair */
 function headLink([layer, head]) {
   return pathOf("head") + link(withField(withField(fieldsNow(), "layer", String(layer)), "head", String(head)));
 }
@@ -143,9 +161,11 @@ function headLink([layer, head]) {
 /**
  * The page of the neighbour of the head that the link names, null where the model ends: the picture may be of the one
  * before.
+ * @param {Picture} picture @param {{ rows: number, columns: number }} step
  */
 export function neighbour(picture, step) {
   const fields = fieldsNow();
+  /** @param {number} number @param {number} i */
   const within = (number, i) => number >= 0 && number < picture.shape[i];
   const named = numbersOf(picture.panels[0].name);
   const from = ["layer", "head"]
@@ -155,7 +175,10 @@ export function neighbour(picture, step) {
   return to.every(within) ? headLink(to) : null;
 }
 
-/** Another picture of the same page: one of its panels, or all of them. */
+/**
+ * Another picture of the same page: one of its panels, or all of them.
+ * @param {Picture} picture @param {Record<string, string> | null | undefined} fields
+ */
 function pageLink(picture, fields) {
   if (!fields) return dash().no_update;
   const every = fieldsNow();
@@ -164,7 +187,10 @@ function pageLink(picture, fields) {
   return pathOf(picture.page) + link(every);
 }
 
-/** The panel of a sequence at which a reader stopped; where one looks at it stays. */
+/**
+ * The panel of a sequence at which a reader stopped; where one looks at it stays.
+ * @param {{ panel: number } | null} arrival @param {Picture | null} picture
+ */
 export function arrived(arrival, picture) {
   const step = picture?.sequence?.[arrival?.panel];
   if (!step) return dash().no_update;
@@ -173,10 +199,13 @@ export function arrived(arrival, picture) {
   return link(fields);
 }
 
-/** A text as `features/captions.text_of` writes it: its data is not translated. */
+/** A text as `features/captions.text_of` writes it: its data is not translated. @param {string} text */
 const asMarkup = (text) => ({ namespace: "headscape", type: "Markup", props: { tree: [text] } });
 
-/** The texts of the shown step of a sequence, for each of their places on the page. */
+/**
+ * The texts of the shown step of a sequence, for each of their places on the page.
+ * @param {{ panel: number } | null} step @param {{ caption: string }[]} places @param {Picture} picture
+ */
 export function stepTexts(step, places, picture) {
   const shown = picture?.sequence?.[step?.panel];
   return places.map((place) => (shown ? asMarkup(shown.texts[place.caption]) : dash().no_update));
@@ -189,7 +218,10 @@ function headsLink() {
   return pathOf("heads") + link(fields);
 }
 
-/** The link after a panel was opened or a head was left. */
+/**
+ * The link after a panel was opened or a head was left.
+ * @param {{ panel: number } | null} opening @param {unknown} left @param {Picture | null} picture
+ */
 export function go(opening, left, picture) {
   const triggers = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
   if (!picture) return dash().no_update;
@@ -203,7 +235,7 @@ export function go(opening, left, picture) {
 /** Charts whose heads are selected on their own page. */
 const SELECTS = ["head-map", "matrix"];
 
-/** The same page with another head. */
+/** The same page with another head. @param {number[]} pair */
 function selectedLink([layer, head]) {
   const fields = withField(fieldsNow(), "layer", String(layer), defaultOf("layer"));
   return window.location.pathname + link(withField(fields, "head", String(head), defaultOf("head")));
@@ -218,7 +250,10 @@ export function opened() {
   return (SELECTS.includes(chart) ? selectedLink : headLink)(numbersOf(name));
 }
 
-/** The point that was clicked, or none. */
+/**
+ * The point that was clicked, or none.
+ * @param {{ token: number, role: string } | null} picked @param {Picture | null} picture
+ */
 export function pick(picked, picture) {
   if (!picked) return dash().no_update;
   const fields = withField(
@@ -229,7 +264,7 @@ export function pick(picked, picture) {
   return link(picture?.link_fields ? fields : withField(fields, "role", picked.token < 0 ? null : picked.role));
 }
 
-/** The region that was drawn, or none. */
+/** The region that was drawn, or none. @param {{ lasso: string } | null} lassoed @param {Picture | null} picture */
 export function lasso(lassoed, picture) {
   return lassoed
     ? link(withField(fieldsNow(), picture?.link_fields?.lasso || "lasso", lassoed.lasso))
@@ -238,53 +273,70 @@ export function lasso(lassoed, picture) {
 
 /** What a reader did in the views of a sentence, as fields of the link. */
 const FIELDS_OF = {
-  opened: ({ layer, head }, fields, sentence) => [
+  /**
+   * @param {{ layer: number, head: number }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence
+   */
+  opened: ({ layer, head }, _fields, sentence) => [
     ["layer", layer],
     ["head", head],
     ["heads", head],
     ["show", sentence.show === "model" ? null : sentence.show],
   ],
-  headed: ({ heads }, fields, sentence) => [
+  /** @param {{ heads: number[] }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence */
+  headed: ({ heads }, _fields, sentence) => [
     ["heads", heads.length === sentence.heads ? null : heads.join(".")],
     ...(heads.length === 1 ? [["head", heads[0]]] : []),
   ],
+  /** @param {{ side: Side, units: number[] }} given */
   selected: ({ side, units }) => [
     ["queries", units.join(".") || null],
     ["role", units.length && side === "key" ? "key" : null],
     ["toward", null],
   ],
+  /** @param {{ query: number | null, toward: number | null }} given */
   paired: ({ query, toward }) => [
     ["queries", query],
     ["role", null],
     ["toward", toward],
   ],
+  /** @param {{ positions: number[] }} given @param {URLSearchParams} fields */
   hidden: ({ positions }, fields) => {
     const before = (fields.get("hide") || "").split(".").filter(Boolean).map(Number);
     const hidden = [...new Set([...before, ...positions])].sort((a, b) => a - b);
     return [["hide", hidden.join(".")]];
   },
-  stepped: ({ layer }, fields, sentence) => [
+  /** @param {{ layer: number }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence */
+  stepped: ({ layer }, _fields, sentence) => [
     ["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer))],
   ],
 };
 
-/** The query string after what a reader did in the views of a sentence. */
+/**
+ * The query string after what a reader did in the views of a sentence.
+ * @param {keyof typeof FIELDS_OF} what @param {any} event @param {SentencePicture | null} sentence
+ */
 export function inSentence(what, event, sentence) {
   if (!event || !sentence) return dash().no_update;
   const fields = fieldsNow();
   for (const [field, value] of FIELDS_OF[what](event, fields, sentence))
-    withField(fields, field, value === 0 ? "0" : value, defaultOf(field));
+    withField(fields, `${field}`, value === 0 ? "0" : value, defaultOf(`${field}`));
   return link(fields);
 }
 
-/** The link of what is on screen: with model and snapshot it shows the same after the next ingest. */
+/**
+ * The link of what is on screen: with model and snapshot it shows the same after the next ingest.
+ * @param {Shown} shown
+ */
 function lasting(shown) {
   const fields = fieldsNow();
-  for (const field of ["model", "snapshot"]) if (shown?.[field]) fields.set(field, shown[field]);
+  for (const field of ["model", "snapshot"]) if (shown?.[field]) fields.set(field, String(shown[field]));
   return window.location.origin + window.location.pathname + link(fields);
 }
 
-/** Copies the link; where a browser refuses (pages without https), it puts the link into the address bar. */
+/**
+ * Copies the link; where a browser refuses (pages without https), it puts the link into the address bar.
+ * @param {number} clicks @param {Shown} shown
+ */
 export function copy(clicks, shown) {
   if (!clicks) return dash().no_update;
   const refused = () => (
@@ -297,6 +349,7 @@ export function copy(clicks, shown) {
 /**
  * To another link without leaving the page, as Dash's own link goes there: at once, so that whatever comes next is of
  * it.
+ * @param {string} href
  */
 export function visit(href) {
   window.history.pushState({}, "", href);

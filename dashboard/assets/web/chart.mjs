@@ -24,7 +24,7 @@ function drawNext() {
   if (far.size) rest(drawNext);
 }
 
-/** Calls `draw` once; returns what withdraws it. */
+/** Calls `draw` once; returns what withdraws it. @param {HTMLElement} element @param {() => void} draw */
 function drawLater(element, draw) {
   const observer = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && act(), { rootMargin: NEAR });
   const withdraw = () => (observer.disconnect(), far.delete(element));
@@ -38,6 +38,7 @@ function drawLater(element, draw) {
 /**
  * The Dash component Chart. Plotly takes long to draw: what is in view comes first. No translator writes into it: what
  * it would put into an SVG text is not drawn.
+ * @param {Record<string, unknown>} properties
  */
 export function Chart(properties) {
   const { createElement, useEffect, useRef, useState } = window.React;
@@ -70,15 +71,21 @@ export function saveChart() {
   return no_update;
 }
 
-/** Waits for the chart: its button may be pressed before it is drawn. */
+/**
+ * Waits for the chart: its button may be pressed before it is drawn.
+ * @param {string} name @param {(chart: PlottedElement, title: string, of: string | undefined) => void} act
+ */
 function whenDrawn(name, act) {
   const place = document.getElementById(name);
-  const chart = place?.querySelector(".js-plotly-plot");
+  const chart = /** @type {PlottedElement} */ (place?.querySelector(".js-plotly-plot"));
   if (chart) act(chart, place.getAttribute("aria-label") || "", place.dataset.of);
   else if (place) setTimeout(() => whenDrawn(name, act), PAUSE);
 }
 
-/** The chart at the size of the page, with room for its title. */
+/**
+ * The chart at the size of the page, with room for its title.
+ * @param {PlottedElement} chart @param {string} title @param {string[]} notes
+ */
 function titled(chart, title, notes) {
   const [width, high] = [chart.offsetWidth, chart.offsetHeight];
   const [large, small] = [wrapped(title, TITLE, width), notes.flatMap((note) => wrapped(note, SMALL, width))];
@@ -108,11 +115,15 @@ function titled(chart, title, notes) {
   };
 }
 
-/** A text in lines that fit the width, in plotly's HTML. */
+/**
+ * A text in lines that fit the width, in plotly's HTML.
+ * @param {string} text @param {number} size @param {number} width
+ */
 function wrapped(text, size, width) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = `600 ${size}px ${FAMILY}`;
-  const wide = ({ word }) => context.measureText(word).width;
+  /** @param {{ word: string }} given */
+  const wide = (/** @type {Piece} */ { word }) => context.measureText(word).width;
   const groups = text.split(" ").map((word) => [{ word }]);
   const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });
   return lines.map((line) => line.map(({ word }) => word.replace(/&/g, "&amp;").replace(/</g, "&lt;")).join(" "));

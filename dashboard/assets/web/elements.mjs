@@ -1,15 +1,22 @@
 // Makes elements of a page, and those of an SVG file. Text is always text: a wordpiece is never read as HTML or XML.
-import { isData, partsOf } from "./translation.mjs";
+//
+// What a browser that translates the page leaves as it is: what comes from the data, such as wordpieces, sentences,
+// numbers and the names of heads. It is known by its element, its class or its letters.
 
 /** The typeface of pages, on canvases and in saved files. */
 export const FAMILY = "Roboto, system-ui, -apple-system, 'Segoe UI', sans-serif";
 
 const PROPERTIES = new Set(["className", "textContent", "hidden", "type", "title", "tabIndex", "disabled", "dir"]);
 
+/**
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag @param {Record<string, any>} [attributes] @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (PROPERTIES.has(name)) element[name] = value;
+    if (PROPERTIES.has(name)) Object.assign(element, { [name]: value });
     else element.setAttribute(name, value);
   }
   if (isData(tag, attributes, attributes.textContent)) element.translate = false;
@@ -17,29 +24,81 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Writes a text into an element, its data in elements that no browser translates. */
+/**
+ * Writes a text into an element, its data in elements that no browser translates.
+ * @param {HTMLElement} element @param {string} text
+ */
 export const write = (element, text) =>
   element.replaceChildren(...partsOf(text).map((part) => make("span", { textContent: part })));
 
+/** @type {Record<string, string>} */
 const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 // Control characters are no XML, whatever a tokenizer makes of a text.
 // oxlint-disable-next-line no-control-regex
 const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 
+/** @param {string} text */
 export const escapeXml = (text) => text.replace(NO_XML, "\ufffd").replace(/[&<>"]/g, (letter) => ESCAPED[letter]);
+/** @param {number} number */
 export const shortNumber = (number) => String(Math.round(number * 100) / 100);
 
-/** An element with these attributes, without those that are undefined; `inside` is text of elements. */
+/**
+ * An element with these attributes, without those that are undefined; `inside` is text of elements.
+ * @param {string} tag @param {Record<string, any>} attributes
+ */
 export function svgElement(tag, attributes, inside = "") {
   const named = Object.entries(attributes).filter(([, value]) => value !== undefined);
   const start = [tag, ...named.map(([name, value]) => `${name}="${escapeXml(String(value))}"`)].join(" ");
   return inside ? `<${start}>${inside}</${tag}>` : `<${start}/>`;
 }
 
-/** The text of an SVG file: `size` are attributes of its root, `elements` what is on its ground. */
+/**
+ * The text of an SVG file: `size` are attributes of its root, `elements` what is on its ground.
+ * @param {{ size: Record<string, string | number | undefined>, ground: string, title: string, source: string }} given
+ * @param {string[]} elements
+ */
 export function svgFile({ size, ground, title, source }, elements) {
   const about = [svgElement("title", {}, escapeXml(title)), svgElement("desc", {}, escapeXml(source))];
   const paper = svgElement("rect", { width: "100%", height: "100%", fill: ground });
   const root = { xmlns: "http://www.w3.org/2000/svg", ...size };
   return svgElement("svg", root, ["", ...about, paper, ...elements, ""].join("\n"));
+}
+
+/** Elements around a word, a name, a sentence, a key of the keyboard or a command. */
+const TAGS = new Set(["bdi", "mark", "code", "kbd", "pre", "q", "svg"]);
+const CLASSES = new Set([
+  "example-sentence",
+  "formula",
+  "head-name",
+  "mini-lines",
+  "model-name",
+  "number",
+  "one-model",
+  "sentence",
+  "sentence-pieces",
+  "sentence-text",
+  "snapshot",
+  "token",
+  "word",
+]);
+const WORD = /\p{Letter}{2}/u;
+/**
+ * A word with a digit or an underline, without the punctuation around it: `0.43`, `95%`, `L3`, a checksum,
+ * `en_core_web_sm`.
+ */
+const NUMBER = String.raw`[^\s“”(]*[\d_][^\s“”]*?(?=[.,;:)]*(?:[\s“”]|$))`;
+/** What a sentence of a page has of the data: a quotation, a special token, a number, or several such as `L3 H7`. */
+const DATA = new RegExp(String.raw`(“[^”]*”|\[\p{Lu}+\]|${NUMBER}(?:\s${NUMBER})*)`, "u");
+
+/** A text in the parts that may be translated and those that may not. @param {string} text */
+export const partsOf = (text) => text.split(DATA).filter(Boolean);
+
+/**
+ * Whether an element with this text, if it has nothing else, is data. The title of a column of numbers is none.
+ * @param {string} tag @param {{ className?: string, dir?: string }} given @param {string | undefined} text
+ */
+export function isData(tag, { className, dir }, text) {
+  if (TAGS.has(tag) || dir) return true;
+  if (tag !== "th" && className?.split(" ").some((name) => CLASSES.has(name))) return true;
+  return Boolean(text?.trim()) && (!WORD.test(text) || !text.replace(DATA, "").trim());
 }

@@ -2,16 +2,21 @@
 
 import { FAMILY } from "./elements.mjs";
 
+/** @param {string} text */
 const slug = (text) =>
   text
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
 
-/** From a title, and from the stem that all files of a store share. */
+/**
+ * From a title, and from the stem that all files of a store share.
+ * @param {[title: string, stem: string]} pair @param {string} ending
+ */
 export const fileName = ([title, stem], ending) =>
   `${[slug(title).slice(0, 80), stem].filter(Boolean).join("-")}.${ending}`;
 
+/** @param {Blob | null} blob @param {[title: string, stem: string]} named @param {string} ending */
 function save(blob, named, ending) {
   const link = Object.assign(document.createElement("a"), {
     href: URL.createObjectURL(blob),
@@ -21,8 +26,18 @@ function save(blob, named, ending) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+/** @param {string} text @param {string} type @param {[title: string, stem: string]} named @param {string} ending */
 export const saveText = (text, type, named, ending) => save(new Blob([text], { type }), named, ending);
-export const saveCanvas = (canvas, named) => canvas.toBlob((blob) => save(blob, named, "png"), "image/png");
+const TOO_LARGE = "The browser cannot make a picture of this size. Save it as SVG.";
+
+/**
+ * Resolves when the file is saved; a browser makes none of a canvas that is too large for it.
+ * @param {HTMLCanvasElement} canvas @param {[title: string, stem: string]} named @returns {Promise<void>}
+ */
+export const saveCanvas = (canvas, named) =>
+  new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(save(blob, named, "png")) : reject(new Error(TOO_LARGE))), "image/png"),
+  );
 
 const FONT = { plain: `12px ${FAMILY}`, strong: `600 15px ${FAMILY}` };
 const HEIGHT = { plain: 18, strong: 22 };
@@ -30,13 +45,19 @@ const SWATCH = 11;
 /** Between pieces, between the entries of a legend, between paragraphs. */
 const [SPACE, APART, BETWEEN] = [4, 14, 6];
 
-/** Lines of groups of pieces, each piece with its `left`; a group stays on one line where it fits on one. */
+/**
+ * Lines of groups of pieces, each piece with its `left`; a group stays on one line where it fits on one.
+ * @param {Piece[][]} groups @param {number} width @param {{ wide: (piece: Piece) => number, apart: number }} given
+ */
 export function breakLines(groups, width, { wide, apart }) {
+  /** @type {(Piece & { left: number })[][]} */
   const lines = [[]];
   let right = 0;
+  /** @param {number} gap @param {number} length */
   const isFull = (gap, length) => lines.at(-1).length > 0 && right + gap + length > width;
   const begin = () => ((right = 0), lines.push([]));
 
+  /** @param {Piece} piece @param {number} gap */
   function put(piece, gap) {
     if (isFull(gap, wide(piece))) begin();
     const left = lines.at(-1).length ? right + gap : 0;
@@ -52,13 +73,18 @@ export function breakLines(groups, width, { wide, apart }) {
   return lines;
 }
 
-/** The paragraphs in lines of at most `width` pixels: {rows, width, height}. */
+/**
+ * The paragraphs in lines of at most `width` pixels: {rows, width, height}.
+ * @param {CanvasRenderingContext2D} context @param {Paragraph[]} paragraphs @param {number} width
+ */
 export function setParagraphs(context, paragraphs, width) {
+  /** @type {{ pieces: (Piece & { left: number })[], kind: keyof typeof FONT, middle: number }[]} */
   const rows = [];
   let top = 0;
   for (const { groups, apart, strong } of paragraphs) {
     const kind = strong ? "strong" : "plain";
     context.font = FONT[kind];
+    /** @param {Piece} piece */
     const wide = (piece) => piece.width ?? context.measureText(piece.word).width;
     for (const pieces of breakLines(groups, width, { wide, apart: apart ? APART : SPACE })) {
       rows.push({ pieces, kind, middle: top + HEIGHT[kind] / 2 });
@@ -69,6 +95,7 @@ export function setParagraphs(context, paragraphs, width) {
   return { rows, width, height: Math.max(0, top - BETWEEN) };
 }
 
+/** @param {Context} context @param {Piece} piece @param {number} left @param {number} middle */
 function drawColours(context, { colours, width }, left, middle) {
   const ramp = context.createLinearGradient(left, 0, left + width, 0);
   colours.forEach((colour, i) => ramp.addColorStop(i / Math.max(1, colours.length - 1), colour));
@@ -76,6 +103,7 @@ function drawColours(context, { colours, width }, left, middle) {
   context.fillRect(left, middle - SWATCH / 2, width, SWATCH);
 }
 
+/** @param {Context} context @param {Paragraphs} paragraphs @param {number} left @param {number} top */
 export function drawParagraphs(context, { rows, width }, left, top) {
   Object.assign(context, { textBaseline: "middle", textAlign: "left" });
   for (const { pieces, kind, middle } of rows)

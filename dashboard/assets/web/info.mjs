@@ -7,7 +7,10 @@ const MARGIN = 8;
 /** Milliseconds that the pointer has to get from the button to the text. */
 const LEAVE = 150;
 
-/** Upper left corner of a text of a size: below its button, above where there is no room, within the window. */
+/**
+ * Upper left corner of a text of a size: below its button, above where there is no room, within the window.
+ * @param {{ left: number, top: number, bottom: number }} button @param {Pair} first @param {Pair} second
+ */
 export function corner(button, [width, height], [windowWidth, windowHeight]) {
   const left = Math.max(MARGIN, Math.min(button.left, windowWidth - width - MARGIN));
   const below = button.bottom + APART;
@@ -26,6 +29,7 @@ function tooltip() {
 /** Shows the text of any such button of the page. */
 export function explainButtons() {
   const text = tooltip();
+  /** @type {HTMLElement | null} */
   let open = null;
   let leaving = 0;
 
@@ -36,6 +40,7 @@ export function explainButtons() {
     if (text.matches(":popover-open")) text.hidePopover();
   }
 
+  /** @param {HTMLElement} button */
   function show(button) {
     clearTimeout(leaving);
     if (open === button) return;
@@ -59,6 +64,7 @@ export function explainButtons() {
   /** The focus scrolls its button into view: then the text goes with it. */
   const scrolled = () => open && (document.activeElement === open ? put() : hide());
 
+  /** @param {Event} event */
   const buttonOf = (event) => event.target.closest?.("button.info");
   const leave = () => {
     clearTimeout(leaving);
@@ -68,7 +74,7 @@ export function explainButtons() {
   document.addEventListener("pointerover", (event) => {
     const button = buttonOf(event);
     if (button) show(button);
-    else if (text.contains(event.target)) clearTimeout(leaving);
+    else if (text.contains(/** @type {Node} */ (event.target))) clearTimeout(leaving);
     else if (open) leave();
   });
   document.addEventListener("focusin", (event) => (buttonOf(event) ? show(buttonOf(event)) : hide()));

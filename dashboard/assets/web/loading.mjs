@@ -1,7 +1,9 @@
-// Loads parts of a picture by URL: keeps what is there, cancels what is no longer wanted, drops what comes too late.
+// Loads parts of a picture by URL: keeps what is there, cancels what is no longer wanted, drops what comes too
+// late. Bytes from the server: the header that every format begins with, and whether a download is complete.
 
 export const UNREACHABLE = "The server cannot be reached. Check the connection, then reload the page.";
 
+/** @param {string} url @param {AbortSignal} [signal] */
 export async function fetchPart(url, signal) {
   const response = await fetch(url, { signal });
   if (!response.ok) throw new Error(await response.text());
@@ -12,7 +14,7 @@ export async function fetchPart(url, signal) {
 const early = new Map();
 const MOST_EARLY = 2;
 
-/** Fetch what a picture will ask for; resolves when it is there. */
+/** Fetch what a picture will ask for; resolves when it is there. @param {string} url @param {AbortSignal} [signal] */
 export function prefetch(url, signal) {
   const body = early.get(url) || fetchPart(url, signal).then((response) => response.arrayBuffer());
   early.delete(url);
@@ -22,10 +24,13 @@ export function prefetch(url, signal) {
   return body;
 }
 
+/** @param {string} url @param {AbortSignal} signal */
 function fetched(url, signal) {
   const body = early.get(url);
   early.delete(url);
-  return body ? body.then((bytes) => ({ arrayBuffer: () => bytes })) : fetchPart(url, signal);
+  return body
+    ? body.then((/** @type {ArrayBuffer} */ bytes) => ({ arrayBuffer: () => bytes }))
+    : fetchPart(url, signal);
 }
 
 /** `load({name: {url, read}})` resolves to {name: what was read, or null}; to null if it was asked again meanwhile. */
@@ -33,6 +38,7 @@ export function createLoader() {
   const parts = new Map();
   let turn = 0;
 
+  /** @param {string} name @param {Wanted} wanted */
   function part(name, { url, read }) {
     const known = parts.get(name);
     if (known && known.url === url) return known.value;
@@ -46,6 +52,7 @@ export function createLoader() {
     return value;
   }
 
+  /** @param {Record<string, Wanted>} wanted */
   async function load(wanted) {
     const mine = ++turn;
     try {
@@ -67,5 +74,27 @@ export function createLoader() {
   return { load, cancel };
 }
 
-export const readBytes = (read) => async (response) => read(await response.arrayBuffer());
+/** @param {(buffer: ArrayBuffer) => unknown} read */
+export const readBytes = (read) => async (/** @type {Pick<Response, "arrayBuffer">} */ response) =>
+  read(await response.arrayBuffer());
+/** @param {Response} response */
 export const readJson = (response) => response.json();
+
+export const RELOAD = "Reload the page.";
+
+/**
+ * The numbers after the four letters, a view of the bytes, and where the values start, after `more` bytes.
+ * @param {ArrayBuffer} buffer @param {string} magic @param {string} what @param {number} count
+ */
+export function readHeader(buffer, magic, what, count, more = 0) {
+  const start = 4 + 4 * count + more;
+  const letters = buffer.byteLength < start ? "" : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
+  if (letters !== magic) throw new Error(`The server sent invalid ${what}. ${RELOAD}`);
+  const view = new DataView(buffer);
+  return { numbers: Array.from({ length: count }, (_, i) => view.getUint32(4 + 4 * i, true)), view, start };
+}
+
+/** @param {ArrayBuffer} buffer @param {number} start @param {number} bytes @param {string} what */
+export function expectBytes(buffer, start, bytes, what) {
+  if (buffer.byteLength !== start + bytes) throw new Error(`The download of ${what} is incomplete. ${RELOAD}`);
+}

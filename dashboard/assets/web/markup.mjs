@@ -4,47 +4,62 @@
 // texts in one element React changes the one that it has made, which nobody sees then; all that an element holds it
 // replaces. So every text beside another node is in an element of its own.
 import { visit } from "./address.mjs";
-import { isData, partsOf } from "./translation.mjs";
+import { isData, partsOf } from "./elements.mjs";
 
 /** An element that no style and no reader knows. */
 const TEXT = "plain-text";
 
-/** To the top only where it is another page. */
+/** To the top only where it is another page. @param {MouseEvent} event */
 function follow(event) {
   if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
   event.preventDefault();
   const before = window.location.pathname;
-  visit(event.currentTarget.href);
+  visit(/** @type {HTMLAnchorElement} */ (event.currentTarget).href);
   if (window.location.pathname !== before) window.scrollTo(0, 0);
 }
 
-/** A table scrolls within itself in a narrow window: where it is not in something that scrolls anyway. */
+/**
+ * A table scrolls within itself in a narrow window: where it is not in something that scrolls anyway.
+ * @param {string} tag @param {string} around
+ */
 const isWide = (tag, around) => tag === "table" && !around.split(" ").includes("scroll");
 
+/** @param {Markup[]} children */
 const textOf = (children) => (children.every((child) => !Array.isArray(child)) ? children.join("") : undefined);
 
+/** @param {unknown} content @param {boolean} [isKept] */
 const asElement = (content, isKept) =>
   window.React.createElement(TEXT, isKept ? { translate: "no" } : null, ...[content].flat());
 
-/** A text whose data is in elements of its own; nobody translates a space. */
+/** A text whose data is in elements of its own; nobody translates a space. @param {string} text */
 function asParts(text) {
   const parts = partsOf(text);
   if (parts.length === 1) return asElement(text, isData(TEXT, {}, text));
   return asElement(parts.map((part) => (part.trim() ? asElement(part, isData(TEXT, {}, part)) : part)));
 }
 
-/** A text as it is where it stands alone and is of one kind, or is data with all around it; else as an element. */
+/**
+ * A text as it is where it stands alone and is of one kind, or is data with all around it; else as an element.
+ * @param {unknown} text @param {boolean} isAlone @param {boolean} isKept
+ */
 function drawText(text, isAlone, isKept) {
   const written = typeof text === "boolean" ? "" : String(text ?? "");
   if (!written.trim() || (isAlone && (isKept || partsOf(written).length === 1))) return [text];
   return [isKept ? asElement(written) : asParts(written)];
 }
 
-/** The properties of an element; what comes from the data is not translated. */
+/**
+ * The properties of an element; what comes from the data is not translated.
+ * @param {string} tag @param {Record<string, any>} properties @param {Markup[]} children
+ */
 const marked = (tag, properties, children) =>
   isData(tag, properties, textOf(children)) ? { ...properties, translate: "no" } : properties;
 
-/** A node of a tree in React, [tag, properties, ...children] or a text, as one node or several. */
+/**
+ * A node of a tree in React, [tag, properties, ...children] or a text, as one node or several.
+ * @param {Markup} node @param {{ around: string, isAlone: boolean, isKept: boolean }} given
+ * @returns {ReactNode[] | ReactNode}
+ */
 function draw(node, { around, isAlone, isKept }) {
   if (!Array.isArray(node)) return drawText(node, isAlone, isKept);
   const [tag, given, ...children] = node;
@@ -62,6 +77,7 @@ function draw(node, { around, isAlone, isKept }) {
   return isWide(tag, around) ? make("div", { className: "wide" }, element) : element;
 }
 
+/** @param {{ tree: Markup[] }} given */
 export const Markup = ({ tree }) =>
   window.React.createElement(
     window.React.Fragment,

@@ -2,24 +2,30 @@
 //
 // Every request of the page goes through `fetch`, those of Dash too. What a proxy or a provider answers in place of the
 // server is told by what it lacks: the header of the server. A download is asked for once the session is known to last.
+//
+// What a page waits for: where the request that brings it is lost, the page asks again until it has an answer.
 import { pathOf, versionOfPage } from "./address.mjs";
 import { make } from "./elements.mjs";
 import { UNREACHABLE } from "./loading.mjs";
-import { persistent } from "./waits.mjs";
 
 /** Headers of the server: its page to sign in (dashboard/access/gate.py), and its version (dashboard/web/assets.py). */
 const [SIGN_IN, VERSION] = ["Sign-In", "Headscape-Version"];
 const ENDED = "Your session has ended. Sign in again.";
 const UPGRADED = "Headscape was upgraded. What this page has yet to fetch may be missing.";
 
-/** The page to sign in, which returns to the link in the address bar. */
+/**
+ * The page to sign in, which returns to the link in the address bar.
+ * @param {string} page @param {{ pathname: string, search: string }} given
+ */
 export const signInLink = (page, { pathname, search }) => `${page}?next=${encodeURIComponent(pathname + search)}`;
 
+/** @param {Pick<Response, "headers">} response */
 const isHtml = ({ headers }) => (headers.get("Content-Type") ?? "").startsWith("text/html");
 
 /**
  * What a response says: "own" of the server, "ended" where a session has ended, else "lost", which is of a proxy that
  * does not reach the server. An answer that a browser has kept from before may lack the header.
+ * @param {Response} response
  */
 export function kindOf(response) {
   const { status, ok, type, headers } = response;
@@ -30,13 +36,20 @@ export function kindOf(response) {
   return isHtml(response) || status === 502 || status === 504 ? "lost" : "own";
 }
 
-/** Whether the server has other scripts than the page: what is posted is never answered by the browser. */
+/**
+ * Whether the server has other scripts than the page: what is posted is never answered by the browser.
+ * @param {Response} response @param {string} method @param {string} version
+ */
 export const isUpgraded = (response, method, version) =>
   method === "POST" && (response.headers.get(VERSION) ?? version) !== version;
 
+/** @param {number} status */
 const lost = (status) => `The server cannot be reached: the proxy before it answers ${status}. Try again in a moment.`;
 
-/** A notice over the page, one of a kind, with a link that goes where the reader is once it is clicked. */
+/**
+ * A notice over the page, one of a kind, with a link that goes where the reader is once it is clicked.
+ * @param {string} id @param {string} sentence @param {string} text @param {() => string} place
+ */
 function show(id, sentence, text, place) {
   if (document.getElementById(id)) return;
   const link = make("a", { textContent: text, href: place() });
@@ -47,18 +60,25 @@ function show(id, sentence, text, place) {
 /** The page anew: a link with a hash would stay. */
 const here = () => window.location.pathname + window.location.search;
 
+/** @param {string | null} page */
 const showEnded = (page) =>
   show("session-ended", "Your session has ended.", "Sign in again", () =>
     page ? signInLink(page, window.location) : here(),
   );
 
-/** To Dash a callback without a session is one that changes nothing: it would read the text of a refusal twice. */
+/**
+ * To Dash a callback without a session is one that changes nothing: it would read the text of a refusal twice.
+ * @param {string} url @param {Response} response
+ */
 export const forDash = (url, response) =>
   new URL(url, "http://localhost").pathname.endsWith("/_dash-update-component")
     ? new Response(null, { status: 204 })
     : response;
 
-/** The response in the form that the page reads: what is not of the server is a refusal with a sentence. */
+/**
+ * The response in the form that the page reads: what is not of the server is a refusal with a sentence.
+ * @param {Response} response @param {string} url @param {string} method
+ */
 function checked(response, url, method) {
   const kind = kindOf(response);
   if (kind === "ended") {
@@ -70,13 +90,18 @@ function checked(response, url, method) {
   return response;
 }
 
-/** Saves the file of a link once the server says that the session lasts: else its page to sign in would be saved. */
+/**
+ * Saves the file of a link once the server says that the session lasts: else its page to sign in would be saved.
+ * @param {MouseEvent} event
+ */
 async function download(event) {
-  const link = event.target.closest?.("a[download]");
+  const link = /** @type {HTMLAnchorElement} */ (event.target.closest?.("a[download]"));
   if (!link || link.origin !== window.location.origin || link.protocol === "blob:" || event.defaultPrevented) return;
   event.preventDefault();
-  const copy = link.cloneNode();
-  const response = await fetch(pathOf("data/session"), { cache: "no-store" }).catch(() => null);
+  const copy = /** @type {HTMLAnchorElement} */ (link.cloneNode());
+  const response = await fetch(pathOf("data/session"), { cache: "no-store" }).catch(
+    () => /** @type {Response} */ (null),
+  );
   if (response?.ok) copy.click();
   else if (response?.status !== 401) show("unsaved", (await response?.text()) ?? UNREACHABLE, "Reload the page", here);
 }
@@ -85,11 +110,61 @@ async function download(event) {
 export function watchSession() {
   const { fetch } = window;
   window.fetch = async (request, options = {}) => {
-    const url = request.url ?? String(request);
-    if (new URL(url, window.location).origin !== window.location.origin) return fetch(request, options);
+    const given = /** @type {Partial<Request>} */ (request);
+    const url = given.url ?? String(request);
+    if (new URL(url, window.location.href).origin !== window.location.origin) return fetch(request, options);
     const send = () => fetch(request, { ...options, redirect: "manual" });
     const response = await persistent(send, options.body, (answer) => kindOf(answer) === "lost");
-    return checked(response, url, options.method ?? request.method);
+    return checked(response, url, options.method ?? given.method);
   };
   document.addEventListener("click", download);
+}
+
+/** Milliseconds until a lost request is sent again. */
+const PAUSE = 2000;
+const LOST = "The connection to the server is lost. This page asks again by itself.";
+/** What the names of elements around a wait begin with (dashboard/ui/job.py). */
+const AROUND = ["state", "clock", "cancel", "later"];
+
+/** @param {string} body */
+function bodyOf(body) {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The id of what says how far a wait is, where Dash asks for its content; null for any other request.
+ * @param {unknown} body
+ */
+export function stateOf(body) {
+  const wanted = typeof body === "string" ? bodyOf(body)?.inputs?.[0] : null;
+  const { job, name, deferred, is, wait } = wanted?.property === "id" ? (wanted.id ?? {}) : {};
+  if (is === "content") return { deferred, is: "state", wait };
+  return job && !AROUND.includes(job) ? { job: "state", name } : null;
+}
+
+/** Whether the page still waits: Dash writes the keys of an id in their order. @param {Record<string, unknown>} id */
+const isThere = (id) =>
+  document.getElementById(JSON.stringify(Object.fromEntries(Object.entries(id).toSorted()))) !== null;
+
+/**
+ * The answer to a request; what fills a wait is asked for again as long as it is lost and the page waits for it.
+ * @param {() => Promise<Response>} send @param {unknown} body @param {(answer: Response) => boolean} isLost
+ */
+export async function persistent(send, body, isLost, { waits = isThere, pause = PAUSE } = {}) {
+  const state = stateOf(body);
+  if (!state) return send();
+  for (;;) {
+    const answer = await send().catch((error) => error);
+    const failed = answer instanceof Error;
+    if (!(failed ? answer.name !== "AbortError" : isLost(answer)) || !waits(state)) {
+      if (failed) throw answer;
+      return answer;
+    }
+    window.dash_clientside.set_props(state, { children: LOST });
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
 }

@@ -1,0 +1,111 @@
+// The keyboard. Its focus stays in a control that the page replaces. Keys of the whole page: `?` lists them, `g`
+// and a letter opens a page, `/` goes to the search box, `c` copies the link. The list is in dashboard/shell.py,
+// the letter of a page on its link.
+
+const FOCUSABLE = "a[href], button, input, [tabindex]";
+const TEXT_BOX = ".mantine-TextInput-input";
+/** @type {{ id: string, part: number, element: HTMLElement } | null} */
+let last = null;
+/** What was typed into the control that has the keyboard, until Enter. */
+/** @type {{ text: string, caret: number } | null} */
+let typed = null;
+/** A searchable list opens when React hears that it is focused: it does not hear of a focus that is given back. */
+let quiet = false;
+
+/** @param {HTMLElement} control */
+const partsOf = (control) => [control, ...control.querySelectorAll(FOCUSABLE)];
+
+/**
+ * The control an element belongs to, and which of its parts it is: a slider has two thumbs. Only Dash's own ids last.
+ * @param {HTMLElement} element
+ */
+function placeOf(element) {
+  const control = element.closest('[id^="{"]') || (element.id && element);
+  return control ? { id: control.id, part: partsOf(control).indexOf(element), element } : null;
+}
+
+/** React hears of a text only by an event of its element. @param {HTMLInputElement} box */
+function typeAgain(box) {
+  const { text, caret } = typed;
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(box, text);
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+  box.setSelectionRange(caret, caret);
+}
+
+function restore() {
+  if (document.activeElement !== document.body || !last) return;
+  const control = document.getElementById(last.id);
+  if (!control?.closest("#above, #beside, #below")) return;
+  const part = partsOf(control)[last.part];
+  const wasOpen = last.element.hasAttribute("data-expanded");
+  quiet = true;
+  part?.focus({ preventScroll: true });
+  quiet = false;
+  if (part) last = { ...last, element: part };
+  if (part && wasOpen) part.click();
+  if (part && typed && part instanceof HTMLInputElement && part.value !== typed.text) typeAgain(part);
+}
+
+/** Installs it for as long as the page lives. */
+export function keepFocus() {
+  window.addEventListener("focusin", (event) => quiet && event.stopImmediatePropagation(), true);
+  document.addEventListener("focusin", (event) => {
+    const place = placeOf(/** @type {HTMLElement} */ (event.target));
+    if (place?.id !== last?.id) typed = null;
+    last = place;
+  });
+  document.addEventListener("input", ({ target }) => {
+    if (target instanceof HTMLInputElement && target.matches(TEXT_BOX))
+      typed = { text: target.value, caret: target.selectionStart };
+  });
+  /** @param {Event} event */
+  const left = (event) => event.target.matches?.(TEXT_BOX) || (typed = null);
+  document.addEventListener("pointerdown", left, true);
+  document.addEventListener("keydown", (event) => event.key === "Enter" && (typed = null), true);
+  new MutationObserver(restore).observe(document.documentElement, { childList: true, subtree: true });
+}
+
+/** Milliseconds in which the letter of a page follows `g`. */
+const WAIT = 1500;
+
+/** @param {EventTarget} target */
+const isTyped = (target) => target?.closest?.("input, textarea, select, [contenteditable='true'], [role='textbox']");
+/** @param {string} letter */
+const pageLink = (letter) => document.querySelector(`#navigation a[data-letter="${letter}"]`);
+const shortcuts = () => /** @type {HTMLDialogElement} */ (document.getElementById("shortcuts"));
+const searchBox = () => document.querySelector("#page input[placeholder]:not([aria-haspopup])");
+
+/**
+ * What a key does; null where it does nothing. `afterG`: the key before was g.
+ * @param {string} key @param {boolean} afterG
+ */
+export function actionOf(key, afterG) {
+  if (afterG && /^[a-z]$/.test(key)) return { page: key };
+  return { "?": { list: true }, "/": { search: true }, c: { copy: true }, g: { wait: true } }[key] ?? null;
+}
+
+/** @param {{ page?: string, list?: boolean, search?: boolean, copy?: boolean, wait?: boolean }} action */
+function act(action) {
+  if (action.list) shortcuts()?.showModal();
+  if (action.page) pageLink(action.page)?.click();
+  if (action.search) searchBox()?.focus();
+  if (action.copy) document.getElementById("copy-link")?.click();
+  return Boolean(!action.wait && (!action.page || pageLink(action.page)) && (!action.search || searchBox()));
+}
+
+/** Follows the keys and the button of the list. */
+export function followShortcuts() {
+  let pressed = -Infinity;
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyped(event.target)) return;
+    if (document.querySelector("dialog[open]")) return;
+    const action = actionOf(event.key, event.timeStamp - pressed < WAIT);
+    pressed = action?.wait ? event.timeStamp : -Infinity;
+    if (action && act(action)) event.preventDefault();
+  });
+  document.addEventListener("click", (event) => {
+    const list = shortcuts();
+    if (event.target.closest?.("#open-shortcuts")) list.showModal();
+    else if (event.target === list || event.target.closest?.("#close-shortcuts")) list.close();
+  });
+}

@@ -1,0 +1,63 @@
+"""Counts and dates as a person reads them, and texts in CSV files as a spreadsheet opens them: what begins like a formula has an apostrophe before it."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+#: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
+FORMULA = r"\A[=+\-@\t\r\n]"
+#: The last column of every file that Headscape writes, which names what the numbers are of.
+PROVENANCE = "provenance"
+_GUARDED = re.compile(FORMULA.replace(r"\A", r"\A'(?=") + ")")
+
+
+def many(count: int, noun: str) -> str:
+    """A count with its noun: `1 token`, `1,200 tokens`."""
+    return f"{count:,} {noun if count == 1 else f'{noun}s'}"
+
+
+def first_reviews(first: int, total: int | None) -> str:
+    """Of which reviews a sample is: `the first 50,000 of 3,000,000 reviews`, or without the second number."""
+    return f"the first {first:,} of {total:,} reviews" if total else f"the first {many(first, 'review')}"
+
+
+def utc(moment: datetime) -> str:
+    """A date with its time: `22 Nov 2026, 05:35 UTC`. `moment` knows its time zone."""
+    return f"{moment.astimezone(UTC):%d %b %Y, %H:%M} UTC"
+
+
+def as_label(text: str) -> str:
+    """A text that plotly shows character by character: it takes `<s>` for a tag, `&amp;` for `&` and `$a$` for a formula."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
+
+
+#: Share of cut sentences from which on a reader is warned: numbers of heads then miss much of the text.
+MANY_CUT = 0.02
+
+
+def cut_sentences(cut: int, sentences: int, max_length: int) -> str:
+    """How many sentences were cut: `3 of 4,000 sentences (0.1%) are longer than 128 wordpieces and were cut`."""
+    if not cut:
+        return f"no sentence is longer than {max_length} wordpieces"
+    are = "is longer than {} wordpieces and was cut" if cut == 1 else "are longer than {} wordpieces and were cut"
+    return f"{cut:,} of {many(sentences, 'sentence')} ({100 * cut / sentences:.2g}%) {are.format(max_length)}"
+
+
+def held_sentences(model: Mapping[str, Any]) -> str:
+    """How much a model holds, by its attributes: `4,000 sentences (105,232 tokens)`, and of which there are vectors."""
+    stored = f"{many(model['sentences'], 'sentence')} ({many(model['tokens'], 'token')})"
+    if "counted_sentences" not in model:
+        return stored
+    counted = f"{many(model['counted_sentences'], 'sentence')} ({many(model['counted_tokens'], 'token')})"
+    return f"{counted} with vectors of the first {stored}"
+
+
+def guarded(text: str) -> str:
+    """The text with an apostrophe before it where a spreadsheet would take it for a formula."""
+    return f"'{text}" if re.match(FORMULA, text) else text
+
+
+def unguarded(text: str) -> str:
+    """The text without the apostrophe of `guarded`."""
+    return _GUARDED.sub("", text)

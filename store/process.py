@@ -1,0 +1,130 @@
+"""How a process ends, and what it keeps of the memory that it has freed.
+
+A command ends quietly when the program that reads its output, such as `head`, closes the pipe, and whatever threads
+still do. Memory follows options of glibc's malloc: nothing with another C library.
+"""
+
+import atexit
+import ctypes
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, NoReturn
+
+#: Exit status that a shell shows for a process with a closed output pipe: 128 + SIGPIPE.
+PIPE_CLOSED = 141
+#: Options in malloc.h of glibc.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
+
+
+def until_pipe_closes(work: Callable[[], int]) -> int:
+    """Exit status of `work`, or PIPE_CLOSED without a message where the output pipe was closed.
+
+    Raises
+    ------
+    BrokenPipeError
+        Where another pipe broke, such as one to a process.
+    """
+    try:
+        try:
+            return work()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        if not _is_closed(sys.stdout.fileno()):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
+        return PIPE_CLOSED
+
+
+def end(status: int) -> NoReturn:
+    """End the process as `sys.exit` does, but do not take the interpreter down.
+
+    A thread of icechunk asks for the interpreter once more after a read has been answered. Before Python 3.14, one that
+    asks while the interpreter is taken down aborts the process without a word.
+    """
+    atexit.register(end_now, status)  # runs before all others
+    sys.exit(status)
+
+
+def end_now(status: int) -> NoReturn:
+    """End the process with what it has registered for its exit, whatever its threads and callers still do.
+
+    To take the interpreter of a server down takes a second of processor time: ten on a busy machine.
+    """
+    atexit.unregister(end_now)
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def _is_closed(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+class Limits(NamedTuple):
+    """Arguments of `use_one_heap`."""
+
+    mapped: int
+    kept: int
+
+
+#: What `use_one_heap` has set in this process, which glibc does not tell; empty where it was never called.
+_SET: list[Limits] = []
+
+
+def use_one_heap(*, mapped: int, kept: int) -> None:
+    """Let all threads share one heap. Call it before they start.
+
+    By default there are eight heaps for each core, and each keeps what its threads once needed.
+
+    Parameters
+    ----------
+    mapped
+        Bytes from which an array is a mapping of its own, made of new pages, which goes back to the system when it is freed.
+    kept
+        Free bytes at the end of the heap that are kept.
+    """
+    _set(Limits(mapped, kept))
+    _SET[:] = [Limits(mapped, kept)]
+
+
+@contextmanager
+def reused_memory(most: int) -> Iterator[None]:
+    """Within the context arrays of less than `most` bytes take memory that was freed before; at its end it goes back.
+
+    For work that frees large arrays again and again. Nothing where `use_one_heap` was never called: glibc learns it then.
+    """
+    if not _SET:
+        yield
+        return
+    (usual,) = _SET
+    _set(Limits(mapped=most, kept=most))
+    try:
+        yield
+    finally:
+        _set(usual)
+        _call("malloc_trim", 0)
+
+
+def _set(limits: Limits) -> None:
+    for option, value in (
+        (M_ARENA_MAX, 1),
+        (M_MMAP_THRESHOLD, limits.mapped),
+        (M_TRIM_THRESHOLD, limits.kept),
+    ):
+        _call("mallopt", option, value)
+
+
+def _call(name: str, *arguments: int) -> None:
+    """Call a function of glibc, where there is one."""
+    try:
+        function = getattr(ctypes.CDLL(None), name)
+    except (AttributeError, OSError, TypeError):
+        return
+    function(*arguments)

@@ -1,0 +1,322 @@
+"""Stores in object storage: where one is, how its repository is set, its errors in sentences, and calls that are tried again.
+
+A call is tried again where object storage fails or is silent; every call ends within a limit of seconds.
+A commit or a move of a branch may have happened although its answer was lost: icechunk then reports an error, or a
+conflict with itself. Both look for what they have written before they try again, so that nothing is lost or done twice.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from itertools import product
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import icechunk
+import zarr
+from icechunk import (
+    CachingConfig,
+    ConflictError,
+    IcechunkError,
+    ManifestConfig,
+    ManifestPreloadCondition,
+    ManifestPreloadConfig,
+    Repository,
+    RepositoryConfig,
+    Session,
+    SnapshotInfo,
+    StorageRetriesSettings,
+    StorageSettings,
+)
+from zarr.abc.buffer import Buffer, BufferPrototype
+from zarr.abc.store import ByteRequest, Store
+from zarr.buffer import default_buffer_prototype
+from zarr.storage import WrapperStore
+
+from store.repository.errors import enter_process
+from store.repository.zarr_internals import run_in_zarr
+
+#: Seconds between two tries.
+PAUSES = (0.1, 0.3, 1.0, 3.0)
+#: Seconds of a call with all its tries. icechunk waits for an answer forever; a large chunk may take long to write.
+LONGEST_READ, LONGEST_WRITE = 20.0, 300.0
+#: Words of errors that no second try mends.
+LASTING = (
+    "doesn't exist",
+    "not found",
+    "no changes made",
+    "NoSuchBucket",
+    "AccessDenied",
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "credential",
+)
+#: Metadata key of a commit: what tells it from all others.
+MARK = "mark"
+
+Result = TypeVar("Result")
+
+
+class NoAnswer(IcechunkError):
+    """The storage has not answered in time."""
+
+
+def _is_lasting(error: BaseException) -> bool:
+    return isinstance(error, NoAnswer) or any(word in str(error) for word in LASTING)
+
+
+async def tried(call: Callable[[], Awaitable[Result]], limit: float | None = None) -> Result:
+    """Result of a call that changes nothing when it is made twice. IcechunkError of the last try."""
+    return await _limited(_tried(call), limit or LONGEST_READ)
+
+
+async def _tried(call: Callable[[], Awaitable[Result]]) -> Result:
+    for pause in PAUSES:
+        try:
+            return await call()
+        except IcechunkError as error:
+            if _is_lasting(error):
+                raise
+        await asyncio.sleep(pause)
+    return await call()
+
+
+async def _limited(call: Awaitable[Result], limit: float) -> Result:
+    try:
+        return await asyncio.wait_for(call, limit)
+    except TimeoutError as error:
+        raise NoAnswer(f"no answer within {limit:.0f} s") from error
+
+
+def commit(
+    repository: Repository, session: Session, message: str, metadata: Mapping[str, Any], pauses: Iterable[float]
+) -> str:
+    """Commit a session once, also where answers are lost; returns the id of the snapshot.
+
+    Parameters
+    ----------
+    pauses
+        Seconds before each further try.
+
+    Raises
+    ------
+    ConflictError
+        Where another process has committed to the branch since the session began.
+    IcechunkError
+        Where the storage fails.
+    """
+    branch, parent = session.branch, session.snapshot_id
+    marked = {**metadata, MARK: uuid4().hex}
+
+    def committed() -> str | None:
+        for info in repository.ancestry(branch=branch):
+            if info.id == parent or info.metadata.get(MARK) == marked[MARK]:
+                return None if info.id == parent else info.id
+        return None
+
+    def attempt() -> str:
+        return run_in_zarr(_limited(session.commit_async(message, marked), LONGEST_WRITE))
+
+    return _once(attempt, committed, pauses)
+
+
+def move_branch(repository: Repository, branch: str, snapshot: str, *, seen: str, pauses: Iterable[float]) -> None:
+    """Let a branch that names the snapshot `seen` name another one, also where answers are lost.
+
+    Raises
+    ------
+    ConflictError
+        Where another process has moved the branch.
+    IcechunkError
+        Where the storage fails.
+    """
+
+    def moved() -> str | None:
+        at = repository.lookup_branch(branch)
+        if at not in (seen, snapshot):
+            raise ConflictError(seen, at)
+        return snapshot if at == snapshot else None
+
+    def attempt() -> str:
+        moving = repository.reset_branch_async(branch, snapshot, from_snapshot_id=seen)
+        run_in_zarr(_limited(moving, LONGEST_READ))
+        return snapshot
+
+    _once(attempt, moved, pauses)
+
+
+def _once(attempt: Callable[[], Result], done: Callable[[], Result | None], pauses: Iterable[float]) -> Result:
+    """Result of an attempt; after an error that of `done`, which looks whether it has happened, and then of the next one."""
+    for pause in (*pauses, None):
+        try:
+            return attempt()
+        except (ConflictError, IcechunkError) as error:
+            if (result := done()) is not None:
+                return result
+            if pause is None or isinstance(error, ConflictError) or _is_lasting(error):
+                raise
+        time.sleep(pause)
+    raise AssertionError("the last attempt returns or raises")
+
+
+#: Bytes of chunks in memory: the next head and the next sentence are often in a chunk that has been read before.
+CHUNKS = 128 << 20
+#: Manifests of at most so many chunks are read at once with the snapshot: else each array's first read waits for its own.
+REFERENCES = 200_000
+#: Bytes of an array that is read ahead.
+SMALL = 1 << 20
+#: Seconds in which a snapshot that was there is not asked for again: opening a store asks several times.
+SEEN = 1.0
+#: icechunk tries a request so many times, with pauses in milliseconds that grow up to the last.
+TRIES, FIRST_PAUSE, LAST_PAUSE = 4, 50, 1_000
+
+#: Held in memory: a store has no configuration of its own.
+CONFIG = RepositoryConfig(
+    caching=CachingConfig(num_bytes_chunks=CHUNKS),
+    manifest=ManifestConfig(
+        preload=ManifestPreloadConfig(max_total_refs=REFERENCES, preload_if=ManifestPreloadCondition.true())
+    ),
+    storage=StorageSettings(
+        retries=StorageRetriesSettings(max_tries=TRIES, initial_backoff_ms=FIRST_PAUSE, max_backoff_ms=LAST_PAUSE)
+    ),
+)
+
+
+def s3_storage(bucket: str, prefix: str) -> icechunk.Storage:
+    """S3 storage at Amazon or at AWS_ENDPOINT_URL, with the credentials of the environment."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL")
+    return icechunk.s3_storage(
+        bucket=bucket,
+        prefix=prefix,
+        from_env=True,
+        region=os.environ.get("AWS_REGION", "us-east-1"),
+        endpoint_url=endpoint,
+        allow_http=bool(endpoint and endpoint.startswith("http:")),
+        force_path_style=endpoint is not None,
+    )
+
+
+class RemoteStore(WrapperStore[Store]):
+    """The chunks of a session: what fails is tried again, a cut answer too, which icechunk reports at once."""
+
+    async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
+        """Read a key, as zarr defines it."""
+        enter_process()
+        return await tried(lambda: self._store.get(key, prototype, byte_range))
+
+    async def set(self, key: str, value: Buffer) -> None:
+        """Write a key, as zarr defines it."""
+        await tried(lambda: self._store.set(key, value), LONGEST_WRITE)
+
+
+def read_ahead(group: zarr.Group) -> None:
+    """Read the small arrays of a group at once into the cache of chunks; else each is waited for when it is first used."""
+    arrays = [array for _, array in group.members() if isinstance(array, zarr.Array)]
+    keys = [key for array in arrays if array.nbytes <= SMALL for key in _chunk_keys(array)]
+    run_in_zarr(_get_all(group.store, keys))
+
+
+def _chunk_keys(array: zarr.Array[Any]) -> Iterator[str]:
+    steps = array.shards or array.chunks
+    counts = (range(-(-length // step)) for length, step in zip(array.shape, steps, strict=True))
+    return ("/".join((array.path, "c", *map(str, place))) for place in product(*counts))
+
+
+async def _get_all(store: Store, keys: list[str]) -> None:
+    await asyncio.gather(*(store.get(key, default_buffer_prototype()) for key in keys))
+
+
+class RemoteRepository(Repository):
+    """A repository whose lookups are tried again. Commits and moves of a branch are those of `store.repository.remote`."""
+
+    def lookup_branch(self, branch: str) -> str:
+        """As icechunk defines it, and so are all methods."""
+        return run_in_zarr(tried(lambda: self.lookup_branch_async(branch)))
+
+    def list_branches(self) -> set[str]:
+        """As above."""
+        return run_in_zarr(tried(self.list_branches_async))
+
+    def lookup_snapshot(self, snapshot_id: str) -> SnapshotInfo:
+        """As above."""
+        return run_in_zarr(tried(lambda: self.lookup_snapshot_async(snapshot_id)))
+
+    def readonly_session(
+        self,
+        branch: str | None = None,
+        *,
+        tag: str | None = None,
+        snapshot_id: str | None = None,
+        as_of: datetime | None = None,
+    ) -> Session:
+        """As above."""
+        return run_in_zarr(
+            tried(lambda: self.readonly_session_async(branch, tag=tag, snapshot_id=snapshot_id, as_of=as_of))
+        )
+
+    def writable_session(self, branch: str) -> Session:
+        """As above."""
+        return run_in_zarr(tried(lambda: self.writable_session_async(branch)))
+
+    def ancestry(
+        self, *, branch: str | None = None, tag: str | None = None, snapshot_id: str | None = None
+    ) -> Iterator[SnapshotInfo]:
+        """As above, each snapshot when it is asked for."""
+        at = self.lookup_branch(branch) if branch else self.lookup_tag(tag) if tag else snapshot_id
+        while at:
+            info = run_in_zarr(tried(partial(self._first, at)))
+            yield info
+            at = info.parent_id
+
+    async def _first(self, snapshot: str) -> SnapshotInfo:
+        """The snapshot, which the storage had `SEEN` seconds ago at most."""
+        seen: dict[str, tuple[float, SnapshotInfo]] = vars(self).setdefault("seen", {})
+        now = time.monotonic()
+        for name in [name for name, (asked, _) in seen.items() if now - asked > SEEN]:
+            seen.pop(name, None)
+        if snapshot not in seen:
+            seen[snapshot] = now, await anext(aiter(self.async_ancestry(snapshot_id=snapshot)))
+        return seen[snapshot][1]
+
+
+def open_remote(place: icechunk.Storage) -> Repository | None:
+    """Open a repository; None where there is none."""
+    try:
+        return run_in_zarr(tried(lambda: RemoteRepository.open_async(place, config=CONFIG)))
+    except IcechunkError as error:
+        if "the repository doesn't exist" in str(error):
+            return None
+        raise
+
+
+def create_remote(place: icechunk.Storage) -> Repository:
+    """Create a repository. One whose creation was answered with an error may be there nevertheless."""
+    try:
+        run_in_zarr(tried(lambda: Repository.create_async(place)))
+    except IcechunkError:
+        if repository := open_remote(place):
+            return repository
+        raise
+    repository = open_remote(place)
+    assert repository is not None
+    return repository
+
+
+#: What to do by a word of the error of the storage.
+REMEDIES = {
+    "NoSuchBucket": "Its bucket does not exist. Create the bucket, or choose another place with --store=...",
+    "credential": "There are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
+    "AccessDenied": "Access is denied. Check the credentials and what they may do in the bucket.",
+    "InvalidAccessKeyId": "The access key is unknown. Check AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL.",
+    "SignatureDoesNotMatch": "The secret key is wrong. Check AWS_SECRET_ACCESS_KEY.",
+    "dispatch failure": "The storage cannot be reached. Check your connection and AWS_ENDPOINT_URL, then run the same command again.",
+    "no answer within": "The storage does not answer. Check your connection and AWS_ENDPOINT_URL, then run the same command again.",
+}
+
+
+def remedy(error: BaseException) -> str | None:
+    """What is wrong with the storage and what to do, in sentences; None for other errors."""
+    return next((sentence for word, sentence in REMEDIES.items() if word in str(error)), None)

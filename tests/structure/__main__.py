@@ -1,0 +1,28 @@
+"""`python -m tests.structure [COMMIT ...]`: figures of the structure of these commits and of the working tree, as a table."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.structure.figures import figures
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> None:
+    columns = {commit: _figures_of(commit) for commit in sys.argv[1:]} | {"working tree": figures(ROOT)}
+    print(f"| | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
+    for name in figures(ROOT):
+        print(f"| {name} | {' | '.join(column[name] for column in columns.values())} |")
+
+
+def _figures_of(commit: str) -> dict[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "--extract"], cwd=folder, input=archive, check=True)
+        return figures(Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Every module can be imported, and every command says what it does: what CI asks of systems on which no page is tested."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("store", "ingest", "dashboard", "headscape")
+#: What a program runs, and what alembic runs itself.
+NOT_IMPORTED = ("__main__", "env")
+COMMANDS = ("", "ingest", "projections", "finetune", "serve", "users", "notes", "describe", "verify", "mend", "expire")
+
+
+def modules(package: str) -> list[str]:
+    paths = sorted((ROOT / package).rglob("*.py"))
+    wanted = [path for path in paths if path.stem.isidentifier() and path.stem not in NOT_IMPORTED]
+    return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in wanted if "versions" not in path.parts]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_module_can_be_imported(package: str) -> None:
+    names = modules(package)
+    assert names
+    for name in names:
+        importlib.import_module(name.removesuffix(".__init__"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_prints_its_help(command: str) -> None:
+    words = [sys.executable, "-m", "headscape", *filter(None, [command]), "--help"]
+    shown = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "headscape" in shown
