@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ingest.encode.bert import find_device, find_dtype, import_libraries
 from ingest.encode.feature_points import FeaturePoints, check_features
+from ingest.encode.loading import find_device, find_dtype, import_libraries
 from ingest.encode.sample import Sample, split_sentences, take_sample
 from ingest.encode.tensors import (
     ATTENTION,
@@ -99,7 +99,7 @@ def run(settings: Settings) -> None:
 def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data) -> PlannedCorpus:
     """The sentences of the budget; for the projections alone those that the store holds."""
     if settings.stage == "all":
-        return prepare_corpus(writer, settings, data, checkpoint, meanwhile=import_libraries)
+        return prepare_corpus(writer, settings, data, checkpoint, meanwhile=partial(import_libraries, checkpoint))
     held = find_corpus(writer, settings, data, checkpoint)
     if held is None:
         raise IngestError(f"{settings.store} holds nothing of {data.name} yet. Run `headscape ingest` first.")
@@ -308,7 +308,7 @@ def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder:
         "folder": str(checkpoint.folder.resolve()),
         "tokenizer_sha256": checkpoint.tokenizer_sha256,
         "data": asdict(data),
-        "device": str(encoder.bert.device),
+        "device": str(encoder.model.device),
         "batch_tokens": encoder.batch_tokens,
         "python": platform.python_version(),
         "versions": {name: version(name) for name in ("headscape", "torch", "transformers", "zarr", "icechunk")},

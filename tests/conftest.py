@@ -26,6 +26,7 @@ import pytest  # noqa: E402
 pytest_plugins = [
     "tests.tiny_models",
     "tests.sentencepiece",
+    "tests.roberta",
     "tests.reviews",
     "tests.stores",
     "tests.complaints",

@@ -10,13 +10,13 @@ import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.encode.bert import load_model
 from ingest.encode.feature_points import check_features
+from ingest.encode.loading import load_model
 from ingest.encode.point_model import class_names
+from ingest.family.bert import FIELDS
 from ingest.heads.silenced_model import label_outputs
 from ingest.run import checkpoint
 from ingest.run.checkpoint import find_checkpoint
-from ingest.run.config import FIELDS
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from ingest.text.own_tokenizer import load_tokenizer

@@ -142,7 +142,7 @@ def test_a_full_accelerator_is_reported(
     def fill(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("ingest.encode.bert.Bert.run", fill)
+    monkeypatch.setattr("ingest.encode.hooked_model.HookedModel.run", fill)
     assert "Give a smaller --batch or --max-length, or --device=cpu." in complaint(device="cpu")
 
 

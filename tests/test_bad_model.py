@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ingest.encode.bert import load_model
+from ingest.encode.loading import load_model
 from ingest.run import checkpoint
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
@@ -25,7 +25,11 @@ def test_a_model_that_is_nowhere_is_refused(model: str, complaint: Complaint) ->
 
 def test_a_model_that_is_not_a_bert_is_refused(broken: Path, complaint: Complaint) -> None:
     change_config(broken, model_type="gpt2")
-    assert "is no BERT: its config.json says model_type gpt2." in complaint(model=broken)
+    told = complaint(model=broken)
+    assert (
+        "is no BERT or RoBERTa: its config.json says model_type gpt2. Give a checkpoint of model_type bert or roberta."
+        in told
+    )
 
 
 def test_a_bert_that_may_not_look_ahead_is_refused(broken: Path, complaint: Complaint) -> None:

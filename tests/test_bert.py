@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.encode.bert import Bert, Capture, find_device, find_dtype
+from ingest.encode.hooked_model import Capture, HookedModel
+from ingest.encode.loading import find_device, find_dtype
 from ingest.finetuning.model import find_precision
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
@@ -23,13 +24,13 @@ REAL = TOKENS != 0
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["torch", "packed"])
-def bert(any_model: Path, request: pytest.FixtureRequest) -> Bert:
-    return Bert(find_checkpoint(str(any_model)), device=CPU, dtype=torch.float32, packed=request.param)
+def bert(any_family: Path, request: pytest.FixtureRequest) -> HookedModel:
+    return HookedModel(find_checkpoint(str(any_family)), device=CPU, dtype=torch.float32, packed=request.param)
 
 
 @pytest.fixture(scope="module")
-def reference(any_model: Path, eager: Callable[[Path], Any]) -> Any:
-    return eager(any_model)
+def reference(any_family: Path, eager: Callable[[Path], Any]) -> Any:
+    return eager(any_family)
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +41,11 @@ def hidden(reference: Any) -> list[Tensor]:
 
 
 @pytest.fixture(scope="module")
-def capture(bert: Bert) -> Capture:
+def capture(bert: HookedModel) -> Capture:
     return bert.run(TOKENS, REAL)
 
 
-def test_layers_heads_and_channels_are_those_of_the_config(bert: Bert, reference: Any) -> None:
+def test_layers_heads_and_channels_are_those_of_the_config(bert: HookedModel, reference: Any) -> None:
     config = reference.config
     assert (bert.layers, bert.heads) == (config.num_hidden_layers, config.num_attention_heads)
     assert bert.channels == config.hidden_size // config.num_attention_heads
@@ -67,14 +68,14 @@ def test_vectors_are_the_layer_input_times_the_weights(
         np.testing.assert_allclose(caught[REAL], expected[REAL], rtol=1e-4, atol=1e-4)
 
 
-def test_padding_changes_nothing_for_real_tokens(bert: Bert, capture: Capture) -> None:
+def test_padding_changes_nothing_for_real_tokens(bert: HookedModel, capture: Capture) -> None:
     alone = bert.run(TOKENS[1:, :4], None)
     for name in ("query", "key", "value", "layer_input"):
         for padded, short in zip(getattr(capture, name), getattr(alone, name), strict=True):
             np.testing.assert_allclose(padded[1, :4], short[0], rtol=1e-4, atol=1e-5)
 
 
-def test_heads_are_split_as_transformers_splits_them(bert: Bert) -> None:
+def test_heads_are_split_as_transformers_splits_them(bert: HookedModel) -> None:
     features = torch.arange(2 * 3 * bert.heads * bert.channels).reshape(2, 3, -1)
     heads = bert.split_heads(features)
     for head in range(bert.heads):
@@ -82,7 +83,7 @@ def test_heads_are_split_as_transformers_splits_them(bert: Bert) -> None:
         np.testing.assert_array_equal(heads[:, :, head], expected)
 
 
-def test_output_grams_are_products_of_the_heads_slices(bert: Bert, reference: Any) -> None:
+def test_output_grams_are_products_of_the_heads_slices(bert: HookedModel, reference: Any) -> None:
     for layer, grams in enumerate(bert.output_grams()):
         weight = reference.encoder.layer[layer].attention.output.dense.weight.detach().numpy()
         for head in range(bert.heads):
@@ -90,7 +91,7 @@ def test_output_grams_are_products_of_the_heads_slices(bert: Bert, reference: An
             np.testing.assert_allclose(grams[head], part.T @ part, rtol=1e-4, atol=1e-5)
 
 
-def test_passes_in_two_threads_do_not_mix(bert: Bert) -> None:
+def test_passes_in_two_threads_do_not_mix(bert: HookedModel) -> None:
     inputs = [TOKENS[:1], TOKENS[1:, :4]] * 8
     expected = [bert.run(tokens, None).query[-1] for tokens in inputs]
     with ThreadPoolExecutor(2) as pool:
@@ -100,8 +101,8 @@ def test_passes_in_two_threads_do_not_mix(bert: Bert) -> None:
         np.testing.assert_allclose(capture.query[-1], query, rtol=1e-5, atol=1e-5)
 
 
-def test_lower_precision_gives_nearly_the_same_queries(any_model: Path, capture: Capture) -> None:
-    low = Bert(find_checkpoint(str(any_model)), device=CPU, dtype=torch.bfloat16).run(TOKENS, REAL)
+def test_lower_precision_gives_nearly_the_same_queries(any_family: Path, capture: Capture) -> None:
+    low = HookedModel(find_checkpoint(str(any_family)), device=CPU, dtype=torch.bfloat16).run(TOKENS, REAL)
     for caught, exact in zip(low.query, capture.query, strict=True):
         assert caught.dtype == torch.bfloat16
         assert (caught.float() - exact)[REAL].norm() < 0.05 * exact[REAL].norm()
@@ -135,8 +136,10 @@ def test_an_unknown_dtype_is_refused_with_the_known_ones() -> None:
         find_dtype("int8", CPU)
 
 
-def test_mixing_ratios_of_a_pass_in_low_precision_are_exact_for_what_it_caught(any_model: Path, reference: Any) -> None:
-    low = Bert(find_checkpoint(str(any_model)), device=CPU, dtype=torch.bfloat16)
+def test_mixing_ratios_of_a_pass_in_low_precision_are_exact_for_what_it_caught(
+    any_family: Path, reference: Any
+) -> None:
+    low = HookedModel(find_checkpoint(str(any_family)), device=CPU, dtype=torch.bfloat16)
     capture = low.run(TOKENS[:1], None)
     for number, layer in enumerate(reference.encoder.layer):
         query, key, value = (low.split_heads(caught[number]) for caught in (capture.query, capture.key, capture.value))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from ingest.encode.bert import Bert
 from ingest.encode.buffers import BlockBuffers, Shape
 from ingest.encode.encoder import Encoder
+from ingest.encode.hooked_model import HookedModel
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block, plan
 from store.schema.corpus import CLS, PUNCTUATION, SEP
@@ -35,11 +35,11 @@ def block() -> Block:
 
 
 @pytest.fixture(scope="module")
-def encoder(any_model: Path) -> MakeEncoder:
-    checkpoint = find_checkpoint(str(any_model))
+def encoder(any_family: Path) -> MakeEncoder:
+    checkpoint = find_checkpoint(str(any_family))
 
     def encoder(*, counts: bool, dtype: torch.dtype = torch.float32, packed: bool = True) -> Encoder:
-        bert = Bert(checkpoint, device=CPU, dtype=dtype, packed=packed)
+        bert = HookedModel(checkpoint, device=CPU, dtype=dtype, packed=packed)
         return Encoder(bert, batch_tokens=32, counts=counts)
 
     return encoder
@@ -47,7 +47,7 @@ def encoder(any_model: Path) -> MakeEncoder:
 
 def encoded(encoder: Encoder, block: Block) -> dict[str, np.ndarray]:
     """Every array of the block, in float64, but for the statistics that rounding tips over a threshold."""
-    bert = encoder.bert
+    bert = encoder.model
     shape = Shape(bert.layers, bert.heads, bert.channels, block.length, max(LENGTHS))
     constant = torch.ones(bert.layers, bert.heads, bert.channels)
     buffers = BlockBuffers(shape, CPU, constant, squares=True)
@@ -76,6 +76,6 @@ def test_both_ways_give_the_same_numbers(packed: bool, dtype: torch.dtype, encod
 
 def test_an_encoder_that_counts_still_runs_plain_passes(encoder: MakeEncoder) -> None:
     tokens = torch.tensor([[2, 40, 41, 3, 0], [2, 40, 41, 42, 3]])
-    passes = [encoder(counts=counts).bert.run(tokens, tokens != 0) for counts in (False, True)]
+    passes = [encoder(counts=counts).model.run(tokens, tokens != 0) for counts in (False, True)]
     for plain, after in zip(*(capture.query for capture in passes), strict=True):
         assert torch.equal(plain, after)

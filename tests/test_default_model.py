@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 import store
 from dashboard.sentence.encoder import TypedSentences
-from ingest.encode.bert import find_device
+from ingest.encode.loading import find_device
 from ingest.projections.attention_projection import STEPS, train_layer
 from ingest.run.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from store.verify import verify

@@ -11,7 +11,7 @@ import torch
 import transformers
 
 import store
-from ingest.encode.bert import Bert
+from ingest.encode.hooked_model import HookedModel
 from ingest.encode.point_model import PointModel, as_half
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.settings import EMBEDDED
@@ -141,13 +141,13 @@ def test_values_are_those_of_the_forward_pass_written_out(twelve: tuple[Features
 
 
 def test_an_ordinary_pass_keeps_no_points(tiny_model: Path) -> None:
-    bert = Bert(find_checkpoint(str(tiny_model)), device=CPU, dtype=torch.float32)
+    bert = HookedModel(find_checkpoint(str(tiny_model)), device=CPU, dtype=torch.float32)
     assert bert.run(torch.tensor([[2, 40, 3]]), None).points == {}
 
 
 def test_the_standard_set_keeps_no_finer_points(tiny_model: Path) -> None:
     model = PointModel(find_checkpoint(str(tiny_model)), device=CPU, fine=False)
-    assert tuple(model.bert.run(torch.tensor([[2, 40, 3]]), None).points) == model.points
+    assert tuple(model.model.run(torch.tensor([[2, 40, 3]]), None).points) == model.points
 
 
 def test_a_number_beyond_float16_becomes_its_largest_and_is_counted() -> None:

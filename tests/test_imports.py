@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 #: Folders of a package from low to high. A folder may import itself and lower ones; files beside the folders are highest.
 FOLDERS = {
     "store": ("schema", "kernels", "repository"),
-    "ingest": ("run", "text", "encode", "words", "projections", "heads", "finetuning"),
+    "ingest": ("family", "run", "text", "encode", "words", "projections", "heads", "finetuning"),
     "dashboard": (
         *(
             "web",

@@ -18,21 +18,21 @@ Ingest = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def corpus(any_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
+def corpus(any_family: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
     """Once of the tiny model, once of the one with odd shapes."""
-    place = tmp_path_factory.mktemp("store") / any_model.name
-    return store.open_corpus(ingest(place, model=str(any_model), sentences=100))
+    place = tmp_path_factory.mktemp("store") / any_family.name
+    return store.open_corpus(ingest(place, model=str(any_family), sentences=100))
 
 
 @pytest.fixture(scope="module")
-def reference(any_model: Path, eager: Callable[[Path], Any]) -> Any:
-    return eager(any_model)
+def reference(any_family: Path, eager: Callable[[Path], Any]) -> Any:
+    return eager(any_family)
 
 
 @pytest.fixture(scope="module")
-def outputs(corpus: store.Corpus, reference: Any, any_model: Path) -> list[Any]:
+def outputs(corpus: store.Corpus, reference: Any, any_family: Path) -> list[Any]:
     """What transformers says of every sentence, read from its text alone."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(any_model)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(any_family)
     texts = [str(text) for text in corpus.sentences.text.values]
     length = corpus.corpus_attributes["max_length"]
     encoded = [tokenizer(text, truncation=True, max_length=length, return_tensors="pt") for text in texts]
@@ -223,8 +223,8 @@ def test_padding_has_no_numbers_and_every_real_token_has(name: str, corpus: stor
     np.testing.assert_array_equal(np.flatnonzero(~missing), corpus.rows)
 
 
-def test_tokens_of_every_sentence_are_those_of_its_text(corpus: store.Corpus, any_model: Path) -> None:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(any_model)
+def test_tokens_of_every_sentence_are_those_of_its_text(corpus: store.Corpus, any_family: Path) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(any_family)
     for sentence, text in enumerate(corpus.sentences.text.values):
         encoded = tokenizer(str(text), truncation=True, max_length=corpus.corpus_attributes["max_length"])
         assert corpus.wordpieces(corpus.sentence_rows(sentence)) == encoded.tokens()

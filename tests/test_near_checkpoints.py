@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ingest.encode.bert import load_model
+from ingest.encode.loading import load_model
 from ingest.heads.silenced_model import find_kind
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from ingest.encode.bert import Bert
+from ingest.encode.hooked_model import HookedModel
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block
 from ingest.text.reviews import Review
@@ -81,8 +81,8 @@ def wide_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bert(wide_model: Path) -> Bert:
-    return Bert(find_checkpoint(str(wide_model)), device=torch.device("cpu"), dtype=torch.float32)
+def bert(wide_model: Path) -> HookedModel:
+    return HookedModel(find_checkpoint(str(wide_model)), device=torch.device("cpu"), dtype=torch.float32)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def clark(patterns: np.ndarray, flags: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def test_the_curves_are_those_of_the_papers_own_definitions(
-    bert: Bert, blocks: list[Block], wide_model: Path, eager: Any
+    bert: HookedModel, blocks: list[Block], wide_model: Path, eager: Any
 ) -> None:
     ids = np.concatenate([block.token_ids for block in blocks]).reshape(-1, TOKENS).astype(np.int64)
     flags = np.concatenate([block.token_flags for block in blocks]).reshape(-1, TOKENS)
@@ -222,6 +222,6 @@ def test_a_model_with_the_published_numbers_agrees(
 ) -> None:
     curves = {name: published(target) for name, target in CURVES.items()}
     monkeypatch.setattr("tests.published.__main__.layer_curves", lambda *_, **__: curves)
-    monkeypatch.setattr(Bert, "expansion_rates", lambda _: published(EXPANSION_RATE).tolist())
+    monkeypatch.setattr(HookedModel, "expansion_rates", lambda _: published(EXPANSION_RATE).tolist())
     assert check(find_checkpoint(str(wide_model)), segments=2) == AGREES
     assert "DIFFERS" not in capsys.readouterr().out

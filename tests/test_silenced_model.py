@@ -9,8 +9,8 @@ import pytest
 import torch
 import transformers
 
+from ingest.family.bert import ARCHITECTURES
 from ingest.heads.silenced_model import (
-    ARCHITECTURES,
     NO_ANSWER,
     ImportanceTask,
     SilencedModel,

@@ -11,7 +11,7 @@ import transformers
 import xarray as xr
 
 import store
-from ingest.encode.bert import Bert
+from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import STEP, key_constant
 from ingest.run.checkpoint import find_checkpoint
 from store.repository import arrays
@@ -53,7 +53,7 @@ def test_a_constant_of_all_keys_does_not_make_patterns_less_exact(
 
 
 def test_keys_are_those_of_the_model(shifted: store.Corpus, shifted_model: Path) -> None:
-    bert = Bert(find_checkpoint(str(shifted_model)), device=torch.device("cpu"), dtype=torch.float32)
+    bert = HookedModel(find_checkpoint(str(shifted_model)), device=torch.device("cpu"), dtype=torch.float32)
     rows = shifted.sentence_rows(2)
     ids = torch.from_numpy(shifted.tokens.token_id.values[rows].astype(np.int64))[None]
     expected = torch.stack([bert.split_heads(key)[0] for key in bert.run(ids, None).key]).transpose(1, 2).numpy()
@@ -96,7 +96,7 @@ def test_keys_of_a_store_without_a_constant_are_read_as_stored() -> None:
 
 
 def test_the_constant_of_a_model_does_not_depend_on_the_corpus(shifted_model: Path) -> None:
-    bert = Bert(find_checkpoint(str(shifted_model)), device=torch.device("cpu"), dtype=torch.float32)
+    bert = HookedModel(find_checkpoint(str(shifted_model)), device=torch.device("cpu"), dtype=torch.float32)
     constant = key_constant(bert)
     assert constant.shape == (bert.layers, bert.heads, bert.channels)
     assert torch.equal(constant, key_constant(bert))

@@ -10,7 +10,7 @@ import torch
 import zarr
 from threadpoolctl import threadpool_limits
 
-from ingest.encode.bert import Bert
+from ingest.encode.hooked_model import HookedModel
 from ingest.heads.intervals import _of_draws
 from ingest.text.blocks import plan
 from ingest.text.corpus import PlannedCorpus
@@ -42,15 +42,14 @@ def random_layer(generator: torch.Generator) -> SimpleNamespace:
         )
         for _ in range(2)
     )
-    attention = SimpleNamespace(self=SimpleNamespace(value=value), output=SimpleNamespace(dense=output))
-    return SimpleNamespace(attention=attention)
+    return SimpleNamespace(value=value, output=output)
 
 
 def test_expansion_rates_do_not_depend_on_the_number_of_threads(with_threads: Callable[..., Any]) -> None:
     generator = torch.Generator().manual_seed(0)
     layers = [random_layer(generator) for _ in range(8)]
-    bert: Any = SimpleNamespace(model=SimpleNamespace(encoder=SimpleNamespace(layer=layers)))
-    rates = [with_threads(count, lambda: Bert.expansion_rates(bert)) for count in (1, 2)]
+    model: Any = SimpleNamespace(parts=SimpleNamespace(layers=layers))
+    rates = [with_threads(count, lambda: HookedModel.expansion_rates(model)) for count in (1, 2)]
     assert rates[0] == rates[1]
 
 

@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from tests.made_once import made_once
-from tests.published.reference import eager_bert
+from tests.published.reference import eager_model
 
 _TEXT = (
     "the a film movie plot was is not very good bad great awful acting i it we loved hated scene ending and but with of"
@@ -92,7 +92,14 @@ def any_model(request: pytest.FixtureRequest) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session", params=["tiny_model", "odd_model", "roberta_model"])
+def any_family(request: pytest.FixtureRequest) -> Path:
+    """The same, and one of every other family."""
+    folder: Path = request.getfixturevalue(request.param)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def eager() -> Callable[[Path], Any]:
-    """Loads transformers' own BERT with its slow attention, which hands out the patterns, in float64."""
-    return eager_bert
+    """Loads transformers' own model with its slow attention, which hands out the patterns, in float64."""
+    return eager_model

@@ -30,6 +30,8 @@ _NO_FINGERPRINTS = (
     "Files of this store that hold the bytes of one another would not be noticed when they are read: "
     "it is in object storage, or an older Headscape published it. On a disk the next publication adds what is missing."
 )
+#: What pages call the tokens before and after a text, whatever the tokenizer calls them.
+NAMED = ("[CLS]", "[SEP]")
 PICTURE_MEASURES = ("spearman", "recall", "across", "trustworthiness")
 PICTURE_COLUMNS = ("picture", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
 
@@ -48,7 +50,7 @@ def layout(context: Context) -> Page:
         *changes_section(context),
         *_pictures(context),
         *[_model(model) for model in shown_first],
-        *[_corpus(corpus) for corpus in described.corpora],
+        *[_corpus(corpus, context.corpus) for corpus in described.corpora],
         *_refreshing(context.corpus),
     ]
     return Page(above=parts)
@@ -154,7 +156,7 @@ def _provenance(model: ModelDescription) -> dict[str, Any]:
     }
 
 
-def _corpus(corpus: CorpusDescription) -> html.Section:
+def _corpus(corpus: CorpusDescription, opened: Corpus) -> html.Section:
     facts = {
         "sentences": [f"{corpus.sentences:,}, a uniform sample of ", html.Bdi(corpus.name)],
         "labels": html.Bdi(", ".join(corpus.label_names)) if corpus.label_names else "none",
@@ -165,6 +167,9 @@ def _corpus(corpus: CorpusDescription) -> html.Section:
         facts["sample of"] = f"{first_reviews(corpus.first, corpus.reviews_in_data)}; the others are in no number"
     if corpus.marked:
         facts["special tokens"] = f"in the text of {many(corpus.marked, 'sentence')}: the model reads them as such"
+    first, *_, last = (piece.text for piece in opened.sentence_pieces(0))
+    if corpus.key == opened.attributes["corpus"] and (first, last) != NAMED:
+        facts[" and ".join(NAMED)] = ["are ", html.Bdi(first), " and ", html.Bdi(last), " of the tokenizer"]
     identity: dict[str, Any] = {
         "key": html.Bdi(corpus.key),
         "order": "by content hash, so that every prefix is a uniform sample",

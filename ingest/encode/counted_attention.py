@@ -1,4 +1,4 @@
-"""Attention of a BERT on a CPU that counts its patterns where it uses them: they are computed once, and live in the cache of a core."""
+"""Attention of a model on a CPU that counts its patterns where it uses them: they are computed once, and live in the cache of a core."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ingest.encode.packed_linear import batch_product
+from ingest.family.protocol import LayerParts
 from store.schema.model import OFFSETS, STATISTICS
 
 #: Weights of patterns that are in memory at once, as many as a core has room for in its cache.
@@ -72,10 +73,10 @@ class Sentences:
 class CountedAttention(nn.Module):
     """transformers' self-attention in a layer, in float32; between `Sentences` without padding, their patterns are counted."""
 
-    def __init__(self, attention: Any, gram: Tensor, passing: Callable[[], Sentences | None]) -> None:
+    def __init__(self, layer: LayerParts, gram: Tensor, passing: Callable[[], Sentences | None]) -> None:
         super().__init__()
-        self.query, self.key, self.value = attention.query, attention.key, attention.value
-        self._plain, self._gram, self._passing = attention, gram, passing
+        self.query, self.key, self.value = layer.query, layer.key, layer.value
+        self._plain, self._gram, self._passing = layer.attention, gram, passing
 
     def forward(self, hidden_states: Tensor, *others: Any, **named: Any) -> tuple[Tensor, Tensor | None]:
         """As transformers' own. Of `Sentences` only the hidden states are looked at, (1, token, feature)."""

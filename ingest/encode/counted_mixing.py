@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from ingest.encode.counted_attention import Counted
 from ingest.encode.packed_linear import PackedLinear
+from ingest.family.protocol import LayerParts
 from store.schema.model import RATIOS, STATISTICS
 
 _TO_SELF = list(STATISTICS).index("to_self")
@@ -31,12 +31,12 @@ class CountedMixing:
     gain: Tensor
 
     @classmethod
-    def of(cls, output: Any) -> "CountedMixing":
-        """Of a layer, from its `attention.output`."""
-        dense = output.dense
+    def of(cls, layer: LayerParts) -> "CountedMixing":
+        """That of a layer."""
+        dense = layer.output
         weight = None if isinstance(dense, PackedLinear) else dense.weight.detach().float().T
         product = dense.product if weight is None else lambda vectors: vectors @ weight
-        return cls(product, dense.bias.detach().float(), output.LayerNorm.weight.detach().float())
+        return cls(product, dense.bias.detach().float(), layer.norm.weight.detach().float())
 
     def ratios(self, counted: Counted, value: Tensor, layer_input: Tensor, projected: Tensor) -> Tensor:
         """Mixing ratios (ratio, token).

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from ingest.encode.batches import Batch, make_batches
-from ingest.encode.bert import Bert, Capture
 from ingest.encode.buffers import SQUARES, BlockBuffers, Sums, layer_axis
 from ingest.encode.counted_attention import Sentences, attend_and_summarize
 from ingest.encode.counted_mixing import CountedMixing
+from ingest.encode.hooked_model import Capture, HookedModel
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.parallel import one_thread_each
 from ingest.run.settings import Settings
@@ -45,30 +45,30 @@ def default_batch(device: str, *, max_length: int) -> int:
 
 def open_encoder(checkpoint: Checkpoint, settings: Settings, device: torch.device, dtype: torch.dtype) -> "Encoder":
     """The model on the device, with the batches that an ingest of these settings takes."""
-    bert = Bert(checkpoint, device=device, dtype=dtype, packed=True)
+    model = HookedModel(checkpoint, device=device, dtype=dtype, packed=True)
     usual = default_batch(device.type, max_length=settings.max_length)
-    return Encoder(bert, batch_tokens=settings.batch or usual)
+    return Encoder(model, batch_tokens=settings.batch or usual)
 
 
 class Encoder:
-    """Runs a BERT over blocks. On a CPU one batch a core at a time: many small steps share cores badly within a step."""
+    """Runs a model over blocks. On a CPU one batch a core at a time: many small steps share cores badly within a step."""
 
-    def __init__(self, bert: Bert, *, batch_tokens: int | None = None, counts: bool | None = None) -> None:
+    def __init__(self, model: HookedModel, *, batch_tokens: int | None = None, counts: bool | None = None) -> None:
         """`counts`: whether patterns are counted in the forward pass, as by default on a CPU, or by formulas after it."""
-        self.bert = bert
-        self.batch_tokens = batch_tokens or BATCH_TOKENS[bert.device.type]
-        self._counts = bert.device.type == "cpu" if counts is None else counts
-        self._grams = bert.output_grams()
+        self.model = model
+        self.batch_tokens = batch_tokens or BATCH_TOKENS[model.device.type]
+        self._counts = model.device.type == "cpu" if counts is None else counts
+        self._grams = model.output_grams()
         if self._counts:
-            bert.count_patterns(self._grams)
-            self._mixing = [CountedMixing.of(layer.attention.output) for layer in bert.model.encoder.layer]
+            model.count_patterns(self._grams)
+            self._mixing = list(map(CountedMixing.of, model.parts.layers))
         else:
-            self._projections = bert.output_projections()
+            self._projections = model.output_projections()
 
     @property
     def streams(self) -> int:
         """How many batches run at the same time."""
-        return torch.get_num_threads() if self.bert.device.type == "cpu" else 1
+        return torch.get_num_threads() if self.model.device.type == "cpu" else 1
 
     def encode(self, block: Block, buffers: BlockBuffers) -> None:
         """Fill the buffers with the block's queries, keys, value norms, statistics, mixing ratios and sums."""
@@ -83,7 +83,7 @@ class Encoder:
 
     def _encode_batch(self, batch: Batch, buffers: BlockBuffers) -> Sums:
         """Store the values per token; return the sums over sentences with their counts."""
-        tensors = BatchTensors.on(self.bert.device, batch)
+        tensors = BatchTensors.on(self.model.device, batch)
         numbers = self._counted(tensors) if self._counts else self._by_formulas(tensors, buffers)
         with torch.inference_mode():
             padded = row_weights(buffers.exact(tensors.sources))
@@ -100,17 +100,17 @@ class Encoder:
     def _counted(self, batch: "BatchTensors") -> Iterator["LayerNumbers"]:
         """Layer by layer, by counting patterns: in a pass without padding, in 16 bits after it, as the model attends in these."""
         sentences = Sentences(batch.real.sum(dim=-1).numpy(), batch.without_padding(batch.flags).numpy())
-        in_pass = self.bert.dtype == torch.float32
+        in_pass = self.model.dtype == torch.float32
         if in_pass:
-            capture = self.bert.run_counted(batch.without_padding(batch.token_ids), sentences)
+            capture = self.model.run_counted(batch.without_padding(batch.token_ids), sentences)
         else:
-            capture = self.bert.run(batch.token_ids, batch.mask)
+            capture = self.model.run(batch.token_ids, batch.mask)
         for layer, mixing in enumerate(self._mixing):
             query, key, value, layer_input, projected = (
                 vectors[layer][0] if in_pass else batch.without_padding(vectors[layer])
                 for vectors in (capture.query, capture.key, capture.value, capture.layer_input, capture.projected)
             )
-            query, key, value = (self.bert.split_heads(vectors) for vectors in (query, key, value))
+            query, key, value = (self.model.split_heads(vectors) for vectors in (query, key, value))
             counted = (
                 sentences.layers[layer]
                 if in_pass
@@ -128,14 +128,14 @@ class Encoder:
 
     def _by_formulas(self, batch: "BatchTensors", buffers: BlockBuffers) -> Iterator["LayerNumbers"]:
         """Layer by layer, by the kernels: on a GPU these are fast."""
-        capture = self.bert.run(batch.token_ids, batch.mask)
-        return (self._layer_by_formulas(layer, capture, batch, buffers) for layer in range(self.bert.layers))
+        capture = self.model.run(batch.token_ids, batch.mask)
+        return (self._layer_by_formulas(layer, capture, batch, buffers) for layer in range(self.model.layers))
 
     def _layer_by_formulas(
         self, layer: int, capture: Capture, batch: "BatchTensors", buffers: BlockBuffers
     ) -> "LayerNumbers":
         query, key, value = (
-            self.bert.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
+            self.model.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
         )
         pattern = attention_pattern(
             query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]

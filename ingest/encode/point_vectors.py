@@ -76,15 +76,15 @@ def _rest(vectors: Vectors, start: int) -> Vectors:
 
 
 def _create(group: zarr.Group, token_set: TokenSet, model: PointModel) -> None:
-    bert, tokens = model.bert, token_set.block.tokens
+    hooked, tokens = model.model, token_set.block.tokens
     names: dict[str, Any] = {
         "point": list(model.points),
-        "layer": range(bert.layers),
-        "head": range(bert.heads),
+        "layer": range(hooked.layers),
+        "head": range(hooked.heads),
         "factor": list(FACTORS),
     }
     sizes = {name: len(values) for name, values in names.items()} | {"other_point": len(model.points)}
-    sizes |= {"token": tokens, "feature": bert.heads * bert.channels, "channel": bert.channels}
+    sizes |= {"token": tokens, "feature": hooked.heads * hooked.channels, "channel": hooked.channels}
     tile = min(TILE, tokens)
     sizes |= {"tile": tile, "shard": tile * min(BLOCK // TILE, -(-tokens // tile))}
     create_arrays(group, FEATURE_ARRAYS, sizes)

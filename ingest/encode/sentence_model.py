@@ -7,9 +7,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ingest.encode.bert import Bert, Capture, find_device, find_dtype
-from ingest.run.checkpoint import Checkpoint
-from ingest.run.config import size_of
+from ingest.encode.hooked_model import Capture, HookedModel
+from ingest.encode.loading import find_device, find_dtype
+from ingest.run.checkpoint import Checkpoint, longest_input
 from ingest.text.tokenizer import Pair, Tokenizer, Tokens
 from store.kernels.attention import attention_pattern, value_norm
 
@@ -28,18 +28,17 @@ class SentenceModel:
     """A checkpoint with its tokenizer, on the fastest device available, in the dtype of an ingest. One thread at a time."""
 
     def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str) -> None:
-        longest = size_of(checkpoint.config, "max_position_embeddings")
-        self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest))
+        self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest_input(checkpoint)))
         device = find_device("auto")
-        self._bert = Bert(checkpoint, device=device, dtype=find_dtype(dtype, device))
-        self._grams = self._bert.output_grams()
-        self._projections = self._bert.output_projections()
-        self._token_types = int(self._bert.model.config.type_vocab_size)
+        self._model = HookedModel(checkpoint, device=device, dtype=find_dtype(dtype, device))
+        self._grams = self._model.output_grams()
+        self._projections = self._model.output_projections()
+        self._token_types = checkpoint.family.size(checkpoint.config, "type_vocab_size")
 
     @property
     def size(self) -> int:
         """Bytes of the weights."""
-        return sum(parameter.nbytes for parameter in self._bert.model.parameters())
+        return sum(parameter.nbytes for parameter in self._model.parts.module.parameters())
 
     def tokenize(self, text: str, second: str) -> Pair:
         """Wordpieces of a pair, or of one sentence where there is no second."""
@@ -51,7 +50,7 @@ class SentenceModel:
 
     def without_vector(self, tokens: Tokens) -> list[str]:
         """Wordpieces that the embedding of the model has no row for: its tokenizer may know more."""
-        rows = int(self._bert.model.config.vocab_size)
+        rows = int(self._model.config.vocab_size)
         return [self.tokenizer.vocab[number] for number in tokens.token_id if number >= rows]
 
     def run(self, tokens: Tokens, token_type: NDArray[np.uint8]) -> Vectors:
@@ -59,7 +58,7 @@ class SentenceModel:
         # Some checkpoints know one token type only.
         known = np.minimum(token_type, self._token_types - 1)
         token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in (tokens.token_id, known))
-        capture = self._bert.run(token_ids.to(self._bert.device), None, segments.to(self._bert.device))
+        capture = self._model.run(token_ids.to(self._model.device), None, segments.to(self._model.device))
         with torch.inference_mode():
             return self._vectors(capture)
 
@@ -82,4 +81,4 @@ class SentenceModel:
 
     def _heads(self, tensor: Tensor) -> Tensor:
         """(head, token, channel) of the only sentence."""
-        return self._bert.split_heads(tensor)[0].transpose(0, 1)
+        return self._model.split_heads(tensor)[0].transpose(0, 1)

@@ -15,9 +15,9 @@ import zarr
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ingest.encode.bert import Bert
 from ingest.encode.buffers import SQUARES, BlockBuffers, Shape
 from ingest.encode.encoder import Encoder
+from ingest.encode.hooked_model import HookedModel
 from ingest.run.errors import IngestError
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
@@ -101,29 +101,29 @@ def encode_corpus(
 
 def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: Encoder) -> Shape:
     """Arrays as long as the plan; never shorter than they were."""
-    group, bert = writer.group(model.path), encoder.bert
-    shape = Shape(bert.layers, bert.heads, bert.channels, corpus.blocks[0].length, _positions(writer, corpus))
+    group, hooked = writer.group(model.path), encoder.model
+    shape = Shape(hooked.layers, hooked.heads, hooked.channels, corpus.blocks[0].length, _positions(writer, corpus))
     fresh = "key" not in group
     create_model_arrays(group, shape, blocks=len(corpus.blocks), stored=len(corpus.stored.blocks))
     if fresh:  # later blocks take what the first had; in older stores it is 0
-        array_of(group, CONSTANT)[:] = key_constant(bert).cpu().numpy()
-    array_of(group, "expansion_rate")[:] = bert.expansion_rates()
+        array_of(group, CONSTANT)[:] = key_constant(hooked).cpu().numpy()
+    array_of(group, "expansion_rate")[:] = hooked.expansion_rates()
     group.attrs.update(model.identity)
     if writer.changed:
         writer.commit(f"room for {model.key}")
     return shape
 
 
-def key_constant(bert: Bert) -> Tensor:
+def key_constant(model: HookedModel) -> Tensor:
     """Mean key (layer, head, channel) over random sequences of wordpieces, in float32.
 
     The keys of a head have it in common; it is taken off before they are rounded to float16 (`store.repository.arrays`). It must not
     depend on the corpus, so that a store that grows equals one made at once.
     """
-    length = min(LENGTH, bert.model.config.max_position_embeddings)
-    wordpieces = np.random.default_rng(0).integers(bert.model.config.vocab_size, size=(SEQUENCES, length))
-    capture = bert.run(torch.from_numpy(wordpieces).to(bert.device), None)
-    means = torch.stack([bert.split_heads(key).mean(dim=(0, 1)) for key in capture.key])
+    length = min(LENGTH, model.longest)
+    wordpieces = np.random.default_rng(0).integers(model.config.vocab_size, size=(SEQUENCES, length))
+    capture = model.run(torch.from_numpy(wordpieces).to(model.device), None)
+    means = torch.stack([model.split_heads(key).mean(dim=(0, 1)) for key in capture.key])
     return torch.round(means / STEP) * STEP
 
 
@@ -164,7 +164,7 @@ def _write_behind(
     """Compute a block while the one before is written; yields blocks once they are written."""
     group = writer.group(model.path)
     constant = torch.from_numpy(np.asarray(array_of(group, CONSTANT)[:]))
-    new = partial(BlockBuffers, shape, encoder.bert.device, constant, squares=SQUARES[0] in group)
+    new = partial(BlockBuffers, shape, encoder.model.device, constant, squares=SQUARES[0] in group)
     number = Counter(block.vectors for block in blocks)
     two = {kept: cycle([new(kept=kept) for _ in range(min(2, count))]) for kept, count in number.items()}
     with ThreadPoolExecutor(1, "write") as pool:

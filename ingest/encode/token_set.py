@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, take_sentences
-from ingest.run.checkpoint import Checkpoint
-from ingest.run.config import size_of
+from ingest.run.checkpoint import Checkpoint, longest_input
 from ingest.run.errors import IngestError
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
@@ -66,8 +65,9 @@ def sample_token_set(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> T
 def review_token_set(checkpoint: Checkpoint, reviews: Reviews, number: int, *, splitter: str = NUPUNKT) -> TokenSet:
     """A whole review between the special tokens of one text, cut where the model reads no further."""
     review = find_review(checkpoint, reviews, number)
-    longest = size_of(checkpoint.config, "max_position_embeddings")
-    columns, cut = _as_one_input(checkpoint, list(split_text(review.text, splitter)), min(REVIEW_TOKENS, longest))
+    columns, cut = _as_one_input(
+        checkpoint, list(split_text(review.text, splitter)), min(REVIEW_TOKENS, longest_input(checkpoint))
+    )
     tokens, sentences = len(columns["token_id"]), int(columns["sentence_index"][-1]) + 1
     title = f"review {number} of the data, {'its first' if cut else 'all of its'} {tokens:,} tokens"
     block = Block(0, tokens, np.array([tokens], np.int32), columns["token_id"], columns["token_flags"])

@@ -6,18 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from ingest.family.protocol import Family
 from ingest.run.checkpoint import Checkpoint
-from ingest.run.config import size_of
 from ingest.run.errors import IngestError, short
 
 Shapes = Mapping[str, tuple[int, ...]]
-#: A tensor that every BERT has, and what transformers' classes with a head write before its name.
-FIRST, OWN_PREFIX = "embeddings.word_embeddings.weight", "bert."
 #: Numbers that are weights themselves; others are to be scaled or unpacked first. By the names of safetensors and torch.
 PLAIN = ("F64", "F32", "F16", "BF16", "torch.float64", "torch.float32", "torch.float16", "torch.bfloat16")
 #: In the names of what peft adds to a layer, or of the layer beneath.
@@ -65,13 +62,14 @@ def stored_tensors(checkpoint: Checkpoint) -> Tensors:
 def weight_shapes(checkpoint: Checkpoint) -> Shapes:
     """Shape of every tensor by the name that transformers gives it; raises as `stored_tensors`."""
     tensors = stored_tensors(checkpoint)
-    wrapper = wrapper_of(tensors)
+    wrapper = wrapper_of(tensors, checkpoint.family)
     return {name.removeprefix(wrapper): tensor.shape for name, tensor in tensors.items()}
 
 
-def wrapper_of(tensors: Tensors) -> str:
-    """What a wrapper around the model wrote before every name, such as `module.`; empty where there is not one BERT."""
-    wrappers = {name.removesuffix(FIRST).removesuffix(OWN_PREFIX) for name in tensors if name.endswith(FIRST)}
+def wrapper_of(tensors: Tensors, family: Family) -> str:
+    """What a wrapper around the model wrote before every name, such as `module.`; empty where there is not one model."""
+    first = family.embedding_weight
+    wrappers = {name.removesuffix(first).removesuffix(family.prefix) for name in tensors if name.endswith(first)}
     return wrappers.pop() if len(wrappers) == 1 else ""
 
 
@@ -83,13 +81,11 @@ def check_shapes(checkpoint: Checkpoint) -> None:
     IngestError
         Names the first tensor that is missing, has another shape, or is to be computed from others.
     """
-    tensors = stored_tensors(checkpoint)
+    tensors, family = stored_tensors(checkpoint), checkpoint.family
     _check_plain(checkpoint, tensors)
-    shapes = {
-        name.removeprefix(wrapper_of(tensors)).removeprefix(OWN_PREFIX): tensor.shape
-        for name, tensor in tensors.items()
-    }
-    for name, shape in _expected(checkpoint.config).items():
+    wrapper = wrapper_of(tensors, family)
+    shapes = {name.removeprefix(wrapper).removeprefix(family.prefix): tensor.shape for name, tensor in tensors.items()}
+    for name, shape in family.weight_shapes(checkpoint.config).items():
         if shapes.get(name) != shape:
             problem = f"is {shapes[name]}" if name in shapes else "is missing"
             raise refused(checkpoint, f"{name} {problem}, where config.json says {shape}")
@@ -102,7 +98,8 @@ def _check_plain(checkpoint: Checkpoint, tensors: Tensors) -> None:
             f"{short(checkpoint.name)} has weights with an adapter that is not merged into them ({adapted}). "
             "Save the model that model.merge_and_unload() returns."
         )
-    scaled = [name for name, tensor in tensors.items() if "encoder." in name and tensor.numbers not in PLAIN]
+    layers = checkpoint.family.layers_prefix
+    scaled = [name for name, tensor in tensors.items() if layers in name and tensor.numbers not in PLAIN]
     if scaled:
         method = checkpoint.config.get("quantization_config")
         by = f" by {method['quant_method']}" if isinstance(method, dict) and "quant_method" in method else ""
@@ -130,21 +127,10 @@ def check_values(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
 
 
 def refused(checkpoint: Checkpoint, reason: str) -> IngestError:
-    """The error for a checkpoint that is not the BERT that its config.json describes."""
+    """The error for a checkpoint that is not the model that its config.json describes."""
     return IngestError(
-        f"{short(checkpoint.name)} cannot be loaded as a BERT ({reason}). Save the model again with save_pretrained."
+        f"{short(checkpoint.name)} cannot be loaded as a {checkpoint.family.name} ({reason}). Save the model again with save_pretrained."
     )
-
-
-def _expected(config: Mapping[str, Any]) -> Shapes:
-    """Of the tensors whose sizes config.json sets; of the layers, the last stands for all."""
-    size, layers = size_of(config, "hidden_size"), size_of(config, "num_hidden_layers")
-    rows = {"word": "vocab_size", "position": "max_position_embeddings", "token_type": "type_vocab_size"}
-    embeddings = {
-        f"embeddings.{name}_embeddings.weight": (size_of(config, count), size) for name, count in rows.items()
-    }
-    last = {f"encoder.layer.{layers - 1}.output.dense.weight": (size, size_of(config, "intermediate_size"))}
-    return embeddings | last
 
 
 def _safetensors(path: Path) -> Tensors:

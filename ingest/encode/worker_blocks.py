@@ -54,7 +54,7 @@ class BlockTask:
         group = fork.group(self.model.path)
         constant = np.asarray(array_of(group, CONSTANT)[:]).tobytes()
         encoder = _encoder(self.loading)
-        free = _buffers(self.shape, encoder.bert.device, constant, kept=block.vectors, squares=SQUARES[0] in group)
+        free = _buffers(self.shape, encoder.model.device, constant, kept=block.vectors, squares=SQUARES[0] in group)
         buffers = free.get()
         try:
             encoder.encode(block, buffers)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from ingest.family.families import FAMILIES
 from ingest.run.errors import IngestError
 from store.repository.files import replace_file, take_lock
 
@@ -14,7 +15,7 @@ from store.repository.files import replace_file, take_lock
 TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
-    "vocab.txt",
+    *(file for family in FAMILIES for file in family.vocabulary),
     "special_tokens_map.json",
     "added_tokens.json",
 )

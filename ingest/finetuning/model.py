@@ -1,4 +1,4 @@
-"""The model that is trained: BERT, its pooler, dropout, and one linear layer with an output for every label.
+"""The model that is trained: a classifier of its family, whose last layer has an output for every label.
 
 Its weights are float32; matrix products take 16 bits where that is faster.
 """
@@ -6,29 +6,27 @@ Its weights are float32; matrix products take 16 bits where that is faster.
 from typing import Any
 
 import torch
-from torch import nn
 
-from ingest.encode.bert import CLASSIFIER, cuda_dtype, load_model
+from ingest.encode.loading import cuda_dtype, load_model
+from ingest.family.protocol import ModelParts
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
 
-#: What a checkpoint need not have: it is random at first, by the seed.
-FRESH = ("classifier.", "bert.pooler.")
-
 
 def load_classifier(checkpoint: Checkpoint, names: list[str], *, freeze: int, seed: int) -> Any:
-    """`BertForSequenceClassification` with the checkpoint's weights, whose outputs are named as the labels."""
+    """Transformers' classifier with the checkpoint's weights, whose outputs are named as the labels; its head may be new, by the seed."""
     import transformers
 
     transformers.set_seed(seed)
+    family = checkpoint.family
     model = load_model(
         checkpoint,
-        CLASSIFIER,
-        fresh=FRESH,
+        family.architectures["classification"],
+        fresh=family.new_weights,
         ignore_mismatched_sizes=True,
         config={"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}},
     )
-    freeze_lower(model, freeze)
+    freeze_lower(family.parts(model), freeze)
     return model
 
 
@@ -41,10 +39,9 @@ def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
         )
 
 
-def freeze_lower(model: Any, layers: int) -> None:
+def freeze_lower(model: ModelParts, layers: int) -> None:
     """Freeze the embeddings and the lowest layers; 0 freezes nothing."""
-    frozen: list[nn.Module] = [model.bert.embeddings, *model.bert.encoder.layer[:layers]] if layers else []
-    for module in frozen:
+    for module in [model.embedded, *(layer.module for layer in model.layers[:layers])] if layers else []:
         module.requires_grad_(False)
 
 

@@ -31,7 +31,7 @@ NOT_IDENTITY = ("out", "data_split", "first", "split")
 
 def run(settings: FinetuningSettings) -> None:
     """Fine-tune a checkpoint; an existing result is not computed again."""
-    from ingest.encode.bert import find_device
+    from ingest.encode.loading import find_device
     from ingest.encode.weights import check_shapes
     from ingest.finetuning.model import check_freeze
 

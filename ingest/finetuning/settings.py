@@ -16,7 +16,9 @@ BASE_RATE, SMALL_RATE = 2e-5, 1e-4
 class FinetuningSettings:
     """One fine-tuning. The defaults need no network and no GPU."""
 
-    model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
+    model: str = setting(
+        EMBEDDED, "hub name or local folder of a BERT or RoBERTa checkpoint; 'embedded' is all-MiniLM-L6-v2"
+    )
     data: str = setting(
         EMBEDDED,
         "hub data set, or csv, tsv, parquet, json or jsonl file, all but parquet also as .gz; 'embedded' is the 25,000 labelled IMDB training "

@@ -25,6 +25,7 @@ from transformers import (
     TrainingArguments,
 )
 
+from ingest.family.families import family_of
 from ingest.finetuning.data import Example, training_order
 from ingest.run.progress import bar
 
@@ -76,10 +77,12 @@ class ClassifierTrainer(Trainer):
 
     def __init__(self, model: Any, plan: Plan, *, train: list[Example], held: list[Example]) -> None:
         self._lengths = np.array([len(example["input_ids"]) for example in train])
+        config = model.config.to_dict()
+        longest = family_of(config).longest_input(config)
         super().__init__(
             model,
             arguments(plan, reviews=len(train)),
-            data_collator=Padding(model.config.pad_token_id, longest=model.config.max_position_embeddings),
+            data_collator=Padding(model.config.pad_token_id, longest=longest),
             train_dataset=train,
             eval_dataset=held,
             compute_metrics=accuracy,

@@ -1,4 +1,4 @@
-"""A BERT with the head it was trained with: its loss on a task, whole or with an attention head silenced.
+"""A model with the head it was trained with: its loss on a task, whole or with an attention head silenced.
 
 The task that head importance is measured on is to predict masked wordpieces, or labels.
 """
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ingest.encode.batches import Batch, make_batches
-from ingest.encode.bert import CLASSIFIER, load_model
 from ingest.encode.encoder import BATCH_TOKENS
+from ingest.encode.loading import load_model
 from ingest.encode.weights import weight_shapes
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
@@ -117,25 +117,24 @@ def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np
     )
 
 
-ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": CLASSIFIER}
-
-
 class SilencedModel:
-    """A BERT that can silence a head. In float32: the change by one head may be small beside the loss."""
+    """A model that can silence a head. In float32: the change by one head may be small beside the loss."""
 
     def __init__(
         self, checkpoint: Checkpoint, kind: str, *, device: torch.device, batch_tokens: int | None = None
     ) -> None:
         self.device = device
         self._batch_tokens = batch_tokens or BATCH_TOKENS[device.type]
-        self._model = load_model(checkpoint, ARCHITECTURES[kind]).to(device).eval()
+        self._family = checkpoint.family
+        self._model = load_model(checkpoint, self._family.architectures[kind]).to(device).eval()
+        self._parts = self._family.parts(self._model)
         self._answer = self._guess_wordpieces if kind == "mlm" else self._guess_labels
         self.layers: int = self._model.config.num_hidden_layers
         self.heads: int = self._model.config.num_attention_heads
         self._channels: int = self._model.config.hidden_size // self.heads
         self._silenced: tuple[int, int] | None = None
-        for number, layer in enumerate(self._model.bert.encoder.layer):
-            layer.attention.output.dense.register_forward_pre_hook(self._gate(number))
+        for number, layer in enumerate(self._parts.layers):
+            layer.output.register_forward_pre_hook(self._gate(number))
 
     def loss(self, task: ImportanceTask, silenced: tuple[int, int] | None = None) -> float:
         """Mean over the answers of -ln of the probability of the right one, in nats.
@@ -156,18 +155,18 @@ class SilencedModel:
         token_ids, real, answers = (torch.from_numpy(array).to(self.device) for array in arrays)
         answered = answers != NO_ANSWER
         with torch.inference_mode():
-            tokens = self._model.bert(input_ids=token_ids, attention_mask=real.long()).last_hidden_state
+            tokens = self._parts.module(input_ids=token_ids, attention_mask=real.long()).last_hidden_state
             # On the host, as Apple's GPUs have no float64.
             logits, right = self._answer(tokens, answered).cpu().double(), answers[answered].cpu()
             return float(nn.functional.cross_entropy(logits, right, reduction="sum"))
 
     def _guess_wordpieces(self, tokens: Tensor, answered: Tensor) -> Tensor:
         """(answer, wordpiece). Only of the tokens asked for: the vocabulary is large."""
-        return self._model.cls(tokens[answered])
+        return self._family.guess_wordpieces(self._model, tokens[answered])
 
     def _guess_labels(self, tokens: Tensor, answered: Tensor) -> Tensor:  # noqa: ARG002
         """(answer, label), one of every sentence."""
-        return self._model.classifier(self._model.bert.pooler(tokens))
+        return self._family.guess_labels(self._model, tokens)
 
     def _gate(self, layer: int) -> Callable[..., tuple[Tensor] | None]:
         def hook(_module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] | None:
@@ -189,10 +188,9 @@ def find_kind(checkpoint: Checkpoint) -> str:
         Where it has none that could be wrong.
     """
     names = weight_shapes(checkpoint).keys()
-    if "cls.predictions.transform.dense.weight" in names:
-        return "mlm"
-    if {"classifier.weight", "bert.pooler.dense.weight"} <= names:
-        return "classification"
+    for kind, weights in checkpoint.family.head_weights.items():
+        if names >= set(weights):
+            return kind
     raise IngestError(
         f"{checkpoint.name} predicts neither masked words nor labels, so head importance has no loss to measure. "
         "Give such a --model (bert-base-uncased, or a fine-tuned one), or leave --importance out."

@@ -1,4 +1,4 @@
-"""Find a BERT checkpoint and identify it by its content. Loads no weights and imports no torch.
+"""Find a checkpoint and identify it by its content. Loads no weights and imports no torch.
 
 Folders that are nearly a checkpoint, such as what training and its libraries write, are recognised by names of files.
 """
@@ -15,7 +15,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ingest.run.config import DEFAULTS, check_config, size_of
+from ingest.family.families import FAMILIES, family_of, find_family
+from ingest.family.protocol import Family
+from ingest.run.config import check_config
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.progress import bar
 from ingest.run.settings import EMBEDDED
@@ -60,14 +62,16 @@ def check_folder(folder: Path) -> None:
         raise _adapter(folder)
     if (folder / "config.json").is_file():
         return
-    inside = _checkpoints_inside(folder)
-    if inside:
+    families = _checkpoints_inside(folder)
+    if families:
+        inside = list(families)
         names = listed(path.relative_to(folder) for path in inside)
+        kinds = " and ".join(dict.fromkeys(f"{family.name}s" for family in families.values()))
         kind = "the folder of a sentence-transformers model" if (folder / "modules.json").is_file() else "no checkpoint"
-        raise IngestError(f"{folder} is {kind}, and has BERTs inside: {names}. Give --model={inside[-1]}.")
+        raise IngestError(f"{folder} is {kind}, and has {kinds} inside: {names}. Give --model={inside[-1]}.")
 
 
-def check_whole(name: str, config: Mapping[str, Any]) -> None:
+def check_whole(name: str, family: Family, config: Mapping[str, Any]) -> None:
     """Refuse a model whose config.json says that heads were pruned: its layers have different numbers of heads.
 
     Raises
@@ -79,7 +83,7 @@ def check_whole(name: str, config: Mapping[str, Any]) -> None:
     if pruned:
         layers = listed(pruned) if isinstance(pruned, dict) else short(pruned)
         raise IngestError(
-            f"config.json of {short(name)} says that heads are pruned (in layers {layers}), and transformers' BERT no longer prunes any. "
+            f"config.json of {short(name)} says that heads are pruned (in layers {layers}), and transformers' {family.name} no longer prunes any. "
             "Give the checkpoint from before prune_heads."
         )
 
@@ -94,11 +98,11 @@ def _adapter(folder: Path) -> IngestError:
     )
 
 
-def _checkpoints_inside(folder: Path) -> list[Path]:
-    """Folders with a BERT one level below, or in a cache of the hub two; the last of a training last."""
-    configs: Iterable[Path] = [*folder.glob("*/config.json"), *folder.glob("snapshots/*/config.json")]
-    found = [path.parent for path in configs if _read(path).get("model_type") == "bert"]
-    return sorted(found, key=lambda path: (_step(path), path.name))
+def _checkpoints_inside(folder: Path) -> dict[Path, Family]:
+    """Folders with a model one level below, or in a cache of the hub two; the last of a training last."""
+    configs = [*folder.glob("*/config.json"), *folder.glob("snapshots/*/config.json")]
+    found = {path.parent: family for path in configs if (family := find_family(_read(path)))}
+    return dict(sorted(found.items(), key=lambda own: (_step(own[0]), own[0].name)))
 
 
 def _step(folder: Path) -> int:
@@ -128,7 +132,7 @@ CACHED = ["config.json"]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A BERT, identified by its content; `place` is None of one of the hub that only a store knows."""
+    """A model, identified by its content; `place` is None of one of the hub that only a store knows."""
 
     name: str
     place: Path | None
@@ -136,6 +140,11 @@ class Checkpoint:
     config: dict[str, Any]
     weights_sha256: str
     tokenizer_sha256: str
+
+    @property
+    def family(self) -> Family:
+        """What its weights and modules are called."""
+        return family_of(self.config)
 
     @property
     def folder(self) -> Path:
@@ -157,7 +166,7 @@ def find_checkpoint(model: str, *, held: Callable[[], Iterable[Checkpoint]] = tu
 
 def longest_input(checkpoint: Checkpoint) -> int:
     """Wordpieces that the model reads at most."""
-    return size_of(checkpoint.config, "max_position_embeddings")
+    return checkpoint.family.longest_input(checkpoint.config)
 
 
 def check_length(checkpoint: Checkpoint, max_length: int) -> None:
@@ -220,7 +229,7 @@ def _cached(model: str, revision: str | None) -> Path | None:
     there = [any(map(is_file, folder.glob(name))) for name in ("*.safetensors", "pytorch_model*.bin")]
     indices = [_read_json(folder, index.name) for index in folder.glob("*.index.json")]
     shards = [folder / str(shard) for index in indices for shard in dict(index.get("weight_map", {})).values()]
-    tokenizer = any(is_file(folder / name) for name in ("tokenizer.json", "vocab.txt"))
+    tokenizer = any(is_file(folder / name) for name in ("tokenizer.json", *(each.vocabulary[0] for each in FAMILIES)))
     return (
         folder if is_file(folder / "config.json") and any(there) and tokenizer and all(map(is_file, shards)) else None
     )
@@ -243,35 +252,48 @@ def _download(model: str, revision: str | None, weights: str) -> Path:
 def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
     check_folder(folder)
     config = _read_config(folder)
-    if config.get("model_type") != "bert":
-        raise IngestError(
-            f"{name} is no BERT: its config.json says model_type {short(config.get('model_type', 'nothing'))}. Give a checkpoint of model_type bert."
+    family = find_family(config)
+    if family is None:
+        names, types = (
+            " or ".join(each) for each in zip(*((own.name, own.model_type) for own in FAMILIES), strict=True)
         )
-    check_config(name, config)
-    check_whole(name, config)
+        raise IngestError(
+            f"{name} is no {names}: its config.json says model_type {short(config.get('model_type', 'nothing'))}. "
+            f"Give a checkpoint of model_type {types}."
+        )
+    check_config(name, family, config)
+    check_whole(name, family, config)
     if config.get("is_decoder"):
-        raise IngestError(f"{name} is a decoder: its tokens do not see the whole sentence. Give a BERT encoder.")
+        raise IngestError(
+            f"{name} is a decoder: its tokens do not see the whole sentence. Give a {family.name} encoder."
+        )
     if (config.get("position_embedding_type") or "absolute") != "absolute":
         raise IngestError(
-            f"{name} has relative positions ({config['position_embedding_type']}), which transformers' BERT no longer reads. "
-            "Give a BERT whose position_embedding_type is absolute."
+            f"{name} has relative positions ({config['position_embedding_type']}), which transformers' {family.name} no longer reads. "
+            f"Give a {family.name} whose position_embedding_type is absolute."
         )
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not weights:
         raise IngestError(
             f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a --model that save_pretrained wrote."
         )
-    config = {"num_hidden_layers": DEFAULTS["num_hidden_layers"]} | config
-    return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder))
+    config = {"num_hidden_layers": family.defaults["num_hidden_layers"]} | config
+    return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder, family))
 
 
-def _tokenizer_identity(folder: Path) -> str:
+def family_in(folder: Path) -> Family:
+    """The family of the checkpoint in a folder; the first one of a folder with a tokenizer alone."""
+    config = _read_config(folder) if (folder / "config.json").is_file() else {}
+    return find_family(config) or FAMILIES[0]
+
+
+def _tokenizer_identity(folder: Path, family: Family) -> str:
     """Hash of what determines the wordpieces of a sentence."""
     if (folder / "tokenizer.json").is_file():
         parts = _read_json(folder, "tokenizer.json")
         identity = {name: part for name, part in parts.items() if name not in NOT_IDENTITY}
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    files = [folder / file for file in ("vocab.txt", "tokenizer_config.json") if (folder / file).is_file()]
+    files = [folder / file for file in (*family.vocabulary, "tokenizer_config.json") if (folder / file).is_file()]
     if not files:
         raise IngestError(f"{folder} has no tokenizer. Save it there with tokenizer.save_pretrained.")
     return sha256(files)

@@ -91,7 +91,9 @@ MOST_NEIGHBORS = 200
 class Settings:
     """One ingest. The defaults need no network and no GPU."""
 
-    model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
+    model: str = setting(
+        EMBEDDED, "hub name or local folder of a BERT or RoBERTa checkpoint; 'embedded' is all-MiniLM-L6-v2"
+    )
     data: str = setting(
         EMBEDDED,
         "hub data set, as <name>, <name>:<configuration> or either with @<revision>; or csv, tsv (also GAP), parquet, json, jsonl, txt, conllu, conllx, "

@@ -15,8 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ingest.run.checkpoint import Checkpoint
-from ingest.run.config import size_of
+from ingest.run.checkpoint import Checkpoint, family_in
 from ingest.run.errors import IngestError, short
 
 #: How its wordpieces within a word, or at the beginning of one, are marked: no part of the spelling.
@@ -153,8 +152,6 @@ def _folded(character: str) -> str:
     return "".join(letter for letter in letters if unicodedata.category(letter)[0] not in "MZC" and letter != "\ufffd")
 
 
-#: One of them holds the wordpieces of a checkpoint.
-VOCABULARIES = ("tokenizer.json", "vocab.txt")
 #: transformers' classes that hand out no offsets, and what makes them: these wordpieces, with offsets.
 WITHOUT_OFFSETS = {"BertJapaneseTokenizer": with_offsets}
 #: How transformers names a package that a tokenizer needs.
@@ -169,23 +166,24 @@ def load_tokenizer(folder: Path) -> Any:
     Raises
     ------
     IngestError
-        Where it is not there, cannot be loaded, or does not make of a text what a BERT reads.
+        Where it is not there, cannot be loaded, or does not make of a text what a model of its family reads.
     """
-    from transformers import AutoTokenizer, BertConfig
+    import transformers
 
-    if not any((folder / name).is_file() for name in VOCABULARIES):  # transformers would make one without wordpieces
-        raise IngestError(
-            f"{folder} has no tokenizer ({' or '.join(VOCABULARIES)}). Save it with tokenizer.save_pretrained."
-        )
-    try:  # with a config, config.json is left alone: it was checked for what a BERT reads
-        tokenizer = AutoTokenizer.from_pretrained(folder, config=BertConfig(), trust_remote_code=False)
+    family = family_in(folder)
+    files = ("tokenizer.json", family.vocabulary[0])
+    if not any((folder / name).is_file() for name in files):  # transformers would make one without wordpieces
+        raise IngestError(f"{folder} has no tokenizer ({' or '.join(files)}). Save it with tokenizer.save_pretrained.")
+    try:  # with a config, config.json is left alone: it was checked for what the model reads
+        config = getattr(transformers, family.config_class)()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, config=config, trust_remote_code=False)
     except ImportError as error:
         raise _uninstalled(folder, error) from error
     except Exception as error:  # `tokenizers` raises nothing more exact
         raise IngestError(
             f"The tokenizer in {folder} cannot be loaded ({type(error).__name__}: {short(error)}). Save it again with tokenizer.save_pretrained."
         ) from error
-    return _with_ends(_with_offsets(tokenizer, folder), folder)
+    return _with_ends(_with_offsets(tokenizer, folder), folder, family.post_processor)
 
 
 def check_vocabulary(checkpoint: Checkpoint, vocab: Sequence[str]) -> None:
@@ -196,7 +194,7 @@ def check_vocabulary(checkpoint: Checkpoint, vocab: Sequence[str]) -> None:
     IngestError
         Names both numbers and the first wordpiece without a row.
     """
-    rows = size_of(checkpoint.config, "vocab_size")
+    rows = checkpoint.family.size(checkpoint.config, "vocab_size")
     if len(vocab) > rows:
         raise IngestError(
             f"The tokenizer of {short(checkpoint.name)} has {len(vocab):,} wordpieces, and the embedding of the model {rows:,} rows: "
@@ -216,7 +214,7 @@ def _with_offsets(tokenizer: Any, folder: Path) -> Any:
     return WITHOUT_OFFSETS[name](tokenizer)
 
 
-def _with_ends(tokenizer: Any, folder: Path) -> Any:
+def _with_ends(tokenizer: Any, folder: Path, processor: str) -> Any:
     """The same with the tokens that it puts before and after a text under the names cls_token and sep_token."""
     try:
         ends, _unknown = (tokenizer(text)["input_ids"] for text in ("", UNKNOWN))
@@ -230,7 +228,7 @@ def _with_ends(tokenizer: Any, folder: Path) -> Any:
         problem = "it has no post-processor" if named else "it names no cls_token and sep_token"
         raise IngestError(
             f"The tokenizer in {folder} ({type(tokenizer).__name__}) puts no [CLS] before a text and no [SEP] after it: {problem}. "
-            "Save it again with cls_token, sep_token and the post-processor tokenizers.processors.BertProcessing."
+            f"Save it again with cls_token, sep_token and the post-processor tokenizers.processors.{processor}."
         )
     tokenizer.cls_token, tokenizer.sep_token = tokenizer.convert_ids_to_tokens([ends[0], ends[-1]])
     return tokenizer

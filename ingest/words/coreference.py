@@ -12,7 +12,7 @@ import torch
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.bert import Bert
+from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.settings import Settings
@@ -242,10 +242,10 @@ def find_coreference(
     wanted = frozenset(antecedents.sentence.tolist())
     stored = sentence_patterns(corpus.blocks, source, wanted, partial(stored_vectors, writer.group(model.path)))
     first = random_blocks(corpus.blocks)
-    bert = Bert(checkpoint, device=device, dtype=torch.float32)
-    randomize(bert.model.encoder, bert.model.config.initializer_range, seed)
-    random = sentence_patterns(first, source, wanted, partial(model_vectors, bert))
-    shape = bert.layers, bert.heads
+    hooked = HookedModel(checkpoint, device=device, dtype=torch.float32)
+    randomize(hooked.parts.encoder, hooked.config.initializer_range, seed)
+    random = sentence_patterns(first, source, wanted, partial(model_vectors, hooked))
+    shape = hooked.layers, hooked.heads
     found = found_by_heads(antecedents, shape, stored)
     counts = measured(antecedents, found, draw_counts(seed, 0, corpus.sentences))
     inside = antecedents.sentence < first[-1].first_sentence + first[-1].sentences

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ingest.encode.batches import group_by_length
-from ingest.encode.bert import Bert
+from ingest.encode.hooked_model import HookedModel
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from store.kernels.attention import attention_pattern
@@ -111,21 +111,21 @@ def stored_vectors(source: zarr.Group, block: Block) -> ReadVectors:
     return read
 
 
-def model_vectors(bert: Bert, block: Block) -> ReadVectors:
+def model_vectors(model: HookedModel, block: Block) -> ReadVectors:
     """Queries and keys of a block from a run of the model."""
-    return partial(batch_vectors, bert, block)
+    return partial(batch_vectors, model, block)
 
 
 def batch_vectors(
-    bert: Bert, block: Block, batch: WordBatch
+    model: HookedModel, block: Block, batch: WordBatch
 ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
     """Queries and keys (head, sentence, token, channel) of every layer in turn, from one run of the model."""
     token_ids = np.zeros(batch.real_tokens.shape, np.int64)
     token_ids[batch.real_tokens] = block.token_ids[batch.token_rows]
     real = torch.from_numpy(batch.real_tokens)
-    capture = bert.run(torch.from_numpy(token_ids).to(bert.device), real.to(bert.device))
+    capture = model.run(torch.from_numpy(token_ids).to(model.device), real.to(model.device))
     for captured in zip(*(getattr(capture, role) for role in ROLES), strict=True):
-        query, key = (bert.split_heads(each).permute(2, 0, 1, 3).cpu().numpy() for each in captured)
+        query, key = (model.split_heads(each).permute(2, 0, 1, 3).cpu().numpy() for each in captured)
         yield query, key
 
 

@@ -8,7 +8,7 @@ import torch
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.bert import Bert
+from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.parallel import side_by_side
@@ -85,8 +85,8 @@ def find_relations(
     first = content_of_words(writer, model, blocks, version=RANDOM_VERSION, seed=seed)
     random = _kept_random(group, first, list(relations.pairs))
     if random is None:
-        bert = Bert(checkpoint, device=device, dtype=torch.float32)
-        random = _random_linked(bert, source, blocks, relations, seed)
+        hooked = HookedModel(checkpoint, device=device, dtype=torch.float32)
+        random = _random_linked(hooked, source, blocks, relations, seed)
     counted = _counted(writer.group(f"{model.path}/words"), source, corpus, relations, seed)
     _write(group, relations, counted | random | _offsets(relations))
     group.attrs.update({"relations_hash": identity, "random_hash": first, "annotation": dict(source.attrs)["identity"]})
@@ -136,27 +136,27 @@ def _kept_random(group: zarr.Group, identity: str, relations: list[str]) -> dict
 
 
 def _random_linked(
-    bert: Bert, words: zarr.Group, blocks: Sequence[Block], relations: Relations, seed: int
+    model: HookedModel, words: zarr.Group, blocks: Sequence[Block], relations: Relations, seed: int
 ) -> dict[str, NDArray[np.generic]]:
     """`random_linked` and `random_pairs`, on the first blocks of the corpus."""
-    randomize(bert.model.encoder, bert.model.config.initializer_range, seed)
+    randomize(model.parts.encoder, model.config.initializer_range, seed)
     total: NDArray[np.int64] | int = 0
     pairs: NDArray[np.int64] | int = 0
     with bar("random model", total=sum(block.tokens for block in blocks), unit="tokens") as progress:
         for block in blocks:
             of_block = BlockWords.of(words, block)
             part = relations.within(of_block.rows)
-            total, pairs = total + part.linked(_strongest(bert, block, of_block)), pairs + part.counts
+            total, pairs = total + part.linked(_strongest(model, block, of_block)), pairs + part.counts
             progress.update(block.tokens)
     return {"random_linked": np.asarray(total), "random_pairs": np.asarray(pairs)}
 
 
-def _strongest(bert: Bert, block: Block, words: BlockWords) -> StrongestWords:
+def _strongest(model: HookedModel, block: Block, words: BlockWords) -> StrongestWords:
     """Strongest words (layer, head, word) of a block, from a run of the model: on a CPU a batch a core."""
-    found = np.full((len(FIELDS), bert.layers, bert.heads, len(words.tokens)), -1, np.int16)
+    found = np.full((len(FIELDS), model.layers, model.heads, len(words.tokens)), -1, np.int16)
 
     def keep(batch: WordBatch) -> None:
-        for layer, vectors in enumerate(batch_vectors(bert, block, batch)):
+        for layer, vectors in enumerate(batch_vectors(model, block, batch)):
             keep_strongest(found[:, layer], batch, *vectors)
 
     side_by_side(keep, word_batches(block, words))

@@ -10,7 +10,7 @@ import torch
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.bert import Bert
+from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.progress import bar
@@ -228,11 +228,11 @@ def control_governors(sentence: ProbeSentence, tree: Tree) -> ProbeSentence:
     return replace(sentence, governor=np.where(own, 0, targets).astype(np.int64))
 
 
-def reduced_embeddings(bert: Bert) -> NDArray[np.float32]:
+def reduced_embeddings(model: HookedModel) -> NDArray[np.float32]:
     """Principal components of the model's static wordpiece embeddings, to a variance of 1: (wordpiece, component)."""
     from sklearn.decomposition import PCA
 
-    table = bert.model.embeddings.word_embeddings.weight.detach().cpu().numpy()
+    table = model.parts.embedding.weight.detach().cpu().numpy()
     components = PCA(min(FEATURES, *table.shape), random_state=0).fit_transform(table)
     return (components / components.std()).astype(np.float32)
 
@@ -321,15 +321,15 @@ def find_uas(
     trees = trees_of(read_words(writer, corpus), corpus.sentences)
     if min(sum(number % 2 == half for number in trees) for half in (0, 1)) < FEWEST_SENTENCES:
         return False
-    bert = Bert(checkpoint, device=device, dtype=torch.float32)
-    embed = _embedding(source, corpus, reduced_embeddings(bert))
+    hooked = HookedModel(checkpoint, device=device, dtype=torch.float32)
+    embed = _embedding(source, corpus, reduced_embeddings(hooked))
     split = Split.of(read_sentences(trees, source, corpus, partial(stored_vectors, writer.group(model.path))), trees)
     measured = Measured({}, count_right(split, lambda each: each.governor)[1])
     measure_baselines(split, measured)
     measure(split, split.changed(embed), measured)
     measure_controls(split, split.changed(embed), measured)
-    randomize(bert.model.encoder, bert.model.config.initializer_range, seed)
-    random = Split.of(read_sentences(trees, source, corpus, partial(model_vectors, bert)), trees)
+    randomize(hooked.parts.encoder, hooked.config.initializer_range, seed)
+    random = Split.of(read_sentences(trees, source, corpus, partial(model_vectors, hooked)), trees)
     measure(random, random.changed(embed), measured, "random_", SEEDS[:1])
     _write(group, measured, split)
     group.attrs.update({"uas_hash": identity, "annotation": dict(source.attrs)["identity"]})

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from ingest.encode.batches import make_batches
-from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.encoder import Encoder, open_encoder
+from ingest.encode.loading import find_device, find_dtype
 from ingest.encode.tensors import encode_corpus, pending_blocks
 from ingest.pipeline import model_group
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
@@ -97,7 +97,7 @@ def transformers_model(checkpoint: Checkpoint, device: torch.device) -> torch.nn
 
 def plain_pass(model: torch.nn.Module, corpus: PlannedCorpus, encoder: Encoder, dtype: torch.dtype) -> None:
     """Forward over the very batches of the ingest, outputs dropped."""
-    device = encoder.bert.device
+    device = encoder.model.device
     for block in corpus.blocks:
         for batch in make_batches(block, tokens=encoder.batch_tokens):
             ids, real = (torch.from_numpy(array).to(device) for array in (batch.token_ids, batch.real))

@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import median
 
 from dashboard.statistics.parts import count, part_of
-from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.encoder import open_encoder
+from ingest.encode.loading import find_device, find_dtype
 from ingest.encode.sample import take_sample
 from ingest.encode.tensors import encode_corpus
 from ingest.heads.divergence import update_divergence

@@ -18,9 +18,9 @@ import icechunk
 import numpy as np
 import psutil
 
-from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.buffers import BlockBuffers
 from ingest.encode.encoder import Encoder, open_encoder
+from ingest.encode.loading import find_device, find_dtype
 from ingest.encode.tensors import ModelGroup, encode_corpus
 from ingest.encode.worker_blocks import Loading, encode_on_workers
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
@@ -122,7 +122,7 @@ def _encode(
     writer.group(f"corpus/{key}").attrs["max_length"] = settings.max_length
     writer.commit(key)
     model, corpus = ModelGroup(key, {"name": key}), PlannedCorpus(key, _blocks(blocks))
-    loading = Loading(settings, "cpu", encoder.bert.dtype, checkpoint.weights_sha256)
+    loading = Loading(settings, "cpu", encoder.model.dtype, checkpoint.weights_sha256)
     on_workers = partial(encode_on_workers, cluster, writer, model, loading)
     encode_corpus(writer, model, corpus, corpus.blocks, encoder, on_workers)
 

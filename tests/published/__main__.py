@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 import store
 from dashboard.relations.data import BestHead
-from ingest.encode.bert import Bert, find_device
+from ingest.encode.hooked_model import HookedModel
+from ingest.encode.loading import find_device
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.settings import EMBEDDED, NONE, parse_flags, setting
@@ -75,7 +76,7 @@ def _shape(checkpoint: Checkpoint) -> tuple[int, int]:
 
 def check(checkpoint: Checkpoint, *, segments: int = SEGMENTS) -> int:
     """Print both tables."""
-    bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
+    bert = HookedModel(checkpoint, device=find_device("auto"), dtype=torch.float32)
     rates = {"expansion_rate": np.array(bert.expansion_rates())}
     print(f"Expansion rates of {checkpoint.name}; layers are numbered from 1 as in the papers.")
     _show("Kobayashi et al. 2021", {"expansion_rate": EXPANSION_RATE}, rates)
@@ -114,7 +115,7 @@ def is_published(checkpoint: Checkpoint) -> bool:
     """Whether the weights are those of the papers: expansion rates follow from them alone."""
     if _shape(checkpoint) != (LAYERS, HEADS):
         return False
-    bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
+    bert = HookedModel(checkpoint, device=find_device("auto"), dtype=torch.float32)
     return agrees({"": EXPANSION_RATE}, {"": np.array(bert.expansion_rates())})
 
 

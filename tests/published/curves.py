@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ingest.encode.bert import Bert
 from ingest.encode.buffers import BlockBuffers, Shape
 from ingest.encode.encoder import Encoder
+from ingest.encode.hooked_model import HookedModel
 from ingest.text.blocks import Block
 from store.kernels.statistics import mean_over_sentences
 from store.schema.model import SOURCES, STATISTICS
@@ -17,7 +17,7 @@ from tests.published.targets import Target
 Curve = NDArray[np.float64]
 
 
-def head_statistics(bert: Bert, blocks: Sequence[Block]) -> NDArray[np.float64]:
+def head_statistics(bert: HookedModel, blocks: Sequence[Block]) -> NDArray[np.float64]:
     """Means over the segments: (source, statistic, layer, head). The ingest's own code, segment ids 0."""
     shape = Shape(bert.layers, bert.heads, bert.channels, blocks[0].length, int(blocks[0].lengths.max()))
     buffers = BlockBuffers(shape, bert.device, torch.zeros(bert.layers, bert.heads, bert.channels))

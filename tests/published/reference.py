@@ -91,16 +91,16 @@ def _placed(text: str, rows: list[list[str]]) -> list[BankWord]:
 # -- attention between words ----------------------------------------------------------------------
 
 
-def eager_bert(folder: Path) -> Any:
-    """transformers' own BERT with its slow attention, which returns the patterns, in float64."""
-    return transformers.BertModel.from_pretrained(
+def eager_model(folder: Path) -> Any:
+    """transformers' own model with its slow attention, which returns the patterns, in float64."""
+    return transformers.AutoModel.from_pretrained(
         folder, attn_implementation="eager", dtype=torch.float64, add_pooling_layer=False
     ).eval()
 
 
 def sentence_reader(folder: Path, *, max_length: int) -> Callable[[str, Sequence[BankWord]], ReferenceSentence]:
     """Runs a checkpoint on a text whose words are given."""
-    model, tokenizer = eager_bert(folder), transformers.AutoTokenizer.from_pretrained(folder)
+    model, tokenizer = eager_model(folder), transformers.AutoTokenizer.from_pretrained(folder)
 
     def read(text: str, words: Sequence[BankWord]) -> ReferenceSentence:
         encoded = tokenizer(text, truncation=True, max_length=max_length, return_offsets_mapping=True)

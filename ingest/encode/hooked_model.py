@@ -1,12 +1,11 @@
-"""A BERT whose hooks capture the queries, keys, values and layer inputs of its attention heads.
+"""A model whose hooks capture the queries, keys, values and layer inputs of its attention heads.
 
 The model runs on its fast attention path (sdpa), which never hands out a pattern; whoever needs one computes it from
 the captured queries and keys of a batch and drops it.
 """
 
-import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,18 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from ingest.encode.counted_attention import CountedAttention, Sentences
+from ingest.encode.loading import load_model
 from ingest.encode.packed_linear import can_pack, pack_linears
-from ingest.encode.weights import check_shapes, check_values, refused, stored_tensors, wrapper_of
+from ingest.family.protocol import LayerParts
 from ingest.run.checkpoint import Checkpoint
-from ingest.run.config import model_config
-from ingest.run.errors import IngestError
 from ingest.run.parallel import side_by_side
 from store.kernels.attention import expansion_rate, output_gram
 from store.kernels.mixing import attended_part, mixing_ratios, own_part
-
-#: transformers' class of a model that tells labels apart.
-CLASSIFIER = "BertForSequenceClassification"
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclass
@@ -38,7 +32,7 @@ class Capture:
     layer_input: list[Tensor] = field(default_factory=list)
     #: Output of the output projection, bias included.
     projected: list[Tensor] = field(default_factory=list)
-    #: By the name of the feature point; empty unless `Bert.listen_at_points`.
+    #: By the name of the feature point; empty unless `HookedModel.listen_at_points`.
     points: dict[str, Tensor] = field(default_factory=dict)
 
 
@@ -49,7 +43,7 @@ class _Passing(threading.local):
     sentences: Sentences | None = None
 
 
-class Bert:
+class HookedModel:
     """A loaded checkpoint on a device. Layers, heads and sizes are those of the model.
 
     `packed` makes a forward pass faster on a CPU and its weights unchangeable, see `packed_linear`.
@@ -62,38 +56,34 @@ class Bert:
         self.dtype = dtype
         # cuDNN plans attention anew for every shape of a batch, and in every thread, for longer than the batch takes.
         torch.backends.cuda.enable_cudnn_sdp(False)
-        self.model = load_model(checkpoint, "BertModel", add_pooling_layer=False).to(device).eval()
+        family = checkpoint.family
+        module = load_model(checkpoint, family.encoder_class, add_pooling_layer=False).to(device).eval()
+        self.parts = family.parts(module)
         if packed and can_pack(device, dtype):
-            pack_linears(self.model.encoder)
-        self.layers: int = self.model.config.num_hidden_layers
-        self.heads: int = self.model.config.num_attention_heads
-        self.channels: int = self.model.config.hidden_size // self.heads
+            pack_linears(self.parts.encoder)
+        self.config: Any = module.config
+        self.longest = checkpoint.family.longest_input(checkpoint.config)
+        self.layers: int = self.config.num_hidden_layers
+        self.heads: int = self.config.num_attention_heads
+        self.channels: int = self.config.hidden_size // self.heads
         self._passing = _Passing()
-        for layer in self.model.encoder.layer:
+        for layer in self.parts.layers:
             self._listen(layer)
 
-    def _listen(self, layer: nn.Module) -> None:
-        attention: Any = layer.attention
-        layer.register_forward_pre_hook(self._keep_input)
+    def _listen(self, layer: LayerParts) -> None:
+        layer.module.register_forward_pre_hook(self._keep_input)
         for name in ("query", "key", "value"):
-            getattr(attention.self, name).register_forward_hook(self._keep_output(name))
-        attention.output.dense.register_forward_hook(self._keep_output("projected"))
+            getattr(layer, name).register_forward_hook(self._keep_output(name))
+        layer.output.register_forward_hook(self._keep_output("projected"))
 
     def listen_at_points(self, points: Sequence[str]) -> None:
         """From now on also capture the vectors at these feature points (`store.schema.features`)."""
-        embeddings: Any = self.model.embeddings
-        self._keep_point(embeddings.word_embeddings, "embedding", points)
-        self._keep_point(embeddings, "position", points)
-        for number, layer in enumerate(self.model.encoder.layer):
-            places = {
-                "projected": layer.attention.output.dense,
-                "attended": layer.attention.output,
-                "expanded": layer.output.dense,
-                "feedforward": layer.output,
-            }
-            for kind, module in places.items():
+        self._keep_point(self.parts.embedding, "embedding", points)
+        self._keep_point(self.parts.embedded, "position", points)
+        for number, layer in enumerate(self.parts.layers):
+            for kind, module in layer.points.items():
                 self._keep_point(module, f"L{number:02d}.{kind}", points)
-            layer.attention.output.dense.register_forward_pre_hook(self._keep_mixed(f"L{number:02d}.mixed"))
+            layer.output.register_forward_pre_hook(self._keep_mixed(f"L{number:02d}.mixed"))
 
     def _keep_point(self, module: nn.Module, point: str, points: Sequence[str]) -> None:
         def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
@@ -127,8 +117,8 @@ class Bert:
 
     def count_patterns(self, grams: Sequence[Tensor]) -> None:
         """From now on `run_counted` can be called, on a CPU in float32; `grams` are the model's `output_grams`."""
-        for layer, gram in zip(self.model.encoder.layer, grams, strict=True):
-            layer.attention.self = CountedAttention(layer.attention.self, gram, lambda: self._passing.sentences)
+        for layer, gram in zip(self.parts.layers, grams, strict=True):
+            layer.attention = CountedAttention(layer, gram, lambda: self._passing.sentences)
 
     def run_counted(self, token_ids: Tensor, sentences: Sentences) -> Capture:
         """One forward pass over the tokens of `sentences` (token,), whose patterns are counted.
@@ -137,14 +127,15 @@ class Bert:
         """
         self._passing.sentences = sentences
         try:
-            return self._pass(input_ids=token_ids[None], position_ids=torch.from_numpy(sentences.positions)[None])
+            positions = self.parts.positions(token_ids.numpy(), sentences.positions)
+            return self._pass(input_ids=token_ids[None], position_ids=torch.from_numpy(positions)[None])
         finally:
             self._passing.sentences = None
 
     def _pass(self, **inputs: Tensor | None) -> Capture:
         self._passing.capture = capture = Capture()
         with torch.inference_mode(), torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-            self.model(**inputs)
+            self.parts.module(**inputs)
         return capture
 
     def split_heads(self, tensor: Tensor) -> Tensor:
@@ -159,11 +150,11 @@ class Bert:
 
     def output_projections(self) -> list["OutputProjection"]:
         """The output projection of every layer."""
-        return [OutputProjection.of(layer.attention.output) for layer in self.model.encoder.layer]
+        return list(map(OutputProjection.of, self.parts.layers))
 
     def expansion_rates(self) -> list[float]:
         """Expansion rate of every layer: how much x -> f(x) lengthens a vector (Kobayashi et al. 2021)."""
-        parts = [(layer.attention.self.value, layer.attention.output.dense) for layer in self.model.encoder.layer]
+        parts = [(layer.value, layer.output) for layer in self.parts.layers]
         weights = [(v.weight.T, v.bias, o.weight.T, o.bias) for v, o in parts]
         exact = [[weight.detach().cpu().double() for weight in own] for own in weights]
         # On one core each: several threads would add the squares in an order of their own.
@@ -182,11 +173,10 @@ class OutputProjection:
     gain: Tensor
 
     @classmethod
-    def of(cls, output: Any) -> "OutputProjection":
-        """The output projection of a layer, from its `attention.output`."""
-        weight, bias, gain = (
-            part.detach().float() for part in (output.dense.weight, output.dense.bias, output.LayerNorm.weight)
-        )
+    def of(cls, layer: LayerParts) -> "OutputProjection":
+        """That of a layer."""
+        parts = layer.output.weight, layer.output.bias, layer.norm.weight
+        weight, bias, gain = (part.detach().float() for part in parts)
         return cls(weight.T, bias, gain)
 
     def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
@@ -202,80 +192,3 @@ class OutputProjection:
         else:
             attended = attended_part(pattern, value, self.weight)
         return mixing_ratios(to_self, attended, own_part(to_self, value, self.weight), layer_input.float(), self.gain)
-
-
-def find_device(name: str) -> torch.device:
-    """The device of the flag --device; `auto` takes the fastest one available."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if name == "auto":
-        return torch.device(next(kind for kind, available in there.items() if available))
-    if not there.get(name, False):
-        raise IngestError(
-            f"There is no device {name!r} here. Give --device={', '.join(kind for kind, ok in there.items() if ok)} or auto."
-        )
-    return torch.device(name)
-
-
-def find_dtype(name: str, device: torch.device) -> torch.dtype:
-    """The dtype of the matrix products; `auto` is `cuda_dtype` on cuda and float32 elsewhere."""
-    if name == "auto":
-        return cuda_dtype() if device.type == "cuda" else torch.float32
-    if name not in DTYPES:
-        raise IngestError(f"--dtype={name} is not known. Give one of auto, {', '.join(DTYPES)}.")
-    return DTYPES[name]
-
-
-def cuda_dtype() -> torch.dtype:
-    """The 16 bits that the GPU multiplies in: bfloat16 where it does not merely emulate it, which would be slower."""
-    return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
-
-
-def load_model(
-    checkpoint: Checkpoint,
-    architecture: str,
-    *,
-    fresh: tuple[str, ...] = (),
-    config: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Any:
-    """One of transformers' classes with the checkpoint's weights, in float32 on the fast attention path.
-
-    Weights whose names begin with one of `fresh` may be missing or of another shape: they are then random. Fields of `config`
-    replace those of config.json.
-    """
-    import transformers
-
-    check_shapes(checkpoint)
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    options |= {"attn_implementation": "sdpa", "dtype": torch.float32, "output_loading_info": True}
-    if wrapper := wrapper_of(stored_tensors(checkpoint)):
-        options["key_mapping"] = {f"^{re.escape(wrapper)}": ""}
-    try:
-        loaded: Any = getattr(transformers, architecture).from_pretrained(
-            checkpoint.folder, config=model_config(checkpoint.config, **(config or {})), **options
-        )
-    except Exception as error:  # transformers lets through whatever a file makes of it
-        raise refused(checkpoint, type(error).__name__) from error
-    model, info = loaded
-    absent = info["missing_keys"] | {name for name, *_shapes in info["mismatched_keys"]}
-    _check_encoder(checkpoint, info["unexpected_keys"])
-    missing = {name for name in absent if not name.startswith(fresh)}
-    if missing:
-        raise refused(checkpoint, f"no weights that fit {min(missing)}")
-    check_values(checkpoint, model.state_dict())
-    return model
-
-
-def import_libraries() -> None:
-    """Import what `load_model` needs, which takes seconds."""
-    from transformers import BertModel  # noqa: F401
-
-
-def _check_encoder(checkpoint: Checkpoint, unexpected: Iterable[str]) -> None:
-    """Weights of the layers that transformers leaves out make another model; heads of training and buffers do not."""
-    left_out = [name for name in unexpected if name.removeprefix("bert.").startswith("encoder.")]
-    if left_out:
-        raise IngestError(
-            f"{checkpoint.name} has weights that are not those of a BERT ({min(left_out)}). Give a checkpoint with the layers of a BERT alone."
-        )

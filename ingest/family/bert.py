@@ -1,0 +1,193 @@
+"""BERT (Devlin et al. 2019), as transformers has it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.family.fields import LABELS, TEXTS, TRUTH, Field, number, text, whole
+from ingest.family.protocol import Config, ModelParts
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": "BertForSequenceClassification"}
+#: Of `transformers.BertConfig`, where config.json leaves them out.
+DEFAULTS = {
+    "vocab_size": 30522,
+    "hidden_size": 768,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+    "pad_token_id": 0,
+}
+#: More than any BERT has; what a tensor holds is bounded by the file of the weights.
+MOST = 10_000_000
+MOST_LAYERS = 1_000
+
+#: Fields that a model is built from; the others of `FIELDS` are read by the ingest alone.
+MODEL_FIELDS = {
+    "vocab_size": whole(1, MOST),
+    "hidden_size": whole(1, MOST),
+    "num_hidden_layers": whole(1, MOST_LAYERS),
+    "num_attention_heads": whole(1, MOST),
+    "intermediate_size": whole(1, MOST),
+    "hidden_act": text(),
+    "hidden_dropout_prob": number(0, 1),
+    "attention_probs_dropout_prob": number(0, 1),
+    "max_position_embeddings": whole(3, MOST),
+    "type_vocab_size": whole(1, MOST),
+    "initializer_range": number(0, 1000),
+    "layer_norm_eps": number(0, 1),
+    "pad_token_id": whole(0, MOST, none=True),
+    "classifier_dropout": number(0, 1, none=True),
+    "tie_word_embeddings": TRUTH,
+    "id2label": LABELS,
+    "problem_type": text(none=True),
+}
+READ_FIELDS = {
+    "model_type": text(),
+    "is_decoder": TRUTH,
+    "position_embedding_type": text(none=True),
+    "architectures": TEXTS,
+}
+FIELDS = MODEL_FIELDS | READ_FIELDS
+
+
+class Bert:
+    """The family of BERT: see `ingest.family.protocol.Family`."""
+
+    model_type = "bert"
+    name = "BERT"
+    config_class = "BertConfig"
+    encoder_class = "BertModel"
+    architectures: Mapping[str, str] = ARCHITECTURES
+    head_weights: Mapping[str, Sequence[str]] = {
+        "mlm": ("cls.predictions.transform.dense.weight",),
+        "classification": ("classifier.weight", "bert.pooler.dense.weight"),
+    }
+    new_weights: tuple[str, ...] = ("classifier.", "bert.pooler.")
+    prefix = "bert."
+    embedding_weight = "embeddings.word_embeddings.weight"
+    layers_prefix = "encoder."
+    vocabulary: Sequence[str] = ("vocab.txt",)
+    post_processor = "BertProcessing"
+    defaults: Mapping[str, int] = DEFAULTS
+    model_fields: Mapping[str, Field] = MODEL_FIELDS
+    fields: Mapping[str, Field] = FIELDS
+
+    def size(self, config: Config, field: str) -> int:
+        """A size from a checked config.json, or its default."""
+        return int(config.get(field, self.defaults[field]))
+
+    def longest_input(self, config: Config) -> int:
+        """As many tokens as there are positions."""
+        return self.size(config, "max_position_embeddings")
+
+    def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of the weights whose sizes config.json sets."""
+        size, layers = self.size(config, "hidden_size"), self.size(config, "num_hidden_layers")
+        rows = {"word": "vocab_size", "position": "max_position_embeddings", "token_type": "type_vocab_size"}
+        embeddings = {
+            f"embeddings.{name}_embeddings.weight": (self.size(config, count), size) for name, count in rows.items()
+        }
+        last = {f"encoder.layer.{layers - 1}.output.dense.weight": (size, self.size(config, "intermediate_size"))}
+        return embeddings | last
+
+    def parts(self, model: Any) -> ModelParts:
+        """The modules of a loaded model."""
+        return BertParts(model.base_model)
+
+    def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
+        """By the head of masked wordpieces."""
+        return model.cls(vectors)
+
+    def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
+        """By the classifier, from what the pooler makes of the first token."""
+        return model.classifier(model.bert.pooler(vectors))
+
+
+@dataclass(frozen=True)
+class BertParts:
+    """Modules of a `transformers.BertModel`, or of a model that is built like it."""
+
+    module: Any
+
+    @property
+    def embedding(self) -> Any:
+        """The table of the vectors of the wordpieces."""
+        return self.module.embeddings.word_embeddings
+
+    @property
+    def embedded(self) -> "nn.Module":
+        """The sum of the embeddings after its layer norm."""
+        return self.module.embeddings
+
+    @property
+    def encoder(self) -> "nn.Module":
+        """All layers."""
+        return self.module.encoder
+
+    @property
+    def layers(self) -> "Sequence[BertLayer]":
+        """The layers in order."""
+        return list(map(BertLayer, self.module.encoder.layer))
+
+    def positions(self, token_ids: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ARG002
+        """The place in the sentence."""
+        return place
+
+
+@dataclass
+class BertLayer:
+    """Modules of a `transformers.BertLayer`, as they are at the time: some may have been replaced."""
+
+    module: Any
+
+    @property
+    def attention(self) -> "nn.Module":
+        """From the input of the layer to the context."""
+        return self.module.attention.self
+
+    @attention.setter
+    def attention(self, attention: "nn.Module") -> None:
+        self.module.attention.self = attention
+
+    @property
+    def query(self) -> Any:
+        """To the queries of all heads."""
+        return self.module.attention.self.query
+
+    @property
+    def key(self) -> Any:
+        """To the keys of all heads."""
+        return self.module.attention.self.key
+
+    @property
+    def value(self) -> Any:
+        """To the values of all heads."""
+        return self.module.attention.self.value
+
+    @property
+    def output(self) -> Any:
+        """The output projection."""
+        return self.module.attention.output.dense
+
+    @property
+    def norm(self) -> Any:
+        """The layer norm after attention."""
+        return self.module.attention.output.LayerNorm
+
+    @property
+    def points(self) -> "Mapping[str, nn.Module]":
+        """Modules whose outputs are feature points."""
+        return {
+            "projected": self.module.attention.output.dense,
+            "attended": self.module.attention.output,
+            "expanded": self.module.output.dense,
+            "feedforward": self.module.output,
+        }

@@ -1,0 +1,55 @@
+"""A tiny RoBERTa with random weights and a byte-level BPE of its own, trained on the words that the reviews are written in."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tokenizers
+import torch
+import transformers
+
+from tests.made_once import made_once
+from tests.tiny_models import WORDS
+
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+#: Tokens of the longest input: there are two rows of the table of positions more.
+LONGEST = 126
+
+
+def save_roberta(folder: Path, *, architecture: str = "RobertaModel", seed: int = 0) -> Path:
+    """As `tests.tiny_models.save_model`: attention is not uniform, and no bias is zero."""
+    tokenizer = _tokenizer()
+    torch.manual_seed(seed)
+    config = transformers.RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=LONGEST + 2,
+        type_vocab_size=1,
+        initializer_range=0.3,
+        id2label={0: "negative", 1: "positive"},
+        label2id={"negative": 0, "positive": 1},
+    )
+    options = {"add_pooling_layer": False} if architecture == "RobertaModel" else {}
+    model = getattr(transformers, architecture)(config, **options)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 1:
+                parameter += 0.2 * torch.randn_like(parameter)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _tokenizer() -> transformers.RobertaTokenizer:
+    trained = tokenizers.ByteLevelBPETokenizer()
+    trained.train_from_iterator([f" {word}" for word in WORDS] * 2, vocab_size=380, special_tokens=SPECIAL)
+    model = json.loads(trained.to_str())["model"]
+    return transformers.RobertaTokenizer(vocab=model["vocab"], merges=[tuple(pair) for pair in model["merges"]])
+
+
+@pytest.fixture(scope="session")
+def roberta_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "tiny-roberta", save_roberta)
