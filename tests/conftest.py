@@ -4,7 +4,6 @@ import gc
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Generator
 from pathlib import Path
 
 # Before anything imports `datasets`, `transformers`, `huggingface_hub`, `torch` or `numpy`: they read these once.
@@ -58,21 +57,6 @@ _SECONDS = {"start_code": 5.0, "slow": 5.0, "heavy": 4.0, "chromium": 2.0, "defa
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """No content of a file in a name: the time of day that gzip writes once gave each process names of its own."""
     return argname if isinstance(val, bytes) and len(val) > 20 else None
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Let each process of pytest-xdist begin with other files: what one has compiled the others need not compile again."""
-    report = yield
-    if isinstance(collector, pytest.Directory) and report.passed:
-        number, processes = (
-            int(os.environ.get(f"PYTEST_XDIST_WORKER{name}", "1").strip("gw")) for name in ("", "_COUNT")
-        )
-        begin = len(report.result) * (number % processes) // processes
-        report.result = [*report.result[begin:], *report.result[:begin]]
-    return report
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
