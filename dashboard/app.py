@@ -6,7 +6,7 @@ from dash import ALL, Dash, Input, Output, State, no_update
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 
-from dashboard import routes, shell, waiting
+from dashboard import documentation, routes, shell, waiting
 from dashboard.access.gate import guard
 from dashboard.monitoring import routes as monitoring
 from dashboard.monitoring.monitor import Monitor
@@ -73,6 +73,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     _follow_notes(app)
     _notice_new_data(app, library)
     routes.register(app.server, library)
+    documentation.register(app.server)
     name_requests(app.server)
     monitoring.register(app.server, library, serving.collectors)
     _use_cache(app.server, library.cache)

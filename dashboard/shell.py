@@ -11,6 +11,7 @@ from flask import has_request_context, request
 from dashboard.access.gate import SIGN_OUT
 from dashboard.access.person import Person, current_person
 from dashboard.canvas.spec import PointPanels
+from dashboard.documentation import address
 from dashboard.points.selection import FIELDS as SELECTION
 from dashboard.points.selection import parse_selection
 from dashboard.sentence.picture import SentenceViews
@@ -178,8 +179,12 @@ def _header(account: list[object]) -> html.Div:
 
 
 def navigation(context: Context) -> list[html.A]:
-    """Links to the pages, with the same model, head and snapshot; to page Sentence as it opens where no head was chosen."""
-    return [_page_link(context, topic) for topic in topics_of(current_person())]
+    """Links to the pages, with the same model, head and snapshot, and to the page's documentation.
+
+    That to page Sentence is as it opens, where no head was chosen.
+    """
+    pages = [_page_link(context, topic) for topic in topics_of(current_person())]
+    return [*pages, *_documentation_link(TOPICS[context.state.page])]
 
 
 def topics_of(person: Person) -> list[Topic]:
@@ -197,6 +202,15 @@ def _page_link(context: Context, topic: Topic) -> html.A:
     letter: Any = {"data-letter": topic.letter, FOLLOWED: ""}
     href = topic.href(context) if topic.href else context.state.on(topic.name).href
     return html.A(topic.title, href=href, className="page-link", **current, **letter)
+
+
+def _documentation_link(topic: Topic) -> list[html.A]:
+    """What the page's numbers and controls mean; no link where the documentation is not there."""
+    href = address(topic.docs)
+    title = f"{topic.title}: what its numbers and controls mean"
+    return (
+        [html.A("Documentation", href=href, target="_blank", title=title, className="page-link docs")] if href else []
+    )
 
 
 def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[str, object]:

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dashboard.documentation import as_mathml
+
 ROOT = Path(__file__).parents[1]
 PAGES, SITE = ROOT / "build/pages", ROOT / "build/site"
 #: A formula as pymdownx.arithmatex leaves it in a page, inline or on lines of its own.
@@ -28,16 +30,6 @@ def gather(pages: Path) -> None:
 def with_formulas(page: str) -> str:
     """The HTML of a page with its formulas in MathML. ValueError where one holds a command that is unknown."""
     return FORMULA.sub(lambda found: as_mathml(html.unescape(found[2]), block=found[1] == "div"), page)
-
-
-def as_mathml(formula: str, *, block: bool) -> str:
-    """MathML of a formula in LaTeX."""
-    from latex2mathml.converter import convert
-
-    drawn = convert(formula, display="block" if block else "inline")
-    if "\\" in drawn:
-        raise ValueError(f"The site cannot draw the formula {formula}. Write it with other commands of LaTeX.")
-    return drawn
 
 
 def build() -> int:

@@ -37,7 +37,8 @@ def test_its_links_always_hold_fields_that_there_are(topic: Topic) -> None:
 
 def test_each_is_a_link_of_the_navigation_with_its_letter(client: FlaskClient) -> None:
     (navigation,) = client.post("/data/page", data={"pathname": "/", "search": "", "snapshot": ""}).json["navigation"]
-    links = [(title, attributes["data-letter"]) for _, attributes, title in navigation["props"]["tree"]]
+    *pages, _documentation = navigation["props"]["tree"]
+    links = [(title, attributes["data-letter"]) for _, attributes, title in pages]
     assert links == [(topic.title, topic.letter) for topic in TOPICS.values()]
 
 
