@@ -59,7 +59,7 @@ RECIPES: dict[str, list[tuple[str, str, str]]] = {
 """,
         ),
         (
-            "ingest/projections/projection_settings.py",
+            "ingest/projections/table.py",
             "PROJECTIONS: dict[str, Projection] = {\n",
             '    "channels": Projection("channels", "channels/1"),\n',
         ),

@@ -5,9 +5,10 @@ a forward pass over these sentences for every head and one more, so it is comput
 """
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, take_sentences
@@ -31,22 +32,18 @@ from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.model import IMPORTANCE_ARRAYS, LOSSES
 
-if TYPE_CHECKING:
-    import torch
-
-
 VERSION = "importance/1"
 
 
 def check_model(settings: Settings, checkpoint: Checkpoint) -> None:
     """Refuse a model without a loss at once, not after the hours of an ingest."""
     if settings.importance:
-        _find_kind(checkpoint)
+        find_kind(checkpoint)
 
 
 def check_labels(writer: Writer, settings: Settings, checkpoint: Checkpoint, corpus: PlannedCorpus) -> None:
     """Refuse a classifier whose labels are not those of the data, before anything is computed."""
-    if settings.importance and _find_kind(checkpoint) == "classification":
+    if settings.importance and find_kind(checkpoint) == "classification":
         label_outputs(checkpoint.config, label_names(writer.group(f"corpus/{corpus.key}")))
 
 
@@ -58,7 +55,7 @@ def update_importance(
     *,
     settings: Settings,
     checkpoint: Checkpoint,
-    device: "torch.device",
+    device: torch.device,
 ) -> bool:
     """Bring the importance up to date, with a commit per layer; False if there was nothing to do."""
     if not settings.importance:
@@ -80,7 +77,7 @@ def _make_task(
 ) -> ImportanceTask:
     names = label_names(writer.group(f"corpus/{corpus.key}"))
     labels = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "label")[: corpus.sentences])
-    by_label = _find_kind(checkpoint) == "classification"
+    by_label = find_kind(checkpoint) == "classification"
     candidates = np.flatnonzero(labels >= 0) if by_label else np.arange(corpus.sentences)
     if not len(candidates):
         raise IngestError(
@@ -91,11 +88,6 @@ def _make_task(
     if by_label:
         return label_task(sentences, label_outputs(checkpoint.config, names)[labels[chosen]])
     return masked_task(sentences, mask_id=_mask_id(checkpoint, settings), seed=settings.seed)
-
-
-def _find_kind(checkpoint: Checkpoint) -> str:
-
-    return find_kind(checkpoint)
 
 
 def _mask_id(checkpoint: Checkpoint, settings: Settings) -> int:

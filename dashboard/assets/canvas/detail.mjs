@@ -1,6 +1,5 @@
 // How much of a picture is painted: fewer points while the camera moves where painting all of them is slow, the size
-// of a
-// point, and a still picture where there is no WebGL2.
+// of a point, and a still picture where there is no WebGL2.
 import { slotOf } from "./layout.mjs";
 import { schemeNow } from "../web/window.mjs";
 
