@@ -1,7 +1,7 @@
 """A clicked point: its card, the positions of its sentence, its strongest weights and highest-scoring keys, and the tab Point."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -81,11 +81,6 @@ def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) 
         entropy=round(float(entropy(pattern)[position]), 3),
         partners=_partners(weights, wordpieces),
     )
-
-
-def as_json(card: PointCard) -> dict[str, object]:
-    """A card as JSON-ready data."""
-    return asdict(card)
 
 
 def _partners(weights: NDArray[np.float32], wordpieces: list[str]) -> list[Partner]:

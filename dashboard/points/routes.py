@@ -14,7 +14,7 @@ from dashboard.canvas import encoding as points
 from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.canvas.raster import draw_panels
 from dashboard.points import colours, selection
-from dashboard.points.clicked_point import as_json, focus, point_card
+from dashboard.points.clicked_point import focus, point_card
 from dashboard.points.clusters import clusters_of_head
 from dashboard.points.columns import column_of, columns, values
 from dashboard.points.contours import contours_of_head
@@ -195,7 +195,7 @@ def _tokens(server: Flask, library: Library) -> None:
         corpus = corpus_of(library, snapshot, model)
         check_head(corpus, layer, head)
         check_token(corpus, token)
-        return lasting(jsonify(as_json(point_card(corpus, layer=layer, head=head, role=role, token=token))))
+        return lasting(jsonify(asdict(point_card(corpus, layer=layer, head=head, role=role, token=token))))
 
     @server.get(f"{BASE}/focus/<view>/{_POINT}")
     def overlay(snapshot: str, model: str, view: str, layer: int, head: int, role: str, token: int) -> Response:

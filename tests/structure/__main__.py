@@ -1,4 +1,8 @@
-"""`python -m tests.structure [COMMIT ...]`: figures of the structure of these commits and of the working tree, as a table."""
+"""Figures of the structure, as a table.
+
+`python -m tests.structure [COMMIT ...]`: of these commits and of the working tree.
+`python -m tests.structure --walks [NAME]`: rooms and climbs of the walks, or the steps of one walk.
+"""
 
 import subprocess
 import sys
@@ -6,11 +10,17 @@ import tempfile
 from pathlib import Path
 
 from tests.structure.figures import figures
+from tests.structure.walks import listing, read_walks, table
 
 ROOT = Path(__file__).parents[2]
 
 
 def main() -> None:
+    option, *names = sys.argv[1:] or [""]
+    if option == "--walks":
+        walks = read_walks()
+        print("\n".join(listing(walks[name]) for name in names) or table(walks.values()))
+        return
     columns = {commit: _figures_of(commit) for commit in sys.argv[1:]} | {"working tree": figures(ROOT)}
     print(f"| | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
     for name in figures(ROOT):
