@@ -270,7 +270,7 @@ export function toggleDrawer(burger, drawer) {
 export function scrollToParts() {
   window.addEventListener("click", (event) => {
     const link = /** @type {HTMLAnchorElement} */ (event.target.closest?.("a[href]"));
-    if (!event.defaultPrevented && link?.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView();
+    if (event.defaultPrevented && link?.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView();
   });
 }
 
