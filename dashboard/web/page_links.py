@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 
 from store import Corpus, Snapshot
 
@@ -48,9 +49,9 @@ def declare_pages(pages: Mapping[str, PageLinks]) -> None:
 
 
 def page_links() -> Mapping[str, PageLinks]:
-    """Every page by its name, the first page first. RuntimeError before they are declared."""
+    """Every page by its name, the first page first. A process that has not imported the pages yet imports them here."""
     if not _DECLARED:
-        raise RuntimeError("No page is declared yet. Import dashboard.topics before links are read or made.")
+        import_module("dashboard.topics")  # above this folder: by name, as it imports what makes links
     return _DECLARED
 
 
