@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import store
+from ingest import pipeline
 from ingest.run.errors import IngestError
 from ingest.run.parallel import process_pool
 from ingest.run.settings import DEFAULT_FEATURES, Settings
 from store.describe import as_text, describe
 from store.schema.pictures import ViewName
 from store.verify import verify
+from tests import stores
 from tests.interruption import interrupted
 from tests.stores import FEATURES
 
@@ -284,6 +286,9 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
         return pools[-1]
 
     monkeypatch.setattr("ingest.run.parallel.ProcessPoolExecutor", make)
+    monkeypatch.setattr(
+        stores, "_run", lambda settings: pipeline.run(Settings(**settings))
+    )  # with the pool of an ingest
     process_pool.cache_clear()
     yield pools
     process_pool.cache_clear()
