@@ -15,8 +15,8 @@ from flask.testing import FlaskClient
 import store
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
+from dashboard.topics import TOPICS
 from dashboard.web.library import Library
-from dashboard.web.state import PAGES
 from ingest.encode.counted_attention import Sentences
 from ingest.encode.hooked_model import Capture, HookedModel
 from ingest.encode.loading import load_model
@@ -261,7 +261,7 @@ def client(roberta_store: str) -> FlaskClient:
     return create_app(Library(roberta_store)).server.test_client()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", TOPICS)
 def test_every_page_is_shown(page: str, client: FlaskClient) -> None:
     told = shown(client, "above", f"/{page}")
     assert "Something went wrong" not in told
