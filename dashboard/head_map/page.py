@@ -25,7 +25,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade, unmade
+from dashboard.ui.progress import Unmade
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import unit_title
 from dashboard.web.cache import cached
@@ -149,7 +149,7 @@ def _how_to_get(shown: NoMap) -> dmc.Alert:
     if shown.unmade is None:
         message: list[object] = ["The model has one head, and a map needs two. Ingest a model with more heads."]
     else:
-        message = unmade(shown.unmade.running, shown.unmade.missing, shown.unmade.remedy)
+        message = shown.unmade.text
     return dmc.Alert(message, color="blue", variant="light")
 
 

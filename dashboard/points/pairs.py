@@ -7,7 +7,7 @@ from dash import dcc, html
 
 from dashboard.points.picture import ShownPoints
 from dashboard.ui.controls import info
-from dashboard.ui.progress import unmade_of
+from dashboard.ui.progress import Unmade
 from dashboard.ui.tables import file_links, heading
 from dashboard.ui.text import decimal, first_of
 from dashboard.web.context import Context
@@ -71,7 +71,7 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
     try:
         pairs = strongest_pairs(context.corpus, context.state.layer, context.state.head)
     except NotIngested as error:
-        return [title, html.P(unmade_of(context.ingest, error))]
+        return [title, html.P(Unmade.of(error, context.ingest).text)]
     head = heading(("query", "key", "logit", "weight", "show", "sentence"), {"logit", "weight", "sentence"})
     rows = [_row(context, pair) for pair in pairs[:SHOWN]]
     return [

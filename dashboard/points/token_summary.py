@@ -11,7 +11,7 @@ import xarray as xr
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.ui.progress import unmade_of
+from dashboard.ui.progress import Unmade
 from dashboard.ui.tables import heading
 from dashboard.web.context import Context
 from store import Corpus
@@ -53,7 +53,7 @@ def summary(context: Context, tokens: xr.Dataset, rows: Sequence[int], words: ND
     try:
         return [_bars([*word_shares(corpus, words), next_words])]
     except NotIngested as error:
-        remedy: Any = unmade_of(context.ingest, error)
+        remedy: Any = Unmade.of(error, context.ingest).text
         return [_bars([next_words]), html.P(remedy, className="caption")]
 
 

@@ -29,7 +29,7 @@ from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
-from dashboard.ui.progress import unmade_of
+from dashboard.ui.progress import Unmade
 from dashboard.ui.tables import file_href, file_links, heading, scrolling
 from dashboard.ui.text import first_of, has_part, in_brackets, naming, signed, spell
 from dashboard.web.context import Context
@@ -69,7 +69,7 @@ def layout(context: Context) -> Page:
     try:
         best = best_of(context.corpus)
     except NotIngested as error:
-        alert = dmc.Alert(unmade_of(context.ingest, error), color="blue", variant="light")
+        alert = dmc.Alert(Unmade.of(error, context.ingest).text, color="blue", variant="light")
         return Page(above=[html.H1("Relations between words"), alert])
     relation, notices = shown_relation(context)
     return Page(

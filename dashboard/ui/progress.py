@@ -43,15 +43,15 @@ class Unmade:
         """What the store says of it."""
         return cls(error.missing, error.remedy, running)
 
-
-def unmade_of(running: IngestProgress | None, error: NotIngested) -> list[object]:
-    """The same as `unmade` for what the store says of it."""
-    return unmade(running, error.missing, error.remedy)
+    @property
+    def text(self) -> list[object]:
+        """The same in words, see `unmade`."""
+        return unmade(self.running, self.missing, self.remedy)
 
 
 def unmade_line(what: Unmade) -> html.P:
     """The same as a line of its own, below a heading."""
-    line: list[Any] = unmade(what.running, what.missing, what.remedy)
+    line: list[Any] = what.text
     return html.P(line, className="unmade")
 
 
