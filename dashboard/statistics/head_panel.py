@@ -9,7 +9,7 @@ import xarray as xr
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.statistics.data import Values, importance_of, interval_of, ranks, values_of
+from dashboard.statistics.data import Values, interval_of, ranks, values_of
 from dashboard.statistics.divergence import Nearest, nearest, read_nearest
 from dashboard.statistics.figures import received_by_position
 from dashboard.statistics.head_label import head_label, label_of
@@ -33,7 +33,7 @@ from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
-from store import STATISTICS, Corpus
+from store import STATISTICS, Corpus, StoreError
 from store.phrases import many
 from store.schema.model import head_name, varying_statistics
 
@@ -126,9 +126,10 @@ def read_head_statistics(context: Context) -> HeadStatistics:
 
 
 def _importance(corpus: Corpus) -> Importance | None:
-    if importance_of(corpus) is None:
+    try:
+        read = read_importance(corpus, None)
+    except StoreError:
         return None
-    read = read_importance(corpus, None)
     return read if isinstance(read, Importance) else None
 
 
