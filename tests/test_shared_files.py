@@ -1,7 +1,9 @@
 """`store.repository.files`: who has a lock, and that it ends with its process; files that are written whole or not at all."""
 
+import errno
 import os
 import re
+import stat
 import subprocess
 import sys
 from contextlib import suppress
@@ -85,6 +87,19 @@ def test_an_error_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path
         part.write_bytes(b"half")
         raise KeyboardInterrupt
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"list": b"before"}
+
+
+@pytest.mark.parametrize("refusal", [errno.EINVAL, errno.ENOTSUP])
+def test_a_file_is_replaced_where_a_file_system_cannot_sync_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int
+) -> None:
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(refusal, os.strerror(refusal))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    replace_file(tmp_path / "list", b"after")
+    assert (tmp_path / "list").read_bytes() == b"after"
 
 
 def test_files_are_renamed_into_place_by_one_module() -> None:

@@ -47,7 +47,7 @@ def new_file(file: Path, *, mode: int | None = None, durable: bool = True) -> It
             _sync(part)
         part.replace(file)
         if durable:
-            _sync(file.parent)
+            _sync_folder(file.parent)
     except BaseException:
         with suppress(OSError):
             part.unlink()
@@ -63,6 +63,15 @@ def replace_file(file: Path, content: bytes, *, mode: int | None = None, durable
 def is_full(error: OSError) -> bool:
     """Whether there is no room for what was to be written."""
     return error.errno in FULL
+
+
+def _sync_folder(folder: Path) -> None:
+    """Keep a new name of a file through a power cut, where the file system can: some of FUSE and SMB refuse it."""
+    try:
+        _sync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
 
 
 def _sync(place: Path) -> None:
