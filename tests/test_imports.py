@@ -33,7 +33,7 @@ FOLDERS = {
         ),
     ),
 }
-#: Files beside the folders that have the height of a folder. A command (`__main__.py`) is at the roof.
+#: Files beside the folders that have the height of a folder.
 PLACED = {"dashboard.topic": "canvas"}
 #: What a package may import of the others.
 BELOW = {"store": (), "ingest": ("store",), "dashboard": ("store",), "headscape": ("store", "ingest", "dashboard")}
@@ -60,7 +60,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
 
 def folder_of(parts: tuple[str, ...], package: str) -> str | None:
     """The folder of a module or of what is imported; None for files beside the folders."""
-    if len(parts) < 2 or parts[-1] == "__main__.py":
+    if len(parts) < 2:
         return None
     name = parts[1].removesuffix(".py")
     return name if (ROOT / package / name).is_dir() else PLACED.get(f"{package}.{name}")

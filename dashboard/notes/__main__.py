@@ -68,7 +68,6 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    import dashboard.topics  # noqa: F401  # declares the pages that links of saved views may name
     from dashboard.notes.database import Database
     from dashboard.notes.exchange import import_notes
 
