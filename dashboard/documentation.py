@@ -38,14 +38,15 @@ _POLICY = "; ".join(
 )
 
 
-def names() -> list[str]:
-    """Files of `docs/`, in the order of the alphabet; none where the source tree is not there."""
-    return sorted(path.name for path in FOLDER.glob("*.md")) if (_TREE / "pyproject.toml").is_file() else []
+@cache
+def names(tree: Path) -> list[str]:
+    """Files of `docs/` of a source tree, in the order of the alphabet; none where the tree is not there."""
+    return sorted(path.name for path in (tree / "docs").glob("*.md")) if (tree / "pyproject.toml").is_file() else []
 
 
 def address(docs: str) -> str | None:
     """Where this server shows a page of `docs/`, named with its heading (`links.md#sentence`); None where it has none."""
-    return f"{root()}/docs/{docs}" if docs.partition("#")[0] in names() else None
+    return f"{root()}/docs/{docs}" if docs.partition("#")[0] in names(_TREE) else None
 
 
 def as_mathml(formula: str, *, block: bool = False) -> str:
@@ -103,10 +104,10 @@ def register(server: Flask) -> None:
 
     @server.get("/docs/<name>")
     def documentation(name: str) -> Response:
-        if name not in names():
-            abort(404, f"There is no page {name[:40]} of the documentation. There are {', '.join(names())}.")
+        if name not in (listed := names(_TREE)):
+            abort(404, f"There is no page {name[:40]} of the documentation. There are {', '.join(listed)}.")
         page = render_template_string(
-            _PAGE, style=_STYLE, fonts=FONTS, root=root(), content=content(name), names=names(), name=name
+            _PAGE, style=_STYLE, fonts=FONTS, root=root(), content=content(name), names=listed, name=name
         )
         response = Response(page, mimetype="text/html")
         response.headers["Content-Security-Policy"] = _POLICY
