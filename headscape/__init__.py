@@ -82,7 +82,7 @@ def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "Dat
     A target of kind `head` is `head/<SHA-256 of the weights>/<layer>/<head>`; docs/notes.md has all kinds.
     """
     check_packages("store", "dashboard")
-    from store.extras import check_extra
+    from store.process import check_extra
 
     check_extra("dashboard")
     from dashboard.notes.frame import notes_frame

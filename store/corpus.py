@@ -16,13 +16,12 @@ from store.kernels.labels import head_labels
 from store.kernels.words import StrongestWords
 from store.means import Watch, contrast_statistics, part_means, part_statistics
 from store.relations import with_accuracies, with_shares
-from store.repository.arrays import stored_vectors, with_keys
+from store.repository.arrays import missing_statistics, stored_vectors, with_keys, with_statistics
 from store.repository.errors import StoreError
 from store.repository.tiles import read_rows
 from store.results import StageResults
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
-from store.stored_statistics import missing_statistics, with_statistics
 from store.text import WORDS_REMEDY
 
 HEADS = "layer", "head"

@@ -6,8 +6,8 @@ import xarray as xr
 from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, halves, linked
 from store.kernels.words import StrongestWords
+from store.process import one_thread
 from store.schema.coreference import EVERY, GAP
-from store.threads import one_thread
 
 
 def with_shares(counts: xr.Dataset) -> xr.Dataset:
