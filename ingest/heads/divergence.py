@@ -17,7 +17,7 @@ from ingest.run.progress import bar
 from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.attention import attention_pattern
-from store.kernels.divergence import TILE, divergence_sums, map_stress
+from store.kernels.heads import TILE, divergence_sums, map_stress
 from store.process import one_thread
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer

@@ -32,7 +32,7 @@ from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from store.repository.tiles import read_slices
 from store.repository.zarr_internals import run_in_zarr
-from store.schema.array import Array
+from store.schema import Array
 from store.schema.model import STATISTICS
 
 #: As zarr's codec `crc32c` appends it.
