@@ -33,7 +33,7 @@ from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from store.features import Features
 from store.kernels.features import linear_cka
-from store.kernels.normalization import unit
+from store.kernels.projection import unit
 from store.schema.features import SAMPLE, point_title
 
 #: Tokens that similarities are computed on: as many as for the CKA in the store.

@@ -23,7 +23,7 @@ from dashboard.ui.tables import file_href
 from dashboard.ui.text import has_part, significant
 from dashboard.web.http import data_link
 from dashboard.web.state import ORDER, LinkState
-from store.kernels.divergence import row_divergence
+from store.kernels.heads import row_divergence
 from store.phrases import many
 from store.schema.model import head_name
 

@@ -25,7 +25,7 @@ from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, 
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, short_name
 from store import Corpus
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name

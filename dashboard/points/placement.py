@@ -7,8 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store import Corpus
-from store.kernels.normalization import normalized, unit
-from store.kernels.projection import NEIGHBOURS, place, place_by_neighbours, place_by_network
+from store.kernels.projection import NEIGHBOURS, normalized, place, place_by_neighbours, place_by_network, unit
 from store.schema.model import ROLES
 from store.schema.pictures import PARAMETERS, RAW, ViewName
 

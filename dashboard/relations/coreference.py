@@ -15,10 +15,10 @@ from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from store import Corpus
 from store.phrases import many
-from store.relations import best_antecedent_head
 from store.repository.errors import NotIngested
-from store.schema.coreference import BASELINES, CANDIDATES, GAP, GAP_BASELINES
+from store.results import best_antecedent_head
 from store.schema.model import head_name
+from store.schema.relations import BASELINES, CANDIDATES, GAP, GAP_BASELINES
 
 TITLE = "Coreference"
 _CHAINS = (

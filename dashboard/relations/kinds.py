@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.relations.data import ends_of
-from store.kernels.relations import DIRECTIONS, WordPairs, linked
-from store.kernels.words import StrongestWords
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linked
 from store.schema.relations import ALL
 from store.words import ANY, LEFT_OUT, Words
 

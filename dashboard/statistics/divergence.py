@@ -13,7 +13,7 @@ from dashboard.ui.text import all_of
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.labels import NearHead, nearest_heads
+from store.kernels.heads import NearHead, nearest_heads
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name

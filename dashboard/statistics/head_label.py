@@ -4,7 +4,7 @@ from dash import html
 
 from dashboard.ui.controls import info
 from store import Corpus
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 
 _NO_RULE = "No rule of Clark et al. 2019 holds: the head attends to no kind of token more than its threshold."
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dashboard.web.cache import cached
 from store import STATISTICS, Corpus
-from store.kernels.labels import LABELS, THRESHOLDS
+from store.kernels.heads import LABELS, THRESHOLDS
 
 #: Label -> what heads with it do.
 BEHAVIOURS: Mapping[str, str] = {

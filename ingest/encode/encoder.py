@@ -18,7 +18,7 @@ from ingest.run.parallel import one_thread_each
 from ingest.run.settings import Settings
 from ingest.text.blocks import Block
 from store.kernels.attention import attention_pattern, value_norm
-from store.kernels.moments import squared_sums
+from store.kernels.intervals import squared_sums
 from store.kernels.statistics import (
     offset_profile,
     row_weights,
@@ -27,7 +27,7 @@ from store.kernels.statistics import (
     summed_pattern,
     token_statistics,
 )
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 
 BATCH_TOKENS = {"cuda": 65536, "mps": 8192, "cpu": 512}
 #: Wordpieces of a sentence for which these are meant.

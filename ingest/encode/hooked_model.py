@@ -18,8 +18,7 @@ from ingest.encode.packed_linear import can_pack, pack_linears
 from ingest.family.protocol import LayerParts
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.parallel import side_by_side
-from store.kernels.attention import expansion_rate, output_gram
-from store.kernels.mixing import attended_part, mixing_ratios, own_part
+from store.kernels.attention import attended_part, expansion_rate, mixing_ratios, output_gram, own_part
 
 
 @dataclass
@@ -180,7 +179,7 @@ class OutputProjection:
         return cls(weight.T, bias, gain)
 
     def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
-        """Mixing ratios (ratio, ..., token); see `store.kernels.mixing`.
+        """Mixing ratios (ratio, ..., token); see `store.kernels.attention`.
 
         From p(i,j) (..., head, query_token, key_token), values (..., token, head, channel), and the captured `layer_input`
         of the layer (..., token, feature). What the model `projected` itself saves two products; in 16 bits it is not

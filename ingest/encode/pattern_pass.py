@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ingest.run.compiled import njit
 from store.kernels.statistics import ATTENDED, SINK, SINK_OF_UNIFORM
-from store.schema.complete import check_complete
+from store.schema import check_complete
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import FARTHEST, OFFSETS, STATISTICS
 

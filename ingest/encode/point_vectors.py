@@ -14,7 +14,7 @@ from ingest.run.parallel import side_by_side
 from ingest.run.progress import bar
 from store.kernels.features import explained_share, linear_cka, summed_cosine
 from store.repository.arrays import array_of, create_arrays
-from store.schema.array import BLOCK, TILE
+from store.schema import BLOCK, TILE
 from store.schema.features import CLASS_PROBABILITY, FACTORS, FEATURE_ARRAYS
 
 #: Tokens on which CKA is computed: it takes a product of matrices for every two points.

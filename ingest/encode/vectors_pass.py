@@ -59,7 +59,7 @@ def norms_of(vectors: Singles, products: Singles, norms: Singles) -> None:
 def mixing_of(
     to_self: Singles, attended: Singles, own: Singles, residual: Singles, gain: Singles, ratios: Singles
 ) -> None:
-    """`store.kernels.mixing.mixing_ratios` (ratio, token) from p(i,i) (head, token) and vectors (token, feature).
+    """`store.kernels.attention.mixing_ratios` (ratio, token) from p(i,i) (head, token) and vectors (token, feature).
 
     `attended` becomes what is mixed in, `own` what is preserved.
     """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ingest.projections.table import PROJECTIONS
 from ingest.run.folders import place_compiled_code
-from store.threads import one_thread
+from store.process import one_thread
 
 Floats = NDArray[np.floating]
 #: Takes the share of a fit that is done, 0 to 1.

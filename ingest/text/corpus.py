@@ -24,7 +24,7 @@ from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.phrases import MANY_CUT, cut_sentences, many
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
 
 TEXTS_AT_ONCE = 1000

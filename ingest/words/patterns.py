@@ -15,7 +15,7 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from store.kernels.attention import attention_pattern
-from store.kernels.words import word_pattern, word_tokens
+from store.kernels.relations import word_pattern, word_tokens
 from store.repository.arrays import array_of, read_vectors
 from store.schema.model import ROLES
 

@@ -19,12 +19,12 @@ from ingest.text.corpus import PlannedCorpus
 from ingest.words.patterns import BlockWords, WordBatch, of_batch, word_batches
 from store.groups import Groups
 from store.kernels.attention import attention_pattern
-from store.kernels.words import StrongestWords, strongest_words, word_pattern
+from store.kernels.relations import StrongestWords, strongest_words, word_pattern
+from store.process import one_thread
 from store.repository.arrays import array_of, create_arrays, read_vectors
 from store.repository.writer import Writable, Writer
 from store.schema.corpus import STRONGEST_ARRAYS
 from store.schema.model import ROLES
-from store.threads import one_thread
 from store.words import Words
 
 VERSION = "strongest words/1"
