@@ -189,7 +189,7 @@ def test_the_finer_set_stays_when_it_is_not_requested_again(copy: Path, ingest: 
 def test_numbers_beyond_float16_are_reported(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ingest.encode.point_model.LARGEST", 1.0)
+    monkeypatch.setattr("ingest.encode.point_vectors.LARGEST", 1.0)
     features = store.open_corpus(ingest(tmp_path / "store", sentences=5, **JOINT)).features("sample")
     assert features.attributes["clipped"] > 0
     assert f"Clipped {features.attributes['clipped']:,} numbers of the feature points" in capsys.readouterr().out

@@ -13,9 +13,9 @@ from scipy.spatial.distance import cdist
 
 import store
 from ingest.projections import methods
+from ingest.projections.compiled_places import SEARCHED, largest_of_rows, nearest_points
 from ingest.projections.fits import fit_head
 from ingest.projections.methods import Nearest, Neighbours
-from ingest.projections.nearest_points import SEARCHED, largest_of_rows, nearest_points
 from ingest.projections.normalizations import LayerVectors
 from store.kernels.projection import place_by_neighbours
 from store.schema.pictures import ViewName

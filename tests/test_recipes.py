@@ -27,9 +27,9 @@ RECIPES: dict[str, list[tuple[str, str, str]]] = {
             '    "norm_to_self": lambda of: of.to_self * of.value_norm / of.whole,\n',
             '    "to_first": lambda of: of.pattern[..., 0],\n',
         ),
-        ("ingest/encode/pattern_pass.py", "    norm_to_self: int\n", "    to_first: int\n"),
+        ("ingest/encode/compiled.py", "    norm_to_self: int\n", "    to_first: int\n"),
         (
-            "ingest/encode/pattern_pass.py",
+            "ingest/encode/compiled.py",
             "    out[at.to_self, query] = row[query]\n",
             "    out[at.to_first, query] = row[0]\n",
         ),
@@ -65,7 +65,7 @@ RECIPES: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "ingest/projections/methods.py",
-            "        return pca_places(vectors.query, vectors.key, vectors.constants, mean, axes)\n",
+            "        return pca_places(vectors.query, vectors.key, constants, mean, axes)\n",
             '''
 
 class Channels(Pca):

@@ -99,7 +99,7 @@ def umap(
     """umap-learn's UMAP; few points start at random places. `tell` gets the share of its epochs that are done."""
     from umap import UMAP
 
-    from ingest.projections.nearest_points import nearest_of_each
+    from ingest.projections.compiled_places import nearest_of_each
 
     _keep_compiled()
     start = "spectral" if len(points) > 50 else "random"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.projections.fits import fit_head, fit_points, seed32, used_settings
-from ingest.projections.normalizations import LayerVectors
+from ingest.projections.normalizations import Constants, LayerVectors
 from ingest.projections.table import PROJECTIONS
 from ingest.run.parallel import fit_later, side_by_side, timed
 from ingest.run.settings import Settings
@@ -95,10 +95,12 @@ class Pca:
 
     def place(self, layer: int, parameters: Parameters, vectors: LayerVectors, first: int) -> Floats:  # noqa: ARG002
         """Places (head, role, token, component); they are normalised on the way."""
-        from ingest.projections.pca_places import pca_places
+        from ingest.projections.compiled_places import pca_places
 
         mean, axes = parameters["mean"], parameters["components"]
-        return pca_places(vectors.query, vectors.key, vectors.constants, mean, axes)
+        heads, _, channels = vectors.query.shape
+        constants = vectors.constants or Constants.unchanged(heads, channels)
+        return pca_places(vectors.query, vectors.key, constants, mean, axes)
 
 
 class Neighbours:
@@ -134,7 +136,7 @@ class Neighbours:
 
     def place(self, layer: int, parameters: Parameters, vectors: LayerVectors, first: int) -> Floats:
         """Places (head, role, token, component); a fitted token keeps its own."""
-        from ingest.projections.nearest_points import places_among
+        from ingest.projections.compiled_places import places_among
 
         fitted, (query, key) = parameters["fitted"], vectors.normalized
         index, square = self.nearest.of(layer, query, key, first)
@@ -175,7 +177,7 @@ class Nearest:
         return self._cached.index, self._cached.square
 
     def _search(self, layer: int, query: Floats, key: Floats) -> tuple[NDArray[np.int32], Floats]:
-        from ingest.projections.nearest_points import nearest_points
+        from ingest.projections.compiled_places import nearest_points
 
         heads = [
             [nearest_points(role, fitted) for role in roles]
@@ -258,7 +260,7 @@ def feature_method(settings: Settings, projection: str) -> Method:
 
 def near_fitted(vectors: Floats, fitted: Floats, places: Floats, *, metric: str) -> Floats:
     """Places (token, component) among the nearest of the fitted vectors (vector, feature) with their places."""
-    from ingest.projections.nearest_points import SEARCHED, largest_of_rows, places_among
+    from ingest.projections.compiled_places import SEARCHED, largest_of_rows, places_among
 
     known = _comparable(fitted, metric)
     half, count = (known * known).sum(axis=1) / 2, min(NEIGHBOURS, len(known))
