@@ -300,7 +300,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
 def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
     copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.projections.methods.fit_points", lambda points, *_: points[:, :2])
+    monkeypatch.setattr("ingest.projections.projection.fit_points", lambda points, *_: points[:, :2])
     umap = {"features": "umap-joint", "reviews": "none"}
     ingest(copy, sentences=5, **umap)
     interrupted(ingest, copy, "ingest.projections.drawing.FeatureDrawing.draw", after=2, sentences=15, **umap)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.projections.table import PROJECTIONS
 from ingest.run.folders import place_compiled_code
 from store.threads import one_thread
 
@@ -23,12 +22,6 @@ Tell = Callable[[float], None]
 SAME = 1e-7
 #: Fewer points have no neighbours to keep: there is no fit of them.
 FEWEST_POINTS = 3
-
-
-def fit_head(points: Floats, *, projection: str, components: int, seed: int) -> Floats:
-    """Places (point, component) of one head's points (point, feature): unit vectors, whose distances tell their cosines."""
-    row = PROJECTIONS[projection]
-    return fit_points(points, row.head_fit or row.fit, components, seed, {**row.settings, **row.head_settings})
 
 
 def fit_points(
