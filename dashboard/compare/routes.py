@@ -4,8 +4,7 @@ import numpy as np
 from flask import Flask, Response, abort, request
 from numpy.typing import NDArray
 
-from dashboard.canvas.encoding import encode as encode_points
-from dashboard.canvas.raster import draw_panels
+from dashboard.canvas.spec import draw_panels, encode_points
 from dashboard.compare.data import STANDARD, changes_table, differences_table
 from dashboard.compare.feature_points import (
     BothFeatures,

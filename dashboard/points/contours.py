@@ -13,7 +13,7 @@ from dashboard.web.cache import cached
 from store import Corpus
 
 #: Shares of the points that the lines enclose.
-SHARES = (0.25, 0.5, 0.75)
+ENCLOSED = (0.25, 0.5, 0.75)
 #: Decimals of a place: a thousandth of a cell.
 DECIMALS = 5
 
@@ -41,7 +41,7 @@ def contours(places: NDArray[np.floating], role: int) -> list[Contour]:
     generator = contour_generator(z=np.pad(density.grid, 1), line_type=LineType.Separate)
     return [
         Contour(role, share, [_flat(line) for line in generator.lines(density.level(share))])
-        for share in sorted(SHARES, reverse=True)
+        for share in sorted(ENCLOSED, reverse=True)
     ]
 
 

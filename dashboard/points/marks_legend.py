@@ -8,7 +8,7 @@ from dashboard.points.captions import LASSO, RING, SENTENCE, overlay_legend
 from dashboard.points.clicked_point import strongest_lines
 from dashboard.points.colours import span
 from dashboard.points.columns import column_of, values
-from dashboard.points.contours import SHARES
+from dashboard.points.contours import ENCLOSED
 from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints, head_region, is_plane
 from dashboard.ui.text import end_of_range
@@ -67,7 +67,7 @@ def marks_of_point(state: LinkState, *, lines: bool = True) -> list[Mark]:
 
 def contour_marks(*, coloured: bool) -> list[Mark]:
     """A line for each role: in its colour, or in ink where colours say something else."""
-    *first, last = (f"{100 * share:.0f}" for share in SHARES)
+    *first, last = (f"{100 * share:.0f}" for share in ENCLOSED)
     kinds = ("ink", "ink dashed") if coloured else ROLES
     shares = f"{', '.join(first)} and {last}%"
     texts = f"regions with {shares} of the queries", "of the keys"

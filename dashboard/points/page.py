@@ -7,8 +7,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.canvas.encoding import grid_tokens
-from dashboard.canvas.spec import Picture
+from dashboard.canvas.spec import Picture, grid_tokens
 from dashboard.notes.panel import note_panel, noted_legend
 from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point

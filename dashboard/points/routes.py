@@ -10,9 +10,7 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
-from dashboard.canvas import encoding as points
-from dashboard.canvas.encoding import GRID_TOKENS
-from dashboard.canvas.raster import draw_panels
+from dashboard.canvas.spec import GRID_TOKENS, draw_panels, encode_points
 from dashboard.points import colours, selection
 from dashboard.points.clicked_point import focus, point_card
 from dashboard.points.clusters import clusters_of_head
@@ -73,12 +71,12 @@ def _points(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
     def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        return binary(points.encode(_places(_heads_of(library, snapshot, model, layer, head), view), width=2))
+        return binary(encode_points(_places(_heads_of(library, snapshot, model, layer, head), view), width=2))
 
 
 @cached
 def _grid_points(corpus: Corpus, tokens: int, view: str) -> bytes:
-    return points.encode(Drawn(corpus, tokens).places(view), width=1)
+    return encode_points(Drawn(corpus, tokens).places(view), width=1)
 
 
 def _rasters(server: Flask, library: Library) -> None:
