@@ -8,7 +8,7 @@ from dashboard.points.captions import LASSO, RING, SENTENCE, overlay_legend
 from dashboard.points.clicked_point import strongest_lines
 from dashboard.points.colours import span
 from dashboard.points.columns import column_of, values
-from dashboard.points.contours import ENCLOSED
+from dashboard.points.density import ENCLOSED
 from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints, head_region, is_plane
 from dashboard.ui.text import end_of_range

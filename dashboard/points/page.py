@@ -19,8 +19,8 @@ from dashboard.points.captions import (
     head_fidelity_caption,
     sample_caption,
 )
-from dashboard.points.clusters import Cluster, clusters_of_head
 from dashboard.points.controls import around_picture
+from dashboard.points.density import Cluster, clusters_of_head
 from dashboard.points.marks_legend import marks_legend
 from dashboard.points.picture import ShownPoints, grid_picture, is_plane
 from dashboard.points.pinned import picture_with_pinned, pin_links, pinned_name, scale_caption

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from dashboard.canvas.spec import GRID_TOKENS, draw_panels, encode_points
 from dashboard.points import colours, selection
 from dashboard.points.clicked_point import focus, point_card
-from dashboard.points.clusters import clusters_of_head
 from dashboard.points.columns import column_of, columns, values
-from dashboard.points.contours import contours_of_head
+from dashboard.points.density import clusters_of_head, contours_of_head
 from dashboard.points.distance import density, density_table
 from dashboard.points.drawn import Drawn
 from dashboard.points.pairs import strongest_pairs
