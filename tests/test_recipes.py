@@ -85,7 +85,7 @@ class Channels(Pca):
             '        if row.fit == "channels":\n            return Channels(name)\n',
         ),
         ("ingest/projections/head_pictures.py", "from ingest.projections.methods import ", "Channels, "),
-        ("dashboard/points/placement.py", '    by_projection = {"pca": _by_pca, ', '"channels": _by_pca, '),
+        ("dashboard/points/distance.py", '    by_projection = {"pca": _by_pca, ', '"channels": _by_pca, '),
     ],
     "A new kind of what a note is about": [
         ("dashboard/notes/target.py", 'Kind = Literal["head", ', '"layer", '),

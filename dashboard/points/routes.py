@@ -18,8 +18,8 @@ from dashboard.points.density import clusters_of_head, contours_of_head
 from dashboard.points.distance import density, density_table
 from dashboard.points.drawn import Drawn
 from dashboard.points.pairs import strongest_pairs
-from dashboard.points.scan import Point
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
+from dashboard.points.similar import Point
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.theme import Scheme
 from dashboard.web.cache import cached
