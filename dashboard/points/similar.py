@@ -14,8 +14,7 @@ import xarray as xr
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.points.token_groups import FoundToken, groups_table
-from dashboard.points.token_summary import summary
+from dashboard.points.token_groups import FoundToken, groups_table, summary
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.job import watched
 from dashboard.ui.tables import scrolling

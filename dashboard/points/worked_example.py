@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.canvas.spec import grid_tokens
 from dashboard.points.drawn import Drawn
-from dashboard.points.excerpt import excerpt
+from dashboard.points.token_groups import excerpt
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
