@@ -11,9 +11,8 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import FileSource, Panel, Picture
-from dashboard.compare.names import lettered, of_both
 from dashboard.compare.picture import KEYS, MAKE_PICTURE, SIDE, TO_RING, BothPlaces, alignment, on_one_scale
-from dashboard.compare.two_models import ModelPair, cached_result
+from dashboard.compare.two_models import ModelPair, cached_result, lettered, of_both
 from dashboard.features.captions import TRUST
 from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.data import ROLES
