@@ -7,9 +7,8 @@ from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import draw_panels, encode_points
-from dashboard.features.columns import token_columns
-from dashboard.features.data import Series, cosines, pieces_of
-from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
+from dashboard.features.data import Series, cosines, pieces_of, token_columns
+from dashboard.features.shown import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.features.token import NEAR, token_card, token_focus
 from dashboard.features.trials import Trials
 from dashboard.points import selection

@@ -6,8 +6,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.features.columns import sentence_order
-from dashboard.features.data import Series, pieces_of
+from dashboard.features.data import Series, pieces_of, sentence_order
 from dashboard.features.shown import ShownFeatures
 from dashboard.notes.panel import note_panel
 from dashboard.notes.target import PointTarget
