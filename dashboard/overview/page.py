@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from dashboard.overview.cards import CAPTION, cards_outline, example_cards, head_link, picture_of_head
 from dashboard.overview.kinds import SINK_SHARE, KindExample, examples_of, heads_on_sinks
 from dashboard.overview.layers import where_attention_goes
-from dashboard.points.captions import FIDELITY, shown_fidelity
+from dashboard.points.captions import FIDELITY
+from dashboard.points.picture import shown_fidelity
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
 from dashboard.statistics.divergence import about_divergence, divergence_info, mean_divergence
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of

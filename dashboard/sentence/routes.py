@@ -8,7 +8,7 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify, request
 
 from dashboard.points.clicked_point import sentence_overlay, strongest_lines
-from dashboard.points.placement import place_vectors
+from dashboard.points.distance import place_vectors
 from dashboard.sentence.encoder import TypedSentences, corpus_sentence
 from dashboard.sentence.pattern import (
     PatternOptions,

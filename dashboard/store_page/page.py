@@ -9,7 +9,8 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.access.person import current_person
-from dashboard.points.captions import FIDELITY, authors_size, shown_fidelity
+from dashboard.points.captions import FIDELITY, authors_size
+from dashboard.points.picture import shown_fidelity
 from dashboard.store_page.history import changes_section, history_section, published_at
 from dashboard.store_page.settings import command, readable_settings
 from dashboard.store_page.table import stacked_table
