@@ -15,7 +15,7 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and
 
 from dashboard.access.flags import access_of, add_flags
 from dashboard.access.private_file import AccessFileError
-from dashboard.listening import bind_of, check_free, socket_path
+from dashboard.web.addresses import bind_of, check_free, socket_path
 from dashboard.web.processes import environment, own_module, workers_by_default
 from store.__main__ import NOTHING_YET
 from store.extras import check_extra
@@ -199,7 +199,7 @@ def _serving(options: argparse.Namespace) -> "Serving":
     from dashboard.notes.address import notes_address
     from dashboard.serving import Serving
     from dashboard.web.addresses import address_list
-    from dashboard.web.prefix import path_prefix
+    from dashboard.web.paths import path_prefix
     from dashboard.web.security import allowed_hosts
 
     check_file(options.access_log)

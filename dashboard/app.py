@@ -18,17 +18,17 @@ from dashboard.serving import Serving
 from dashboard.topics import TOPICS
 from dashboard.ui import job
 from dashboard.ui.markup import condensed
-from dashboard.ui.progress import UNDER_WAY, under_way
+from dashboard.ui.page import UNDER_WAY, under_way
 from dashboard.web import assets, responses, security
 from dashboard.web import errors as problems
 from dashboard.web.addresses import follow_proxies
 from dashboard.web.cache import Cache
-from dashboard.web.callbacks import STANDING, Painted, Shown, Text, snapshot_of, validated
 from dashboard.web.connections import BODY
 from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for
+from dashboard.web.http import STANDING, Painted, Shown, Text, snapshot_of, validated
 from dashboard.web.library import Library
-from dashboard.web.prefix import serve_under
+from dashboard.web.paths import serve_under
 
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")

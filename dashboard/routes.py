@@ -16,8 +16,7 @@ from dashboard.ui.job import PAGE as PAGE_JOB
 from dashboard.ui.job import JobNotes
 from dashboard.web import assets, http
 from dashboard.web.library import Library
-from dashboard.web.page_links import first_page
-from dashboard.web.prefix import page_name
+from dashboard.web.paths import first_page, page_name
 from dashboard.web.responses import share
 
 #: The URL of the content of pages.

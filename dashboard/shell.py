@@ -23,7 +23,7 @@ from dashboard.ui.markup import FOLLOWED, Markup
 from dashboard.ui.text import model_names, with_commands
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context
-from dashboard.web.prefix import root
+from dashboard.web.paths import root
 from dashboard.web.state import encode_fields
 from store import Snapshot
 

@@ -13,7 +13,7 @@ from dashboard.ui.job import Job, Kind
 from dashboard.ui.page import Page
 from dashboard.web.context import Context
 from dashboard.web.library import Library
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 
 #: Values of a page's controls that its link does not hold, and the defaults that depend on the store.
 Choices = tuple[dict[str, object], dict[str, object]]

@@ -14,7 +14,7 @@ from dashboard.statistics.head_panel import head_statistics
 from dashboard.statistics.page import STATISTICS_OF_HEADS
 from dashboard.store_page.page import STORE_PAGE
 from dashboard.topic import topics_by_name
-from dashboard.web.page_links import declare_pages
+from dashboard.web.paths import declare_pages
 
 TOPICS = topics_by_name(
     OVERVIEW,

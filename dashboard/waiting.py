@@ -20,9 +20,9 @@ from dashboard.ui.deferred import (
 )
 from dashboard.ui.job import CANCEL, CLOCK, LATER, STATE, JobNotes, progress_lines
 from dashboard.ui.markup import condensed
-from dashboard.web.callbacks import STANDING, PartWait, Shown, Text, snapshot_of, validated
 from dashboard.web.context import resolve
 from dashboard.web.errors import NotYet, sentence_for
+from dashboard.web.http import STANDING, PartWait, Shown, Text, snapshot_of, validated
 from dashboard.web.library import Library
 
 Parts = Mapping[str, DeferredPart]

@@ -19,10 +19,10 @@ from dashboard.monitoring import metric_files
 from dashboard.monitoring.metric_files import ROOM, AllocatedFile, forget, take_places
 from dashboard.monitoring.metrics import VARIABLE, Metrics, share_metrics
 from dashboard.ui import files
-from dashboard.web import disk_cache, full_disk
-from dashboard.web.disk_cache import DiskCache
+from dashboard.web import processes, responses
 from dashboard.web.http import data_link
 from dashboard.web.processes import ServerFolder, write_whole
+from dashboard.web.responses import DiskCache
 from store import open_corpus
 
 PIECE = 1 << 16
@@ -125,7 +125,7 @@ def test_the_cache_takes_half_of_what_the_disk_has(tmp_path: Path, monkeypatch: 
         def free(self) -> int:
             return disk - sum(file.stat().st_size for file in tmp_path.iterdir())
 
-    monkeypatch.setattr(disk_cache.shutil, "disk_usage", lambda _: Usage())
+    monkeypatch.setattr(responses.shutil, "disk_usage", lambda _: Usage())
     cache = DiskCache(tmp_path, 1 << 30)
     for number in range(100):
         cache.add(str(number), b"", BytesIO(bytes(40_000)))
@@ -160,7 +160,7 @@ def test_the_process_of_the_model_starts(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("full")
 def test_an_answer_that_waits_for_its_client_goes_on_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TempfileBasedBuffer, "newfile", TempfileBasedBuffer.newfile)
-    full_disk.let_answers_overflow()
+    processes.let_answers_overflow()
     answer, content = OverflowableBuffer(1_000), os.urandom(5 * PIECE)
     for start in range(0, len(content), 30_000):
         answer.append(content[start : start + 30_000])

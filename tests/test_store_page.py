@@ -14,7 +14,7 @@ from dashboard.store_page.page import many_cut
 from dashboard.store_page.settings import PLACES, command, readable_settings
 from dashboard.store_page.table import stacked_table
 from dashboard.topics import TOPICS
-from dashboard.ui.progress import STORE, UNDER_WAY, under_way
+from dashboard.ui.page import STORE, UNDER_WAY, under_way
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.run.settings import Settings

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from dashboard.ui.component import BrowserComponent
 from dashboard.ui.files import provenance_of
+from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import PALETTE, Scheme
 from dashboard.web.context import Context
 

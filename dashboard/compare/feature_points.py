@@ -25,8 +25,8 @@ from dashboard.points.search import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table
-from dashboard.ui.progress import unmade
-from dashboard.ui.tables import file_href
+from dashboard.ui.markup import file_href
+from dashboard.ui.page import unmade
 from dashboard.ui.theme import ramp
 from dashboard.web.context import Context, matches_of
 from dashboard.web.errors import remedy_text

@@ -11,7 +11,7 @@ from dashboard.compare.names import lettered
 from dashboard.compare.two_models import SEED, ModelPair, cached_result
 from dashboard.relations.data import BestHead, best_of, links_of_pairs
 from dashboard.ui.controls import info
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import in_brackets, signed
 from dashboard.web.state import LinkState
 from store import Corpus

@@ -19,7 +19,7 @@ from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import head_choices, info, number, other_sentences, text_input
 from dashboard.ui.files import Table
-from dashboard.ui.tables import file_href
+from dashboard.ui.markup import file_href
 from dashboard.ui.text import has_part, significant
 from dashboard.web.http import data_link
 from dashboard.web.state import ORDER, LinkState

@@ -8,7 +8,7 @@ from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.tables import file_href
+from dashboard.ui.markup import file_href
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal

@@ -19,9 +19,8 @@ from dashboard.points.colours import isolating, legend_line
 from dashboard.points.search import no_hits
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, search_controls, switch
-from dashboard.ui.page import Page
-from dashboard.ui.progress import unmade
-from dashboard.ui.tables import file_links
+from dashboard.ui.markup import file_links
+from dashboard.ui.page import Page, unmade
 from dashboard.web.context import Context, matches_of, value_layers
 from dashboard.web.http import data_link
 from dashboard.web.state import TRIAL

@@ -12,7 +12,7 @@ from dashboard.features.shown import ShownFeatures
 from dashboard.notes.panel import note_panel
 from dashboard.notes.target import PointTarget
 from dashboard.points.token_summary import summary
-from dashboard.ui.tables import heading
+from dashboard.ui.markup import heading
 from store.features import Features
 from store.schema.features import SAMPLE
 

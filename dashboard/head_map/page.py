@@ -24,9 +24,8 @@ from dashboard.statistics.head_label import head_label, label_of
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
-from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import file_href, file_links
+from dashboard.ui.markup import file_href, file_links
+from dashboard.ui.page import Page, Unmade
 from dashboard.ui.text import unit_title
 from dashboard.web.cache import cached
 from dashboard.web.context import Context

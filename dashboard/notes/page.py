@@ -17,7 +17,7 @@ from dashboard.ui.controls import choice, text_input
 from dashboard.ui.page import Page
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
-from dashboard.web.prefix import root
+from dashboard.web.paths import root
 from dashboard.web.state import LinkState
 
 #: Kinds of targets, for a person.

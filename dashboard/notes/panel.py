@@ -6,7 +6,7 @@ from typing import Any
 from dash import html
 
 from dashboard.notes.target import Target
-from dashboard.ui.component import BrowserComponent
+from dashboard.ui.markup import BrowserComponent
 
 EMPTY = "There is no note yet."
 

@@ -17,10 +17,8 @@ from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
 from dashboard.topic import Topic
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.markup import FOLLOWED
-from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade, unmade, unmade_line
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import FOLLOWED, heading, scrolling
+from dashboard.ui.page import Page, Unmade, unmade, unmade_line
 from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, short_name

@@ -15,7 +15,7 @@ from dashboard.points.picture import NEAR, ShownPoints, marks
 from dashboard.points.scan import SEARCHED, Point, largest_first, logits
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.controls import number
-from dashboard.ui.tables import heading
+from dashboard.ui.markup import heading
 from dashboard.ui.text import decimal
 from dashboard.web.cache import cached
 from dashboard.web.context import Context

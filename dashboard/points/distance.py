@@ -13,8 +13,8 @@ from dashboard.points.placement import normalized_vectors
 from dashboard.ui.charts import DENSITY, chart, colour_bar, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
-from dashboard.ui.progress import Unmade, unmade_line
-from dashboard.ui.tables import file_href, heading
+from dashboard.ui.markup import file_href, heading
+from dashboard.ui.page import Unmade, unmade_line
 from dashboard.ui.text import decimal
 from dashboard.web.cache import cached
 from dashboard.web.context import Context

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.piece_search import folded, occurring_pieces, tokens_of_piece
 from dashboard.ui.job import watched
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import WITHIN, Within

@@ -10,7 +10,7 @@ from dashboard.points.scan import SEARCHED, Point, cosines, largest_first
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.points.token_summary import summary
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.tables import scrolling
+from dashboard.ui.markup import scrolling
 from dashboard.ui.text import searched_tokens
 from dashboard.web.cache import cached
 from dashboard.web.context import Context

@@ -13,7 +13,7 @@ from dashboard.relations.linked_sentences import best_sentence, most_linked, sho
 from dashboard.ui.controls import action, info, number
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.job import watched
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus

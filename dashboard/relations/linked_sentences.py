@@ -11,7 +11,7 @@ from dashboard.notes.target import PairTarget
 from dashboard.relations.data import sentence_link, strongest_of
 from dashboard.relations.kinds import CommonKind, NamedKind
 from dashboard.ui.controls import action
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import naming
 from dashboard.web.cache import cached
 from dashboard.web.context import Context

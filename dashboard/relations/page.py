@@ -28,13 +28,12 @@ from dashboard.topic import Topic
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import file_href, file_links, heading, scrolling
+from dashboard.ui.markup import file_href, file_links, heading, scrolling
+from dashboard.ui.page import Page, Unmade
 from dashboard.ui.text import first_of, has_part, in_brackets, naming, signed, spell
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from store import Corpus
 from store.kernels.relations import OFFSETS
 from store.phrases import many

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.picture import ShownSentence, query_string
 from dashboard.ui.charts import RAMP, chart, colour_bar, every, layers_down, layout
-from dashboard.ui.tables import scrolling
+from dashboard.ui.markup import scrolling
 from store.phrases import as_label
 from store.schema.model import RATIOS
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dashboard.ui.charts import QUIET, chart, layout
 from dashboard.ui.files import Table
-from dashboard.ui.tables import file_href
+from dashboard.ui.markup import file_href
 from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
 from dashboard.web.cache import cached

@@ -9,7 +9,7 @@ from dash import dcc, html
 from dashboard.sentence.picture import ShownSentence
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import choice
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.web.state import LinkState
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.positions import MARGIN, SHADES, WEIGHT_BAR, positions, read_positions
 from dashboard.ui.charts import QUIET, chart, layout
-from dashboard.ui.tables import file_href
+from dashboard.ui.markup import file_href
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState

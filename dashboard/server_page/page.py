@@ -17,8 +17,8 @@ from dashboard.store_page.table import stacked_table
 from dashboard.topic import Topic
 from dashboard.ui.charts import SERIES, chart, layout
 from dashboard.ui.controls import info
+from dashboard.ui.markup import scrolling
 from dashboard.ui.page import Page
-from dashboard.ui.tables import scrolling
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from store.phrases import many

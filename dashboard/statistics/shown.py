@@ -37,7 +37,7 @@ from dashboard.statistics.sections import (
 )
 from dashboard.ui.charts import Layout
 from dashboard.ui.job import Job
-from dashboard.ui.progress import Unmade
+from dashboard.ui.page import Unmade
 from dashboard.ui.text import all_of, has_part, kind_of_interval, model_names
 from dashboard.web.context import Context, comparable
 from dashboard.web.http import data_link

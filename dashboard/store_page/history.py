@@ -6,7 +6,7 @@ from dash import dcc, html
 
 from dashboard.store_page.table import stacked_table
 from dashboard.ui.controls import action, info
-from dashboard.ui.tables import scrolling
+from dashboard.ui.markup import scrolling
 from dashboard.ui.text import brief, difference_unit, naming, signed, with_unit
 from dashboard.web.context import Context
 from store import STATISTICS, Snapshot, StoreError

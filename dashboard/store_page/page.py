@@ -15,12 +15,11 @@ from dashboard.store_page.settings import command, readable_settings
 from dashboard.store_page.table import stacked_table
 from dashboard.topic import Topic
 from dashboard.ui.controls import info
-from dashboard.ui.page import Page
-from dashboard.ui.progress import STORE, UNDER_WAY, ingest_state
+from dashboard.ui.page import STORE, UNDER_WAY, Page, ingest_state
 from dashboard.ui.text import has_part, naming
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from store import Corpus
 from store.describe import CorpusDescription, Description, ModelDescription, contents_of, describe
 from store.phrases import MANY_CUT, cut_sentences, first_reviews, many, utc

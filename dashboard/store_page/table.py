@@ -5,7 +5,7 @@ from typing import Any
 
 from dash import html
 
-from dashboard.ui.tables import heading
+from dashboard.ui.markup import heading
 
 
 def stacked_table(titles: Sequence[str], rows: Sequence[Sequence[object]], numbers: Collection[str] = ()) -> html.Table:

@@ -21,14 +21,13 @@ from dash.exceptions import PreventUpdate
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
 from dashboard.ui.text import with_commands
-from dashboard.web.admission import cancelled_by, reader_left
-from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, validated
+from dashboard.web.admission import cancelled_by, reader_left, steps_told_to
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal
+from dashboard.web.http import STANDING, Named, Shown, Text, snapshot_of, validated
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
 from dashboard.web.responses import for_one_reader
-from dashboard.web.steps import steps_told_to
 
 T = TypeVar("T")
 #: Seconds between two notes of how far a job is.

@@ -8,8 +8,7 @@ from urllib.parse import parse_qsl
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
 from dashboard.web.link_reader import LinkReader
-from dashboard.web.page_links import first_page, links_of, page_of, page_of_fields
-from dashboard.web.prefix import page_name
+from dashboard.web.paths import first_page, links_of, page_name, page_of, page_of_fields
 from dashboard.web.state import (
     FIELDS,
     OF_SNAPSHOT,

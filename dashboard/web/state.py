@@ -9,8 +9,7 @@ from enum import Enum, auto
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 from urllib.parse import urlencode
 
-from dashboard.web.page_links import first_page, links_of, page_links
-from dashboard.web.prefix import root
+from dashboard.web.paths import first_page, links_of, page_links, root
 from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.kernels.relations import DIRECTIONS
