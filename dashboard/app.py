@@ -8,11 +8,11 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard import documentation, routes, shell, waiting
 from dashboard.access.gate import guard
-from dashboard.monitoring import routes as monitoring
+from dashboard.monitoring import monitor
 from dashboard.monitoring.monitor import Monitor
 from dashboard.monitoring.requests import name_requests, watch_requests
 from dashboard.notes.database import Database
-from dashboard.notes.marks import notes_version
+from dashboard.notes.page import notes_version
 from dashboard.pages import after_picture_of
 from dashboard.serving import Serving
 from dashboard.topics import TOPICS
@@ -42,7 +42,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     server = Flask(__name__)
     serve_under(server, serving.prefix)  # outside of the prefix there is nothing
     # Before anything else is called for a request: whatever is added below is behind the gate.
-    guard(server, serving.access, library, {monitoring.METRICS: serving.collectors})
+    guard(server, serving.access, library, {monitor.METRICS: serving.collectors})
     app = Dash(
         __name__,
         server=server,  # type: ignore[arg-type]  # Dash takes the server too
@@ -75,7 +75,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     routes.register(app.server, library)
     documentation.register(app.server)
     name_requests(app.server)
-    monitoring.register(app.server, library, serving.collectors)
+    monitor.register(app.server, library, serving.collectors)
     _use_cache(app.server, library.cache)
     problems.register(app.server)
     security.add_headers(app)

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.security import generate_password_hash
 
 from dashboard.access import users
-from dashboard.access.devices import SUFFIX
+from dashboard.access.attempts import SUFFIX
 from dashboard.access.settings import Access, TrustedProxy
 from dashboard.access.users import User
 from dashboard.app import create_app

@@ -13,7 +13,7 @@ from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures, choices
 from dashboard.features.token import feature_token
 from dashboard.features.trial_section import TRYING, add_run, is_held, trial_section, tried
-from dashboard.notes.panel import noted_legend
+from dashboard.notes.listing import noted_legend
 from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.colours import isolating, legend_line
 from dashboard.points.search import no_hits

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dashboard.features.columns import sentence_order
 from dashboard.features.data import Series, pieces_of
 from dashboard.features.shown import ShownFeatures
-from dashboard.notes.panel import note_panel
+from dashboard.notes.listing import note_panel
 from dashboard.notes.target import PointTarget
 from dashboard.points.token_summary import summary
 from dashboard.ui.markup import heading

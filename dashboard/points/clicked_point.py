@@ -9,7 +9,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.notes.panel import note_panel
+from dashboard.notes.listing import note_panel
 from dashboard.notes.target import TokenTarget
 from dashboard.points.picture import NEAR, ShownPoints, marks
 from dashboard.points.scan import SEARCHED, Point, largest_first, logits

@@ -9,7 +9,7 @@ from dash import dcc, html
 
 from dashboard.canvas.encoding import grid_tokens
 from dashboard.canvas.spec import Picture
-from dashboard.notes.panel import note_panel, noted_legend
+from dashboard.notes.listing import note_panel, noted_legend
 from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs

@@ -6,7 +6,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.notes.panel import note_panels
+from dashboard.notes.listing import note_panels
 from dashboard.notes.target import PairTarget
 from dashboard.relations.data import sentence_link, strongest_of
 from dashboard.relations.kinds import CommonKind, NamedKind

@@ -6,7 +6,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.notes.panel import note_panel
+from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.sentence.controls import SHOWN, filter_group, input_group, view_group
 from dashboard.sentence.encoder import encodable_sentences, shown_sentence, waits_for_model

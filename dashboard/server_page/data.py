@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from prometheus_client.metrics_core import Metric
 
-from dashboard.monitoring.history import Sample, classes_between, quantile
+from dashboard.monitoring.monitor import Sample, classes_between, quantile
 
 #: Shares of the requests whose longest latency is shown.
 MEDIAN, TAIL = 0.5, 0.95

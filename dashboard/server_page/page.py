@@ -9,9 +9,7 @@ import plotly.graph_objects as go
 from dash import html
 
 from dashboard.access.person import current_person
-from dashboard.monitoring.history import EVERY, Sample
-from dashboard.monitoring.monitor import Monitor
-from dashboard.monitoring.store_metrics import snapshot_age
+from dashboard.monitoring.monitor import SAMPLE_SECONDS, Monitor, Sample, snapshot_age
 from dashboard.server_page.data import LastHour, RouteNumbers, last_hour, routes
 from dashboard.store_page.table import stacked_table
 from dashboard.topic import Topic
@@ -91,9 +89,12 @@ def _charts(samples: Sequence[Sample]) -> list[object]:
     if len(samples) < 2:
         return [
             title,
-            html.P(f"No numbers yet: a sample is taken every {EVERY} s. Reload the page.", className="unmade"),
+            html.P(f"No numbers yet: a sample is taken every {SAMPLE_SECONDS} s. Reload the page.", className="unmade"),
         ]
-    hour, rhythm = last_hour(samples), html.P(f"A sample every {EVERY} s; times are in UTC.", className="caption")
+    hour, rhythm = (
+        last_hour(samples),
+        html.P(f"A sample every {SAMPLE_SECONDS} s; times are in UTC.", className="caption"),
+    )
     return [title, rhythm, html.Div([html.Div(each) for each in _figures(hour)], className="figures halves")]
 
 
