@@ -6,16 +6,15 @@ from dash import ALL, Dash, Input, Output, State, no_update
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 
-from dashboard import documentation, routes, shell, waiting
+from dashboard import documentation, pages, shell, waiting
 from dashboard.access.gate import guard
 from dashboard.monitoring import monitor
 from dashboard.monitoring.monitor import Monitor
 from dashboard.monitoring.requests import name_requests, watch_requests
 from dashboard.notes.database import Database
 from dashboard.notes.page import notes_version
-from dashboard.pages import after_picture_of
+from dashboard.pages import TOPICS, after_picture_of
 from dashboard.serving import Serving
-from dashboard.topics import TOPICS
 from dashboard.ui import job
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import UNDER_WAY, under_way
@@ -61,8 +60,10 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     follow_proxies(app.server, serving.proxies, serving.access.proxy.header if serving.access.proxy else "")
     security.check_hosts(app.server, serving.allowed)
     security.check_callbacks(app)
-    responses.register(app.server, library, partial(routes.page_key, library))
-    app.layout = partial(shell.layout, signs_in=serving.access.signs_in, named=serving.access.kind != "none")
+    responses.register(app.server, library, partial(pages.page_key, library))
+    app.layout = partial(
+        shell.layout, TOPICS.values(), signs_in=serving.access.signs_in, named=serving.access.kind != "none"
+    )
     _follow_address(app)
     _add_callbacks(app, library)
     _follow_painting(app, library)
@@ -72,7 +73,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     _follow_sentence(app)
     _follow_notes(app)
     _notice_new_data(app, library)
-    routes.register(app.server, library)
+    pages.register(app.server, library)
     documentation.register(app.server)
     name_requests(app.server)
     monitor.register(app.server, library, serving.collectors)

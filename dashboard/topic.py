@@ -1,4 +1,4 @@
-"""What a page declares of itself, in its own folder: its name, its parts, its routes. `dashboard/topics.py` lists every topic."""
+"""What a page declares of itself, in its own folder: its name, its parts, its routes. `dashboard/pages.py` lists every topic."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from dashboard.pages import TOPICS
 from dashboard.statistics.data import part_numbers
-from dashboard.topics import TOPICS
 from dashboard.ui.job import Job
 from dashboard.web.context import resolve
 from dashboard.web.library import Library

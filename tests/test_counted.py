@@ -14,12 +14,12 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.features import trials
+from dashboard.pages import TOPICS
 from dashboard.sentence import encoder_process as remote_encoder
 from dashboard.server import THREADS
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.page import COUNT
 from dashboard.statistics.parts import PartCounts, part_of
-from dashboard.topics import TOPICS
 from dashboard.ui import job
 from dashboard.ui.job import Job, JobNotes, new_name
 from dashboard.web.admission import Turns, reader_left

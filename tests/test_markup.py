@@ -11,7 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.ui.controls import choice
 from dashboard.ui.markup import FOLLOWED, Chart, Markup, condensed, properties_of
 from dashboard.ui.text import naming

@@ -9,7 +9,7 @@ import pytest
 
 import headscape
 import store
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.ui.text import model_names
 from dashboard.web.context import names_of, resolve
 from dashboard.web.library import Library

@@ -8,11 +8,10 @@ from flask.testing import FlaskClient
 
 from dashboard.canvas.encoding import encode
 from dashboard.canvas.spec import Picture
-from dashboard.pages import picture_of
+from dashboard.pages import TOPICS, picture_of
 from dashboard.points.colours import codes_of
 from dashboard.points.columns import column_of, values
 from dashboard.points.drawn import Drawn
-from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus

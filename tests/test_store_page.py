@@ -9,11 +9,11 @@ from shutil import copytree
 import pytest
 from playwright.sync_api import Page, expect
 
+from dashboard.pages import TOPICS
 from dashboard.store_page.history import history_section
 from dashboard.store_page.page import many_cut
 from dashboard.store_page.settings import PLACES, command, readable_settings
 from dashboard.store_page.table import stacked_table
-from dashboard.topics import TOPICS
 from dashboard.ui.page import STORE, UNDER_WAY, under_way
 from dashboard.web.context import resolve
 from dashboard.web.library import Library

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.pages import TOPICS
 from dashboard.topic import Topic, topics_by_name
-from dashboard.topics import TOPICS
 from dashboard.ui.page import Page
 from dashboard.web.state import FIELDS
 from tests.test_docs import anchors

@@ -1,7 +1,7 @@
 """Paths of the server: the prefix under which it answers, such as `/team/heads`, and the page that a path names.
 
 WSGI's SCRIPT_NAME holds the prefix: routes do without it, and every address that a response contains begins with `root()`. What
-the links of a page hold is said in its topic; `dashboard/topics.py` lists the topics, and nothing here knows a page.
+the links of a page hold is said in its topic; `dashboard/pages.py` lists the topics, and nothing here knows a page.
 """
 
 import re
@@ -115,7 +115,7 @@ class PageLinks:
     other_models_are: str = "with as many layers and heads"
 
 
-#: By the name of the page; filled once, when `dashboard.topics` is imported.
+#: By the name of the page; filled once, when `dashboard.pages` is imported.
 _DECLARED: dict[str, PageLinks] = {}
 
 
@@ -128,7 +128,7 @@ def declare_pages(pages: Mapping[str, PageLinks]) -> None:
 def page_links() -> Mapping[str, PageLinks]:
     """Every page by its name, the first page first. A process that has not imported the pages yet imports them here."""
     if not _DECLARED:
-        import_module("dashboard.topics")  # above this folder: by name, as it imports what makes links
+        import_module("dashboard.pages")  # above this folder: by name, as it imports what makes links
     return _DECLARED
 
 
