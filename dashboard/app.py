@@ -1,4 +1,7 @@
-"""The Dash application: the shell, and the callbacks by which its page follows the link."""
+"""The Dash application: the shell, and the callbacks by which its page follows the link.
+
+`window.headscape.address` and `window.headscape.follow` are the modules of these names in `assets/web/`.
+"""
 
 from functools import partial
 
@@ -121,14 +124,14 @@ def _log_error(error: Exception) -> None:
 def _follow_address(app: Dash) -> None:
     """The browser fetches the page of a link itself, and waits only for the last of several links."""
     app.clientside_callback(
-        "(pathname, search, reloaded) => window.headscape.follow.page(pathname, search, reloaded)",
+        "(pathname, search, reloaded) => window.headscape.follow.followPage(pathname, search, reloaded)",
         *_outputs(),
         Input("location", "pathname"),
         Input("location", "search"),
         Input("reloaded", "data"),
     )
     app.clientside_callback(
-        "(done) => window.headscape.follow.done(done)",
+        "(done) => window.headscape.follow.showDone(done)",
         *_outputs(allow_duplicate=True),
         Input({"done": ALL}, "data"),
         prevent_initial_call=True,
@@ -137,7 +140,7 @@ def _follow_address(app: Dash) -> None:
         "(shown) => window.headscape.follow.dropInvalid(shown)", Input("shown", "data"), prevent_initial_call=True
     )
     app.clientside_callback(
-        "(burger, drawer) => window.headscape.drawer(burger, drawer)",
+        "(burger, drawer) => window.headscape.follow.toggleDrawer(burger, drawer)",
         Output("burger", "opened"),
         Output("drawer", "opened"),
         Input("burger", "opened"),

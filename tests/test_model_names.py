@@ -11,7 +11,8 @@ import headscape
 import store
 from dashboard.pages import TOPICS
 from dashboard.ui.text import model_names
-from dashboard.web.context import names_of, resolve
+from dashboard.web.bounds import names_of
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store.describe import as_text, describe
 from store.snapshot import find_key, model_titles

@@ -28,7 +28,8 @@ from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href
 from dashboard.ui.page import unmade
 from dashboard.ui.theme import ramp
-from dashboard.web.context import Context, matches_of
+from dashboard.web.bounds import matches_of
+from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from store.features import Features

@@ -56,7 +56,8 @@ from dashboard.ui.controls import action, choice, head_choices, info, search_con
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page, unmade
 from dashboard.ui.text import QUERIES, naming
-from dashboard.web.context import Context, matches_of, on_same_corpus
+from dashboard.web.bounds import matches_of, on_same_corpus
+from dashboard.web.context import Context
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
 from store import STATISTICS

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dashboard.features.data import pieces_of
 from dashboard.points.columns import KINDS, Column, Values, kinds_of
 from dashboard.ui.theme import COLOURED
-from dashboard.web.context import predicts_labels
+from dashboard.web.bounds import predicts_labels
 from store.features import Features
 from store.schema.features import SAMPLE
 

@@ -21,7 +21,8 @@ from dashboard.topic import Topic
 from dashboard.ui.controls import choice, search_controls, switch
 from dashboard.ui.markup import file_links
 from dashboard.ui.page import Page, unmade
-from dashboard.web.context import Context, matches_of, value_layers
+from dashboard.web.bounds import matches_of, value_layers
+from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import TRIAL
 

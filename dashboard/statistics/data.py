@@ -23,8 +23,9 @@ from dashboard.ui.text import (
     spell,
     unit_title,
 )
+from dashboard.web.bounds import comparable
 from dashboard.web.cache import cached
-from dashboard.web.context import Context, comparable
+from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, StoreError
 from store.kernels.statistics import spread_between_heads

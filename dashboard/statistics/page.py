@@ -38,7 +38,8 @@ from dashboard.ui.text import (
     every_of,
     searched_tokens,
 )
-from dashboard.web.context import Context, comparable
+from dashboard.web.bounds import comparable
+from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState

@@ -39,7 +39,8 @@ from dashboard.ui.charts import Layout
 from dashboard.ui.job import Job
 from dashboard.ui.page import Unmade
 from dashboard.ui.text import all_of, has_part, kind_of_interval, model_names
-from dashboard.web.context import Context, comparable
+from dashboard.web.bounds import comparable
+from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 

@@ -1,6 +1,6 @@
 """The state of the dashboard, as a link holds it: one table of fields, which Python and the browser read.
 
-What the store holds is not known here: bounds that depend on it are named by `Of`, and `context.py` resolves them.
+What the store holds is not known here: bounds that depend on it are named by `Of`, and `bounds.py` has them.
 """
 
 from collections.abc import Mapping
