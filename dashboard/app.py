@@ -9,7 +9,7 @@ from dash import ALL, Dash, Input, Output, State, no_update
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 
-from dashboard import documentation, pages, shell, waiting
+from dashboard import documentation, pages, shell
 from dashboard.access.gate import guard
 from dashboard.monitoring import monitor
 from dashboard.monitoring.monitor import Monitor
@@ -18,7 +18,7 @@ from dashboard.notes.database import Database
 from dashboard.notes.page import notes_version
 from dashboard.pages import TOPICS, after_picture_of
 from dashboard.serving import Serving
-from dashboard.ui import job
+from dashboard.ui import deferred
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import UNDER_WAY, under_way
 from dashboard.web import assets, responses, security
@@ -101,8 +101,8 @@ def warm_up(app: Dash) -> None:
 def _add_callbacks(app: Dash, library: Library) -> None:
     """The callbacks of what pages wait for, and those of the topics."""
     topics = TOPICS.values()
-    waiting.register(app, library, {part.name: part for topic in topics for part in topic.deferred})
-    job.register(app, library, {kind: work for topic in topics for kind, work in topic.jobs.items()})
+    parts = {part.name: part for topic in topics for part in topic.deferred}
+    deferred.register(app, library, parts, {kind: work for topic in topics for kind, work in topic.jobs.items()})
     for topic in topics:
         for add in topic.callbacks:
             add(app)

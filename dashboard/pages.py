@@ -29,10 +29,10 @@ from dashboard.statistics.page import STATISTICS_OF_HEADS
 from dashboard.store_page.page import STORE_PAGE
 from dashboard.topic import topics_by_name
 from dashboard.ui.files import LIBRARY
-from dashboard.ui.job import PAGE as PAGE_JOB
-from dashboard.ui.job import JobNotes
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
+from dashboard.ui.work import PAGE as PAGE_JOB
+from dashboard.ui.work import JobNotes
 from dashboard.web import assets, http
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, resolve

@@ -9,8 +9,8 @@ from flask import Flask
 
 from dashboard.canvas.spec import Picture
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.job import Job, Kind
 from dashboard.ui.page import Page
+from dashboard.ui.work import Job, Kind
 from dashboard.web.context import Context
 from dashboard.web.library import Library
 from dashboard.web.paths import PageLinks

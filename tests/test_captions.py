@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.pages import TOPICS
 from dashboard.statistics.data import part_numbers
-from dashboard.ui.job import Job
+from dashboard.ui.work import Job
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from tests.components import components, deferred_content

@@ -16,7 +16,7 @@ from dashboard.features.page import layout, picture
 from dashboard.features.trial import Trial
 from dashboard.features.trial_section import TRYING, UNFITTED, tried
 from dashboard.features.trials import BUSY, MISSING, Trials
-from dashboard.ui.job import Job, JobNotes, new_name
+from dashboard.ui.work import Job, JobNotes, new_name
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.http import data_link

@@ -10,7 +10,8 @@ from dashboard.features.shown import ShownFeatures
 from dashboard.features.trial import number_text
 from dashboard.features.trials import MISSING, Trials, can_try
 from dashboard.ui.controls import choice, info
-from dashboard.ui.job import Job, Kind, job_place
+from dashboard.ui.deferred import job_place
+from dashboard.ui.work import Job, Kind
 from dashboard.web.context import Context
 from dashboard.web.http import validated
 from dashboard.web.state import MOST_NEIGHBORS, MOST_TRIED, TRIAL, TRIED

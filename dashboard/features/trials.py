@@ -14,7 +14,7 @@ import numpy as np
 
 from dashboard.features.trial import Trial, TrialPicture
 from dashboard.features.trial_process import LIMIT, Request, fit_apart
-from dashboard.ui.job import Job
+from dashboard.ui.work import Job
 from dashboard.web.admission import PAUSE
 from dashboard.web.cache import current_cache
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal

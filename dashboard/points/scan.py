@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.ui.job import watched
+from dashboard.ui.work import watched
 from store import Corpus
 from store.schema.model import ROLES
 

@@ -12,8 +12,8 @@ from dashboard.relations.kinds import CommonKind, WordPair, common_kind
 from dashboard.relations.linked_sentences import best_sentence, most_linked, show_link
 from dashboard.ui.controls import action, info, number
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.job import watched
 from dashboard.ui.markup import heading, scrolling
+from dashboard.ui.work import watched
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus

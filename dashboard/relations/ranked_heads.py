@@ -7,8 +7,8 @@ from dash import dcc, html
 from dashboard.relations.data import links_of, shown_head
 from dashboard.relations.kinds import NamedKind
 from dashboard.relations.linked_sentences import best_sentence, most_linked, show_link
-from dashboard.ui.job import watched
 from dashboard.ui.markup import heading, scrolling
+from dashboard.ui.work import watched
 from dashboard.web.context import Context
 from store.phrases import many
 from store.schema.model import head_name

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dashboard.statistics.contrast import sides, size_of_rest
 from dashboard.statistics.parts import Part, PartCounts, PartNumbers, first_part, part_of
-from dashboard.ui.job import Job
 from dashboard.ui.text import (
     all_of,
     brief,
@@ -23,6 +22,7 @@ from dashboard.ui.text import (
     spell,
     unit_title,
 )
+from dashboard.ui.work import Job
 from dashboard.web.bounds import comparable
 from dashboard.web.cache import cached
 from dashboard.web.context import Context

@@ -29,7 +29,7 @@ from dashboard.statistics.shown import Numbers, StatisticsPage, WholeCorpus, rea
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
-from dashboard.ui.job import Job, Kind, job_place
+from dashboard.ui.deferred import job_place
 from dashboard.ui.markup import file_href
 from dashboard.ui.page import Page
 from dashboard.ui.text import (
@@ -38,6 +38,7 @@ from dashboard.ui.text import (
     every_of,
     searched_tokens,
 )
+from dashboard.ui.work import Job, Kind
 from dashboard.web.bounds import comparable
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft

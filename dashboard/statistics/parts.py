@@ -16,8 +16,8 @@ from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import matching_tokens
 from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
-from dashboard.ui.job import Job
 from dashboard.ui.text import has_part
+from dashboard.ui.work import Job
 from dashboard.web.admission import Turns
 from dashboard.web.cache import cached, current_cache
 from dashboard.web.errors import Refusal

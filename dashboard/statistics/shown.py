@@ -36,9 +36,9 @@ from dashboard.statistics.sections import (
     size_of_part,
 )
 from dashboard.ui.charts import Layout
-from dashboard.ui.job import Job
 from dashboard.ui.page import Unmade
 from dashboard.ui.text import all_of, has_part, kind_of_interval, model_names
+from dashboard.ui.work import Job
 from dashboard.web.bounds import comparable
 from dashboard.web.context import Context
 from dashboard.web.http import data_link

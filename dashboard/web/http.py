@@ -154,7 +154,7 @@ Text = Annotated[str, AfterValidator(_whole)]
 
 
 class PartWait(BaseModel):
-    """The id of an element of a deferred part of a page: the part, and the wait for it."""
+    """The id of an element that a page waits for: the part of the page, and the wait for it."""
 
     deferred: Text
     wait: Text
@@ -164,12 +164,6 @@ class Painted(BaseModel):
     """What the canvas sends once its picture is painted: the name of what follows below it, or ""."""
 
     after: Text
-
-
-class Named(BaseModel):
-    """The id of a part of a job."""
-
-    name: Text
 
 
 class Shown(BaseModel):
