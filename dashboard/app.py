@@ -24,13 +24,13 @@ from dashboard.ui.page import UNDER_WAY, under_way
 from dashboard.web import assets, responses, security
 from dashboard.web import errors as problems
 from dashboard.web.addresses import follow_proxies
-from dashboard.web.cache import Cache
 from dashboard.web.connections import BODY
 from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for
 from dashboard.web.http import STANDING, Painted, Shown, Text, snapshot_of, validated
 from dashboard.web.library import Library
 from dashboard.web.paths import serve_under
+from dashboard.web.results import Cache
 
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")

@@ -11,7 +11,7 @@ from dashboard.points import similar as module
 from dashboard.points.scan import Point
 from dashboard.points.similar import SUMMARIZED, similar_tokens
 from dashboard.points.token_summary import END, NONE, Shares, next_word, word_shares
-from dashboard.web.cache import BUDGET, Cache
+from dashboard.web.results import BUDGET, Cache
 from store import Corpus
 from store.repository.errors import NotIngested
 from tests.client import shown

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.web.bounds import names_of
-from dashboard.web.cache import current_cache
 from dashboard.web.context import Context, other_model
+from dashboard.web.results import current_cache
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dashboard.features.trial import Trial, TrialPicture
 from dashboard.features.trials import Trials
 from dashboard.web.bounds import feature_panels, feature_views, value_layers
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from store import Corpus, StoreError
 from store.features import Features
 from store.schema.features import SAMPLE, point_kind, point_layer, point_title, same_basis

@@ -20,7 +20,7 @@ from dashboard.points.search import (
     tokens_of_phrase,
 )
 from dashboard.points.selection import Outline
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import MOST_SOUGHT, OF_WORDS, WITHIN, Within
 from store import Corpus, StoreError
 from store.features import Features

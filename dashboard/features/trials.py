@@ -16,10 +16,10 @@ from dashboard.features.trial import Trial, TrialPicture
 from dashboard.features.trial_process import LIMIT, Request, fit_apart
 from dashboard.ui.work import Job
 from dashboard.web.admission import PAUSE
-from dashboard.web.cache import current_cache
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import locked, write_whole
+from dashboard.web.results import current_cache
 from store import Corpus
 from store.features import Features
 

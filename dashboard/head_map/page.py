@@ -27,9 +27,9 @@ from dashboard.ui.controls import choice, explained, head_choices, info, statist
 from dashboard.ui.markup import file_href, file_links
 from dashboard.ui.page import Page, Unmade
 from dashboard.ui.text import unit_title
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.labels import clustered_order

@@ -19,11 +19,11 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from dashboard.access.person import LOCAL, current_person
 from dashboard.monitoring.metrics import Metrics
 from dashboard.web.addresses import AddressList
-from dashboard.web.cache import cached
 from dashboard.web.connections import STOPS
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, locked, resident_memory, write_whole
+from dashboard.web.results import cached
 from store import Snapshot, StoreError
 
 #: Seconds between two measurements of a worker.

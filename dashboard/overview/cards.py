@@ -12,9 +12,9 @@ from dashboard.overview.kinds import MOST, KindExample, examples_of
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import all_of, spell, unbroken
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from store import Corpus
 from store.schema.model import head_name
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dashboard.sentence.finder import sentence_means
 from dashboard.statistics.kinds import Kind, kinds_of, largest_values
 from dashboard.ui.work import watched
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from store import Corpus
 from store.phrases import many
 

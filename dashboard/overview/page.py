@@ -21,8 +21,8 @@ from dashboard.ui.markup import FOLLOWED, heading, scrolling
 from dashboard.ui.page import Page, Unmade, unmade, unmade_line
 from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, spell
 from dashboard.web.bounds import short_name
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from store import Corpus
 from store.kernels.labels import LABELS
 from store.phrases import many

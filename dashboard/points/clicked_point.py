@@ -17,8 +17,8 @@ from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.controls import number
 from dashboard.ui.markup import heading
 from dashboard.ui.text import decimal
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import MOST_TOP, Lines
 from store import Corpus
 from store.kernels.statistics import entropy

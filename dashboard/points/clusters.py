@@ -9,7 +9,7 @@ from scipy.ndimage import label
 from dashboard.points.cluster_names import name_of
 from dashboard.points.density import CELLS, Density, density_of
 from dashboard.points.drawn import Drawn
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from store import Corpus
 
 #: Shares of the points that the levels enclose, from low to high.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.density import CELLS, density_of
 from dashboard.points.drawn import Drawn
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from store import Corpus
 
 #: Shares of the points that the lines enclose.

@@ -16,9 +16,9 @@ from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href, heading
 from dashboard.ui.page import Unmade, unmade_line
 from dashboard.ui.text import decimal
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from store import Corpus, StoreError
 from store.phrases import many
 from store.repository.errors import NotIngested

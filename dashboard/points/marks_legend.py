@@ -12,8 +12,8 @@ from dashboard.points.contours import SHARES
 from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints, head_region, is_plane
 from dashboard.ui.text import end_of_range
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.schema.model import ROLES

@@ -25,7 +25,6 @@ from dashboard.points.scan import Point
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.theme import Scheme
-from dashboard.web.cache import cached
 from dashboard.web.http import (
     BASE,
     ONE_HEAD,
@@ -41,6 +40,7 @@ from dashboard.web.http import (
     share,
 )
 from dashboard.web.library import Library
+from dashboard.web.results import cached
 from dashboard.web.state import HEAD, LEAST, MOST_TOKENS, MOST_TOP, TOP, head_numbers
 from store import Corpus
 

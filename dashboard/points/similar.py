@@ -12,8 +12,8 @@ from dashboard.points.token_summary import summary
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import scrolling
 from dashboard.ui.text import searched_tokens
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from store import Corpus
 
 #: Similar tokens that are listed and summarized.

@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from store import Corpus, StoreError
 from store.kernels.relations import DIRECTIONS, WordPairs, halves, linked
 from store.kernels.words import StrongestWords

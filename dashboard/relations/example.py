@@ -14,8 +14,8 @@ from dashboard.ui.controls import action, info, number
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.work import watched
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from store import Corpus
 from store.phrases import many
 from store.schema.model import head_name

@@ -13,8 +13,8 @@ from dashboard.relations.kinds import CommonKind, NamedKind
 from dashboard.ui.controls import action
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import naming
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from store import Corpus
 from store.kernels.relations import WordPairs
 from store.phrases import many

@@ -12,8 +12,8 @@ from dashboard.sentence.picture import isolated_head, numbers
 from dashboard.statistics.kinds import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import info
 from dashboard.ui.text import in_brackets, spell
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.repository.errors import NotIngested

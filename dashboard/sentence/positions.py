@@ -14,8 +14,8 @@ from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href
 from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
-from dashboard.web.cache import cached
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from store import Corpus
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name

@@ -7,7 +7,7 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.selection import Condition
 from dashboard.statistics.parts import Part
 from dashboard.ui.text import of_first
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many

@@ -24,8 +24,8 @@ from dashboard.ui.text import (
 )
 from dashboard.ui.work import Job
 from dashboard.web.bounds import comparable
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, StoreError
 from store.kernels.statistics import spread_between_heads

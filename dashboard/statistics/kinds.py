@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from store import STATISTICS, Corpus
 from store.kernels.labels import LABELS, THRESHOLDS
 

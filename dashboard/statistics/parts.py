@@ -19,10 +19,10 @@ from dashboard.points.selection import Condition, Selection, matching_points, pa
 from dashboard.ui.text import has_part
 from dashboard.ui.work import Job
 from dashboard.web.admission import Turns
-from dashboard.web.cache import cached, current_cache
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
+from dashboard.web.results import cached, current_cache
 from store import Corpus
 from store.kernels.labels import head_labels
 from store.means import Watch

@@ -17,9 +17,9 @@ from dashboard.topic import Topic
 from dashboard.ui.controls import info
 from dashboard.ui.page import STORE, UNDER_WAY, Page, ingest_state
 from dashboard.ui.text import has_part, naming
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.paths import PageLinks
+from dashboard.web.results import cached
 from store import Corpus
 from store.describe import CorpusDescription, Description, ModelDescription, contents_of, describe
 from store.phrases import MANY_CUT, cut_sentences, first_reviews, many, utc

@@ -17,11 +17,11 @@ from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
 from dashboard.ui.text import with_commands
 from dashboard.ui.work import Job, JobNotes, Kind, Progress, new_name
-from dashboard.web.cache import current_cache
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.http import STANDING, PartWait, Shown, Text, snapshot_of, validated
 from dashboard.web.library import Library
+from dashboard.web.results import current_cache
 
 #: Pixels of a row of a table and of a line of text.
 ROW, LINE = 30, 24

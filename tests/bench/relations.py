@@ -11,7 +11,7 @@ from dashboard.relations.example import MarkedPair, kind_of, rank_heads
 from dashboard.relations.kinds import CommonKind, NamedKind
 from dashboard.relations.linked_sentences import Kind, linked_sentences
 from dashboard.relations.ranked_heads import LISTED, first_heads
-from dashboard.web.cache import BUDGET, Cache
+from dashboard.web.results import BUDGET, Cache
 from store import Corpus, open_corpus
 from tests.bench.synthetic import temporary_store
 from tests.bench.table import show
