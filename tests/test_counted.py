@@ -122,12 +122,14 @@ def test_no_other_choice_counts_again(library: Library, never: Callable[[], None
     assert "'deferred': 'numbers'" not in page
 
 
-def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(part_counts, "FILES", 2)
-    counts = PartCounts(tmp_path)
-    for last in range(3, 7):
+def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path) -> None:
+    budget = 100_000
+    counts = PartCounts(tmp_path, budget)
+    for last in range(3, 12):
         counts.numbers(tiny_corpus, part_of(tiny_corpus, f"position:1..{last}"))
-    assert len(list(tmp_path.iterdir())) == 2
+    sizes = [file.stat().st_size for file in (tmp_path / "parts").iterdir()]
+    assert 0 < len(sizes) < 9
+    assert sum(sizes) <= budget
 
 
 # -- waiting --------------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ from waitress.buffers import OverflowableBuffer, TempfileBasedBuffer
 from dashboard.monitoring import metrics
 from dashboard.monitoring.metrics import ROOM, VARIABLE, AllocatedFile, Metrics, forget, share_metrics, take_places
 from dashboard.ui import files
-from dashboard.web import processes, responses
+from dashboard.web import processes
 from dashboard.web.http import data_link
 from dashboard.web.processes import ServerFolder, write_whole
-from dashboard.web.responses import DiskCache
+from dashboard.web.results import DiskCache
 from store import open_corpus
 
 PIECE = 1 << 16
@@ -116,16 +116,13 @@ def test_a_worker_without_room_for_metrics_has_its_own(tmp_path: Path, monkeypat
 # -- the cache, and what only saves time -------------------------------------------------------------------
 
 
-def test_the_cache_takes_half_of_what_the_disk_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_takes_half_of_what_the_disk_has(tmp_path: Path) -> None:
     disk = 1_000_000
 
-    class Usage:
-        @property
-        def free(self) -> int:
-            return disk - sum(file.stat().st_size for file in tmp_path.iterdir())
+    def free(folder: Path) -> int:
+        return disk - sum(file.stat().st_size for file in folder.iterdir())
 
-    monkeypatch.setattr(responses.shutil, "disk_usage", lambda _: Usage())
-    cache = DiskCache(tmp_path, 1 << 30)
+    cache = DiskCache(tmp_path, 1 << 30, free=free)
     for number in range(100):
         cache.add(str(number), b"", BytesIO(bytes(40_000)))
         assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= disk // 2
