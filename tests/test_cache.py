@@ -13,8 +13,8 @@ import pytest
 import torch
 import xarray as xr
 
-from dashboard.web.cache import BUDGET, Cache, cached, current_cache, memory_size
 from dashboard.web.errors import ReaderLeft
+from dashboard.web.results import BUDGET, Cache, cached, current_cache, memory_size
 from store import Corpus, open_corpus, open_snapshot
 from store.features import Features
 

@@ -11,7 +11,7 @@ import zarr
 from zarr.codecs import ZstdCodec
 
 import store
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.encode import tensors

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import store.means
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of, uniform_entropy
-from dashboard.ui.job import Job
+from dashboard.ui.work import Job
 from store import Corpus, StoreError
 from store.kernels.intervals import draw_counts
 from store.kernels.sentence_rows import order_rows

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from dashboard.pages import TOPICS
 from dashboard.statistics.sections import importance, read_importance
-from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus

@@ -10,11 +10,11 @@ from dashboard.compare.feature_points import point_controls, point_notices, simi
 from dashboard.compare.page import above_pictures
 from dashboard.compare.picture import picture_notices
 from dashboard.compare.two_models import ModelPair, pair_of
+from dashboard.pages import TOPICS
 from dashboard.points import pairs
 from dashboard.points.picture import ShownPoints
 from dashboard.statistics.kinds import nearest, read_nearest
 from dashboard.statistics.sections import importance, read_importance
-from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus, Snapshot
