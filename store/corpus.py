@@ -143,7 +143,7 @@ class Corpus(StageResults):
         chosen
             (n_tokens,), which of `rows` count.
         """
-        return part_means(self.token_statistic, self.tokens, self.rows, chosen)
+        return part_means(self.token_statistic, self.tokens, self.rows, chosen, block=self.block)
 
     def part_statistics(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.Dataset:
         """Head statistics over the chosen tokens only, with 95% intervals by bootstrap over sentences.
@@ -161,7 +161,13 @@ class Corpus(StageResults):
         (bound, source, statistic, layer).
         """
         return part_statistics(
-            self.token_statistic, self.tokens, self.rows, chosen, seed=self._bootstrap_seed, watch=watch
+            self.token_statistic,
+            self.tokens,
+            self.rows,
+            chosen,
+            block=self.block,
+            seed=self._bootstrap_seed,
+            watch=watch,
         )
 
     def contrast_statistics(
@@ -172,7 +178,14 @@ class Corpus(StageResults):
         `difference_interval` and `difference_layer_interval` are its 95% intervals, paired by sentence.
         """
         return contrast_statistics(
-            self.token_statistic, self.tokens, self.rows, chosen, others, seed=self._bootstrap_seed, watch=watch
+            self.token_statistic,
+            self.tokens,
+            self.rows,
+            chosen,
+            others,
+            block=self.block,
+            seed=self._bootstrap_seed,
+            watch=watch,
         )
 
     @property
@@ -219,7 +232,7 @@ class Corpus(StageResults):
 
     def mixing_means(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.DataArray:
         """Mixing ratios over the chosen tokens only: (source, ratio, layer), NaN without any; as `part_statistics`."""
-        return part_means(self.token_mixing, self.tokens, self.rows, chosen, watch)
+        return part_means(self.token_mixing, self.tokens, self.rows, chosen, watch, block=self.block)
 
     @cached_property
     def expansion_rate(self) -> xr.DataArray:

@@ -7,6 +7,7 @@ memory does not depend on the size of the corpus, and a reader sees the progress
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -21,7 +22,6 @@ from store.kernels.statistics import mean_over_sentences, source_rows
 from store.process import one_thread
 from store.repository.arrays import array_of
 from store.repository.errors import StoreError
-from store.schema import BLOCK
 from store.schema.model import BOUNDS, SOURCES, SQUARE_ARRAYS
 
 Floats = NDArray[np.floating]
@@ -149,6 +149,9 @@ def part_means(
     real: NDArray[np.int64],
     chosen: NDArray[np.bool_],
     watch: Watch = lambda _: None,
+    *,
+    block: int,
+    read_bytes: int = READ_BYTES,
 ) -> xr.DataArray:
     """Mean over sentences of the mean over the chosen rows of each source.
 
@@ -166,6 +169,10 @@ def part_means(
         Which of them are in the part: bool of the shape of `real`.
     watch
         Called after every piece.
+    block
+        Rows of a block of the token axis.
+    read_bytes
+        Bytes of stored numbers that a thread reads at once; at least one number of a block is.
 
     Returns
     -------
@@ -176,7 +183,8 @@ def part_means(
     StoreError
         Where `chosen` has another shape or dtype.
     """
-    return _labelled(_Sums(stored, _part_blocks(tokens, real, chosen), tokens, watch).means(), stored)
+    blocks = _part_blocks(tokens, real, chosen, block)
+    return _labelled(_Sums(stored, blocks, tokens, watch, block=block, read_bytes=read_bytes).means(), stored)
 
 
 def part_statistics(
@@ -185,6 +193,7 @@ def part_statistics(
     real: NDArray[np.int64],
     chosen: NDArray[np.bool_],
     *,
+    block: int,
     seed: int,
     watch: Watch = lambda _: None,
 ) -> xr.Dataset:
@@ -197,7 +206,7 @@ def part_statistics(
     mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head), and layer_interval (bound,
     source, statistic, layer) of the mean over heads.
     """
-    return _counted(stored, _part_blocks(tokens, real, chosen), tokens, seed, watch).with_intervals()
+    return _counted(stored, tokens, real, chosen, block=block, seed=seed, watch=watch).with_intervals()
 
 
 def contrast_statistics(
@@ -207,6 +216,7 @@ def contrast_statistics(
     chosen: NDArray[np.bool_],
     others: NDArray[np.bool_] | None,
     *,
+    block: int,
     seed: int,
     watch: Watch = lambda _: None,
 ) -> xr.Dataset:
@@ -219,14 +229,9 @@ def contrast_statistics(
     Those of `part_statistics`, and `difference`, `difference_interval` and `difference_layer_interval` of their dims: the
     chosen tokens minus the others. The draws of a sentence are the same in both, so that the intervals are paired.
     """
-    part = _counted(stored, _part_blocks(tokens, real, chosen), tokens, seed, lambda share: watch(share / 2))
-    rest = _counted(
-        stored,
-        _part_blocks(tokens, real, ~chosen if others is None else others),
-        tokens,
-        seed,
-        lambda share: watch((1 + share) / 2),
-    )
+    count = partial(_counted, stored, tokens, real, block=block, seed=seed)
+    part = count(chosen, watch=lambda share: watch(share / 2))
+    rest = count(~chosen if others is None else others, watch=lambda share: watch((1 + share) / 2))
     between = part.replicates.difference_interval(rest.replicates)
     of_layers = part.replicates.layer_difference_interval(rest.replicates)
     minus = _with_intervals(part.mean - rest.mean, between, of_layers)
@@ -244,23 +249,22 @@ class _Sums:
         watch: Watch,
         replicates: Replicates | None = None,
         seed: int = 0,
+        *,
+        block: int,
+        read_bytes: int = READ_BYTES,
     ) -> None:
         self.stored, self.replicates, self.seed = stored.variable, replicates, seed
+        block_bytes = int(np.prod(stored.shape[1:-1])) * block * stored.dtype.itemsize  # of one number
         self.sums = np.zeros((len(SOURCES), *stored.shape[:-1]))
         self.counts = np.zeros(len(SOURCES), np.int64)
         # Small numbers without intervals at once: their shards have those of all, so that each is one read.
-        is_small = replicates is None and len(stored) * self._block_bytes <= READ_BYTES
+        is_small = replicates is None and len(stored) * block_bytes <= read_bytes
         self._at_once = len(stored) if is_small else 1
-        self._add_all(list(_runs(blocks, max(1, READ_BYTES // (self._at_once * self._block_bytes)))), tokens, watch)
+        self._add_all(list(_runs(blocks, max(1, read_bytes // (self._at_once * block_bytes)))), tokens, watch)
 
     def means(self) -> NDArray[np.float64]:
         """(source, number, ...), NaN where no sentence has rows of a source."""
         return mean_over_sentences(self.sums, self.counts)
-
-    @property
-    def _block_bytes(self) -> int:
-        """Bytes of one number of a block."""
-        return int(np.prod(self.stored.shape[1:-1])) * BLOCK * self.stored.dtype.itemsize
 
     def _add_all(self, runs: Sequence[Sequence[PartBlock]], tokens: xr.Dataset, watch: Watch) -> None:
         pieces = [slice(start, start + self._at_once) for start in range(0, len(self.stored), self._at_once)]
@@ -305,11 +309,20 @@ class _Counted(NamedTuple):
 
 
 def _counted(
-    stored: xr.DataArray, blocks: Sequence[PartBlock], tokens: xr.Dataset, seed: int, watch: Watch
+    stored: xr.DataArray,
+    tokens: xr.Dataset,
+    real: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    *,
+    block: int,
+    seed: int,
+    watch: Watch,
 ) -> _Counted:
+    blocks = _part_blocks(tokens, real, chosen, block)
     numbers, layers, heads, _ = stored.shape
     replicates = Replicates(sources=len(SOURCES), statistics=numbers, layers=layers, heads=heads, dtype=np.float32)
-    return _Counted(_labelled(_Sums(stored, blocks, tokens, watch, replicates, seed).means(), stored), replicates)
+    sums = _Sums(stored, blocks, tokens, watch, replicates, seed, block=block)
+    return _Counted(_labelled(sums.means(), stored), replicates)
 
 
 def _with_intervals(mean: xr.DataArray, interval: NDArray[np.float64], of_layers: NDArray[np.float64]) -> xr.Dataset:
@@ -324,14 +337,16 @@ def _with_intervals(mean: xr.DataArray, interval: NDArray[np.float64], of_layers
     )
 
 
-def _part_blocks(tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_]) -> list[PartBlock]:
-    """Blocks that have chosen tokens."""
+def _part_blocks(
+    tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_], length: int
+) -> list[PartBlock]:
+    """Blocks of so many rows that have chosen tokens."""
     if chosen.shape != real.shape or chosen.dtype != bool:
         raise StoreError(
             f"`chosen` has shape {chosen.shape} and dtype {chosen.dtype}. Pass a bool for each of the {len(real)} tokens."
         )
     sentence = tokens.sentence_index.values
-    ends = np.searchsorted(real, np.arange(0, len(sentence) + BLOCK, BLOCK)).tolist()
+    ends = np.searchsorted(real, np.arange(0, len(sentence) + length, length)).tolist()
     blocks = []
     for index, (start, stop) in enumerate(pairwise(ends)):
         if (rows := real[start:stop][chosen[start:stop]]).size:
