@@ -5,7 +5,7 @@ import pytest
 
 from dashboard.statistics.parts import part_of
 from store import Corpus
-from store.means import part_means
+from store.means import ChosenTokens, part_means
 from store.schema.corpus import CLS, SEP
 from tests.counts import counted
 from tests.stores import BLOCK
@@ -60,8 +60,8 @@ def test_sep_alone_leaves_no_others(tiny_corpus: Corpus) -> None:
 
 def test_no_more_than_a_number_of_a_block_is_read_at_once(tiny_corpus: Corpus) -> None:
     part, stored, pieces = part_of(tiny_corpus, "position:1.."), tiny_corpus.token_mixing, []
-    of_part = stored, tiny_corpus.tokens, tiny_corpus.rows, part.rows
-    means = part_means(*of_part, pieces.append, block=BLOCK, read_bytes=1).sel(source="all")
+    chosen = ChosenTokens(tiny_corpus.tokens, tiny_corpus.rows, part.rows, BLOCK)
+    means = part_means(stored, chosen, pieces.append, read_bytes=1).sel(source="all")
     values = stored.values[..., tiny_corpus.rows].astype(np.float64)
     np.testing.assert_allclose(means, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
     assert len(pieces) == len(stored) * len(np.unique(tiny_corpus.rows[part.rows] // BLOCK))

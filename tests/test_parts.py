@@ -18,7 +18,7 @@ from store import Corpus, StoreError
 from store.kernels.intervals import draw_counts
 from store.kernels.sentence_rows import order_rows
 from store.kernels.statistics import source_rows
-from store.means import part_means
+from store.means import ChosenTokens, part_means
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import SOURCES
 from tests.counts import counted
@@ -134,7 +134,7 @@ def test_means_of_a_part_are_what_one_gets_by_hand(
 def test_a_corpus_of_many_blocks_is_read_block_by_block(two_views: Corpus) -> None:
     chosen = np.arange(two_views.n_tokens) % 3 == 0
     at_once, by_block = (
-        part_means(two_views.token_statistic, two_views.tokens, two_views.rows, chosen, block=block)
+        part_means(two_views.token_statistic, ChosenTokens(two_views.tokens, two_views.rows, chosen, block))
         for block in (two_views.tokens.sizes["token"], BLOCK)
     )
     np.testing.assert_allclose(by_block, at_once, rtol=1e-5)
