@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.notes import target
 from dashboard.statistics.heads_table import COLUMN_NAMES
-from ingest.encode.pattern_pass import PLACES
+from ingest.encode.compiled import PLACES
 from ingest.projections import table
 from ingest.projections.normalizations import OF_LAYER
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linked

@@ -7,8 +7,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.compare.names import lettered
-from dashboard.compare.two_models import SEED, ModelPair, cached_result
+from dashboard.compare.two_models import SEED, ModelPair, cached_result, lettered
 from dashboard.relations.data import BestHead, best_of, links_of_pairs
 from dashboard.ui.controls import info
 from dashboard.ui.tables import heading, scrolling

@@ -34,7 +34,7 @@ log = logging.getLogger("headscape")
 
 
 if TYPE_CHECKING:
-    from ingest.encode.sentence_model import SentenceModel, Vectors
+    from ingest.encode.hooked_model import SentenceModel, Vectors
     from ingest.run.checkpoint import Checkpoint
     from ingest.text.tokenizer import Pair, Tokens
 
@@ -176,7 +176,7 @@ def _load(model: CorpusModel) -> "SentenceModel":
 
     try:
         checkpoint = _find(model)
-        from ingest.encode.sentence_model import SentenceModel  # torch: only where there is something to load
+        from ingest.encode.hooked_model import SentenceModel
 
         return SentenceModel(checkpoint, max_length=model.max_length, dtype=model.dtype)
     except IngestError as error:

@@ -10,11 +10,10 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.batches import Batch, make_batches
-from ingest.encode.buffers import SQUARES
+from ingest.encode.encoder import SQUARES
 from ingest.encode.tensors import ModelGroup
 from ingest.run.parallel import cores, side_by_side
-from ingest.text.blocks import Block
+from ingest.text.blocks import Batch, Block, make_batches
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.intervals import Replicates, draw_counts, find_segments, squared_sums
 from store.kernels.statistics import row_weights, source_rows

@@ -12,11 +12,10 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.batches import make_batches
 from ingest.encode.tensors import ModelGroup
 from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
-from ingest.text.blocks import Block, content_hash
+from ingest.text.blocks import Block, content_hash, make_batches
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
 from store.process import one_thread

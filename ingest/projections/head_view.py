@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Split, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
-from ingest.projections.methods import Parameters
 from ingest.projections.normalizations import Constants, LayerVectors, read_constants
+from ingest.projections.projection import Parameters
 from ingest.projections.table import PROJECTIONS, PlaceGrid
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus

@@ -163,6 +163,11 @@ class Constants:
     shift: Floats
     radius: Floats | None = None
 
+    @classmethod
+    def unchanged(cls, heads: int, channels: int) -> "Constants":
+        """Those that leave queries and keys as they are."""
+        return cls(np.ones(heads), np.zeros((heads, channels)))
+
     def of_layer(self, layer: int | slice) -> "Constants":
         """The constants of a layer, or of some heads: of an index or a slice of the first dim."""
         return Constants(self.scale[layer], self.shift[layer], None if self.radius is None else self.radius[layer])

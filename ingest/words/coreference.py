@@ -20,8 +20,15 @@ from ingest.text.coreference import MentionSpans
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Data, read_reviews
 from ingest.text.sentences import check_texts
-from ingest.words.patterns import model_vectors, random_blocks, randomize, sentence_patterns, stored_vectors
-from ingest.words.strongest import content_of_words, read_words
+from ingest.words.patterns import (
+    content_of_words,
+    model_vectors,
+    random_blocks,
+    randomize,
+    read_words,
+    sentence_patterns,
+    stored_vectors,
+)
 from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import (
     Description,

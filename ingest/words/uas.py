@@ -20,12 +20,13 @@ from ingest.words.patterns import (
     BlockWords,
     ReadVectors,
     WordBatch,
+    content_of_words,
     model_vectors,
     randomize,
+    read_words,
     stored_vectors,
     word_batches,
 )
-from ingest.words.strongest import content_of_words, read_words
 from ingest.words.trees import Governors, ProbeSentence, Scores, best_governors, best_tree, scores, train
 from store.kernels.attention import attention_pattern
 from store.kernels.intervals import PERCENTILES, REPLICATES

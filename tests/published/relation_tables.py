@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 
 import store
-from dashboard.relations.coreference import rows_of
 from dashboard.relations.data import BestHead, best_of
+from dashboard.relations.found_words import rows_of
 from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, linked
 from store.schema.relations import ALL, BASELINES, DECODINGS, GAP, KINDS, METHODS
