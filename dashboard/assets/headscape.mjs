@@ -8,11 +8,11 @@ import { SavedViews } from "./notes/saved_views.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
 import { Chart, saveChart } from "./web/chart.mjs";
 import { followShortcuts, keepFocus } from "./web/keyboard.mjs";
-import { dropInvalid, followPage, scrollToParts, showDone, toggleDrawer } from "./web/follow.mjs";
+import { dropInvalid, followPage, showDone } from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
-import { showExampleOnce, sizeInspector } from "./web/remembered.mjs";
 import { Markup } from "./web/markup.mjs";
-import { keepRoom, printLight } from "./web/window.mjs";
+import { keepRoom, scrollToParts, showExampleOnce, sizeInspector, toggleDrawer } from "./web/room.mjs";
+import { printLight } from "./web/screen.mjs";
 import { watchSession } from "./web/session.mjs";
 
 printLight();

@@ -3,8 +3,14 @@ import { test } from "node:test";
 import { matrixLayout } from "../../dashboard/assets/sentence/matrix_view.mjs";
 import { headAt, thumbnailLayout } from "../../dashboard/assets/sentence/model_view.mjs";
 import { svgText, weightRamp } from "../../dashboard/assets/sentence/picture.mjs";
-import { headAlone, toggledHeads } from "../../dashboard/assets/sentence/swatches.mjs";
-import { pairOf, rowTops, selectToken, selectedPositions } from "../../dashboard/assets/sentence/tokens.mjs";
+import {
+  headAlone,
+  pairOf,
+  rowTops,
+  selectToken,
+  selectedPositions,
+  toggledHeads,
+} from "../../dashboard/assets/sentence/choice.mjs";
 
 test("the second sentence is set apart", () =>
   assert.deepEqual(rowTops([0, 0, 1, 1].map((segment) => ({ segment }))), [0, 24, 64, 88, 112]));

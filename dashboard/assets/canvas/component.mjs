@@ -1,5 +1,5 @@
 // The Dash component PointPanels: its elements, and one Panels for as long as the page lives.
-import { notesOfPanel } from "./noted.mjs";
+import { notesOfPanel } from "../notes/marks.mjs";
 import { Panels } from "./panels.mjs";
 
 const STAND = "then Shift with an arrow key to the nearest one that way";

@@ -1,7 +1,7 @@
 // How much of a picture is painted: fewer points while the camera moves where painting all of them is slow, the size
 // of a point, and a still picture where there is no WebGL2.
 import { slotOf } from "./layout.mjs";
-import { schemeNow } from "../web/window.mjs";
+import { schemeNow } from "../web/screen.mjs";
 
 const NO_SPACE = "This browser has no WebGL2, which 3D pictures need. Choose a 2D picture.";
 const STILL = "This browser has no WebGL2: this is a still picture, without colours, search, lasso and zoom.";

@@ -1,8 +1,8 @@
 // What is written over the points: wordpieces beside their points, and names of clusters at the places where their
 // points are densest, or as near to it as one is free.
-import { FAMILY } from "../web/elements.mjs";
+import { pointsOfPanel } from "./decode.mjs";
 import { panelBox } from "./layout.mjs";
-import { pointsOfPanel } from "./linked_panels.mjs";
+import { FAMILY } from "../web/elements.mjs";
 
 const MOST_LABELS = 300;
 const LINE_HEIGHT = 15;

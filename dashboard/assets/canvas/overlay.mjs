@@ -13,7 +13,7 @@ import {
 } from "./labels.mjs";
 import { outlineHere } from "./toolbar.mjs";
 import { panelToPixel } from "./layout.mjs";
-import { markedTokens, outlineSquare } from "./noted.mjs";
+import { markedTokens, outlineSquare } from "../notes/marks.mjs";
 import { createLoader, readJson } from "../web/loading.mjs";
 
 const PAUSE = 120;
@@ -270,7 +270,7 @@ export function createOverlay(panels) {
   function drawnPixel(panel, token, role) {
     if (token >= panels.data.points.tokens) return null;
     const point = panels.roles.length * token + role;
-    return panels.single ? panels.hover.pixelOf(point) : panels.linkedPanels.pixelOf(panel, point);
+    return panels.search.pixelOf(panel, point);
   }
 
   /** Pixels of the drawn points whose tokens have notes. @param {number} panel */
@@ -338,7 +338,7 @@ function trace(context, lines, toPixel) {
  * Draws the contours of one panel.
  * @param {Context} context @param {Contour[]} contours @param {Panels} panels @param {ToPixel} toPixel
  */
-export function drawContours(context, contours, panels, toPixel) {
+function drawContours(context, contours, panels, toPixel) {
   const isColoured = Boolean(panels.picture.colours);
   for (const contour of contours) {
     const { colour, dashes, width } = styleOf(contour, panels, isColoured);

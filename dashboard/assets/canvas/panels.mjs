@@ -7,14 +7,14 @@ import { createLevelOfDetail, pointStyle, showStillPicture, standIn } from "./de
 import { placeNames, resize } from "./frame.mjs";
 import { fillingCamera, panelAt } from "./layout.mjs";
 import { createPainter } from "./painter.mjs";
-import { createLinkedPanels } from "./linked_panels.mjs";
 import { createOverlay } from "./overlay.mjs";
 import { createPlayer, firstPanel, pointsOf, shareSequence, standAlike } from "./player.mjs";
 import { LOST, drawForPaper } from "./save.mjs";
+import { createSearch } from "./search.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
-import { schemeNow, whenPixelRatioChanges } from "../web/window.mjs";
+import { schemeNow, watchScreen } from "../web/screen.mjs";
 
 export class Panels {
   /** @param {HTMLElement} host */
@@ -47,6 +47,7 @@ export class Panels {
     this.painter = createPainter(this.canvas);
     this.host.toggleAttribute("data-still", !this.painter);
     this.parts = createLoader();
+    this.search = createSearch(this);
     this.hover = createHover(this);
     this.detail = createLevelOfDetail(this);
     this.cameraControl = createCameraControl(this);
@@ -54,7 +55,6 @@ export class Panels {
     this.cameraLink = createCameraLink(this);
     this.tool = createToolbar(this);
     this.player = createPlayer(this);
-    this.linkedPanels = createLinkedPanels(this);
     listenToPointer(this);
     listenToKeyboard(this);
     this.watch();
@@ -137,10 +137,9 @@ export class Panels {
     this.on(this.canvas, "webglcontextlost", (event) => (event.preventDefault(), this.say("")));
     this.on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.say(""), this.paint()));
     this.on(window, "beforeprint", () => this.picture && this.hasPoints && drawForPaper(this, this.paper));
-    whenPixelRatioChanges(() => resize(this), this.listening.signal);
-    this.watchers = [new ResizeObserver(() => resize(this)), new MutationObserver(() => this.repaint())];
-    this.watchers[0].observe(this.host.parentElement);
-    this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
+    const resized = () => resize(this);
+    const acts = { rescaled: resized, resized, recoloured: () => this.repaint() };
+    watchScreen(this.host.parentElement, acts, this.listening.signal);
   }
 
   // -- the picture ------------------------------------------------------------------------------
@@ -391,7 +390,6 @@ export class Panels {
     this.player.leave();
     this.detail.release();
     this.listening.abort();
-    this.watchers.forEach((watcher) => watcher.disconnect());
     this.painter?.release();
   }
 }

@@ -179,7 +179,7 @@ export function createPlayer(panels) {
     panels.paint();
   }
 
-  /** Where a point is now, 0 to 1. @param {number} point */
+  /** Where a point of all panels is now, 0 to 1. @param {number} point */
   function placeOf(point) {
     const { components, places, most } = panels.data.points;
     /** @param {Uint8Array | Uint16Array} all @param {number} i */

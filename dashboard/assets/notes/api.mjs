@@ -39,7 +39,7 @@ export const readNotesOn = (target, signal) => ofPage("data/notes/on", target ? 
 /** Notes that the filters of page Notes find. @param {AbortSignal} [signal] */
 export const readFound = (signal) => ofPage("data/notes/found", {}, signal);
 /** @param {AbortSignal} [signal] */
-export const readMarks = (signal) => ofPage("data/notes/marks", {}, signal);
+const readMarks = (signal) => ofPage("data/notes/marks", {}, signal);
 export const readViews = () => ofPage("data/notes/views");
 /** @param {string} id */
 export const readHistory = async (id) => (await ask(`data/notes/${id}/history`)).texts;

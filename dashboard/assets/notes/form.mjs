@@ -1,6 +1,5 @@
 // The form of a note, a reply or an edit: text, tags, Save and Cancel. Its draft outlives it: what an author has typed
 // stays in the tab until it is saved, through other pages, a reload and a failed save.
-import { tagsOf } from "./words.mjs";
 import { make } from "../web/elements.mjs";
 
 /** Characters of a text, as the server accepts them. */
@@ -15,6 +14,16 @@ function field(label, input) {
 
 /** @param {string} text @param {string} className */
 const button = (text, className, type = "button") => make("button", { type, className, textContent: text });
+
+/** Tags of a text, each once: "sink, [SEP]". @param {string} text */
+export const tagsOf = (text) => [
+  ...new Set(
+    text
+      .split(",")
+      .map((tag) => tag.trim())
+      .filter(Boolean),
+  ),
+];
 
 /**
  * `name` is that of its draft; `start` what it holds where there is no draft: {text, tags}, without tags for a reply.
@@ -92,7 +101,7 @@ const named = (name) => `headscape-draft-${name}`;
 const unstored = new Map();
 
 /** @param {string} name */
-export function recallDraft(name) {
+function recallDraft(name) {
   try {
     return JSON.parse(window.sessionStorage.getItem(named(name))) ?? unstored.get(name) ?? null;
   } catch {
@@ -101,7 +110,7 @@ export function recallDraft(name) {
 }
 
 /** @param {string} name @param {Draft} draft */
-export function keepDraft(name, draft) {
+function keepDraft(name, draft) {
   unstored.set(name, draft);
   try {
     window.sessionStorage.setItem(named(name), JSON.stringify(draft));
@@ -111,7 +120,7 @@ export function keepDraft(name, draft) {
 }
 
 /** @param {string} name */
-export function dropDraft(name) {
+function dropDraft(name) {
   unstored.delete(name);
   try {
     window.sessionStorage.removeItem(named(name));

@@ -1,7 +1,12 @@
 // A note with its replies, as elements: who wrote it and when, its text, its tags, and what its reader may do.
-import { momentOf } from "./words.mjs";
 import { pathOf } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
+
+/** @type {Intl.DateTimeFormatOptions} */
+const WHEN = { day: "2-digit", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" };
+
+/** A time of the server, such as "12 Nov 2026, 10:03 UTC". @param {string} time */
+export const momentOf = (time) => `${new Intl.DateTimeFormat("en-GB", WHEN).format(new Date(time))} UTC`;
 
 /** @param {string} text @param {string} act */
 const button = (text, act, extra = {}) =>

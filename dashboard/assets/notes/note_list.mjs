@@ -11,7 +11,7 @@ import {
   trying,
 } from "./api.mjs";
 import { createForm } from "./form.mjs";
-import { counted } from "./words.mjs";
+import { counted } from "./marks.mjs";
 import { drawHistory, drawNote, drawQuestion } from "./note.mjs";
 import { visit } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";

@@ -1,8 +1,7 @@
 // Saved views: links with a name. The list of page Notes and the menu of the header show them; an author renames and
 // deletes them.
 import { deleteView, readViews, renameView, trying, whenCounted } from "./api.mjs";
-import { drawQuestion } from "./note.mjs";
-import { momentOf } from "./words.mjs";
+import { drawQuestion, momentOf } from "./note.mjs";
 import { make } from "../web/elements.mjs";
 
 const EMPTY = "No view is saved. Open a page as you want it, then choose Save this view under Notes in the header.";

@@ -1,7 +1,7 @@
 // Draws the head view: lines and bars on a canvas as large as the window, and all of it as a picture for a file;
 // which of its lines a point is on.
 import { fontOf, measureText } from "./picture.mjs";
-import { ROW_HEIGHT, pairOf, rowTops } from "./tokens.mjs";
+import { ROW_HEIGHT, pairOf, rowTops } from "./choice.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 
 /** Share of the window's height that is drawn above and below it, so that scrolling need not draw at once. */

@@ -1,8 +1,7 @@
 // The head view (BertViz): queries left, keys right, a line for every weight that is large enough, weights on hover;
 // above them the heads as coloured boxes that turn their lines on and off.
-import { createSwatches } from "./swatches.mjs";
 import { createHeadSheet, createMarks, headPicture } from "./head_drawing.mjs";
-import { createTokens, pairOf, selectToken } from "./tokens.mjs";
+import { createSwatches, createTokens, pairOf, selectToken } from "./choice.mjs";
 import { MOST_LINES, exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 

@@ -1,6 +1,6 @@
 // The neuron view (BertViz): how the weights of one query are computed, channel by channel; a row for each key.
 import { divergingRamp, hexOf, measureText } from "./picture.mjs";
-import { createTokens } from "./tokens.mjs";
+import { createTokens } from "./choice.mjs";
 import { exactWeight } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 

@@ -5,11 +5,12 @@ import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { createSaveButtons } from "./save.mjs";
 import { hexOf, weightRamp } from "./picture.mjs";
-import { ROW_HEIGHT, markNoted, pairOf, selectedPositions } from "./tokens.mjs";
+import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
+import { markNoted } from "../notes/marks.mjs";
 import { make } from "../web/elements.mjs";
 import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
-import { schemeNow, whenPixelRatioChanges } from "../web/window.mjs";
+import { schemeNow, watchScreen } from "../web/screen.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 
@@ -61,10 +62,8 @@ export class Views {
     const { signal } = this.listening;
     this.host.addEventListener("keydown", (event) => this.press(event), { signal });
     document.addEventListener("click", (event) => this.act(event), { signal });
-    whenPixelRatioChanges(() => this.redraw(), signal);
-    this.watchers = [new ResizeObserver(() => this.resized()), new MutationObserver(() => this.redraw())];
-    this.watchers[0].observe(this.host);
-    this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
+    const redraw = () => this.redraw();
+    watchScreen(this.host, { rescaled: redraw, resized: () => this.resized(), recoloured: redraw }, signal);
   }
 
   get palette() {
@@ -297,7 +296,6 @@ export class Views {
     this.source.cancel();
     this.leaveView();
     this.listening.abort();
-    this.watchers.forEach((watcher) => watcher.disconnect());
   }
 }
 

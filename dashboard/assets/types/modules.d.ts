@@ -163,7 +163,7 @@ interface TokenPair {
 type ShownSentence = SentencePicture & { data: any };
 type Lines = ReturnType<typeof import("../sentence/weights.mjs").findLines>;
 type Scale = ReturnType<typeof import("../sentence/picture.mjs").createScale>;
-type Tokens = ReturnType<typeof import("../sentence/tokens.mjs").createTokens>;
+type Tokens = ReturnType<typeof import("../sentence/choice.mjs").createTokens>;
 
 /** A line, a box, a text or an image. */
 interface Shape {

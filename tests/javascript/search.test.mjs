@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { projectToSquare } from "../../dashboard/assets/canvas/camera.mjs";
-import {
-  buildIndex,
-  flattenPlaces,
-  nearestPoint,
-  nextPoint,
-  shrink,
-} from "../../dashboard/assets/canvas/grid_index.mjs";
+import { buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } from "../../dashboard/assets/canvas/search.mjs";
 
 const MOST = 65535;
 const randomPlaces = (length) => Uint16Array.from({ length }, () => Math.floor(Math.random() * (MOST + 1)));

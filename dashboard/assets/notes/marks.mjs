@@ -1,5 +1,11 @@
-// Marks of notes: a count in a corner of each panel whose head has some, and a square round each point whose token has
-// some.
+// Marks of notes: a count in a corner of each panel whose head has some, a square round each point whose token has
+// some, a mark on each such token of a sentence; and how many notes there are, in words.
+
+/** "1 note", "2 notes". @param {number} count */
+export const counted = (count) => `${count.toLocaleString("en")} ${count === 1 ? "note" : "notes"}`;
+
+/** As the end of what is said of something: "; 2 notes", or nothing. @param {number} count */
+export const ending = (count, mark = "; ") => (count ? mark + counted(count) : "");
 
 /** Pixels of half a square, and the most tokens that are marked. */
 const REACH = 7;
@@ -36,4 +42,22 @@ export function outlineSquare(context, [x, y]) {
   context.lineTo(x + REACH, y + REACH);
   context.lineTo(x - REACH, y + REACH);
   context.closePath();
+}
+
+/**
+ * Marks the tokens of a sentence that have notes: `noted` is of the page, and counts them by position.
+ * @param {HTMLElement} host @param {ShownSentence} shown @param {Marks | null} noted
+ */
+export function markNoted(host, { units, keys, layer_url: url }, noted) {
+  const counts = noted && url.startsWith(`${noted.base}/`) ? noted.positions : {};
+  for (const button of host.querySelectorAll(".tokens .token")) {
+    const { side } = button.parentElement.dataset;
+    const unit = (side === "key" ? keys : units)[Number(button.dataset.unit)];
+    const count = (unit?.positions ?? []).reduce((sum, position) => sum + (counts[position] ?? 0), 0);
+    button.classList.toggle("noted", count > 0);
+    button.setAttribute(
+      "aria-label",
+      button.getAttribute("aria-label").replace(/, \d[\d,]* notes?$/, "") + ending(count, ", "),
+    );
+  }
 }

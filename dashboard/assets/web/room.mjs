@@ -1,12 +1,52 @@
-// What this browser remembers of its reader beside the link, nothing where it stores nothing: the width of the tabs
-// beside the picture of a head, by pointer and keyboard, and whether they are shown; whether the worked example of
-// page Heads was read.
+// The room of a window: what of a page stays in sight, is open, and how wide it is. The least height of a scrolled
+// page, the navigation of a narrow window, the tabs beside the picture of a head, and the worked example of page Heads.
+// Of the last two this browser remembers what its reader chose, nothing where it stores nothing.
+
+/**
+ * The least height of a page, in pixels, with which the window stays scrolled as it is. `top` and `height` are the
+ * page's in the window, `window` is the window's height, `below` what follows the page.
+ * @param {{ top: number, height: number, window: number, below: number }} given
+ */
+export const leastHeight = ({ top, height, window, below }) => Math.max(0, Math.min(height, window - top - below));
+
+function keep() {
+  const page = document.getElementById("page");
+  if (!page) return;
+  const { top, height } = page.getBoundingClientRect();
+  const below = parseFloat(getComputedStyle(page.parentElement).paddingBottom);
+  const least = leastHeight({ top, height, window: document.documentElement.clientHeight, below });
+  page.style.minHeight = window.scrollY > 0 ? `${least}px` : "";
+}
+
+/** Follows the window: as its reader scrolls up, room that is no longer needed goes. */
+export function keepRoom() {
+  for (const name of ["scroll", "resize"]) window.addEventListener(name, keep, { passive: true });
+}
+
+/**
+ * Whether the navigation of a narrow window is open, for its button and for itself: either changes both, another page
+ * closes it.
+ * @param {boolean} burger @param {boolean} drawer
+ */
+export function toggleDrawer(burger, drawer) {
+  const [used] = window.dash_clientside.callback_context.triggered.map(({ prop_id }) => prop_id);
+  const open = used === "burger.opened" ? burger : used === "drawer.opened" && drawer;
+  return [open, open];
+}
+
+/** A link that names a part of its page scrolls there: Dash has taken the click and scrolled to the top before. */
+export function scrollToParts() {
+  window.addEventListener("click", (event) => {
+    const link = /** @type {HTMLAnchorElement} */ (event.target.closest?.("a[href]"));
+    if (event.defaultPrevented && link?.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView();
+  });
+}
 
 /** @param {string} name */
 const named = (name) => `headscape-${name}`;
 
 /** @param {string} name */
-export function recall(name) {
+function recall(name) {
   try {
     return window.localStorage.getItem(named(name)) || "";
   } catch {
@@ -15,7 +55,7 @@ export function recall(name) {
 }
 
 /** @param {string} name @param {string} value */
-export function remember(name, value) {
+function remember(name, value) {
   try {
     if (value) window.localStorage.setItem(named(name), value);
     else window.localStorage.removeItem(named(name));
@@ -27,7 +67,6 @@ export function remember(name, value) {
 const [LEAST, MOST, STEP] = [280, 720, 24];
 const [WIDTH, CLOSED] = ["inspector-width", "inspector"];
 const BORDER = ".inspector-border";
-const root = document.documentElement;
 
 /** A width within bounds that leaves most of a narrow window to the picture. @param {number} width */
 const within = (width) => Math.round(Math.max(LEAST, Math.min(MOST, 0.55 * window.innerWidth, width)));
@@ -36,7 +75,7 @@ const widthNow = () => document.querySelector("#beside").getBoundingClientRect()
 /** @param {number} width */
 function widen(width) {
   const pixels = within(width);
-  root.style.setProperty("--inspector", `${pixels}px`);
+  document.documentElement.style.setProperty("--inspector", `${pixels}px`);
   remember(WIDTH, String(pixels));
   say();
 }
@@ -77,11 +116,12 @@ function pressed(event) {
 /** @param {Event} event */
 function turn({ target }) {
   if (!target.closest?.(".inspector-turn")) return;
-  const closed = root.toggleAttribute("data-inspector-closed");
+  const closed = document.documentElement.toggleAttribute("data-inspector-closed");
   remember(CLOSED, closed ? "closed" : "");
 }
 
 export function sizeInspector() {
+  const root = document.documentElement;
   root.toggleAttribute("data-inspector-closed", recall(CLOSED) === "closed");
   const width = Number(recall(WIDTH));
   if (width) root.style.setProperty("--inspector", `${within(width)}px`);
