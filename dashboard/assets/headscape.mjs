@@ -1,10 +1,9 @@
 // What the dashboard's modules are to Dash: components by their names, and the functions that its callbacks call.
 import * as address from "./web/address.mjs";
 import { PointPanels } from "./canvas/component.mjs";
-import { followImport, followNotes } from "./notes/header.mjs";
 import { followMarks } from "./notes/api.mjs";
-import { NotePanel } from "./notes/panel.mjs";
-import { SavedViews } from "./notes/saved_views.mjs";
+import { NotePanel, SavedViews, followImport } from "./notes/component.mjs";
+import { followNotes } from "./notes/menu.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
 import { Chart, saveChart } from "./web/chart.mjs";
 import { followShortcuts, keepFocus } from "./web/keyboard.mjs";

@@ -11,7 +11,7 @@ import {
   roomOf,
   takeBox,
 } from "./labels.mjs";
-import { outlineHere } from "./toolbar.mjs";
+import { outlineHere } from "./lasso.mjs";
 import { panelToPixel } from "./layout.mjs";
 import { markedTokens, outlineSquare } from "../notes/marks.mjs";
 import { createLoader, readJson } from "../web/loading.mjs";

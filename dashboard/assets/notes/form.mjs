@@ -1,5 +1,6 @@
-// The form of a note, a reply or an edit: text, tags, Save and Cancel. Its draft outlives it: what an author has typed
-// stays in the tab until it is saved, through other pages, a reload and a failed save.
+// The form of a note, a reply or an edit: text, tags, Save and Cancel; and that of a name. The draft of a note outlives
+// its form: what an author has typed stays in the tab until it is saved, through other pages, a reload and a failed
+// save.
 import { make } from "../web/elements.mjs";
 
 /** Characters of a text, as the server accepts them. */
@@ -16,7 +17,7 @@ function field(label, input) {
 const button = (text, className, type = "button") => make("button", { type, className, textContent: text });
 
 /** Tags of a text, each once: "sink, [SEP]". @param {string} text */
-export const tagsOf = (text) => [
+const tagsOf = (text) => [
   ...new Set(
     text
       .split(",")
@@ -93,6 +94,42 @@ export function createForm({ name, label, start, send, save, close }) {
   form.addEventListener("keydown", pressed);
   cancel.addEventListener("click", leave);
   return { element: form, focus: () => text.focus() };
+}
+
+/**
+ * Asks for a name, and calls with it; Escape and Cancel leave it as it was.
+ * @param {{ name?: string, label: string, send: string, save: (name: string) => Promise<unknown>, close: () => void
+ * }} given
+ */
+export function nameForm({ name = "", label, send, save, close }) {
+  const input = make("input", { type: "text", maxlength: 120, required: "", dir: "auto", autocomplete: "off" });
+  const problem = make("p", { className: "note-problem", role: "alert" });
+  const submit = make("button", { type: "submit", className: "plain strong", textContent: send });
+  const cancel = make("button", { type: "button", className: "plain", textContent: "Cancel" });
+  const buttons = make("div", { className: "note-buttons" }, submit, cancel);
+  const form = make("form", { className: "note-form" }, make("label", {}, label, input), problem, buttons);
+  input.value = name;
+
+  /** @param {SubmitEvent} event */
+  async function submitted(event) {
+    event.preventDefault();
+    if (submit.disabled) return;
+    submit.disabled = true;
+    try {
+      await save(input.value.trim());
+      close();
+    } catch (error) {
+      problem.textContent = error.message;
+      input.focus();
+    } finally {
+      submit.disabled = false;
+    }
+  }
+
+  form.addEventListener("submit", submitted);
+  form.addEventListener("keydown", (event) => event.key === "Escape" && (event.preventDefault(), close()));
+  cancel.addEventListener("click", close);
+  return { element: form, focus: () => input.select() };
 }
 
 /** @param {string} name */

@@ -117,3 +117,9 @@ export const drawQuestion = (question) =>
     button("Delete", "confirm", { className: "action strong" }),
     button("Keep", "keep"),
   );
+
+/** A saved view as a link. @param {Pick<SavedView, "name" | "href">} savedView */
+export const linkOf = ({ name, href }) =>
+  href
+    ? make("a", { href, className: "followed", textContent: name, dir: "auto" })
+    : make("span", {}, name, make("span", { className: "caption" }, " (not in this store)"));

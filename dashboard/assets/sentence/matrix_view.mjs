@@ -1,6 +1,7 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
-import { createScale, hexOf, legendShapes, measureText, shadesOf, showPicture } from "./picture.mjs";
 import { pairOf } from "./choice.mjs";
+import { measureText, showPicture } from "./picture.mjs";
+import { createScale, hexOf, legendShapes, shadesOf } from "./scale.mjs";
 import { exactWeight, headCodes, weightAt } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 

@@ -1,5 +1,6 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
-import { createScale, fontOf, legendShapes, shadesOf } from "./picture.mjs";
+import { fontOf } from "./picture.mjs";
+import { createScale, legendShapes, shadesOf } from "./scale.mjs";
 import { make } from "../web/elements.mjs";
 
 const LEFT = 34;

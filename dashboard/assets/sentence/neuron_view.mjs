@@ -1,6 +1,7 @@
 // The neuron view (BertViz): how the weights of one query are computed, channel by channel; a row for each key.
-import { divergingRamp, hexOf, measureText } from "./picture.mjs";
 import { createTokens } from "./choice.mjs";
+import { measureText } from "./picture.mjs";
+import { divergingRamp, hexOf } from "./scale.mjs";
 import { exactWeight } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 

@@ -4,7 +4,7 @@ import { createMatrixView } from "./matrix_view.mjs";
 import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { createSaveButtons } from "./save.mjs";
-import { hexOf, weightRamp } from "./picture.mjs";
+import { hexOf, weightRamp } from "./scale.mjs";
 import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { markNoted } from "../notes/marks.mjs";

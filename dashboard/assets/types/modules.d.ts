@@ -162,7 +162,7 @@ interface TokenPair {
 
 type ShownSentence = SentencePicture & { data: any };
 type Lines = ReturnType<typeof import("../sentence/weights.mjs").findLines>;
-type Scale = ReturnType<typeof import("../sentence/picture.mjs").createScale>;
+type Scale = ReturnType<typeof import("../sentence/scale.mjs").createScale>;
 type Tokens = ReturnType<typeof import("../sentence/choice.mjs").createTokens>;
 
 /** A line, a box, a text or an image. */

@@ -11,7 +11,7 @@ const LEAVE = 150;
  * Upper left corner of a text of a size: below its button, above where there is no room, within the window.
  * @param {{ left: number, top: number, bottom: number }} button @param {Pair} first @param {Pair} second
  */
-export function corner(button, [width, height], [windowWidth, windowHeight]) {
+function corner(button, [width, height], [windowWidth, windowHeight]) {
   const left = Math.max(MARGIN, Math.min(button.left, windowWidth - width - MARGIN));
   const below = button.bottom + APART;
   const fits = below + height + MARGIN <= windowHeight;
