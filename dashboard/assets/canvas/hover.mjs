@@ -2,7 +2,7 @@
 // point in one of two panels with the same tokens, where the same token has a ring in the other one, too.
 import { panelAt, panelBox } from "./layout.mjs";
 import { ending, notesOfPanel, notesOfToken } from "../notes/marks.mjs";
-import { make, write } from "../web/elements.mjs";
+import { make, required, write } from "../web/elements.mjs";
 
 const PAUSE = 25;
 /** @type {Record<string, string>} */
@@ -99,7 +99,11 @@ export function createHover(panels) {
     const pixel = panels.search.pixelOf(1 - panel, point);
     twin = { pixel, of: `${panel} ${point}` };
     moveRing(other, pixel[0] - 8, pixel[1] - 8, 16, 16);
-    around(point, panels.search.pixelOf(panel, point), panels.picture.cards[panel]);
+    around(
+      point,
+      panels.search.pixelOf(panel, point),
+      required(panels.picture.cards, "the cards of two panels")[panel],
+    );
   }
 
   /** @param {number} point @param {number} px @param {number} py @param {string} url */
@@ -220,7 +224,7 @@ function sentence(card) {
 
 /** @param {Card} card */
 function partners(card) {
-  const rows = card.partners.map((partner) =>
+  const rows = (card.partners ?? []).map((partner) =>
     element(
       "tr",
       "",

@@ -23,7 +23,7 @@ export function listenToPointer(panels) {
 
   /** @param {PointerEvent} event */
   function moved(event) {
-    if (!panels.picture || !panels.layout) return;
+    if (!panels.pictureNow || !panels.layoutNow) return;
     const [px, py] = pixel(event);
     if (dragged) return drag(event, px, py);
     if (panels.cameraControl.animating || panels.player.moving || panels.tool.drawing) return;
@@ -38,6 +38,7 @@ export function listenToPointer(panels) {
 
   /** @param {PointerEvent} event @param {number} px @param {number} py */
   function drag(event, px, py) {
+    if (!dragged || !pressed) return;
     const [dx, dy] = [px - dragged[0], py - dragged[1]];
     if (!panels.dragging && Math.hypot(px - pressed[0], py - pressed[1]) <= CLICK) return;
     panels.dragging = true;
@@ -52,10 +53,10 @@ export function listenToPointer(panels) {
   /** @param {PointerEvent} event */
   function down(event) {
     if (
-      !panels.picture ||
-      !panels.layout ||
+      !panels.pictureNow ||
+      !panels.layoutNow ||
       event.button ||
-      event.target.closest(".tip") ||
+      event.target?.closest?.(".tip") ||
       panels.cameraControl.animating
     )
       return;
@@ -102,7 +103,7 @@ export function listenToPointer(panels) {
 
   /** @param {WheelEvent} event */
   function wheel(event) {
-    if (!panels.painter || !panels.layout || event.target.closest(".tip")) return;
+    if (!panels.painter || !panels.layoutNow || event.target?.closest?.(".tip")) return;
     const pixels = event.deltaY * (event.deltaMode === 1 ? 30 : 1);
     // All heads are in view: turning on scrolls the page, as it would beside the picture.
     if (!panels.single && pixels > 0 && panels.camera.zoom === 1) return;
@@ -218,7 +219,7 @@ export function listenToKeyboard(panels) {
   }
 
   panels.on(panels.frame, "keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !panels.picture || !panels.layout) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !panels.pictureNow || !panels.layoutNow) return;
     const does = act(event.key.length === 1 ? event.key.toLowerCase() : event.key, event.shiftKey);
     if (!does) return;
     event.preventDefault();
@@ -229,7 +230,10 @@ export function listenToKeyboard(panels) {
     panels.frame,
     "focus",
     () =>
-      panels.picture && !panels.choosesPoints && panels.frame.matches(":focus-visible") && hover.showPanel(hover.focus),
+      panels.pictureNow &&
+      !panels.choosesPoints &&
+      panels.frame.matches(":focus-visible") &&
+      hover.showPanel(hover.focus),
   );
   panels.on(panels.frame, "blur", () => panels.keyboard || hover.pinned || hover.hide());
 }

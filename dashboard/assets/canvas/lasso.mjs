@@ -30,8 +30,9 @@ export function simplify(outline, most = MOST_VERTICES) {
   const open = [farthest(0, outline.length - 1)];
   while (vertices.size < most && open.length) {
     open.sort((a, b) => a.best - b.best);
-    const { best, at, first, last } = open.pop();
-    if (best < FINEST) continue;
+    const next = open.pop();
+    if (!next || next.best < FINEST) continue;
+    const { at, first, last } = next;
     vertices.add(at);
     open.push(farthest(first, at), farthest(at, last));
   }
@@ -71,7 +72,7 @@ export function formatLasso(where, camera, outline) {
  * @param {string | null} text @param {string | null | undefined} where
  */
 export function parseLasso(text, where) {
-  if (!where || !String(text || "").startsWith(`${where},`)) return null;
+  if (!text || !where || !text.startsWith(`${where},`)) return null;
   const rest = text.slice(where.length + 1).split(",");
   const [yaw, pitch, ...flat] = rest.map(Number);
   if (rest.some((part) => part === "") || rest.map(Number).some(Number.isNaN) || flat.length < 6 || flat.length % 2)

@@ -111,16 +111,17 @@ export function createSearch(panels) {
 
   /** Whether the points of every panel have come: one can be looked at point by point, and so can two with cards. */
   function areThere() {
-    const { picture, single, data } = panels;
-    return (single || Boolean(picture?.cards)) && data.points?.panels === picture.panels.length;
+    const { pictureNow: picture, data } = panels;
+    if (!picture || (picture.panels.length !== 1 && !picture.cards)) return false;
+    return data.points?.panels === picture.panels.length;
   }
 
   /** Indices of the points of each panel as they are seen now; of a turned cube they are built anew. */
   function indices() {
-    const { points } = panels.data;
-    const { yaw, pitch } = panels.camera;
+    const { points, camera } = panels;
+    const { yaw, pitch } = camera;
     const isTurned = points.components === 3 && (known?.yaw !== yaw || known.pitch !== pitch);
-    if (known?.points !== points || isTurned) known = { points, yaw, pitch, built: [] };
+    if (!known || known.points !== points || isTurned) known = { points, yaw, pitch, built: [] };
     return known;
   }
 
@@ -142,7 +143,7 @@ export function createSearch(panels) {
     if (!areThere()) return -1;
     const [x, y] = pixelToPanel(panels.layout, panels.camera, panel, px, py);
     const reach = radius * pixelSize(panels.layout, panels.camera);
-    if (panels.data.points.components === 2) return nearestPoint(indexOf(panel), x, y, reach);
+    if (panels.points.components === 2) return nearestPoint(indexOf(panel), x, y, reach);
     return nearestPoint(indexOf(panel), shrink(x), shrink(y), reach / DIAGONAL);
   }
 
@@ -163,8 +164,8 @@ export function createSearch(panels) {
 
   /** Pixel of a point of a panel. @param {number} panel @param {number} point @returns {Pixel} */
   function pixelOf(panel, point) {
-    const { layout, camera, data, player } = panels;
-    const place = player.placeOf(panel * data.points.tokens * data.points.roles + point);
+    const { layout, camera, points, player } = panels;
+    const place = player.placeOf(panel * points.tokens * points.roles + point);
     return panelToPixel(layout, camera, panel, ...projectToSquare(camera, place));
   }
 

@@ -84,9 +84,9 @@ export async function trying(problem, act) {
 const NOTHING = { counts: {} };
 /** @type {Set<() => void>} */
 const listeners = new Set();
-/** @type {{ counts: Record<string, number> }} */
+/** @type {{ counts: Record<string, number> } | null} */
 let marks = null;
-/** @type {AbortController} */
+/** @type {AbortController | null} */
 let reading = null;
 
 /** How many notes a target has; undefined until the counts of the page have come. @param {string | undefined} key */

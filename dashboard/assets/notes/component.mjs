@@ -5,24 +5,24 @@ import { countOf, deleteView, importNotes, readViews, recount, renameView, tryin
 import { nameForm } from "./form.mjs";
 import { drawQuestion, linkOf, momentOf } from "./note.mjs";
 import { NoteList } from "./note_list.mjs";
-import { make, write } from "../web/elements.mjs";
+import { elementIn, elementOf, make, required, useOnElement, write } from "../web/elements.mjs";
 
 /** The number of notes in the line that opens them. @param {number} count */
 const numbered = (count) => (count ? ` (${count.toLocaleString("en")})` : "");
 
 class Panel {
-  /** @type {string} */
-  text;
+  text = "";
   /** @type {About} */
-  about;
-  /** @type {HTMLElement} */
-  count;
-  /** @type {HTMLDetailsElement} */
-  details;
-  /** @type {NoteList} */
-  list;
-  /** @type {Panel[]} */
-  parts;
+  about = {};
+  body = make("div");
+  /** @type {HTMLElement | null} */
+  count = null;
+  /** @type {HTMLDetailsElement | null} */
+  details = null;
+  /** @type {NoteList | null} */
+  list = null;
+  /** @type {Panel[] | null} */
+  parts = null;
 
   /** @param {HTMLElement} host */
   constructor(host) {
@@ -48,21 +48,24 @@ class Panel {
     this.count = make("span", { className: "notes-count" });
     const named = make("span");
     write(named, title);
-    this.details = make("details", { className: "notes" }, make("summary", {}, named, this.count), this.body);
-    this.details.addEventListener("toggle", () => this.details.open && this.open());
-    this.details.addEventListener("keydown", (event) => this.pressed(event));
-    this.host.replaceChildren(this.details);
+    const summary = make("summary", {}, named, this.count);
+    const details = make("details", { className: "notes" }, summary, this.body);
+    details.addEventListener("toggle", () => details.open && this.open());
+    details.addEventListener("keydown", (event) => this.pressed(event, details, summary));
+    this.details = details;
+    this.host.replaceChildren(details);
   }
 
   open() {
-    if (this.about.parts) return this.openParts();
+    const { parts } = this.about;
+    if (parts) return this.openParts(parts);
     this.list ??= new NoteList(this.body, this.about, (answer) => this.heard(answer));
     this.list.load();
   }
 
-  /** A panel for each of several targets. */
-  openParts() {
-    this.parts ??= this.about.parts.map((about) => {
+  /** A panel for each of several targets. @param {About[]} parts */
+  openParts(parts) {
+    this.parts ??= parts.map((about) => {
       const panel = new Panel(this.body.appendChild(make("div", { className: "note-panel" })));
       panel.update(about);
       return panel;
@@ -71,14 +74,16 @@ class Panel {
 
   /** How many notes its targets have; undefined until they are counted. */
   counted() {
-    const { target, parts } = this.about ?? {};
-    return parts ? parts.reduce((sum, part) => sum + countOf(part.target), 0) : countOf(target);
+    const { target, parts } = this.about;
+    if (!parts) return countOf(target);
+    const counts = parts.map((part) => countOf(part.target));
+    return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
   }
 
   /** The counts of the page have come, or have changed: an open list is read again. */
   recount() {
     const count = this.counted();
-    if (count >= 0) this.say(count);
+    if (count !== undefined) this.say(count);
     if (this.list && (!this.details || this.details.open)) this.list.load();
   }
 
@@ -92,12 +97,12 @@ class Panel {
     if (this.count) this.count.textContent = numbered(count);
   }
 
-  /** @param {KeyboardEvent} event */
-  pressed(event) {
-    if (event.key !== "Escape" || event.defaultPrevented || !this.details.open) return;
+  /** @param {KeyboardEvent} event @param {HTMLDetailsElement} details @param {HTMLElement} summary */
+  pressed(event, details, summary) {
+    if (event.key !== "Escape" || event.defaultPrevented || !details.open) return;
     event.preventDefault();
-    this.details.open = false;
-    this.details.querySelector("summary").focus();
+    details.open = false;
+    summary.focus();
   }
 
   close() {
@@ -114,15 +119,11 @@ class Panel {
 
 /** @param {{ id: string, about: About }} given */
 export function NotePanel({ id, about }) {
-  const { createElement, useEffect, useRef } = window.React;
-  const host = useRef(null);
-  const panel = useRef(null);
-  useEffect(() => {
-    panel.current = new Panel(host.current);
-    return () => panel.current.release();
-  }, []);
-  useEffect(() => panel.current.update(about));
-  return createElement("div", { id, ref: host, className: "note-panel" });
+  const ref = useOnElement(
+    (host) => new Panel(host),
+    (panel) => panel.update(about),
+  );
+  return window.React.createElement("div", { id, ref, className: "note-panel" });
 }
 
 const EMPTY = "No view is saved. Open a page as you want it, then choose Save this view under Notes in the header.";
@@ -152,6 +153,7 @@ class ViewList {
     host.replaceChildren(this.problem, this.list, this.empty);
     host.addEventListener("click", (event) => this.clicked(event));
     host.addEventListener("keydown", (event) => this.pressed(event));
+    this.views = /** @type {Map<string, SavedView>} */ (new Map());
     this.unfollow = whenCounted(() => this.isIdle && this.load());
     this.load();
   }
@@ -164,9 +166,7 @@ class ViewList {
   load() {
     return trying(this.problem, async () => {
       const { views } = await readViews().finally(() => (this.empty.textContent = ""));
-      this.views = new Map(
-        /** @type {SavedView[]} */ (views).map((view) => /** @type {[string, SavedView]} */ ([`${view.id}`, view])),
-      );
+      this.views = new Map(/** @type {SavedView[]} */ (views).map((view) => [`${view.id}`, view]));
       this.list.replaceChildren(...views.map(row));
       this.list.hidden = !views.length;
       this.empty.textContent = views.length ? "" : EMPTY;
@@ -175,7 +175,8 @@ class ViewList {
 
   /** @param {Event} event */
   clicked(event) {
-    const [act, item] = [event.target.closest("[data-act]")?.dataset.act, event.target.closest("[data-view]")];
+    const [act, item] = [event.target?.closest?.("[data-act]")?.dataset.act, event.target?.closest?.("[data-view]")];
+    if (!item) return;
     if (act === "rename") this.rename(item);
     if (act === "delete") this.ask(item);
     if (act === "keep") this.close(item, "delete");
@@ -184,24 +185,24 @@ class ViewList {
 
   /** @param {KeyboardEvent} event */
   pressed(event) {
-    if (event.key === "Escape" && event.target.closest(".note-question"))
-      this.close(event.target.closest("[data-view]"), "delete");
+    const item = event.target?.closest?.("[data-view]");
+    if (item && event.key === "Escape" && event.target?.closest?.(".note-question")) this.close(item, "delete");
   }
 
   /** @param {HTMLElement} item @param {HTMLElement} element */
   put(item, element) {
-    item.querySelector(".note-below").replaceChildren(element);
+    elementIn(item, ".note-below").replaceChildren(element);
   }
 
   /** Back to the button that has opened what is closed. @param {HTMLElement} item @param {string} act */
   close(item, act) {
-    item.querySelector(".note-below").replaceChildren();
+    elementIn(item, ".note-below").replaceChildren();
     this.list.querySelector(`[data-view="${item.dataset.view}"] [data-act="${act}"]`)?.focus();
   }
 
   /** @param {HTMLElement} item */
   rename(item) {
-    const { id, name } = this.views.get(item.dataset.view);
+    const { id, name } = required(this.views.get(item.dataset.view ?? ""), "the saved view");
     /** @param {string} changed */
     const save = async (changed) => {
       await renameView(id, changed);
@@ -215,13 +216,13 @@ class ViewList {
   /** @param {HTMLElement} item */
   ask(item) {
     this.put(item, drawQuestion("Delete this saved view?"));
-    item.querySelector('[data-act="keep"]').focus();
+    elementIn(item, '[data-act="keep"]').focus();
   }
 
   /** @param {HTMLElement} item */
   remove(item) {
     return trying(this.problem, async () => {
-      await deleteView(item.dataset.view);
+      await deleteView(required(item.dataset.view, "the saved view"));
       await this.load();
       this.list.querySelector("a, button")?.focus();
     });
@@ -234,13 +235,8 @@ class ViewList {
 
 /** @param {{ id: string }} given */
 export function SavedViews({ id }) {
-  const { createElement, useEffect, useRef } = window.React;
-  const host = useRef(null);
-  useEffect(() => {
-    const list = new ViewList(host.current);
-    return () => list.release();
-  }, []);
-  return createElement("div", { id, ref: host, className: "note-panel" });
+  const ref = useOnElement((host) => new ViewList(host));
+  return window.React.createElement("div", { id, ref, className: "note-panel" });
 }
 
 /** Largest file that a request can hold, in bytes (BODY in dashboard/web/connections.py). */
@@ -261,11 +257,14 @@ async function sendFile(file, line) {
 
 function chooseFile() {
   const input = make("input", { type: "file", accept: ".json,application/json" });
-  input.addEventListener("change", () => sendFile(input.files[0], document.getElementById("imported")));
+  input.addEventListener("change", () => {
+    const [file] = input.files ?? [];
+    if (file) sendFile(file, elementOf("imported"));
+  });
   input.click();
 }
 
 /** Follows the button. */
 export function followImport() {
-  document.addEventListener("click", (event) => event.target.closest?.("#import-notes") && chooseFile());
+  document.addEventListener("click", (event) => event.target?.closest?.("#import-notes") && chooseFile());
 }

@@ -140,7 +140,7 @@ const unstored = new Map();
 /** @param {string} name */
 function recallDraft(name) {
   try {
-    return JSON.parse(window.sessionStorage.getItem(named(name))) ?? unstored.get(name) ?? null;
+    return JSON.parse(window.sessionStorage.getItem(named(name)) ?? "null") ?? unstored.get(name) ?? null;
   } catch {
     return unstored.get(name) ?? null;
   }

@@ -12,26 +12,27 @@ const REACH = 7;
 const MOST = 500;
 
 /**
- * Whether the counts are of the model and the snapshot that a picture shows.
+ * The counts, where they are of the model and the snapshot that a picture shows.
  * @param {Marks | null} noted @param {Picture | null} picture
  */
-const isOf = (noted, picture) => Boolean(noted && picture?.points.startsWith(`${noted.base}/`));
+const countsOf = (noted, picture) => (noted && picture?.points.startsWith(`${noted.base}/`) ? noted : null);
 
 /**
  * How many notes a panel has, by its name.
  * @param {Marks | null} noted @param {Picture | null} picture @param {string} name
  */
-export const notesOfPanel = (noted, picture, name) => (isOf(noted, picture) && noted.panels[name]) || 0;
+export const notesOfPanel = (noted, picture, name) => countsOf(noted, picture)?.panels[name] || 0;
 
 /**
  * How many notes a token of the picture has.
  * @param {{ noted: Marks | null, picture: Picture | null }} given @param {number} token
  */
-export const notesOfToken = ({ noted, picture }, token) => (isOf(noted, picture) && noted.tokens[token]) || 0;
+export const notesOfToken = ({ noted, picture }, token) => countsOf(noted, picture)?.tokens[token] || 0;
 
 /** The tokens of a picture that are marked. @param {{ noted: Marks | null, picture: Picture | null }} given */
 export function markedTokens({ noted, picture }) {
-  return isOf(noted, picture) ? Object.keys(noted.tokens).slice(0, MOST).map(Number) : [];
+  const counts = countsOf(noted, picture);
+  return counts ? Object.keys(counts.tokens).slice(0, MOST).map(Number) : [];
 }
 
 /** The path of a square round a pixel: no other mark is one. @param {Context} context @param {Pixel} pair */
@@ -51,13 +52,13 @@ export function outlineSquare(context, [x, y]) {
 export function markNoted(host, { units, keys, layer_url: url }, noted) {
   const counts = noted && url.startsWith(`${noted.base}/`) ? noted.positions : {};
   for (const button of host.querySelectorAll(".tokens .token")) {
-    const { side } = button.parentElement.dataset;
+    const side = button.parentElement?.dataset.side;
     const unit = (side === "key" ? keys : units)[Number(button.dataset.unit)];
     const count = (unit?.positions ?? []).reduce((sum, position) => sum + (counts[position] ?? 0), 0);
     button.classList.toggle("noted", count > 0);
     button.setAttribute(
       "aria-label",
-      button.getAttribute("aria-label").replace(/, \d[\d,]* notes?$/, "") + ending(count, ", "),
+      (button.getAttribute("aria-label") ?? "").replace(/, \d[\d,]* notes?$/, "") + ending(count, ", "),
     );
   }
 }

@@ -107,8 +107,8 @@ function openMenu(menu, button) {
 function openLink(event, link) {
   if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
   event.preventDefault();
-  /** @type {HTMLDialogElement} */ (link.closest("dialog"))?.close();
-  visit(link.getAttribute("href"));
+  /** @type {HTMLDialogElement | null} */ (link.closest("dialog"))?.close();
+  visit(link.getAttribute("href") ?? "");
   window.scrollTo(0, 0);
 }
 
@@ -117,11 +117,11 @@ export function followNotes() {
   const [menu, dialog] = [createMenu(), createDialog()];
   document.body.append(menu.element, dialog.element);
   document.addEventListener("click", (event) => {
-    const [button, link] = ["#open-notes, [data-menu]", "a.followed"].map((name) => event.target.closest?.(name));
+    const [button, link] = ["#open-notes, [data-menu]", "a.followed"].map((name) => event.target?.closest?.(name));
     if (button?.id === "open-notes") return openMenu(menu, button);
     if (!button && !link) return;
     menu.element.hidePopover();
     if (link) openLink(event, link);
-    else (button.dataset.menu === "save" ? openNaming : openNotes)(dialog);
+    else (button?.dataset.menu === "save" ? openNaming : openNotes)(dialog);
   });
 }

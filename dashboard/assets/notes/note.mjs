@@ -43,7 +43,7 @@ function byline({ author, created, edited, reply }, placed) {
 
 /** What it is about: a link, or why this store cannot show it. @param {Note} note */
 function placeOf({ title, model, href, missing }) {
-  const name = href ? make("a", { href, className: "followed", textContent: title }) : title;
+  const name = href ? make("a", { href, className: "followed", textContent: title }) : (title ?? "");
   const about = make("span", { className: "caption", textContent: missing ?? model });
   return make("p", { className: "note-place", dir: "auto" }, name, " ", about);
 }
@@ -67,12 +67,11 @@ const tagsOf = (tags) =>
  * @param {Note} note @param {boolean} isReply
  */
 function actions({ mine, deleted }, isReply) {
-  const every = [!isReply && !deleted && button("Reply", "reply"), mine && button("Edit", "edit")];
   return make(
     "p",
     { className: "note-actions" },
-    ...every.filter(Boolean),
-    ...(mine ? [button("Delete", "delete")] : []),
+    ...(isReply || deleted ? [] : [button("Reply", "reply")]),
+    ...(mine ? [button("Edit", "edit"), button("Delete", "delete")] : []),
   );
 }
 
@@ -81,18 +80,18 @@ function actions({ mine, deleted }, isReply) {
  * @param {Note} note @param {{ writes: boolean, placed?: boolean, isReply?: boolean }} given
  * @returns {HTMLElement}
  */
-export function drawNote(note, { writes, placed, isReply = note.reply }) {
+export function drawNote(note, { writes, placed = false, isReply = note.reply }) {
   const replies = (note.replies ?? []).map((reply) => drawNote(reply, { writes, placed: false }));
   const parts = [
-    placed && placeOf(note),
+    ...(placed ? [placeOf(note)] : []),
     byline(note, placed),
     textOf(note),
-    note.tags.length > 0 && tagsOf(note.tags),
-    writes && actions(note, isReply),
+    ...(note.tags.length ? [tagsOf(note.tags)] : []),
+    ...(writes ? [actions(note, isReply)] : []),
     make("div", { className: "note-below" }),
-    replies.length > 0 && make("ol", { className: "note-replies" }, ...replies),
+    ...(replies.length ? [make("ol", { className: "note-replies" }, ...replies)] : []),
   ];
-  return make("li", { className: "note", "data-note": note.id }, ...parts.filter(Boolean));
+  return make("li", { className: "note", "data-note": note.id }, ...parts);
 }
 
 /**

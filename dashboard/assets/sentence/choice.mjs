@@ -1,6 +1,6 @@
 // What a reader chooses in a sentence: its tokens as buttons, of which Tab reaches one and arrow keys the others, and
 // the rows where they stand; the heads of a layer as a row of coloured boxes that turn their lines on and off.
-import { make } from "../web/elements.mjs";
+import { elementIn, make } from "../web/elements.mjs";
 
 /** @param {Unit} unit @param {number} i @param {Side} side @param {Unit[]} units */
 function token(unit, i, side, units) {
@@ -59,7 +59,7 @@ export function createTokens(side, name) {
   }
 
   /** @param {Event} event */
-  const unitOf = (event) => Number(event.target.closest?.(".token")?.dataset.unit ?? -1);
+  const unitOf = (event) => Number(event.target?.closest?.(".token")?.dataset.unit ?? -1);
 
   return {
     list,
@@ -92,8 +92,8 @@ export function selectToken(selected, unit, more) {
  * @param {Pick<SentencePicture, "side" | "queries" | "toward">} sentence
  */
 export function pairOf({ side, queries, toward }) {
-  const isPair = (side || "query") === "query" && queries.length === 1 && Number.isInteger(toward);
-  return isPair ? { query: queries[0], key: toward } : null;
+  if ((side || "query") !== "query" || queries.length !== 1 || toward === null) return null;
+  return Number.isInteger(toward) ? { query: queries[0], key: toward } : null;
 }
 
 /**
@@ -143,7 +143,7 @@ export function createSwatches(views, signal) {
   let before = [];
 
   /** @param {Event} event */
-  const headOf = (event) => Number(event.target.closest("button")?.dataset.head ?? -1);
+  const headOf = (event) => Number(event.target?.closest?.("button")?.dataset.head ?? -1);
   /** @param {number[]} heads */
   function send(heads) {
     if (heads === views.shown.chosen) return views.announce("The last head stays on.");
@@ -191,7 +191,7 @@ export function createSwatches(views, signal) {
     /** @type {HTMLElement[]} */ ([...row.children]).forEach((swatchOfHead, head) => {
       swatchOfHead.setAttribute("aria-checked", String(shown.chosen.includes(head)));
       swatchOfHead.style.setProperty("--colour", views.colour(head));
-      swatchOfHead.querySelector(".head-name").textContent = views.nameOf(head);
+      elementIn(swatchOfHead, ".head-name").textContent = views.nameOf(head);
       swatchOfHead.setAttribute("aria-label", spokenName(views.nameOf(head)));
     });
   }

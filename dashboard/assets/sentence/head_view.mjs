@@ -48,7 +48,7 @@ export function createHeadView(views, stage, signal) {
     box.classList.remove("on-line");
     if (hovered && hovered.units[0] >= columns[hovered.side].units.length) hovered = null;
     paint();
-    if (hovered) describeHovered();
+    if (hovered) describe(hovered);
   }
 
   function paint() {
@@ -69,7 +69,7 @@ export function createHeadView(views, stage, signal) {
     if (unit < 0 || (hovered?.side === side && hovered.units[0] === unit)) return;
     hovered = { side, units: [unit] };
     paint();
-    describeHovered();
+    describe(hovered);
   }
 
   function leave() {
@@ -103,11 +103,11 @@ export function createHeadView(views, stage, signal) {
     return sheet.pairAt([event.clientX - rectangle.left, event.clientY - rectangle.top]);
   }
 
-  function describeHovered() {
-    const [unit] = hovered.units;
-    const { content, text } = headTip(views, hovered.side, unit, columns);
-    const element = columns[hovered.side].list.children[unit];
-    views.pointer.place(content, element.getBoundingClientRect(), hovered.side === "query" ? "left" : "right");
+  /** @param {Only} given */
+  function describe({ side, units: [unit] }) {
+    const { content, text } = headTip(views, side, unit, columns);
+    const element = columns[side].list.children[unit];
+    views.pointer.place(content, element.getBoundingClientRect(), side === "query" ? "left" : "right");
     views.announce(text);
   }
 
@@ -174,7 +174,7 @@ export function createHeadView(views, stage, signal) {
     on("pointerleave", leave);
     on("focusin", (event) => {
       column.stand(column.unitOf(event));
-      if (event.target.matches(":focus-visible")) hover(column.side, column.unitOf(event));
+      if (event.target?.matches?.(":focus-visible")) hover(column.side, column.unitOf(event));
     });
     on("focusout", leave);
     on("keydown", (event) => press(event, column));

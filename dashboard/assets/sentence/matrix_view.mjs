@@ -14,7 +14,7 @@ export function createMatrixView(views, stage, signal) {
   const ring = make("div", { className: "ring" });
   const frame = make("div", { className: "frame matrix-view", tabIndex: 0, role: "application" }, canvas, ring);
   /** @type {MatrixPlace} */
-  let place = null;
+  let place = { cell: 1, left: 0, top: 0, width: 0, height: 0 };
   /** @type {[number, number]} */
   let stood = [0, 0];
 
@@ -103,6 +103,12 @@ export function createMatrixView(views, stage, signal) {
     return event.offsetX < place.left ? units[row] : event.offsetY < place.top ? keys[column] : null;
   }
 
+  /** @param {MouseEvent} event */
+  function click(event) {
+    const cell = under(event);
+    if (cell) views.choosePair(...cell);
+  }
+
   /** @param {Unit | null} unit */
   function hide(unit) {
     if (!unit) return;
@@ -128,7 +134,7 @@ export function createMatrixView(views, stage, signal) {
 
   canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
   canvas.addEventListener("pointerleave", leave, { signal });
-  canvas.addEventListener("click", (event) => under(event) && views.choosePair(...under(event)), { signal });
+  canvas.addEventListener("click", click, { signal });
   canvas.addEventListener("dblclick", (event) => hide(named(event)), { signal });
   frame.addEventListener("keydown", press, { signal });
   frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });

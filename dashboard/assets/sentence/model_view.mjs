@@ -1,7 +1,7 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
 import { fontOf } from "./picture.mjs";
 import { createScale, legendShapes, shadesOf } from "./scale.mjs";
-import { make } from "../web/elements.mjs";
+import { contextOf, make } from "../web/elements.mjs";
 
 const LEFT = 34;
 const TOP = 22;
@@ -51,7 +51,7 @@ function atlas(data, scale, ramp) {
       colours[shades[i]];
   }
   const sheet = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
-  sheet.getContext("2d").putImageData(image, 0, 0);
+  contextOf(sheet).putImageData(image, 0, 0);
   return sheet;
 }
 
@@ -60,8 +60,7 @@ export function createModelView(views, stage, signal) {
   const canvas = make("canvas", { "aria-hidden": "true" });
   const ring = make("div", { className: "ring" });
   const frame = make("div", { className: "frame model-view", tabIndex: 0, role: "application" }, canvas, ring);
-  /** @type {ReturnType<typeof thumbnailLayout>} */
-  let place = null;
+  let place = { side: 0, width: 0, height: 0 };
   /** @type {[number, number]} */
   let stood = [0, 0];
 
@@ -91,7 +90,7 @@ export function createModelView(views, stage, signal) {
     const scale = window.devicePixelRatio || 1;
     Object.assign(canvas.style, { width: `${place.width}px`, height: `${place.height}px` });
     Object.assign(canvas, { width: Math.round(place.width * scale), height: Math.round(place.height * scale) });
-    const context = canvas.getContext("2d");
+    const context = contextOf(canvas);
     context.scale(scale, scale);
     paintOn(context);
   }
@@ -169,6 +168,12 @@ export function createModelView(views, stage, signal) {
   /** @param {MouseEvent} event */
   const under = (event) => headAt(place, views.shown.data, event.offsetX, event.offsetY);
 
+  /** @param {MouseEvent} event */
+  function click(event) {
+    const head = under(event);
+    if (head) open(head);
+  }
+
   /** @param {KeyboardEvent} event */
   function press(event) {
     const step = STEPS[event.key];
@@ -217,14 +222,14 @@ export function createModelView(views, stage, signal) {
       const [layer, head] = [Math.floor(i / heads), i % heads];
       const [left, top] = corner(place.side, layer, head);
       const thumbnail = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
-      thumbnail.getContext("2d").drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
+      contextOf(thumbnail).drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
       return { image: thumbnail, at: [20 + left, ABOVE + top, place.side, place.side] };
     });
   }
 
   canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
   canvas.addEventListener("pointerleave", leave, { signal });
-  canvas.addEventListener("click", (event) => under(event) && open(under(event)), { signal });
+  canvas.addEventListener("click", click, { signal });
   frame.addEventListener("keydown", press, { signal });
   frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
   frame.addEventListener("blur", leave, { signal });

@@ -1,6 +1,6 @@
 // A picture as it is drawn, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file.
 // Colours are #rrggbb; a shape is a line, a box, a text or an image.
-import { FAMILY, escapeXml, shortNumber, svgElement, svgFile } from "../web/elements.mjs";
+import { FAMILY, contextOf, escapeXml, shortNumber, svgElement, svgFile } from "../web/elements.mjs";
 
 /** Largest side and area of a canvas that browsers allow. */
 const SIDE = 16000;
@@ -11,8 +11,9 @@ const LINE = 2;
 const ALIGN = { start: "left", middle: "center", end: "right" };
 
 export const fontOf = (size = 13, weight = 400) => `${weight} ${size}px ${FAMILY}`;
+/** @type {CanvasRenderingContext2D | null} */
 let sheet = null;
-const measuring = () => (sheet ||= document.createElement("canvas").getContext("2d"));
+const measuring = () => (sheet ||= contextOf(document.createElement("canvas")));
 
 /** Width of a text in pixels. @param {string} text @param {number} size */
 export function measureText(text, size) {
@@ -21,7 +22,7 @@ export function measureText(text, size) {
   return context.measureText(text).width;
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Shape} shape */
+/** @param {CanvasRenderingContext2D} context @param {TextShape} shape */
 function paintText(context, shape) {
   context.save();
   context.translate(shape.at[0], shape.at[1]);
@@ -34,7 +35,7 @@ function paintText(context, shape) {
   context.restore();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Shape} shape */
+/** @param {CanvasRenderingContext2D} context @param {LineShape} shape */
 function paintLine(context, { line: [x1, y1, x2, y2], colour, opacity, width = LINE }) {
   context.globalAlpha = opacity;
   context.strokeStyle = colour;
@@ -46,7 +47,7 @@ function paintLine(context, { line: [x1, y1, x2, y2], colour, opacity, width = L
   context.globalAlpha = 1;
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Shape} shape */
+/** @param {CanvasRenderingContext2D} context @param {BoxShape} shape */
 function paintBox(context, { box, colour }) {
   context.fillStyle = colour;
   context.fillRect(...box);
@@ -58,9 +59,9 @@ function paint(context, picture) {
   context.fillRect(0, 0, picture.width, picture.height);
   context.imageSmoothingEnabled = false;
   for (const shape of picture.shapes) {
-    if (shape.line) paintLine(context, shape);
-    else if (shape.text !== undefined) paintText(context, shape);
-    else if (shape.image) context.drawImage(shape.image, .../** @type {Box} */ (shape.at));
+    if ("line" in shape) paintLine(context, shape);
+    else if ("text" in shape) paintText(context, shape);
+    else if ("image" in shape) context.drawImage(shape.image, .../** @type {Box} */ (shape.at));
     else paintBox(context, shape);
   }
 }
@@ -77,7 +78,7 @@ export function showPicture(canvas, picture, scale) {
   const most = largest(picture, scale);
   Object.assign(canvas, { width: Math.round(picture.width * most), height: Math.round(picture.height * most) });
   Object.assign(canvas.style, { width: `${picture.width}px`, height: `${picture.height}px` });
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   context.scale(most, most);
   paint(context, picture);
   return canvas;
@@ -89,7 +90,7 @@ function place(numbers) {
   return { x, y, width, height };
 }
 
-/** @param {Shape} shape */
+/** @param {LineShape} shape */
 function svgLine({ line, colour, opacity, width = LINE }) {
   const [x1, y1, x2, y2] = line.map(shortNumber);
   return svgElement("line", {
@@ -103,7 +104,7 @@ function svgLine({ line, colour, opacity, width = LINE }) {
   });
 }
 
-/** @param {Shape} shape */
+/** @param {TextShape} shape */
 function svgLetters({ text, at, turn, colour, align = "start", size = 13, weight = 400 }) {
   const [x, y] = at.map(shortNumber);
   return svgElement(
@@ -122,7 +123,7 @@ function svgLetters({ text, at, turn, colour, align = "start", size = 13, weight
   );
 }
 
-/** @param {Shape} shape */
+/** @param {ImageShape} shape */
 function svgImage({ image, at }) {
   const look = { preserveAspectRatio: "none", "image-rendering": "pixelated" };
   return svgElement("image", { ...place(at), ...look, href: image.toDataURL() });
@@ -130,13 +131,13 @@ function svgImage({ image, at }) {
 
 /** @param {Shape} shape */
 function svgShape(shape) {
-  if (shape.line) return svgLine(shape);
-  if (shape.box) return svgElement("rect", { ...place(shape.box), fill: shape.colour });
-  return shape.image ? svgImage(shape) : svgLetters(shape);
+  if ("line" in shape) return svgLine(shape);
+  if ("box" in shape) return svgElement("rect", { ...place(shape.box), fill: shape.colour });
+  return "image" in shape ? svgImage(shape) : svgLetters(shape);
 }
 
 /** The picture as the text of an SVG file. @param {Drawing} picture */
-export function svgText({ width, height, ground, title, source, shapes }) {
+export function svgText({ width, height, ground, title, source = "", shapes }) {
   const [w, h] = [width, height].map(Math.ceil);
   const size = { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "font-family": FAMILY };
   return svgFile({ size, ground, title, source }, shapes.map(svgShape));

@@ -2,6 +2,7 @@
 // on screen: components whose properties changed, or all of a part where its components are others. While the browser
 // waits it says how far the server is: what it counts, and the share that is done.
 import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
+import { elementOf } from "./elements.mjs";
 import { UNREACHABLE, prefetch } from "./loading.mjs";
 
 /** A failed request in the form of a page. @param {string} sentence */
@@ -45,17 +46,17 @@ function createPages() {
   function beforehand(request) {
     ahead?.ending.abort();
     const mine = (ahead = start(request));
-    mine.page.then((page) => page?.picture && mine === ahead && pointsOf(page, mine.ending.signal));
+    mine.page.then((page) => page?.picture && mine === ahead && pointsOf(page.picture, mine.ending.signal));
   }
 
   return { newestPage, beforehand };
 }
 
 /**
- * Resolves when the points of a page are loaded, or have failed: the picture shows which.
- * @param {Partial<Page>} page @param {AbortSignal} [signal]
+ * Resolves when the points of a picture are loaded, or have failed: the picture shows which.
+ * @param {Picture} picture @param {AbortSignal} [signal]
  */
-const pointsOf = (page, signal) => prefetch(page.picture.points, signal).catch(() => {});
+const pointsOf = ({ points }, signal) => prefetch(points, signal).catch(() => {});
 
 /** @type {Part[]} */
 const PARTS = ["above", "beside", "below", "navigation", "drawer", "header"];
@@ -68,9 +69,9 @@ const LOOK = 20;
 
 const dash = () => window.dash_clientside;
 /** @param {ComponentId} id */
-const standing = (id) => window.dash_component_api.getLayout(id)?.props;
+const standing = (id) => window.dash_component_api.getLayout(id)?.props ?? {};
 /** @param {Partial<Page>} page */
-const isHead = (page) => page?.shown && pageNow() === "head";
+const headOf = (page) => (pageNow() === "head" ? page.shown : undefined);
 
 const pages = createPages();
 /** The page on screen, and charts that have yet to follow it. */
@@ -154,11 +155,13 @@ function outputs(page) {
  */
 function lookAhead(before, page) {
   clearTimeout(resting);
-  if (!isHead(before) || !isHead(page) || !page.picture) return;
-  const [rows, columns] = ["layer", "head"].map((field) => Number(page.shown[field]) - Number(before.shown[field]));
+  const { picture } = page;
+  const [was, is] = [before, page].map(headOf);
+  if (!was || !is || !picture) return;
+  const [rows, columns] = ["layer", "head"].map((field) => Number(is[field]) - Number(was[field]));
   if (Math.abs(rows) + Math.abs(columns) !== 1) return;
   resting = setTimeout(() => {
-    const next = neighbour(page.picture, { rows, columns });
+    const next = neighbour(picture, { rows, columns });
     if (next) pages.beforehand(requestOf(.../** @type {[string, string]} */ (next.split(/(?=\?)/))));
   }, REST);
 }
@@ -172,8 +175,8 @@ const requestOf = (pathname, search = "") => ({ pathname, search, snapshot: show
  */
 async function together(page) {
   const { picture } = page;
-  if (!isHead(shown) || !picture || picture.points === shown.picture?.points) return;
-  await Promise.race([pointsOf(page), pause(TOGETHER)]);
+  if (!headOf(shown) || !picture || picture.points === shown.picture?.points) return;
+  await Promise.race([pointsOf(picture), pause(TOGETHER)]);
 }
 
 /**
@@ -193,7 +196,7 @@ export function isSameJob(before, after, fields) {
  */
 function endJobs(before, after) {
   for (const job of document.querySelectorAll(".job, .waiting"))
-    if (!isSameJob(before, after, job.dataset.fields.split(" "))) job.querySelector(".cancel")?.click();
+    if (!isSameJob(before, after, (job.dataset.fields ?? "").split(" "))) job.querySelector(".cancel")?.click();
 }
 
 /**
@@ -206,7 +209,7 @@ export async function followPage(pathname, search) {
     return Array(PARTS.length + 4).fill(dash().no_update);
   }
   const link = requestOf(pathname, search);
-  const element = document.getElementById("page");
+  const element = elementOf("page");
   element.setAttribute("aria-busy", "true");
   endJobs(element.dataset.link || "", pathname + (search || ""));
   clearTimeout(resting);
@@ -247,11 +250,11 @@ export function showDone(done) {
  */
 export function dropInvalid({ path, link, written }) {
   const { pathname, search, hash } = window.location;
-  const isShown = document.getElementById("page").dataset.link === pathname + search;
+  const isShown = elementOf("page").dataset.link === pathname + search;
   if (written === undefined ? path === pathname || !isShown : written !== search) return;
   window.history.replaceState(window.history.state, "", path + link + hash);
   dropped = path + window.location.search;
-  document.getElementById("page").dataset.link = dropped;
+  elementOf("page").dataset.link = dropped;
   window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // Dash follows the address bar
 }
 
@@ -266,9 +269,7 @@ const newWait = () =>
 /** What the server does now for the page; a fixed sentence where it does not say. @param {string} wait */
 async function progressOf(wait) {
   const body = new URLSearchParams({ wait });
-  const response = await fetch(pathOf("data/page/progress"), { method: "POST", body }).catch(
-    () => /** @type {Response} */ (null),
-  );
+  const response = await fetch(pathOf("data/page/progress"), { method: "POST", body }).catch(() => null);
   return (response?.ok && (await response.json()).said) || FIXED;
 }
 
@@ -279,7 +280,7 @@ async function progressOf(wait) {
 async function sayWhile({ page, wait }) {
   let isThere = false;
   page.finally(() => (isThere = true));
-  const { dataset } = document.getElementById("page");
+  const { dataset } = elementOf("page");
   dataset.said = FIXED;
   for (let next = FIRST; ; next = AGAIN) {
     await pause(next);
@@ -342,7 +343,7 @@ const refilled = ({ type, props: { id, children } }) => [{ id, type, props: { ch
 function ofEach(before, after, current) {
   if (before.length !== after.length) return null;
   const every = after.map((item, i) => changes(before[i], item, current));
-  return every.includes(null) ? null : every.flat();
+  return every.some((change) => change === null) ? null : every.flatMap((change) => change ?? []);
 }
 
 /**

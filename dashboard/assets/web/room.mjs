@@ -1,6 +1,7 @@
 // The room of a window: what of a page stays in sight, is open, and how wide it is. The least height of a scrolled
 // page, the navigation of a narrow window, the tabs beside the picture of a head, and the worked example of page Heads.
 // Of the last two this browser remembers what its reader chose, nothing where it stores nothing.
+import { elementIn, required } from "./elements.mjs";
 
 /**
  * The least height of a page, in pixels, with which the window stays scrolled as it is. `top` and `height` are the
@@ -13,7 +14,7 @@ function keep() {
   const page = document.getElementById("page");
   if (!page) return;
   const { top, height } = page.getBoundingClientRect();
-  const below = parseFloat(getComputedStyle(page.parentElement).paddingBottom);
+  const below = parseFloat(getComputedStyle(required(page.parentElement, "the parent of #page")).paddingBottom);
   const least = leastHeight({ top, height, window: document.documentElement.clientHeight, below });
   page.style.minHeight = window.scrollY > 0 ? `${least}px` : "";
 }
@@ -37,7 +38,7 @@ export function toggleDrawer(burger, drawer) {
 /** A link that names a part of its page scrolls there: Dash has taken the click and scrolled to the top before. */
 export function scrollToParts() {
   window.addEventListener("click", (event) => {
-    const link = /** @type {HTMLAnchorElement} */ (event.target.closest?.("a[href]"));
+    const link = /** @type {HTMLAnchorElement} */ (event.target?.closest?.("a[href]"));
     if (event.defaultPrevented && link?.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView();
   });
 }
@@ -70,7 +71,7 @@ const BORDER = ".inspector-border";
 
 /** A width within bounds that leaves most of a narrow window to the picture. @param {number} width */
 const within = (width) => Math.round(Math.max(LEAST, Math.min(MOST, 0.55 * window.innerWidth, width)));
-const widthNow = () => document.querySelector("#beside").getBoundingClientRect().width;
+const widthNow = () => elementIn(document, "#beside").getBoundingClientRect().width;
 
 /** @param {number} width */
 function widen(width) {
@@ -84,12 +85,12 @@ function widen(width) {
 function say() {
   const values = { "aria-valuemin": LEAST, "aria-valuemax": MOST, "aria-valuenow": Math.round(widthNow()) };
   const border = document.querySelector(BORDER);
-  for (const [name, value] of Object.entries(values)) border.setAttribute(name, String(value));
+  for (const [name, value] of Object.entries(values)) border?.setAttribute(name, String(value));
 }
 
 /** @param {PointerEvent} event */
 function drag(event) {
-  const border = event.target.closest?.(BORDER);
+  const border = event.target?.closest?.(BORDER);
   if (!border || event.button) return;
   event.preventDefault();
   border.focus();
@@ -105,7 +106,7 @@ function drag(event) {
 
 /** @param {KeyboardEvent} event */
 function pressed(event) {
-  if (!event.target.matches?.(BORDER)) return;
+  if (!event.target?.matches?.(BORDER)) return;
   /** @type {Record<string, number>} */
   const widths = { ArrowLeft: widthNow() + STEP, ArrowRight: widthNow() - STEP, Home: LEAST, End: MOST };
   if (!(event.key in widths)) return;
@@ -115,7 +116,7 @@ function pressed(event) {
 
 /** @param {Event} event */
 function turn({ target }) {
-  if (!target.closest?.(".inspector-turn")) return;
+  if (!target?.closest?.(".inspector-turn")) return;
   const closed = document.documentElement.toggleAttribute("data-inspector-closed");
   remember(CLOSED, closed ? "closed" : "");
 }
@@ -128,7 +129,7 @@ export function sizeInspector() {
   document.addEventListener("pointerdown", drag);
   document.addEventListener("keydown", pressed);
   document.addEventListener("click", turn);
-  document.addEventListener("focusin", ({ target }) => target.matches?.(BORDER) && say());
+  document.addEventListener("focusin", ({ target }) => target?.matches?.(BORDER) && say());
 }
 
 const NAME = "example";
@@ -143,13 +144,13 @@ function turnExample(hide) {
 
 /** @param {KeyboardEvent} event */
 function leftExample(event) {
-  if (event.key === "Escape" && event.target.closest?.(".example")) turnExample(true);
+  if (event.key === "Escape" && event.target?.closest?.(".example")) turnExample(true);
 }
 
 export function showExampleOnce() {
   document.documentElement.toggleAttribute(SEEN, recall(NAME) === "seen");
   document.addEventListener("click", ({ target }) => {
-    const button = target.closest?.("[data-example]");
+    const button = target?.closest?.("[data-example]");
     if (button) turnExample(button.dataset.example === "hide");
   });
   document.addEventListener("keydown", leftExample);

@@ -38,7 +38,7 @@ export function kindOf(response) {
 
 /**
  * Whether the server has other scripts than the page: what is posted is never answered by the browser.
- * @param {Response} response @param {string} method @param {string} version
+ * @param {Response} response @param {string | undefined} method @param {string} version
  */
 export const isUpgraded = (response, method, version) =>
   method === "POST" && (response.headers.get(VERSION) ?? version) !== version;
@@ -77,7 +77,7 @@ export const forDash = (url, response) =>
 
 /**
  * The response in the form that the page reads: what is not of the server is a refusal with a sentence.
- * @param {Response} response @param {string} url @param {string} method
+ * @param {Response} response @param {string} url @param {string | undefined} method
  */
 function checked(response, url, method) {
   const kind = kindOf(response);
@@ -95,13 +95,11 @@ function checked(response, url, method) {
  * @param {MouseEvent} event
  */
 async function download(event) {
-  const link = /** @type {HTMLAnchorElement} */ (event.target.closest?.("a[download]"));
+  const link = /** @type {HTMLAnchorElement | null} */ (event.target?.closest?.("a[download]"));
   if (!link || link.origin !== window.location.origin || link.protocol === "blob:" || event.defaultPrevented) return;
   event.preventDefault();
   const copy = /** @type {HTMLAnchorElement} */ (link.cloneNode());
-  const response = await fetch(pathOf("data/session"), { cache: "no-store" }).catch(
-    () => /** @type {Response} */ (null),
-  );
+  const response = await fetch(pathOf("data/session"), { cache: "no-store" }).catch(() => null);
   if (response?.ok) copy.click();
   else if (response?.status !== 401) show("unsaved", (await response?.text()) ?? UNREACHABLE, "Reload the page", here);
 }
