@@ -56,7 +56,7 @@ function world(answers, there = () => true) {
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  return { said, ask: (body) => persistent(send, body, isLost, { waits: there, pause: 0 }) };
+  return { said, ask: (body) => persistent(send, body, isLost, { waits: there, milliseconds: 0 }) };
 }
 
 test("what fills a count, a trial or a deferred part is known by its element", () => {

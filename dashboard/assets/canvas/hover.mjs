@@ -2,7 +2,7 @@
 // point in one of two panels with the same tokens, where the same token has a ring in the other one, too.
 import { panelAt, panelBox } from "./layout.mjs";
 import { ending, notesOfPanel, notesOfToken } from "../notes/marks.mjs";
-import { make, required, write } from "../web/elements.mjs";
+import { make, required, showRing, write } from "../web/elements.mjs";
 
 const PAUSE = 25;
 /** @type {Record<string, string>} */
@@ -43,7 +43,7 @@ export function createHover(panels) {
     const [x0, y0] = [Math.max(0, left), Math.max(0, top)];
     const [x1, y1] = [Math.min(panels.layout.width, left + side), Math.min(panels.layout.height, top + side)];
     if (x1 <= x0 || y1 <= y0) return hide();
-    moveRing(ring, x0, y0, x1 - x0, y1 - y0);
+    showRing(ring, x0, y0, x1 - x0, y1 - y0);
     const about = ` ${summary}${ending(notesOfPanel(panels.noted, panels.picture, name))}`;
     tip.replaceChildren(make("strong", { textContent: name }), about);
     write(announcement, name + about);
@@ -73,7 +73,7 @@ export function createHover(panels) {
    */
   function around(point, [px, py], card) {
     state.point = point;
-    moveRing(ring, px - 8, py - 8, 16, 16);
+    showRing(ring, px - 8, py - 8, 16, 16);
     pausing = setTimeout(() => fetchCard(point, px, py, card), PAUSE);
   }
 
@@ -98,7 +98,7 @@ export function createHover(panels) {
     if (point < 0) return;
     const pixel = panels.search.pixelOf(1 - panel, point);
     twin = { pixel, of: `${panel} ${point}` };
-    moveRing(other, pixel[0] - 8, pixel[1] - 8, 16, 16);
+    showRing(other, pixel[0] - 8, pixel[1] - 8, 16, 16);
     around(
       point,
       panels.search.pixelOf(panel, point),
@@ -123,19 +123,6 @@ export function createHover(panels) {
     } catch (error) {
       if (error.name !== "AbortError") panels.problem.textContent = error.message;
     }
-  }
-
-  /**
-   * @param {HTMLElement} element @param {number} left @param {number} top @param {number} width @param {number} height
-   */
-  function moveRing(element, left, top, width, height) {
-    Object.assign(element.style, {
-      display: "block",
-      left: `${left}px`,
-      top: `${top}px`,
-      width: `${width}px`,
-      height: `${height}px`,
-    });
   }
 
   /**

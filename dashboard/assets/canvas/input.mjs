@@ -1,6 +1,7 @@
 // What a reader does on the frame. Mouse, pen and wheel: hover, open, choose, pan, turn, zoom, draw a region. The
 // keyboard reaches every head of the grid, neighbours of a head, points, zoom, and the way back.
 import { panelAt, panelBox, panelIn, slotOf } from "./layout.mjs";
+import { ARROWS } from "../web/keyboard.mjs";
 
 const CLICK = 4;
 const DEGREES = 0.4;
@@ -125,8 +126,6 @@ export function listenToPointer(panels) {
   on("dblclick", () => panels.choosesPoints && panels.painter && panels.cameraControl.reset());
 }
 
-/** @type {Record<string, [number, number]>} */
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const FACTOR = 1.5;
 
 /** @param {Panels} panels */
@@ -204,7 +203,7 @@ export function listenToKeyboard(panels) {
 
   /** @param {string} key @param {boolean} shift */
   function act(key, shift) {
-    const step = STEPS[key];
+    const step = ARROWS[key];
     if (step && !panels.choosesPoints)
       return () => (shift && search.areThere() ? movePoint(...step) : moveFocus(...step));
     if (step) return () => (shift ? panels.painter && movePoint(...step) : panels.step(...step));

@@ -2,7 +2,7 @@
 import { ease, isReduced } from "./camera.mjs";
 import { decodePoints } from "./decode.mjs";
 import { elementIn, required, write } from "../web/elements.mjs";
-import { fetchPart, readBytes } from "../web/loading.mjs";
+import { fetchPart, pause as wait, readBytes } from "../web/loading.mjs";
 
 /**
  * Milliseconds on the way while it plays, at a step of the reader, between two ways, and until a rest becomes a link.
@@ -214,7 +214,7 @@ export function createPlayer(panels) {
     if (at === last()) await go(0, STEPPED);
     while (goesOn() && at < last()) {
       if (!(await go(at + 1, PLAYED))) return;
-      await new Promise((resolve) => setTimeout(resolve, REST));
+      await wait(REST);
     }
     if (goesOn()) pause();
   }

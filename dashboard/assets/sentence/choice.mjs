@@ -2,6 +2,8 @@
 // the rows where they stand; the heads of a layer as a row of coloured boxes that turn their lines on and off.
 import { elementIn, make } from "../web/elements.mjs";
 
+export const NO_TOKEN = "No token is left to draw. Show hidden or special tokens again.";
+
 /** @param {Unit} unit @param {number} i @param {Side} side @param {Unit[]} units */
 function token(unit, i, side, units) {
   const classes = [

@@ -1,12 +1,10 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
-import { pairOf } from "./choice.mjs";
+import { NO_TOKEN, pairOf } from "./choice.mjs";
 import { measureText, showPicture } from "./picture.mjs";
 import { createScale, hexOf, legendShapes, shadesOf } from "./scale.mjs";
 import { exactWeight, headCodes, weightAt } from "./weights.mjs";
-import { make } from "../web/elements.mjs";
-
-/** @type {Record<string, [number, number]>} */
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+import { make, showRing } from "../web/elements.mjs";
+import { ARROWS } from "../web/keyboard.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createMatrixView(views, stage, signal) {
@@ -38,7 +36,7 @@ export function createMatrixView(views, stage, signal) {
     const { units, keys } = views.shown;
     stood = [Math.min(stood[0], Math.max(0, units.length - 1)), Math.min(stood[1], Math.max(0, keys.length - 1))];
     paint();
-    views.remark(units.length && keys.length ? "" : "No token is left to draw. Show hidden or special tokens again.");
+    views.remark(units.length && keys.length ? "" : NO_TOKEN);
   }
 
   function paint() {
@@ -56,13 +54,7 @@ export function createMatrixView(views, stage, signal) {
     if (!position || !units.length || !keys.length) return leave();
     const [query, key] = (stood = position);
     const [left, top] = [place.left + key * place.cell, place.top + query * place.cell];
-    Object.assign(ring.style, {
-      display: "block",
-      left: `${left - 2}px`,
-      top: `${top - 2}px`,
-      width: `${place.cell + 4}px`,
-      height: `${place.cell + 4}px`,
-    });
+    showRing(ring, left - 2, top - 2, place.cell + 4, place.cell + 4);
     const weight = exactWeight(weightAt(data, headThere(), query, key));
     const names = [units[query].name, keys[key].name].map((name) => make("bdi", { textContent: name }));
     views.pointer.place(
@@ -119,7 +111,7 @@ export function createMatrixView(views, stage, signal) {
   /** @param {KeyboardEvent} event */
   function press(event) {
     if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(views.shown.units[stood[0]]);
-    const step = STEPS[event.key];
+    const step = ARROWS[event.key];
     if (event.key === "Escape") return (leave(), views.clearSelection());
     if (!step && event.key !== "Enter") return;
     event.preventDefault();

@@ -1,7 +1,9 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
+import { NO_TOKEN } from "./choice.mjs";
 import { fontOf } from "./picture.mjs";
 import { createScale, legendShapes, shadesOf } from "./scale.mjs";
-import { contextOf, make } from "../web/elements.mjs";
+import { contextOf, make, showRing } from "../web/elements.mjs";
+import { ARROWS } from "../web/keyboard.mjs";
 
 const LEFT = 34;
 const TOP = 22;
@@ -9,8 +11,6 @@ const GAP = 4;
 /** Pixels above the thumbnails of a saved picture, for its title and its legend. */
 const ABOVE = 88;
 const SIDE = { least: 18, most: 96 };
-/** @type {Record<string, [number, number]>} */
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
  * Where the thumbnails are: {side, width, height}, in pixels.
@@ -77,11 +77,7 @@ export function createModelView(views, stage, signal) {
     views.drawLegend(colourScale());
     stood = [Math.min(shown.layer, shown.data.layers - 1), Math.min(shown.head || 0, shown.data.heads - 1)];
     paint();
-    views.remark(
-      shown.data.layers * shown.data.heads * shown.data.rows * shown.data.columns
-        ? ""
-        : "No token is left to draw. Show hidden or special tokens again.",
-    );
+    views.remark(shown.data.layers * shown.data.heads * shown.data.rows * shown.data.columns ? "" : NO_TOKEN);
   }
 
   function paint() {
@@ -146,14 +142,8 @@ export function createModelView(views, stage, signal) {
     if (!position) return leave();
     const [layer, head] = (stood = position);
     const [left, top] = corner(place.side, layer, head);
-    Object.assign(ring.style, {
-      display: "block",
-      left: `${left - 2}px`,
-      top: `${top - 2}px`,
-      width: `${place.side + 4}px`,
-      height: `${place.side + 4}px`,
-    });
-    const text = `Layer ${layer}, ${views.nameOf(head).replace(/^H(?=\d)/, "head ")}`;
+    showRing(ring, left - 2, top - 2, place.side + 4, place.side + 4);
+    const text = `Layer ${layer}, ${views.spokenNameOf(head)}`;
     views.pointer.place([make("strong", { textContent: text })], ring.getBoundingClientRect());
     views.announce(text);
   }
@@ -176,7 +166,7 @@ export function createModelView(views, stage, signal) {
 
   /** @param {KeyboardEvent} event */
   function press(event) {
-    const step = STEPS[event.key];
+    const step = ARROWS[event.key];
     if (event.key === "Escape") return leave();
     if (!step && event.key !== "Enter") return;
     event.preventDefault();

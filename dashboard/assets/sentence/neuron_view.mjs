@@ -4,9 +4,8 @@ import { measureText } from "./picture.mjs";
 import { divergingRamp, hexOf } from "./scale.mjs";
 import { exactWeight } from "./weights.mjs";
 import { contextOf, elementIn, make } from "../web/elements.mjs";
+import { ARROWS } from "../web/keyboard.mjs";
 
-/** @type {Record<string, [number, number]>} */
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 /** @type {("key" | "product")[]} */
 const KINDS = ["key", "product"];
 /** What stands for a key in the room of the table before a query is chosen. */
@@ -160,7 +159,7 @@ export function createNeuronView(views, stage, signal) {
 
   /** @param {KeyboardEvent} event */
   function press(event) {
-    const step = STEPS[event.key];
+    const step = ARROWS[event.key];
     if (event.key === "Escape") return views.leave();
     if (!step || !views.shown.data) return;
     event.preventDefault();

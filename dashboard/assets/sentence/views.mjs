@@ -86,6 +86,11 @@ export class Views {
     return this.shown.head_names[head] ?? `H${head}`;
   }
 
+  /** As it is said: `head 3`. @param {number} head */
+  spokenNameOf(head) {
+    return this.nameOf(head).replace(/^H(?=\d)/, "head ");
+  }
+
   // -- what is asked and what has come ------------------------------------------------------------
 
   /** @param {SentencePicture | null} sentence @param {SetProps} setProps @param {Marks | null} [noted] */

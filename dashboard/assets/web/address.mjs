@@ -100,7 +100,7 @@ function control(field, value, shown) {
 }
 
 /** The identity and value of the control that was used: {"choose": "colour", "by": "control"}. */
-function used() {
+export function used() {
   const [trigger] = dash().callback_context.triggered;
   if (!trigger) return [{}, undefined];
   return [JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf("."))), trigger.value];

@@ -1,5 +1,6 @@
 // Draws charts once they are near the window, and saves them as files: plotly draws them again with a title, with what
 // sentences their numbers are of, and with their source; a PNG at double size.
+import { used } from "./address.mjs";
 import { FAMILY, contextOf, required } from "./elements.mjs";
 import { breakLines } from "./files.mjs";
 
@@ -54,10 +55,9 @@ export function Chart(properties) {
 
 /** Save the chart whose button was pressed: {"save": "svg", "chart": "density-raw"}. */
 export function saveChart() {
-  const { no_update, callback_context } = window.dash_clientside;
-  const [trigger] = callback_context.triggered;
-  if (!trigger?.value) return no_update;
-  const { save: format, chart: name } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
+  const { no_update } = window.dash_clientside;
+  const [{ save: format, chart: name }, clicks] = used();
+  if (!clicks) return no_update;
   const { source, stem } = required(window.dash_component_api.getLayout("shown"), "#shown").props.data;
   whenDrawn(name, (chart, title, of) => {
     const figure = titled(chart, title, of ? [of, source] : [source]);

@@ -60,6 +60,19 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 /**
+ * Shows a ring round so many pixels.
+ * @param {HTMLElement} ring @param {number} left @param {number} top @param {number} width @param {number} height
+ */
+export const showRing = (ring, left, top, width, height) =>
+  Object.assign(ring.style, {
+    display: "block",
+    left: `${left}px`,
+    top: `${top}px`,
+    width: `${width}px`,
+    height: `${height}px`,
+  });
+
+/**
  * Writes a text into an element, its data in elements that no browser translates.
  * @param {HTMLElement} element @param {string} text
  */

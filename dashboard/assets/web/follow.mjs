@@ -3,7 +3,7 @@
 // waits it says how far the server is: what it counts, and the share that is done.
 import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
 import { elementOf } from "./elements.mjs";
-import { UNREACHABLE, prefetch } from "./loading.mjs";
+import { UNREACHABLE, pause, prefetch } from "./loading.mjs";
 
 /** A failed request in the form of a page. @param {string} sentence */
 const problem = (sentence) => ({ problem: sentence });
@@ -104,9 +104,6 @@ function refused(sentence) {
     above: [alert],
   };
 }
-
-/** @param {number} milliseconds */
-const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Draws charts after the picture, since they take long. @param {Partial<Page>} page */
 async function drawLate(page) {

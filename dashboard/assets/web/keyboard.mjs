@@ -3,6 +3,9 @@
 // the letter of a page on its link.
 import { required } from "./elements.mjs";
 
+/** Rows and columns by which an arrow key moves. @type {Record<string, [number, number]>} */
+export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
 const FOCUSABLE = "a[href], button, input, [tabindex]";
 const TEXT_BOX = ".mantine-TextInput-input";
 /** @type {{ id: string, part: number, element: HTMLElement } | null} */

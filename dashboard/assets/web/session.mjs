@@ -6,7 +6,7 @@
 // What a page waits for: where the request that brings it is lost, the page asks again until it has an answer.
 import { pathOf, versionOfPage } from "./address.mjs";
 import { make } from "./elements.mjs";
-import { UNREACHABLE } from "./loading.mjs";
+import { UNREACHABLE, pause } from "./loading.mjs";
 
 /** Headers of the server: its page to sign in (dashboard/access/gate.py), and its version (dashboard/web/assets.py). */
 const [SIGN_IN, VERSION] = ["Sign-In", "Headscape-Version"];
@@ -152,7 +152,7 @@ const isThere = (id) =>
  * The answer to a request; what fills a wait is asked for again as long as it is lost and the page waits for it.
  * @param {() => Promise<Response>} send @param {unknown} body @param {(answer: Response) => boolean} isLost
  */
-export async function persistent(send, body, isLost, { waits = isThere, pause = PAUSE } = {}) {
+export async function persistent(send, body, isLost, { waits = isThere, milliseconds = PAUSE } = {}) {
   const state = stateOf(body);
   if (!state) return send();
   for (;;) {
@@ -163,6 +163,6 @@ export async function persistent(send, body, isLost, { waits = isThere, pause = 
       return answer;
     }
     window.dash_clientside.set_props(state, { children: LOST });
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    await pause(milliseconds);
   }
 }
