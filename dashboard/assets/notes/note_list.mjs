@@ -113,7 +113,7 @@ export class NoteList {
 
   /** Gives the keyboard back to what has it now, also where that is drawn anew. */
   focusNow() {
-    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const active = /** @type {HTMLElement | null} */ (document.activeElement);
     const element = this.host.contains(active) ? active : null;
     if (!element) return null;
     const [note, act] = [element.closest(".note")?.dataset.note, element.dataset.act];

@@ -79,7 +79,7 @@ const WAIT = 1500;
 const isTyped = (target) => target?.closest?.("input, textarea, select, [contenteditable='true'], [role='textbox']");
 /** @param {string} letter */
 const pageLink = (letter) => document.querySelector(`#navigation a[data-letter="${letter}"]`);
-const shortcuts = () => /** @type {HTMLDialogElement} */ (document.getElementById("shortcuts"));
+const shortcuts = () => /** @type {HTMLDialogElement | null} */ (document.getElementById("shortcuts"));
 const searchBox = () => document.querySelector("#page input[placeholder]:not([aria-haspopup])");
 
 /**
@@ -112,6 +112,7 @@ export function followShortcuts() {
   });
   document.addEventListener("click", (event) => {
     const list = shortcuts();
+    if (!list) return;
     if (event.target?.closest?.("#open-shortcuts")) list.showModal();
     else if (event.target === list || event.target?.closest?.("#close-shortcuts")) list.close();
   });

@@ -38,7 +38,7 @@ export function toggleDrawer(burger, drawer) {
 /** A link that names a part of its page scrolls there: Dash has taken the click and scrolled to the top before. */
 export function scrollToParts() {
   window.addEventListener("click", (event) => {
-    const link = /** @type {HTMLAnchorElement} */ (event.target?.closest?.("a[href]"));
+    const link = /** @type {HTMLAnchorElement | null} */ (event.target?.closest?.("a[href]"));
     if (event.defaultPrevented && link?.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView();
   });
 }
