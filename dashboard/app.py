@@ -1,6 +1,6 @@
 """The Dash application: the shell, and the callbacks by which its page follows the link.
 
-`window.headscape.address` and `window.headscape.follow` are the modules of these names in `assets/web/`.
+`window.headscape.address`, `window.headscape.follow` and `window.headscape.room` are the modules of these names in `assets/web/`.
 """
 
 from functools import partial
@@ -140,7 +140,7 @@ def _follow_address(app: Dash) -> None:
         "(shown) => window.headscape.follow.dropInvalid(shown)", Input("shown", "data"), prevent_initial_call=True
     )
     app.clientside_callback(
-        "(burger, drawer) => window.headscape.follow.toggleDrawer(burger, drawer)",
+        "(burger, drawer) => window.headscape.room.toggleDrawer(burger, drawer)",
         Output("burger", "opened"),
         Output("drawer", "opened"),
         Input("burger", "opened"),

@@ -1,29 +1,28 @@
 // What the dashboard is to Dash: components by their names, and the modules whose functions its callbacks call.
 import * as address from "./web/address.mjs";
 import { PointPanels } from "./canvas/component.mjs";
-import { followImport, followNotes } from "./notes/header.mjs";
 import { followMarks } from "./notes/api.mjs";
-import { NotePanel } from "./notes/panel.mjs";
-import { SavedViews } from "./notes/saved_views.mjs";
+import { NotePanel, SavedViews, followImport } from "./notes/component.mjs";
+import { followNotes } from "./notes/menu.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
 import { Chart, saveChart } from "./web/chart.mjs";
 import { followShortcuts, keepFocus } from "./web/keyboard.mjs";
 import * as follow from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
-import { showExampleOnce, sizeInspector } from "./web/remembered.mjs";
 import { Markup } from "./web/markup.mjs";
-import { keepRoom, printLight } from "./web/window.mjs";
+import * as room from "./web/room.mjs";
+import { printLight } from "./web/screen.mjs";
 import { watchSession } from "./web/session.mjs";
 
 printLight();
 watchSession();
 keepFocus();
-keepRoom();
+room.keepRoom();
 explainButtons();
-showExampleOnce();
-sizeInspector();
+room.showExampleOnce();
+room.sizeInspector();
 followShortcuts();
-follow.scrollToParts();
+room.scrollToParts();
 followNotes();
 followImport();
 
@@ -36,6 +35,7 @@ window.headscape = {
   Chart,
   address,
   follow,
+  room,
   notes: { follow: followMarks },
   chart: { save: saveChart },
 };

@@ -180,7 +180,7 @@ EMPTY = "There is no note yet."
 
 
 class NotePanel(BrowserComponent):
-    """A list of notes and, for an author, what writes them. Its JavaScript is in assets/notes/panel.mjs.
+    """A list of notes and, for an author, what writes them. Its JavaScript is in assets/notes/component.mjs.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class NotePanel(BrowserComponent):
 
 
 class SavedViews(BrowserComponent):
-    """The saved views, the newest first. Its JavaScript is in assets/notes/saved_views.mjs.
+    """The saved views, the newest first. Its JavaScript is in assets/notes/component.mjs.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def _filter(field: str, label: str, known: Mapping[str, Any], value: str | None,
 
 
 def _files(*, writes: bool) -> html.Div:
-    """All notes and saved views as a file, and from one (assets/notes/header.mjs)."""
+    """All notes and saved views as a file, and from one (assets/notes/component.mjs)."""
     export = html.A("Export as JSON", href=f"{root()}/api/notes/export")
     button = html.Button("Import JSON", id="import-notes", type="button", className="action")
     outcome = html.Span(id="imported", role="status")

@@ -209,7 +209,7 @@ def _beside(context: Context, points: ShownPoints, others: Mapping[str, Layout])
 
 
 def _inspector_frame() -> list[object]:
-    """What makes the tabs wider, narrower, or leaves them out (assets/web/remembered.mjs)."""
+    """What makes the tabs wider, narrower, or leaves them out (assets/web/room.mjs)."""
     border: Any = {"aria-orientation": "vertical", "aria-label": "Border of the tabs", "aria-valuenow": INSPECTOR}
     turn: Any = {"aria-label": "Show or hide the tabs"}
     return [

@@ -136,7 +136,7 @@ def example_link(context: Context) -> list[object]:
 
 
 def example_card(context: Context) -> list[object]:
-    """The worked example over the picture, where nothing moves when it goes (assets/web/remembered.mjs)."""
+    """The worked example over the picture, where nothing moves when it goes (assets/web/room.mjs)."""
     example = worked_example(context.corpus, context.view)
     if example is None:
         return []

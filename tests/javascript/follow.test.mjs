@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changes, waitOf } from "../../dashboard/assets/web/changes.mjs";
-import { isSameJob } from "../../dashboard/assets/web/follow.mjs";
+import { changes, isSameJob, waitOf } from "../../dashboard/assets/web/follow.mjs";
 
 /** A component of a page. */
 const part = (id, props, type = "Select") => ({ type, namespace: "dmc", props: { id, ...props } });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { leastHeight } from "../../dashboard/assets/web/window.mjs";
+import { leastHeight } from "../../dashboard/assets/web/room.mjs";
 
 const at = (top, height) => leastHeight({ top, height, window: 900, below: 16 });
 

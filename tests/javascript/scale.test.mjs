@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createScale, legendShapes, shadesOf } from "../../dashboard/assets/sentence/picture.mjs";
+import { createScale, legendShapes, shadesOf, weightRamp } from "../../dashboard/assets/sentence/scale.mjs";
 
 /** Codes of weights of at most 1, as a matrix has them. */
 const codesOf = (...weights) => Uint16Array.from(weights, (weight) => Math.round(65535 * weight));
@@ -71,3 +71,13 @@ test("a saved legend has the colours, their marks and the name of the scale", ()
     ["≤ 0.001", "0.01", "0.1", "1", "logarithmic"],
   );
 });
+
+for (const [scheme, palette] of [
+  ["light", { panel: "#F6F7F9", query: "#0072B2" }],
+  ["dark", { panel: "#2C2E33", query: "#56B4E9" }],
+])
+  test(`the ${scheme} ramp goes one way from the ground`, () => {
+    const lightness = weightRamp(palette, scheme).map((colour) => colour.reduce((sum, part) => sum + part));
+    const direction = scheme === "light" ? -1 : 1;
+    for (let i = 1; i < lightness.length; i++) assert.ok(direction * (lightness[i] - lightness[i - 1]) >= 0);
+  });

@@ -130,8 +130,7 @@ export const fillingZoom = (layout) => Math.min(layout.width, layout.height) / l
 /** @param {Panels} panels */
 export function createCameraControl(panels) {
   const state = { animating: 0, look, zoom, pan, turn, settle, reset, animateTo, finish, stop };
-  /** @type {() => void} */
-  let arrive = null;
+  let arrive = () => {};
 
   /** @param {Camera} camera */
   function look(camera) {
@@ -148,7 +147,7 @@ export function createCameraControl(panels) {
   function zoom(factor, px = panels.layout.width / 2, py = panels.layout.height / 2) {
     if (!panels.painter || state.animating) return;
     const { layout, choosesPoints } = panels;
-    const most = choosesPoints ? undefined : fillingZoom(layout);
+    const most = choosesPoints ? MOST_ZOOM : fillingZoom(layout);
     look(zoomCamera(panels.camera, factor, acrossScreen(layout, px), 1 - py / layout.height, most));
     if (!choosesPoints && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
   }
@@ -241,7 +240,7 @@ export function createCameraLink(panels) {
   function write() {
     clearTimeout(waiting);
     const from = page();
-    waiting = setTimeout(() => panels.picture && !panels.emerging && page() === from && replace(), WRITE_PAUSE);
+    waiting = setTimeout(() => panels.pictureNow && !panels.emerging && page() === from && replace(), WRITE_PAUSE);
   }
 
   function replace() {

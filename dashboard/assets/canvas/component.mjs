@@ -1,6 +1,7 @@
 // The Dash component PointPanels: its elements, and one Panels for as long as the page lives.
-import { notesOfPanel } from "./noted.mjs";
+import { notesOfPanel } from "../notes/marks.mjs";
 import { Panels } from "./panels.mjs";
+import { useOnElement } from "../web/elements.mjs";
 
 const STAND = "then Shift with an arrow key to the nearest one that way";
 /** What the keys do, for a screen reader. */
@@ -49,8 +50,8 @@ const tags = (make, panels) =>
 
 /**
  * How many notes each head has; nothing where it has none.
- * @param {typeof window.React.createElement} make @param {Panel[]} panels @param {Marks} noted
- * @param {Picture} picture
+ * @param {typeof window.React.createElement} make @param {Panel[]} panels @param {Marks | null} noted
+ * @param {Picture | null} picture
  */
 const notes = (make, panels, noted, picture) =>
   make(
@@ -102,15 +103,12 @@ function keysOf(picture) {
 /** @param {{ id: string, picture: Picture | null, noted: Marks | null, setProps: SetProps }} given */
 export function PointPanels({ id, picture, noted, setProps }) {
   const make = window.React.createElement;
-  const host = window.React.useRef(null);
-  const panels = window.React.useRef(null);
-  window.React.useEffect(() => {
-    panels.current = new Panels(host.current);
-    return () => panels.current.release();
-  }, []);
-  window.React.useEffect(() => panels.current.update(picture || null, noted || null, setProps));
+  const ref = useOnElement(
+    (host) => new Panels(host),
+    (panels) => panels.update(picture || null, noted || null, setProps),
+  );
   const { kind, columns, rows, each } = namesOf(picture);
-  return make("div", { id, ref: host, hidden: !picture, className: `points ${kind}` }, [
+  return make("div", { id, ref, hidden: !picture, className: `points ${kind}` }, [
     names(make, "column-names", columns),
     names(make, "row-names", rows),
     titles(make, each),

@@ -64,3 +64,9 @@ export function selectedPoints(mask, panels) {
     for (let i = 0; i < values.length; i++) if (values[i]) numbers[next++] = panel * values.length + i;
   return numbers;
 }
+
+/** The points of one panel. @param {Points} points @param {number} panel */
+export function pointsOfPanel(points, panel) {
+  const length = points.places.length / points.panels;
+  return { ...points, panels: 1, places: points.places.subarray(panel * length, (panel + 1) * length) };
+}

@@ -1,14 +1,14 @@
 // How much of a picture is painted: fewer points while the camera moves where painting all of them is slow, the size
 // of a point, and a still picture where there is no WebGL2.
 import { slotOf } from "./layout.mjs";
-import { schemeNow } from "../web/window.mjs";
+import { schemeNow } from "../web/screen.mjs";
 
 const NO_SPACE = "This browser has no WebGL2, which 3D pictures need. Choose a 2D picture.";
 const STILL = "This browser has no WebGL2: this is a still picture, without colours, search, lasso and zoom.";
 
 /** Where there is no WebGL2: a picture from the server, and a line that says what it lacks. @param {Panels} panels */
 export function showStillPicture(panels) {
-  const { picture, image, note, layout, scale } = panels;
+  const { picture, image, note, layoutNow: layout, scale } = panels;
   const deep = picture.dimensions === 3 || !picture.raster;
   note.textContent = deep ? NO_SPACE : STILL;
   note.hidden = false;
@@ -21,6 +21,18 @@ export function showStillPicture(panels) {
   const [side, gap, title] = [layout.side, layout.gap, layout.title].map(pixels);
   const columns = picture.flows || picture.narrowest ? `&columns=${layout.columns}` : "";
   image.src = `${picture.raster}&side=${side}&gap=${gap}&title=${title}&scheme=${schemeNow()}${columns}`;
+}
+
+/**
+ * The panel of a grid that the other of two pictures shows alone, -1 where none does or where it is not drawn.
+ * @param {Picture | null} before @param {Picture} picture
+ */
+export function sharedPanel(before, picture) {
+  const isInto = before && before.panels.length > picture.panels.length;
+  const [grid, single] = isInto ? [before, picture] : [picture, before];
+  if (grid.panels.length < 2 || single?.panels.length !== 1) return -1;
+  const panel = grid.panels.findIndex(({ name }) => name === single.panels[0].name);
+  return panel < 0 || slotOf(grid, panel) < 0 ? -1 : panel;
 }
 
 /**
@@ -56,17 +68,17 @@ export function createLevelOfDetail(panels) {
     if (slow) panels.paint();
   }
 
-  /** Most points of a panel to draw now. @param {Points | null} points @param {boolean} single */
+  /** Most points of a panel to draw now. @param {Points | undefined} points @param {boolean} single */
   function most(points, single) {
     const total = points ? points.tokens * points.roles * (single ? 1 : points.panels) : 0;
     measured = total > FEW && !(slow && moving) ? performance.now() : 0;
-    return total > FEW && slow && moving ? points.roles * Math.ceil((FEW / total) * points.tokens) : Infinity;
+    return points && total > FEW && slow && moving ? points.roles * Math.ceil((FEW / total) * points.tokens) : Infinity;
   }
 
   /** Call it after painting: measures how long that took. */
   function painted() {
     const begin = measured;
-    if (begin) panels.painter.whenDone(() => (slow = performance.now() - begin > SLOW));
+    if (begin) panels.painter?.whenDone(() => (slow = performance.now() - begin > SLOW));
   }
 
   return { moved, most, painted, release: () => clearTimeout(resting) };

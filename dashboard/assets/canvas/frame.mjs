@@ -1,14 +1,13 @@
 // The frame round the panels: names beside or above them, tags in their corners, and the size of the canvases.
 import { fitPanels, panelBox, sameLayout, slotBox, slotOf } from "./layout.mjs";
-import { FAMILY } from "../web/elements.mjs";
+import { FAMILY, elementIn, required } from "../web/elements.mjs";
 
 const FONT = `11px ${FAMILY}`;
 /** Pixels between the frame and the names beside it. */
 const NAMES_APART = 7;
 
 /** @param {Panels} panels @param {string} className */
-const elements = (panels, className) =>
-  /** @type {HTMLElement[]} */ ([...panels.host.querySelector(className).children]);
+const elements = (panels, className) => /** @type {HTMLElement[]} */ ([...elementIn(panels.host, className).children]);
 
 /**
  * Names along one axis (0 across, 1 down), each at the middle of its panel; none beside the frame is seen.
@@ -71,7 +70,7 @@ const LEAST_HEADING = 14;
 
 /**
  * @param {HTMLElement} element @param {{ start: number, end: number, top: number, seen: boolean }} given
- * @returns {Named}
+ * @returns {Named & { most: number }}
  */
 const heading = (element, { start, end, top, seen }) => ({
   element,
@@ -122,7 +121,7 @@ function aboveColumns(panels) {
 /** Headings of rows, each from its place to the next heading of its row. @param {Panels} panels @returns {Named[]} */
 function aboveRows(panels) {
   const { layout, camera } = panels;
-  const { rows } = panels.picture.headings;
+  const { rows } = required(panels.picture.headings, "the headings of a picture");
   /** @param {number} slot */
   const rowOf = (slot) => Math.floor(slot / layout.columns);
   return elements(panels, ".row-names").map((element, i) => {
@@ -152,7 +151,7 @@ function named(panels) {
 export function placeNames(panels) {
   for (const {
     element,
-    axis,
+    axis = 0,
     at: [left, top],
     most,
     seen,
@@ -190,14 +189,16 @@ export function drawNames(context, panels, left, top) {
     const [x, y] = [left + at[0], top + at[1] + (most === undefined ? 0 : middle)];
     if (element.children.length) drawTitle(context, element, x, y, most);
     else context.fillText(element.textContent, x, y, most);
-    if (arrow) drawArrow(context, x + context.measureText(element.textContent).width + ARROW_APART, x + most, y);
+    if (arrow && most !== undefined)
+      drawArrow(context, x + context.measureText(element.textContent).width + ARROW_APART, x + most, y);
   }
   drawTags(context, panels, left, top);
 }
 
 /**
  * A name, and the number after it.
- * @param {Context} context @param {HTMLElement} element @param {number} x @param {number} y @param {number} most
+ * @param {Context} context @param {HTMLElement} element @param {number} x @param {number} y
+ * @param {number | undefined} most
  */
 function drawTitle(context, element, x, y, most) {
   const [name, value] = [...element.children].map(({ textContent }) => textContent);
@@ -207,7 +208,7 @@ function drawTitle(context, element, x, y, most) {
 /** @param {Context} context @param {Panels} panels @param {number} left @param {number} top */
 function drawTags(context, panels, left, top) {
   for (const { element, at, size, seen } of tagged(panels)) {
-    if (!seen) continue;
+    if (!seen || !size) continue;
     const { color, backgroundColor } = getComputedStyle(element);
     const [x, y] = [left + at[0], top + at[1]];
     context.fillStyle = backgroundColor;
@@ -276,11 +277,11 @@ function snap({ host, frame }) {
 
 /** Fits the picture into the window. @param {Panels} panels */
 export function resize(panels) {
-  if (!panels.picture || !panels.host.clientWidth) return;
+  if (!panels.pictureNow || !panels.host.clientWidth) return;
   snap(panels);
   const [layout, scale] = [layoutOf(panels), window.devicePixelRatio || 1];
-  if (panels.scale === scale && sameLayout(panels.layout, layout)) return;
-  Object.assign(panels, { layout, scale });
+  if (panels.scale === scale && sameLayout(panels.layoutNow, layout)) return;
+  Object.assign(panels, { layoutNow: layout, scale });
   const emptied = spread(panels);
   panels.hover.again();
   placeNames(panels);

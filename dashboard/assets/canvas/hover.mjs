@@ -1,12 +1,9 @@
-// The ring and the card of what is under the pointer or the keyboard: a head in the grid, a point in a single panel.
-import { projectToSquare } from "./camera.mjs";
-import { DIAGONAL, buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } from "./grid_index.mjs";
-import { panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
-import { notesOfPanel, notesOfToken } from "./noted.mjs";
-import { ending } from "../notes/words.mjs";
-import { make, write } from "../web/elements.mjs";
+// The ring and the card of what is under the pointer or the keyboard: a head in the grid, a point in a single panel, a
+// point in one of two panels with the same tokens, where the same token has a ring in the other one, too.
+import { panelAt, panelBox } from "./layout.mjs";
+import { ending, notesOfPanel, notesOfToken } from "../notes/marks.mjs";
+import { make, required, showRing, write } from "../web/elements.mjs";
 
-const RADIUS = 14;
 const PAUSE = 25;
 /** @type {Record<string, string>} */
 const PLURALS = { query: "queries", key: "keys" };
@@ -24,72 +21,19 @@ export function createHover(panels) {
     showPanel,
     showPoint,
     showCluster,
-    nearest,
-    towards,
-    pixelOf,
-    search,
-    around,
+    showAt,
+    showInBoth,
   };
-  /** @type {{ points: Points, yaw: number, pitch: number, deep: boolean, built: PointIndex } | null} */
-  let index = null;
+  const other = Object.assign(document.createElement("div"), { className: "ring linked" });
+  panels.frame.append(other);
+  /** Where the same token is in the other panel, and which point of which panel has the ring. */
+  /** @type {{ pixel: Pixel, of: string } | null} */
+  let twin = null;
   /** @type {Pixel} */
   let at = [0, 0];
   let pausing = 0;
   /** @type {AbortController | null} */
   let abort = null;
-
-  // -- which point ------------------------------------------------------------------------------
-
-  /** The index of the points as they are seen now; of a turned cube it is built anew once it is asked for. */
-  function indexNow() {
-    const { points } = panels.data;
-    const { yaw, pitch } = panels.camera;
-    if (!points || points.panels !== 1 || !panels.single) return null;
-    const deep = points.components === 3;
-    if (index?.points !== points || (deep && (index.yaw !== yaw || index.pitch !== pitch))) {
-      const built = deep
-        ? buildIndex(flattenPlaces(points, panels.camera), 65535)
-        : buildIndex(points.places, points.most);
-      index = { points, yaw, pitch, deep, built };
-    }
-    return index;
-  }
-
-  /** The point within so many pixels of a pixel, or -1. @param {number} px @param {number} py */
-  function nearest(px, py, radius = RADIUS) {
-    const match = indexNow();
-    if (!match) return -1;
-    const place = pixelToPanel(panels.layout, panels.camera, 0, px, py);
-    const reach = radius * pixelSize(panels.layout, panels.camera);
-    const [x, y, within] = match.deep ? [...place.map(shrink), reach / DIAGONAL] : [...place, reach];
-    return nearestPoint(match.built, x, y, within);
-  }
-
-  /** The nearest point however far it is. @param {number} px @param {number} py */
-  function search(px, py) {
-    for (let radius = RADIUS; radius < 4 * panels.layout.side * panels.camera.zoom; radius *= 2) {
-      const match = nearest(px, py, radius);
-      if (match >= 0) return match;
-    }
-    return -1;
-  }
-
-  /** @param {number} point @param {number} dx @param {number} dy */
-  function towards(point, dx, dy) {
-    return indexNow() ? nextPoint(index.built, point, dx, dy) : -1;
-  }
-
-  /** Pixel of a point of the single panel. @param {number} point @returns {Pixel} */
-  function pixelOf(point) {
-    return panelToPixel(
-      panels.layout,
-      panels.camera,
-      0,
-      ...projectToSquare(panels.camera, panels.player.placeOf(point)),
-    );
-  }
-
-  // -- ring and card ----------------------------------------------------------------------------
 
   /** The ring round a head, and what it does. @param {number} panel */
   function showPanel(panel) {
@@ -99,7 +43,7 @@ export function createHover(panels) {
     const [x0, y0] = [Math.max(0, left), Math.max(0, top)];
     const [x1, y1] = [Math.min(panels.layout.width, left + side), Math.min(panels.layout.height, top + side)];
     if (x1 <= x0 || y1 <= y0) return hide();
-    moveRing(x0, y0, x1 - x0, y1 - y0);
+    showRing(ring, x0, y0, x1 - x0, y1 - y0);
     const about = ` ${summary}${ending(notesOfPanel(panels.noted, panels.picture, name))}`;
     tip.replaceChildren(make("strong", { textContent: name }), about);
     write(announcement, name + about);
@@ -120,17 +64,46 @@ export function createHover(panels) {
     hide();
     state.point = point;
     if (point < 0 || !panels.picture.card) return;
-    around(point, ...pixelOf(point), panels.picture.card);
+    around(point, panels.search.pixelOf(0, point), panels.picture.card);
   }
 
   /**
    * A ring round a point at a pixel, and its card, whose URL begins so.
-   * @param {number} point @param {number} px @param {number} py @param {string} card
+   * @param {number} point @param {Pixel} pixel @param {string} card
    */
-  function around(point, px, py, card) {
+  function around(point, [px, py], card) {
     state.point = point;
-    moveRing(px - 8, py - 8, 16, 16);
+    showRing(ring, px - 8, py - 8, 16, 16);
     pausing = setTimeout(() => fetchCard(point, px, py, card), PAUSE);
+  }
+
+  /**
+   * Shows and returns the point under a pixel of the frame of two panels, -1 for none.
+   * @param {number} px @param {number} py
+   */
+  function showAt(px, py) {
+    if (!panels.search.areThere()) return -1;
+    const panel = panelAt(panels.layout, panels.camera, px, py);
+    const point = panel < 0 ? -1 : panels.search.nearest(panel, px, py);
+    if (twin?.of !== `${panel} ${point}`) showInBoth(panel, point);
+    return point;
+  }
+
+  /**
+   * A point and its card, and the same token's point in the other panel.
+   * @param {number} panel @param {number} point
+   */
+  function showInBoth(panel, point) {
+    hide();
+    if (point < 0) return;
+    const pixel = panels.search.pixelOf(1 - panel, point);
+    twin = { pixel, of: `${panel} ${point}` };
+    showRing(other, pixel[0] - 8, pixel[1] - 8, 16, 16);
+    around(
+      point,
+      panels.search.pixelOf(panel, point),
+      required(panels.picture.cards, "the cards of two panels")[panel],
+    );
   }
 
   /** @param {number} point @param {number} px @param {number} py @param {string} url */
@@ -150,17 +123,6 @@ export function createHover(panels) {
     } catch (error) {
       if (error.name !== "AbortError") panels.problem.textContent = error.message;
     }
-  }
-
-  /** @param {number} left @param {number} top @param {number} width @param {number} height */
-  function moveRing(left, top, width, height) {
-    Object.assign(ring.style, {
-      display: "block",
-      left: `${left}px`,
-      top: `${top}px`,
-      width: `${width}px`,
-      height: `${height}px`,
-    });
   }
 
   /**
@@ -194,7 +156,7 @@ export function createHover(panels) {
     };
     const [left, top] = cardPlace(at, [tip.offsetWidth, tip.offsetHeight], room, [
       ...panels.layer.lines(),
-      ...panels.linkedPanels.lines(),
+      ...(twin ? [[...twin.pixel, ...twin.pixel, TWIN]] : []),
     ]);
     Object.assign(tip.style, { left: `${left}px`, top: `${top}px` });
   }
@@ -211,7 +173,7 @@ export function createHover(panels) {
     hide();
     if (point < 0) showPanel(focus);
     else if (pinned && panels.single) showPoint(point);
-    else if (pinned) panels.linkedPanels.showPoint(focus, point);
+    else if (pinned) showInBoth(focus, point);
     state.pinned = pinned;
   }
 
@@ -220,8 +182,8 @@ export function createHover(panels) {
     abort?.abort();
     state.point = -1;
     state.pinned = false;
-    ring.style.display = tip.style.display = "none";
-    panels.linkedPanels?.hide();
+    twin = null;
+    ring.style.display = tip.style.display = other.style.display = "none";
   }
 
   return state;
@@ -249,7 +211,7 @@ function sentence(card) {
 
 /** @param {Card} card */
 function partners(card) {
-  const rows = card.partners.map((partner) =>
+  const rows = (card.partners ?? []).map((partner) =>
     element(
       "tr",
       "",
@@ -291,6 +253,8 @@ const APART = 14;
 const MARGIN = 6;
 /** Cost of covering the point: more than all lines together. */
 const POINT = 1e6;
+/** Importance of the same token in the other panel: more than that of a line. */
+const TWIN = 1e4;
 
 /**
  * Upper left corners, the best first where they cover as much: below, above and beside the point, then the corners of

@@ -1,6 +1,7 @@
 // What a reader does on the frame. Mouse, pen and wheel: hover, open, choose, pan, turn, zoom, draw a region. The
 // keyboard reaches every head of the grid, neighbours of a head, points, zoom, and the way back.
 import { panelAt, panelBox, panelIn, slotOf } from "./layout.mjs";
+import { ARROWS } from "../web/keyboard.mjs";
 
 const CLICK = 4;
 const DEGREES = 0.4;
@@ -23,21 +24,22 @@ export function listenToPointer(panels) {
 
   /** @param {PointerEvent} event */
   function moved(event) {
-    if (!panels.picture || !panels.layout) return;
+    if (!panels.pictureNow || !panels.layoutNow) return;
     const [px, py] = pixel(event);
     if (dragged) return drag(event, px, py);
     if (panels.cameraControl.animating || panels.player.moving || panels.tool.drawing) return;
     if (panels.choosesPoints && (panels.hover.pinned || panels.keyboard)) return;
     const cluster = panels.layer.clusterAt(px, py);
     if (cluster) return panels.hover.showCluster(cluster);
-    if (panels.single) return panels.hover.showPoint(panels.hover.nearest(px, py));
-    if (panels.picture.cards) return panels.linkedPanels.show(px, py);
+    if (panels.single) return panels.hover.showPoint(panels.search.nearest(0, px, py));
+    if (panels.picture.cards) return panels.hover.showAt(px, py);
     const panel = panelAt(panels.layout, panels.camera, px, py);
     return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
   }
 
   /** @param {PointerEvent} event @param {number} px @param {number} py */
   function drag(event, px, py) {
+    if (!dragged || !pressed) return;
     const [dx, dy] = [px - dragged[0], py - dragged[1]];
     if (!panels.dragging && Math.hypot(px - pressed[0], py - pressed[1]) <= CLICK) return;
     panels.dragging = true;
@@ -52,10 +54,10 @@ export function listenToPointer(panels) {
   /** @param {PointerEvent} event */
   function down(event) {
     if (
-      !panels.picture ||
-      !panels.layout ||
+      !panels.pictureNow ||
+      !panels.layoutNow ||
       event.button ||
-      event.target.closest(".tip") ||
+      event.target?.closest?.(".tip") ||
       panels.cameraControl.animating
     )
       return;
@@ -87,7 +89,7 @@ export function listenToPointer(panels) {
     if (!panels.painter || panels.player.moving) return;
     if (!panels.arePointsThere) return panels.keep(() => click(px, py));
     panels.hover.pinned = false;
-    const point = panels.single ? panels.hover.nearest(px, py) : panels.linkedPanels.show(px, py);
+    const point = panels.single ? panels.search.nearest(0, px, py) : panels.hover.showAt(px, py);
     if (panels.single) panels.hover.showPoint(point);
     else panels.hover.focus = Math.max(0, panel);
     panels.hover.pinned = point >= 0;
@@ -102,7 +104,7 @@ export function listenToPointer(panels) {
 
   /** @param {WheelEvent} event */
   function wheel(event) {
-    if (!panels.painter || !panels.layout || event.target.closest(".tip")) return;
+    if (!panels.painter || !panels.layoutNow || event.target?.closest?.(".tip")) return;
     const pixels = event.deltaY * (event.deltaMode === 1 ? 30 : 1);
     // All heads are in view: turning on scrolls the page, as it would beside the picture.
     if (!panels.single && pixels > 0 && panels.camera.zoom === 1) return;
@@ -124,13 +126,11 @@ export function listenToPointer(panels) {
   on("dblclick", () => panels.choosesPoints && panels.painter && panels.cameraControl.reset());
 }
 
-/** @type {Record<string, [number, number]>} */
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const FACTOR = 1.5;
 
 /** @param {Panels} panels */
 export function listenToKeyboard(panels) {
-  const { hover } = panels;
+  const { hover, search } = panels;
 
   /** Another head of the grid. @param {number} rows @param {number} columns */
   function moveFocus(rows, columns) {
@@ -149,7 +149,7 @@ export function listenToKeyboard(panels) {
   /** Moves the keyboard to a point: its ring and card stay until the next key. @param {number} point */
   function stand(point) {
     if (point < 0) return;
-    reveal(...hover.pixelOf(point));
+    reveal(...search.pixelOf(0, point));
     hover.showPoint(point);
     panels.keyboard = hover.pinned = true;
   }
@@ -163,25 +163,28 @@ export function listenToKeyboard(panels) {
   /** As in one panel; the same token in the other one has a ring too. @param {number} point */
   function standInBoth(point) {
     if (point < 0) return;
-    reveal(...panels.linkedPanels.pixelOf(hover.focus, point));
-    panels.linkedPanels.showPoint(hover.focus, point);
+    reveal(...search.pixelOf(hover.focus, point));
+    hover.showInBoth(hover.focus, point);
     panels.keyboard = hover.pinned = true;
+  }
+
+  /** The point nearest to the middle of a panel, or of the frame of a single one. @param {number} panel */
+  function nearestToMiddle(panel) {
+    const { layout, camera, single } = panels;
+    const [left, top, side] = panelBox(layout, camera, panel);
+    return search.nearestAnywhere(
+      panel,
+      single ? [layout.width / 2, layout.height / 2] : [left + side / 2, top + side / 2],
+    );
   }
 
   /** @param {number} rows @param {number} columns */
   function movePoint(rows, columns) {
-    const from = hover.point;
-    if (!panels.single)
-      return standInBoth(
-        panels.keyboard && from >= 0
-          ? panels.linkedPanels.towards(hover.focus, from, columns, -rows)
-          : panels.linkedPanels.search(hover.focus),
-      );
-    stand(
-      panels.keyboard && from >= 0
-        ? hover.towards(from, columns, -rows)
-        : hover.search(panels.layout.width / 2, panels.layout.height / 2),
-    );
+    const [panel, from] = [panels.single ? 0 : hover.focus, hover.point];
+    const isStanding = panels.keyboard && from >= 0;
+    const point = isStanding ? search.towards(panel, from, columns, -rows) : nearestToMiddle(panel);
+    if (panels.single) stand(point);
+    else standInBoth(point);
   }
 
   function escape() {
@@ -200,24 +203,22 @@ export function listenToKeyboard(panels) {
 
   /** @param {string} key @param {boolean} shift */
   function act(key, shift) {
-    const step = STEPS[key];
+    const step = ARROWS[key];
     if (step && !panels.choosesPoints)
-      return () => (shift && panels.linkedPanels.areThere() ? movePoint(...step) : moveFocus(...step));
+      return () => (shift && search.areThere() ? movePoint(...step) : moveFocus(...step));
     if (step) return () => (shift ? panels.painter && movePoint(...step) : panels.step(...step));
     if (key === "Enter")
       return panels.choosesPoints ? () => hover.point >= 0 && panels.pick(hover.point) : () => panels.open(hover.focus);
     if (key === "Escape") return escape;
     if (key === "Backspace" && panels.choosesPoints) return () => panels.leave();
     if (!panels.painter) return key === "-" && panels.choosesPoints ? () => panels.leave() : null;
-    if (key === "p" && panels.single)
-      return () => stand(hover.search(panels.layout.width / 2, panels.layout.height / 2));
-    if (key === "p" && panels.linkedPanels.areThere())
-      return () => standInBoth(panels.linkedPanels.search(hover.focus));
+    if (key === "p" && panels.single) return () => stand(nearestToMiddle(0));
+    if (key === "p" && search.areThere()) return () => standInBoth(nearestToMiddle(hover.focus));
     return { "+": zoomIn, "=": zoomIn, "-": zoomOut, 0: () => panels.cameraControl.reset() }[key];
   }
 
   panels.on(panels.frame, "keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !panels.picture || !panels.layout) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !panels.pictureNow || !panels.layoutNow) return;
     const does = act(event.key.length === 1 ? event.key.toLowerCase() : event.key, event.shiftKey);
     if (!does) return;
     event.preventDefault();
@@ -228,7 +229,10 @@ export function listenToKeyboard(panels) {
     panels.frame,
     "focus",
     () =>
-      panels.picture && !panels.choosesPoints && panels.frame.matches(":focus-visible") && hover.showPanel(hover.focus),
+      panels.pictureNow &&
+      !panels.choosesPoints &&
+      panels.frame.matches(":focus-visible") &&
+      hover.showPanel(hover.focus),
   );
   panels.on(panels.frame, "blur", () => panels.keyboard || hover.pinned || hover.hide());
 }

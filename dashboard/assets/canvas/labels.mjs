@@ -1,8 +1,8 @@
 // What is written over the points: wordpieces beside their points, and names of clusters at the places where their
 // points are densest, or as near to it as one is free.
-import { FAMILY } from "../web/elements.mjs";
+import { pointsOfPanel } from "./decode.mjs";
 import { panelBox } from "./layout.mjs";
-import { pointsOfPanel } from "./linked_panels.mjs";
+import { FAMILY } from "../web/elements.mjs";
 
 const MOST_LABELS = 300;
 const LINE_HEIGHT = 15;
@@ -55,7 +55,7 @@ function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
 
 /**
  * All points of the head with a label: what is selected first, then in the order of the corpus.
- * @param {{ points: Points, mask: Mask }} given @param {Pieces} pieces
+ * @param {{ points: Points, mask: Mask | null }} given @param {Pieces} pieces
  * @param {boolean} quiet
  * @returns {Generator<Label>}
  */
@@ -105,8 +105,9 @@ export function roomOf({ layout, camera }, panel) {
  */
 export function chooseLabels(panels, context, panel, { focus, pieces, sheet, toPixel }) {
   const room = roomOf(panels, panel);
-  const role = panels.roles.indexOf(panels.picture.chosen?.role);
-  const { points, mask } = panels.data;
+  const role = panels.roles.indexOf(panels.picture.chosen?.role ?? "");
+  const { points } = panels;
+  const mask = panels.data.mask ?? null;
   /** @type {[Label["kind"], Generator<Label>, number][]} */
   const sources = [];
   if (focus) sources.push(["strong", ofSentence(focus, role), 9]);

@@ -46,10 +46,10 @@ const fewerColumns = (columns, narrowest, width) =>
  */
 export function fitPanels({
   count,
-  columns: given,
+  columns: given = 1,
   slots,
   flows,
-  narrowest,
+  narrowest = null,
   titled,
   least,
   dimensions,
@@ -85,12 +85,12 @@ export function fitPanels({
 
 /** @param {Layout | null} layout @param {Layout} other */
 export const sameLayout = (layout, other) =>
-  Boolean(layout) &&
+  layout !== null &&
   /** @type {(keyof Layout)[]} */ (Object.keys(other)).every((name) => String(layout[name]) === String(other[name]));
 
 /**
  * The place of the grid at which a panel stands, -1 for none, and the panel of a place, -1 where there is none.
- * @param {Layout} layout @param {number} panel
+ * @param {Pick<Layout, "slots">} layout @param {number} panel
  */
 export const slotOf = (layout, panel) => (layout.slots ? layout.slots[panel] : panel);
 /** @param {Layout} layout @param {number} slot */

@@ -11,9 +11,10 @@ import {
   roomOf,
   takeBox,
 } from "./labels.mjs";
-import { outlineHere } from "./toolbar.mjs";
+import { outlineHere } from "./lasso.mjs";
 import { panelToPixel } from "./layout.mjs";
-import { markedTokens, outlineSquare } from "./noted.mjs";
+import { markedTokens, outlineSquare } from "../notes/marks.mjs";
+import { contextOf } from "../web/elements.mjs";
 import { createLoader, readJson } from "../web/loading.mjs";
 
 const PAUSE = 120;
@@ -34,7 +35,7 @@ const RING = { casing: "#1a1b1e", colour: "#ffc900", radius: 9, room: 4 };
 /** @param {Panels} panels */
 export function createOverlay(panels) {
   const parts = createLoader();
-  const canvas = panels.overlay.getContext("2d");
+  const canvas = contextOf(panels.overlay);
   const state = { focused: false, lines, clusterAt, load, clear, draw, drawOn, refresh, moved, renew, release };
   /** Of each panel: places and lines of the sentence of the clicked point. */
   let focuses = /** @type {Focus[]} */ ([]);
@@ -47,17 +48,18 @@ export function createOverlay(panels) {
   let [waiting, drawing] = [0, 0];
 
   async function load() {
-    const { picture } = panels;
+    const picture = panels.picture;
+    const urls = [picture.focus, picture.second?.focus];
     if (panels.frame.dataset.overlay !== (picture.focus || "")) clear();
     try {
       const loaded = await parts.load({
-        ...Object.fromEntries(panels.focuses.map((url, panel) => [panel, { url, read: readJson }])),
+        ...Object.fromEntries(urls.map((url, panel) => [panel, { url, read: readJson }])),
         labels: { url: picture.labels, read: readJson },
         contours: { url: picture.contours, read: readJson },
         clusters: { url: picture.clusters, read: readJson },
       });
-      if (!loaded || panels.picture !== picture) return;
-      focuses = panels.player.isAway() ? [] : panels.focuses.map((_, panel) => loaded[panel]);
+      if (!loaded || panels.pictureNow !== picture) return;
+      focuses = panels.player.isAway() ? [] : urls.map((_, panel) => loaded[panel]);
       pieces = loaded.labels;
       [contours, clusters] = [loaded.contours ?? [], loaded.clusters ?? []];
       Object.assign(panels.frame.dataset, { contours: picture.contours || "", clusters: picture.clusters || "" });
@@ -111,7 +113,7 @@ export function createOverlay(panels) {
 
   /** The panels over which something is drawn: none before their points have come. */
   function panelNumbers() {
-    const { picture, layout, data } = panels;
+    const { pictureNow: picture, layoutNow: layout, data } = panels;
     if (!picture || !layout || !panels.choosesPoints || data.points?.panels !== picture.panels.length) return [];
     return picture.panels.map((_, panel) => panel);
   }
@@ -123,7 +125,7 @@ export function createOverlay(panels) {
   /** Draws the overlay soon, without painting the points. */
   function refresh() {
     cancelAnimationFrame(drawing);
-    drawing = requestAnimationFrame(() => panels.picture && panels.layout && draw());
+    drawing = requestAnimationFrame(() => panels.pictureNow && panels.layoutNow && draw());
   }
 
   function draw() {
@@ -192,7 +194,7 @@ export function createOverlay(panels) {
       context.lineTo(...toPixel(to));
       stroke(context, ...how);
     };
-    const role = panels.roles.indexOf(panels.picture.chosen?.role);
+    const role = panels.roles.indexOf(panels.picture.chosen?.role ?? "");
     /** @param {number[]} edge */
     const isOwn = (edge) => edge[role] === focus.position;
     const known = focus.lines.filter(([query, key]) => places[query] && places[key]);
@@ -224,7 +226,7 @@ export function createOverlay(panels) {
   /** @param {Focus} focus @param {ToPixel} toPixel */
   function linesOf(focus, toPixel) {
     if (!focus) return [];
-    const role = panels.roles.indexOf(panels.picture.chosen?.role);
+    const role = panels.roles.indexOf(panels.picture.chosen?.role ?? "");
     const { places, position } = focus;
     const known = focus.lines.filter(([query, key]) => places[query] && places[key]);
     const chosenPlace = places[position]?.[role];
@@ -256,8 +258,9 @@ export function createOverlay(panels) {
   /** Pixel of the chosen point, from the overlay or else from the drawn points. @param {number} panel */
   function chosenPixel(panel) {
     const { chosen } = panels.picture;
-    const role = panels.roles.indexOf(chosen?.role);
-    if (!chosen || chosen.token < 0 || role < 0) return null;
+    if (!chosen || chosen.token < 0) return null;
+    const role = panels.roles.indexOf(chosen.role);
+    if (role < 0) return null;
     const focus = focuses[panel];
     const place = focus?.places[focus.position]?.[role];
     return place ? toPixelIn(panel)(place) : drawnPixel(panel, chosen.token, role);
@@ -268,16 +271,16 @@ export function createOverlay(panels) {
    * @param {number} panel @param {number} token @param {number} role
    */
   function drawnPixel(panel, token, role) {
-    if (token >= panels.data.points.tokens) return null;
+    if (token >= panels.points.tokens) return null;
     const point = panels.roles.length * token + role;
-    return panels.single ? panels.hover.pixelOf(point) : panels.linkedPanels.pixelOf(panel, point);
+    return panels.search.pixelOf(panel, point);
   }
 
   /** Pixels of the drawn points whose tokens have notes. @param {number} panel */
   function notedPixels(panel) {
     const roles = [...panels.roles.keys()];
     const pixels = markedTokens(panels).flatMap((token) => roles.map((role) => drawnPixel(panel, token, role)));
-    return pixels.filter(Boolean);
+    return pixels.filter((pixel) => pixel !== null);
   }
 
   /** @param {Context} context @param {Record<string, string>} given @param {number} panel */
@@ -338,7 +341,7 @@ function trace(context, lines, toPixel) {
  * Draws the contours of one panel.
  * @param {Context} context @param {Contour[]} contours @param {Panels} panels @param {ToPixel} toPixel
  */
-export function drawContours(context, contours, panels, toPixel) {
+function drawContours(context, contours, panels, toPixel) {
   const isColoured = Boolean(panels.picture.colours);
   for (const contour of contours) {
     const { colour, dashes, width } = styleOf(contour, panels, isColoured);

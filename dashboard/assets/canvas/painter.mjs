@@ -3,6 +3,7 @@
 import { rotationRows, squareWidth } from "./camera.mjs";
 import { selectedPoints, spreadOverPanels } from "./decode.mjs";
 import { panelBox, slotOf } from "./layout.mjs";
+import { required } from "../web/elements.mjs";
 
 /** Attributes beside the place: each one byte per point, replaced without touching the places. */
 const BYTES = { colours: 1, sizes: 2 };
@@ -45,26 +46,30 @@ function texels(ramp) {
 /** A painter on a canvas, or null where there is no WebGL2. @param {HTMLCanvasElement} canvas */
 export function createPainter(canvas) {
   const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: false });
-  if (!gl) return null;
-  let linked = /** @type {ReturnType<typeof linkProgram>} */ (null);
+  return gl && painterOn(canvas, gl);
+}
+
+/** @param {HTMLCanvasElement} canvas @param {WebGL2RenderingContext} gl */
+function painterOn(canvas, gl) {
   let buffers = /** @type {Record<string, WebGLBuffer>} */ ({});
   let ramp = /** @type {Record<string, string[]> | null} */ (null);
   let parts = /** @type {Loaded} */ ({});
   let selected = new Uint32Array();
-  prepare();
+  let linked = prepare();
 
   function prepare() {
-    linked = linkProgram(gl);
+    const made = linkProgram(gl);
     buffers = Object.fromEntries(
       ["points", "onward", "selected", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]),
     );
     ramp = null;
-    gl.useProgram(linked.program);
+    gl.useProgram(made.program);
     gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
     for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER])
       gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    return made;
   }
 
   /**
@@ -88,14 +93,14 @@ export function createPainter(canvas) {
     else gl.disableVertexAttribArray(ONWARD);
   }
 
-  /** @param {keyof typeof BYTES} name @param {Points | null} points @param {Values | null} decoded */
+  /** @param {keyof typeof BYTES} name @param {Points} points @param {Values | null | undefined} decoded */
   function fillBytes(name, points, decoded) {
     checkTokens(name, points, decoded);
     if (decoded) fill(name, BYTES[name], spreadOverPanels(decoded, points.panels), 1, gl.UNSIGNED_BYTE, false);
     else gl.disableVertexAttribArray(BYTES[name]);
   }
 
-  /** @param {string} name @param {Points | null} points @param {Values | null} decoded */
+  /** @param {string} name @param {Points} points @param {Values | null | undefined} decoded */
   function checkTokens(name, points, decoded) {
     if (decoded && (decoded.tokens !== points.tokens || decoded.roles !== points.roles))
       throw new Error(`The ${name} belong to other points. Reload the page.`);
@@ -103,7 +108,7 @@ export function createPainter(canvas) {
 
   /**
    * The selected points by their number, ascending: few are drawn twice, and the others need not know.
-   * @param {Points | null} points @param {Mask | null} mask
+   * @param {Points} points @param {Mask | null | undefined} mask
    */
   function fillSelected(points, mask) {
     checkTokens("mask", points, mask);
@@ -118,7 +123,7 @@ export function createPainter(canvas) {
    * @param {Loaded} next
    */
   function take(next) {
-    const { points } = next;
+    const points = required(next.points, "the points of a picture");
     const renewed = parts.points !== points;
     if (renewed) fillPlaces("points", 0, points);
     for (const name of /** @type {(keyof typeof BYTES)[]} */ (Object.keys(BYTES)))
@@ -127,15 +132,15 @@ export function createPainter(canvas) {
     parts = next;
   }
 
-  /** @param {Record<string, string[]>} colours */
+  /** @param {Record<string, string[]> | undefined} colours */
   function takeRamp(colours) {
     if (!colours || ramp === colours) return;
     ramp = colours;
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 2, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels(colours));
   }
 
-  /** @param {View} view */
-  function uniforms({ layout, camera, scale, size, alpha, dim, between, palette, scheme, roles, outlined }) {
+  /** @param {Points} points @param {View} view */
+  function uniforms(points, { layout, camera, scale, size, alpha, dim, between, palette, scheme, roles, outlined }) {
     const { at } = linked;
     const [width, height] = [layout.width * scale, layout.height * scale];
     const pixels = {
@@ -146,8 +151,8 @@ export function createPainter(canvas) {
       size: size * scale,
     };
     const whole = {
-      perPanel: perPanel(),
-      roles: parts.points.roles,
+      perPanel: perPanel(points),
+      roles: points.roles,
       columns: layout.columns,
       coloured: parts.colours && ramp ? 1 : 0,
     };
@@ -180,7 +185,7 @@ export function createPainter(canvas) {
     gl.uniformMatrix3fv(
       at.turn,
       true,
-      parts.points.components === 3 ? rotationRows(camera).flat() : [1, 0, 0, 0, 1, 0, 0, 0, 0],
+      points.components === 3 ? rotationRows(camera).flat() : [1, 0, 0, 0, 1, 0, 0, 0, 0],
     );
   }
 
@@ -204,19 +209,20 @@ export function createPainter(canvas) {
     gl.disable(gl.SCISSOR_TEST);
   }
 
-  const perPanel = () => parts.points.tokens * parts.points.roles;
+  /** @param {Points} points */
+  const perPanel = ({ tokens, roles }) => tokens * roles;
 
   /**
    * Ranges of points to draw, each with the number of places by which its panels shift: one range for all panels, or
    * one for the first `most` points of each panel (any first part of a corpus is a fair sample).
-   * @param {View} view
+   * @param {Points} points @param {View} view
    */
-  function ranges({ only, most, shift, layout }) {
-    const each = perPanel();
+  function ranges(points, { only, most, shift, layout }) {
+    const each = perPanel(points);
     const count = Math.min(each, most);
     if (only !== undefined) return [[only * each, count, shift]];
-    if (count === each && !layout.slots) return [[0, parts.points.panels * each, shift]];
-    const panels = Array.from({ length: parts.points.panels }, (_, panel) => panel);
+    if (count === each && !layout.slots) return [[0, points.panels * each, shift]];
+    const panels = Array.from({ length: points.panels }, (_, panel) => panel);
     return panels
       .filter((panel) => slotOf(layout, panel) >= 0)
       .map((panel) => [panel * each, count, shift + slotOf(layout, panel) - panel]);
@@ -231,20 +237,21 @@ export function createPainter(canvas) {
     if (gl.isContextLost()) return;
     gl.viewport(0, 0, canvas.width, canvas.height);
     ground(view);
-    if (!parts.points) return;
+    const { points } = parts;
+    if (!points) return;
     takeRamp(view.ramp);
-    uniforms(view);
-    for (const [first, count, shift] of ranges(view)) {
+    uniforms(points, view);
+    for (const [first, count, shift] of ranges(points, view)) {
       gl.uniform1i(linked.at.shift, shift);
       gl.drawArrays(gl.POINTS, first, count);
     }
-    if (parts.mask) paintSelected(view);
+    if (parts.mask) paintSelected(points, view);
   }
 
-  /** @param {View} view */
-  function paintSelected(view) {
+  /** @param {Points} points @param {View} view */
+  function paintSelected(points, view) {
     gl.uniform1i(linked.at.selected, 1);
-    for (const [first, count, shift] of ranges(view)) {
+    for (const [first, count, shift] of ranges(points, view)) {
       gl.uniform1i(linked.at.shift, shift);
       const [from, to] = [lowerBound(selected, first), lowerBound(selected, first + count)];
       gl.drawElements(gl.POINTS, to - from, gl.UNSIGNED_INT, 4 * from);
@@ -255,6 +262,7 @@ export function createPainter(canvas) {
   function whenDone(act) {
     const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
     gl.flush();
+    if (!fence) return; // a lost context has none
     const look = () => {
       if (gl.isContextLost()) return;
       if (gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) return setTimeout(look, 15);
@@ -267,7 +275,7 @@ export function createPainter(canvas) {
   function restore() {
     const before = parts;
     parts = /** @type {Loaded} */ ({});
-    prepare();
+    linked = prepare();
     if (before.points) take(before);
   }
 
@@ -343,11 +351,11 @@ const FRAGMENT = `#version 300 es
 
 /** @param {WebGL2RenderingContext} gl @param {number} kind @param {string} source */
 function compile(gl, kind, source) {
-  const shader = gl.createShader(kind);
+  const shader = required(gl.createShader(kind), "a shader");
   gl.shaderSource(shader, source);
   gl.compileShader(shader);
   if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS) && !gl.isContextLost())
-    throw new Error(gl.getShaderInfoLog(shader));
+    throw new Error(gl.getShaderInfoLog(shader) ?? "");
   return shader;
 }
 
@@ -358,6 +366,6 @@ function linkProgram(gl) {
   gl.attachShader(program, compile(gl, gl.FRAGMENT_SHADER, FRAGMENT));
   gl.linkProgram(program);
   const count = gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS) || 0;
-  const names = Array.from({ length: count }, (_, i) => gl.getActiveUniform(program, i).name);
+  const names = Array.from({ length: count }, (_, i) => required(gl.getActiveUniform(program, i), "a uniform").name);
   return { program, at: Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(program, name)])) };
 }

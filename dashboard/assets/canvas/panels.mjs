@@ -3,50 +3,52 @@ import { createCameraControl, createCameraLink, parseCamera, startCamera } from 
 import { decodeColours, decodeMask, decodePoints } from "./decode.mjs";
 import { createHover } from "./hover.mjs";
 import { listenToKeyboard, listenToPointer } from "./input.mjs";
-import { createLevelOfDetail, pointStyle, showStillPicture, standIn } from "./detail.mjs";
+import { createLevelOfDetail, pointStyle, sharedPanel, showStillPicture, standIn } from "./detail.mjs";
 import { placeNames, resize } from "./frame.mjs";
 import { fillingCamera, panelAt } from "./layout.mjs";
 import { createPainter } from "./painter.mjs";
-import { createLinkedPanels } from "./linked_panels.mjs";
 import { createOverlay } from "./overlay.mjs";
 import { createPlayer, firstPanel, pointsOf, shareSequence, standAlike } from "./player.mjs";
 import { LOST, drawForPaper } from "./save.mjs";
+import { createSearch } from "./search.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
+import { elementIn, required } from "../web/elements.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
-import { schemeNow, whenPixelRatioChanges } from "../web/window.mjs";
+import { schemeNow, watchScreen } from "../web/screen.mjs";
 
 export class Panels {
   /** @param {HTMLElement} host */
   constructor(host) {
     this.host = host;
-    const sheet = /** @type {(name: string) => HTMLCanvasElement} */ ((name) => host.querySelector(name));
-    this.frame = host.querySelector(".frame");
-    this.tools = host.querySelector(".tools");
-    this.note = host.querySelector(".note");
-    this.problem = host.querySelector(".problem");
-    this.announcement = host.querySelector(".announcement");
-    this.ring = host.querySelector(".ring");
-    this.tip = host.querySelector(".tip");
+    const sheet = /** @type {(name: string) => HTMLCanvasElement} */ ((name) => elementIn(host, name));
+    this.frame = elementIn(host, ".frame");
+    this.tools = elementIn(host, ".tools");
+    this.note = elementIn(host, ".note");
+    this.problem = elementIn(host, ".problem");
+    this.announcement = elementIn(host, ".announcement");
+    this.ring = elementIn(host, ".ring");
+    this.tip = elementIn(host, ".tip");
     this.canvas = sheet(".frame canvas");
     this.overlay = sheet(".overlay");
     this.paper = sheet(".paper");
-    this.image = /** @type {HTMLImageElement} */ (host.querySelector(".frame img"));
-    this.picture = /** @type {Picture} */ (null);
-    this.noted = /** @type {Marks} */ (null);
-    this.layout = /** @type {Layout} */ (undefined);
-    this.scale = /** @type {number} */ (undefined);
-    this.setProps = /** @type {SetProps} */ (undefined);
-    this.kept = /** @type {() => void} */ (null);
+    this.image = /** @type {HTMLImageElement} */ (elementIn(host, ".frame img"));
+    this.pictureNow = /** @type {Picture | null} */ (null);
+    this.noted = /** @type {Marks | null} */ (null);
+    this.layoutNow = /** @type {Layout | null} */ (null);
+    this.setProps = /** @type {SetProps} */ (() => {});
+    this.kept = /** @type {(() => void) | null} */ (null);
     this.listening = new AbortController();
     this.data = /** @type {Loaded} */ ({});
-    this.count = this.waiting = 0;
+    this.count = this.waiting = this.scale = 0;
+    this.gridPanel = -1;
     this.keyboard = this.dragging = this.emerging = false;
     this.after = "";
     this.camera = startCamera();
     this.painter = createPainter(this.canvas);
     this.host.toggleAttribute("data-still", !this.painter);
     this.parts = createLoader();
+    this.search = createSearch(this);
     this.hover = createHover(this);
     this.detail = createLevelOfDetail(this);
     this.cameraControl = createCameraControl(this);
@@ -54,19 +56,30 @@ export class Panels {
     this.cameraLink = createCameraLink(this);
     this.tool = createToolbar(this);
     this.player = createPlayer(this);
-    this.linkedPanels = createLinkedPanels(this);
     listenToPointer(this);
     listenToKeyboard(this);
     this.watch();
   }
 
+  get picture() {
+    return required(this.pictureNow, "a picture");
+  }
+
+  get layout() {
+    return required(this.layoutNow, "the layout of a picture");
+  }
+
+  get points() {
+    return required(this.data.points, "the points of a picture");
+  }
+
   get single() {
-    return this.picture?.panels.length === 1;
+    return this.pictureNow?.panels.length === 1;
   }
 
   /** Whether a click chooses a point: in a single panel, and in two heads. Elsewhere it opens a panel. */
   get choosesPoints() {
-    return this.single || Boolean(this.picture?.second);
+    return this.single || Boolean(this.pictureNow?.second);
   }
 
   /**
@@ -75,11 +88,6 @@ export class Panels {
    */
   panelAt(px, py) {
     return this.single ? 0 : panelAt(this.layout, this.camera, px, py);
-  }
-
-  /** What the overlay of each panel is loaded from, where points can be chosen. */
-  get focuses() {
-    return [this.picture?.focus, this.picture?.second?.focus];
   }
 
   /** Whether the points of this picture are there, and not those of the one before. */
@@ -135,12 +143,11 @@ export class Panels {
 
   watch() {
     this.on(this.canvas, "webglcontextlost", (event) => (event.preventDefault(), this.say("")));
-    this.on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.say(""), this.paint()));
-    this.on(window, "beforeprint", () => this.picture && this.hasPoints && drawForPaper(this, this.paper));
-    whenPixelRatioChanges(() => resize(this), this.listening.signal);
-    this.watchers = [new ResizeObserver(() => resize(this)), new MutationObserver(() => this.repaint())];
-    this.watchers[0].observe(this.host.parentElement);
-    this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
+    this.on(this.canvas, "webglcontextrestored", () => (this.painter?.restore(), this.say(""), this.paint()));
+    this.on(window, "beforeprint", () => this.pictureNow && this.hasPoints && drawForPaper(this, this.paper));
+    const resized = () => resize(this);
+    const acts = { rescaled: resized, resized, recoloured: () => this.repaint() };
+    watchScreen(required(this.host.parentElement, "the parent of a picture"), acts, this.listening.signal);
   }
 
   // -- the picture ------------------------------------------------------------------------------
@@ -150,8 +157,8 @@ export class Panels {
     this.setProps = setProps;
     const isNoted = noted !== this.noted;
     this.noted = noted;
-    if (picture !== this.picture) this.turnTo(picture);
-    else if (isNoted && picture && this.layout) this.showNoted();
+    if (picture !== this.pictureNow) this.turnTo(picture);
+    else if (isNoted && picture && this.layoutNow) this.showNoted();
   }
 
   /** The counts of notes have come, or have changed. */
@@ -162,8 +169,8 @@ export class Panels {
 
   /** @param {Picture | null} picture */
   turnTo(picture) {
-    const before = this.picture;
-    this.picture = picture;
+    const before = this.pictureNow;
+    this.pictureNow = picture;
     if (!picture?.after) this.askAfter("");
     if (!picture) return this.hide();
     const isOther = pointsOf(before) !== pointsOf(picture) || !standAlike(before, picture);
@@ -171,7 +178,7 @@ export class Panels {
     if (isElsewhere) this.arrive(before, picture);
     this.player.renew(isElsewhere);
     resize(this);
-    if (this.emerging && this.layout) this.camera = fillingCamera(this.layout, this.camera, this.gridPanel);
+    if (this.emerging && this.layoutNow) this.camera = fillingCamera(this.layout, this.camera, this.gridPanel);
     // Else what is shown stays right until its new parts have come: where a processor draws, a painting more is felt.
     if (isElsewhere) this.paint();
     this.tool.renew();
@@ -202,18 +209,14 @@ export class Panels {
     this.hover.hide();
     this.tool.cancel();
     this.cameraLink.forget();
-    const [grid, single] =
-      before && before.panels.length > picture.panels.length ? [before, picture] : [picture, before];
-    const across = before && grid.panels.length > 1 && single.panels.length === 1;
-    this.gridPanel = across ? grid.panels.findIndex((panel) => panel.name === single.panels[0].name) : -1;
-    if (across && grid.slots?.[this.gridPanel] < 0) this.gridPanel = -1;
-    this.emerging = Boolean(this.gridPanel >= 0 && grid === picture && !picture.at && this.painter);
+    this.gridPanel = sharedPanel(before, picture);
+    const isOutOfHead = this.gridPanel >= 0 && picture.panels.length > 1;
+    this.emerging = Boolean(isOutOfHead && !picture.at && this.painter);
     const turned = before && !picture.at && before.dimensions === 3 && picture.dimensions === 3;
     const { yaw, pitch } = this.camera;
     this.camera = parseCamera(picture.at, picture.dimensions);
     if (turned) this.camera = { ...this.camera, yaw, pitch };
     this.cameraLink.write();
-    const isOutOfHead = grid === picture && this.gridPanel >= 0;
     this.hover.focus = isOutOfHead ? this.gridPanel : firstPanel(picture);
     this.frame.dataset.zoom = this.camera.zoom.toFixed(2);
   }
@@ -229,19 +232,19 @@ export class Panels {
         mask: { url: mask, read: readBytes(decodeMask) },
         sizes: { url: sizes, read: readBytes(decodeColours) },
       });
-      if (data && this.picture) this.show(data);
+      if (data && this.pictureNow) this.show(data, this.painter);
     } catch (error) {
       this.finish(error.message);
     }
   }
 
-  /** @param {Loaded} loaded */
-  show(loaded) {
+  /** @param {Loaded} loaded @param {Painter} painter */
+  show(loaded, painter) {
     const { points } = this.data;
-    const stays = this.player.isAway() && points?.panels === 1 && points.tokens === loaded.points.tokens;
+    const stays = this.player.isAway() && points?.panels === 1 && points.tokens === loaded.points?.tokens;
     const data = stays ? { ...loaded, points } : loaded;
     const renewed = /** @type {(keyof Loaded)[]} */ (Object.keys(data)).some((name) => data[name] !== this.data[name]);
-    this.painter.take(data);
+    painter.take(data);
     this.data = data;
     this.finish("", renewed);
     this.layer.renew();
@@ -256,7 +259,7 @@ export class Panels {
 
   /** @param {string} problem @param {boolean} [renewed] */
   finish(problem, renewed) {
-    const { points, colours, mask } = this.picture || {};
+    const { points, colours, mask } = this.pictureNow || {};
     this.say(problem);
     this.frame.removeAttribute("aria-busy");
     Object.assign(this.frame.dataset, {
@@ -265,7 +268,7 @@ export class Panels {
       masked: (!problem && mask) || "",
     });
     requestAnimationFrame(
-      () => (renewed && performance.mark("headscape-drawn"), this.askAfter(this.picture?.after || "")),
+      () => (renewed && performance.mark("headscape-drawn"), this.askAfter(this.pictureNow?.after || "")),
     );
   }
 
@@ -282,7 +285,7 @@ export class Panels {
     if (!this.painter || this.waiting) return;
     this.waiting = requestAnimationFrame(() => {
       this.waiting = 0;
-      if (this.picture && this.layout) this.paintNow();
+      if (this.pictureNow && this.layoutNow) this.paintNow();
     });
   }
 
@@ -304,7 +307,7 @@ export class Panels {
       Math.min(most, (this.data.points?.tokens || 1) * this.roles.length),
       layout.side * camera.zoom,
     );
-    this.painter.paint({ ...shown, ...marks, most, dim: this.dim, between: this.player.between });
+    required(this.painter, "WebGL2").paint({ ...shown, ...marks, most, dim: this.dim, between: this.player.between });
     this.detail.painted();
     this.layer.draw();
     placeNames(this);
@@ -334,7 +337,7 @@ export class Panels {
 
   /** In other colours, or at another size: a still picture comes anew. */
   repaint() {
-    if (!this.picture) return;
+    if (!this.pictureNow) return;
     if (this.painter) this.paint();
     else showStillPicture(this);
   }
@@ -360,7 +363,7 @@ export class Panels {
   leave() {
     this.player.leave();
     this.cameraLink.forget();
-    this.send({ left: { panel: this.gridPanel ?? -1 } });
+    this.send({ left: { panel: this.gridPanel } });
   }
 
   /** @param {number} rows @param {number} columns */
@@ -391,7 +394,6 @@ export class Panels {
     this.player.leave();
     this.detail.release();
     this.listening.abort();
-    this.watchers.forEach((watcher) => watcher.disconnect());
     this.painter?.release();
   }
 }

@@ -1,8 +1,8 @@
 // Moves the same tokens through a sequence of pictures: a button, a slider, and the animation from one to the next.
 import { ease, isReduced } from "./camera.mjs";
 import { decodePoints } from "./decode.mjs";
-import { write } from "../web/elements.mjs";
-import { fetchPart, readBytes } from "../web/loading.mjs";
+import { elementIn, required, write } from "../web/elements.mjs";
+import { fetchPart, pause as wait, readBytes } from "../web/loading.mjs";
 
 /**
  * Milliseconds on the way while it plays, at a step of the reader, between two ways, and until a rest becomes a link.
@@ -29,7 +29,9 @@ export const firstPanel = ({ slots }) => (slots ? slots.indexOf(0) : 0);
 export const standAlike = (before, picture) => String(before?.slots || "") === String(picture.slots || "");
 
 /** @param {Picture} picture */
-const indexOf = (picture) => picture.sequence.findIndex((step) => step.points === picture.points);
+const stepsOf = (picture) => required(picture.sequence, "the sequence of a picture");
+/** @param {Picture} picture */
+const indexOf = (picture) => stepsOf(picture).findIndex((step) => step.points === picture.points);
 
 /**
  * Places between two pictures, 0 <= part <= 1, rounded.
@@ -40,7 +42,7 @@ export const mixPlaces = (from, to, part) => from.map((value, i) => Math.round(v
 /** @param {Panels} panels */
 export function createPlayer(panels) {
   const state = { moving: false, between: 0, renew, step, pause, leave, placeOf, isAway, label };
-  const frame = panels.host.querySelector(".player");
+  const frame = elementIn(panels.host, ".player");
   const [button, name] = ["button", "output"].map((tag) => document.createElement(tag));
   const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
   let [at, reported, pending, turn, round, playing, waiting, drawing] = [0, 0, -1, 0, 0, false, 0, 0];
@@ -74,7 +76,7 @@ export function createPlayer(panels) {
   }
 
   function showStep() {
-    const { sequence } = panels.picture;
+    const sequence = stepsOf(panels.picture);
     panels.frame.setAttribute("aria-label", sequence[at].label);
     mark(isAway());
     if (at !== reported) panels.send({ step: { panel: (reported = at) } });
@@ -98,7 +100,7 @@ export function createPlayer(panels) {
 
   /** Points of a step, fetched once. @param {number} index */
   function fetchPoints(index) {
-    const url = panels.picture.sequence[index]?.points;
+    const url = stepsOf(panels.picture)[index]?.points;
     if (!url) return null;
     if (!fetched.has(url)) {
       const read = readBytes(decodePoints);
@@ -139,13 +141,15 @@ export function createPlayer(panels) {
     return true;
   }
 
+  const painterNow = () => required(panels.painter, "WebGL2");
+
   /** @param {Points} points @param {number} mine @param {number} milliseconds */
   function walk(points, mine, milliseconds) {
     stop();
     if (!milliseconds || panels.data.points?.tokens !== points.tokens || panels.data.points.panels !== 1)
       return take(points);
     onward = points;
-    panels.painter.takeOnward(points);
+    painterNow().takeOnward(points);
     const begin = performance.now();
     return new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
       /** @param {number} now */
@@ -164,7 +168,7 @@ export function createPlayer(panels) {
   /** Stops the points where they are, so that the next animation starts there. */
   function stop() {
     if (!onward) return;
-    const { points } = panels.data;
+    const { points } = panels;
     take({ ...points, places: mixPlaces(points.places, onward.places, state.between) });
   }
 
@@ -173,15 +177,15 @@ export function createPlayer(panels) {
     cancelAnimationFrame(drawing);
     [onward, state.between] = [null, 0];
     panels.data = { ...panels.data, points };
-    panels.painter.takeOnward(null);
-    panels.painter.take(panels.data);
-    panels.frame.dataset.at = panels.picture.sequence[at].points;
+    painterNow().takeOnward(null);
+    painterNow().take(panels.data);
+    panels.frame.dataset.at = stepsOf(panels.picture)[at].points;
     panels.paint();
   }
 
-  /** Where a point is now, 0 to 1. @param {number} point */
+  /** Where a point of all panels is now, 0 to 1. @param {number} point */
   function placeOf(point) {
-    const { components, places, most } = panels.data.points;
+    const { components, places, most } = panels.points;
     /** @param {Uint8Array | Uint16Array} all @param {number} i */
     const coordinate = (all, i) => all[point * components + i] / most;
     /** @param {number} i */
@@ -191,7 +195,7 @@ export function createPlayer(panels) {
 
   // -- what the reader does ---------------------------------------------------------------------
 
-  const last = () => panels.picture.sequence.length - 1;
+  const last = () => stepsOf(panels.picture).length - 1;
 
   /** @param {number} by */
   function step(by) {
@@ -210,7 +214,7 @@ export function createPlayer(panels) {
     if (at === last()) await go(0, STEPPED);
     while (goesOn() && at < last()) {
       if (!(await go(at + 1, PLAYED))) return;
-      await new Promise((resolve) => setTimeout(resolve, REST));
+      await wait(REST);
     }
     if (goesOn()) pause();
   }
@@ -225,7 +229,7 @@ export function createPlayer(panels) {
   /** Makes the step at which it rests the link. */
   function rest() {
     waiting = 0;
-    if (!panels.picture?.sequence) return;
+    if (!panels.pictureNow?.sequence) return;
     if (indexOf(panels.picture) !== at) return send();
     showStep();
     panels.layer.load();

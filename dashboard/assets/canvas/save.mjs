@@ -2,7 +2,7 @@
 // page. For an SVG file the calls of a canvas context become its elements.
 import { drawNames } from "./frame.mjs";
 import { drawParagraphs, saveCanvas, saveText, setParagraphs } from "../web/files.mjs";
-import { escapeXml, shortNumber as short, svgElement, svgFile } from "../web/elements.mjs";
+import { contextOf, escapeXml, required, shortNumber as short, svgElement, svgFile } from "../web/elements.mjs";
 
 const MARGIN = 12;
 /** Room for the names of rows and columns. */
@@ -31,7 +31,7 @@ const titleOf = (panels) => panels.player.label() || panels.picture.label;
 export function sheetOf(panels, captions = captionOf(panels)) {
   const { layout } = panels;
   const { left, top } = marginsOf(panels);
-  const measuring = document.createElement("canvas").getContext("2d");
+  const measuring = contextOf(document.createElement("canvas"));
   const text = setParagraphs(measuring, captions, Math.max(layout.width, NARROWEST));
   const below = top + layout.height + MARGIN;
   return {
@@ -52,7 +52,7 @@ const scaleFor = (panels, sheet, width) =>
   Math.min(
     width ? width / sheet.width : panels.scale,
     LONGEST / Math.max(sheet.width, sheet.height),
-    panels.painter.longest() / Math.max(panels.layout.width, panels.layout.height),
+    required(panels.painter, "WebGL2").longest() / Math.max(panels.layout.width, panels.layout.height),
   );
 
 /** @param {Context} context @param {Panels} panels @param {PictureSheet} pictureSheet */
@@ -82,7 +82,7 @@ function drawRest(context, panels, { left, top, text, below }) {
 function compose(panels, width, sheet = sheetOf(panels), canvas = document.createElement("canvas")) {
   const scale = scaleFor(panels, sheet, width);
   Object.assign(canvas, { width: Math.round(sheet.width * scale), height: Math.round(sheet.height * scale) });
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   context.fillStyle = panels.palette.background;
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.scale(canvas.width / sheet.width, canvas.width / sheet.width);
@@ -176,7 +176,7 @@ function paragraph(element) {
  */
 function captionOf({ picture, player, layer, palette }) {
   const { source, notes } = picture.file;
-  const above = [source, ...notes, layer.focused && picture.focus_caption].filter(Boolean);
+  const above = [source, ...notes, (layer.focused && picture.focus_caption) || ""].filter(Boolean);
   const captions = [...document.querySelectorAll(SAID)].map(paragraph).filter(({ groups }) => groups.flat().length);
   return [
     lineOf(player.label() || picture.label, palette.ink, true),
@@ -192,8 +192,7 @@ const BASELINES = { middle: "central", bottom: "text-after-edge", top: "text-bef
 
 export class SvgContext {
   /**
-   * @param {{ width: number, height: number, scale: number, ground: string, title: string, source: string }} function
-   * Object() { [native code] }
+   * @param {{ width: number, height: number, scale: number, ground: string, title: string, source: string }} sheet
    */
   constructor({ width, height, scale, ground, title, source }) {
     this.font = "10px sans-serif";
@@ -207,7 +206,7 @@ export class SvgContext {
     this.path = /** @type {string[]} */ ([]);
     this.moved = /** @type {Pixel} */ ([0, 0]);
     this.before = /** @type {Pixel[]} */ ([]);
-    this.measuring = document.createElement("canvas").getContext("2d");
+    this.measuring = contextOf(document.createElement("canvas"));
     const [wide, high] = [width, height].map((length) => Math.round(length * scale));
     const size = { width: wide, height: high, viewBox: `0 0 ${short(width)} ${short(height)}` };
     this.sheet = { size, ground, title, source };
@@ -222,7 +221,7 @@ export class SvgContext {
   }
 
   restore() {
-    this.moved = this.before.pop();
+    this.moved = this.before.pop() ?? [0, 0];
   }
 
   /** @param {number} x @param {number} y */

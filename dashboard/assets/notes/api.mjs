@@ -39,7 +39,7 @@ export const readNotesOn = (target, signal) => ofPage("data/notes/on", target ? 
 /** Notes that the filters of page Notes find. @param {AbortSignal} [signal] */
 export const readFound = (signal) => ofPage("data/notes/found", {}, signal);
 /** @param {AbortSignal} [signal] */
-export const readMarks = (signal) => ofPage("data/notes/marks", {}, signal);
+const readMarks = (signal) => ofPage("data/notes/marks", {}, signal);
 export const readViews = () => ofPage("data/notes/views");
 /** @param {string} id */
 export const readHistory = async (id) => (await ask(`data/notes/${id}/history`)).texts;
@@ -84,9 +84,9 @@ export async function trying(problem, act) {
 const NOTHING = { counts: {} };
 /** @type {Set<() => void>} */
 const listeners = new Set();
-/** @type {{ counts: Record<string, number> }} */
+/** @type {{ counts: Record<string, number> } | null} */
 let marks = null;
-/** @type {AbortController} */
+/** @type {AbortController | null} */
 let reading = null;
 
 /** How many notes a target has; undefined until the counts of the page have come. @param {string | undefined} key */

@@ -1,6 +1,6 @@
-// The form of a note, a reply or an edit: text, tags, Save and Cancel. Its draft outlives it: what an author has typed
-// stays in the tab until it is saved, through other pages, a reload and a failed save.
-import { tagsOf } from "./words.mjs";
+// The form of a note, a reply or an edit: text, tags, Save and Cancel; and that of a name. The draft of a note outlives
+// its form: what an author has typed stays in the tab until it is saved, through other pages, a reload and a failed
+// save.
 import { make } from "../web/elements.mjs";
 
 /** Characters of a text, as the server accepts them. */
@@ -15,6 +15,16 @@ function field(label, input) {
 
 /** @param {string} text @param {string} className */
 const button = (text, className, type = "button") => make("button", { type, className, textContent: text });
+
+/** Tags of a text, each once: "sink, [SEP]". @param {string} text */
+const tagsOf = (text) => [
+  ...new Set(
+    text
+      .split(",")
+      .map((tag) => tag.trim())
+      .filter(Boolean),
+  ),
+];
 
 /**
  * `name` is that of its draft; `start` what it holds where there is no draft: {text, tags}, without tags for a reply.
@@ -86,22 +96,58 @@ export function createForm({ name, label, start, send, save, close }) {
   return { element: form, focus: () => text.focus() };
 }
 
+/**
+ * Asks for a name, and calls with it; Escape and Cancel leave it as it was.
+ * @param {{ name?: string, label: string, send: string, save: (name: string) => Promise<unknown>, close: () => void
+ * }} given
+ */
+export function nameForm({ name = "", label, send, save, close }) {
+  const input = make("input", { type: "text", maxlength: 120, required: "", dir: "auto", autocomplete: "off" });
+  const problem = make("p", { className: "note-problem", role: "alert" });
+  const submit = make("button", { type: "submit", className: "plain strong", textContent: send });
+  const cancel = make("button", { type: "button", className: "plain", textContent: "Cancel" });
+  const buttons = make("div", { className: "note-buttons" }, submit, cancel);
+  const form = make("form", { className: "note-form" }, make("label", {}, label, input), problem, buttons);
+  input.value = name;
+
+  /** @param {SubmitEvent} event */
+  async function submitted(event) {
+    event.preventDefault();
+    if (submit.disabled) return;
+    submit.disabled = true;
+    try {
+      await save(input.value.trim());
+      close();
+    } catch (error) {
+      problem.textContent = error.message;
+      input.focus();
+    } finally {
+      submit.disabled = false;
+    }
+  }
+
+  form.addEventListener("submit", submitted);
+  form.addEventListener("keydown", (event) => event.key === "Escape" && (event.preventDefault(), close()));
+  cancel.addEventListener("click", close);
+  return { element: form, focus: () => input.select() };
+}
+
 /** @param {string} name */
 const named = (name) => `headscape-draft-${name}`;
 /** The drafts of a tab that stores nothing last as long as its page. */
 const unstored = new Map();
 
 /** @param {string} name */
-export function recallDraft(name) {
+function recallDraft(name) {
   try {
-    return JSON.parse(window.sessionStorage.getItem(named(name))) ?? unstored.get(name) ?? null;
+    return JSON.parse(window.sessionStorage.getItem(named(name)) ?? "null") ?? unstored.get(name) ?? null;
   } catch {
     return unstored.get(name) ?? null;
   }
 }
 
 /** @param {string} name @param {Draft} draft */
-export function keepDraft(name, draft) {
+function keepDraft(name, draft) {
   unstored.set(name, draft);
   try {
     window.sessionStorage.setItem(named(name), JSON.stringify(draft));
@@ -111,7 +157,7 @@ export function keepDraft(name, draft) {
 }
 
 /** @param {string} name */
-export function dropDraft(name) {
+function dropDraft(name) {
   unstored.delete(name);
   try {
     window.sessionStorage.removeItem(named(name));

@@ -1,7 +1,12 @@
 // A note with its replies, as elements: who wrote it and when, its text, its tags, and what its reader may do.
-import { momentOf } from "./words.mjs";
 import { pathOf } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
+
+/** @type {Intl.DateTimeFormatOptions} */
+const WHEN = { day: "2-digit", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" };
+
+/** A time of the server, such as "12 Nov 2026, 10:03 UTC". @param {string} time */
+export const momentOf = (time) => `${new Intl.DateTimeFormat("en-GB", WHEN).format(new Date(time))} UTC`;
 
 /** @param {string} text @param {string} act */
 const button = (text, act, extra = {}) =>
@@ -38,7 +43,7 @@ function byline({ author, created, edited, reply }, placed) {
 
 /** What it is about: a link, or why this store cannot show it. @param {Note} note */
 function placeOf({ title, model, href, missing }) {
-  const name = href ? make("a", { href, className: "followed", textContent: title }) : title;
+  const name = href ? make("a", { href, className: "followed", textContent: title }) : (title ?? "");
   const about = make("span", { className: "caption", textContent: missing ?? model });
   return make("p", { className: "note-place", dir: "auto" }, name, " ", about);
 }
@@ -62,12 +67,11 @@ const tagsOf = (tags) =>
  * @param {Note} note @param {boolean} isReply
  */
 function actions({ mine, deleted }, isReply) {
-  const every = [!isReply && !deleted && button("Reply", "reply"), mine && button("Edit", "edit")];
   return make(
     "p",
     { className: "note-actions" },
-    ...every.filter(Boolean),
-    ...(mine ? [button("Delete", "delete")] : []),
+    ...(isReply || deleted ? [] : [button("Reply", "reply")]),
+    ...(mine ? [button("Edit", "edit"), button("Delete", "delete")] : []),
   );
 }
 
@@ -76,18 +80,18 @@ function actions({ mine, deleted }, isReply) {
  * @param {Note} note @param {{ writes: boolean, placed?: boolean, isReply?: boolean }} given
  * @returns {HTMLElement}
  */
-export function drawNote(note, { writes, placed, isReply = note.reply }) {
+export function drawNote(note, { writes, placed = false, isReply = note.reply }) {
   const replies = (note.replies ?? []).map((reply) => drawNote(reply, { writes, placed: false }));
   const parts = [
-    placed && placeOf(note),
+    ...(placed ? [placeOf(note)] : []),
     byline(note, placed),
     textOf(note),
-    note.tags.length > 0 && tagsOf(note.tags),
-    writes && actions(note, isReply),
+    ...(note.tags.length ? [tagsOf(note.tags)] : []),
+    ...(writes ? [actions(note, isReply)] : []),
     make("div", { className: "note-below" }),
-    replies.length > 0 && make("ol", { className: "note-replies" }, ...replies),
+    ...(replies.length ? [make("ol", { className: "note-replies" }, ...replies)] : []),
   ];
-  return make("li", { className: "note", "data-note": note.id }, ...parts.filter(Boolean));
+  return make("li", { className: "note", "data-note": note.id }, ...parts);
 }
 
 /**
@@ -112,3 +116,9 @@ export const drawQuestion = (question) =>
     button("Delete", "confirm", { className: "action strong" }),
     button("Keep", "keep"),
   );
+
+/** A saved view as a link. @param {Pick<SavedView, "name" | "href">} savedView */
+export const linkOf = ({ name, href }) =>
+  href
+    ? make("a", { href, className: "followed", textContent: name, dir: "auto" })
+    : make("span", {}, name, make("span", { className: "caption" }, " (not in this store)"));

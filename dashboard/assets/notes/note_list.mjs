@@ -11,10 +11,10 @@ import {
   trying,
 } from "./api.mjs";
 import { createForm } from "./form.mjs";
-import { counted } from "./words.mjs";
+import { counted } from "./marks.mjs";
 import { drawHistory, drawNote, drawQuestion } from "./note.mjs";
 import { visit } from "../web/address.mjs";
-import { make } from "../web/elements.mjs";
+import { elementIn, make, required } from "../web/elements.mjs";
 
 const ADD = "add";
 
@@ -22,7 +22,7 @@ const ADD = "add";
  * Buttons to the pages of the list before and after.
  * @param {NotesAnswer} notesAnswer
  */
-function drawPages({ leaf, leaves, total }) {
+function drawPages({ leaf = 0, leaves = 1, total = 0 }) {
   /** @param {string} text @param {number} to */
   const button = (text, to) => {
     const element = make("button", { type: "button", className: "action", textContent: text, "data-leaf": to });
@@ -51,7 +51,7 @@ export class NoteList {
     this.host = host;
     this.about = about;
     this.heard = heard;
-    this.forms = /** @type {Map<string, { note: string, form: NoteForm }>} */ (new Map());
+    this.forms = /** @type {Map<string, { note: string | undefined, form: NoteForm }>} */ (new Map());
     this.notes = /** @type {Map<string, Note>} */ (new Map());
     this.text = "";
     this.problem = make("p", { className: "note-problem", role: "alert" });
@@ -102,10 +102,10 @@ export class NoteList {
     const back = this.focusNow();
     this.list.replaceChildren(...notes.map((note) => drawNote(note, { writes, placed: Boolean(this.about.search) })));
     this.list.hidden = !notes.length;
-    this.empty.textContent = answer.off ?? (notes.length ? "" : this.about.empty);
+    this.empty.textContent = answer.off ?? (notes.length ? "" : (this.about.empty ?? ""));
     this.target = answer.target;
     this.adding.hidden = !writes || !this.target || this.forms.has(ADD);
-    this.pages.replaceChildren(...(answer.leaves > 1 ? drawPages(answer) : []));
+    this.pages.replaceChildren(...((answer.leaves ?? 1) > 1 ? drawPages(answer) : []));
     for (const { note, form } of this.forms.values()) this.placeForm(note, form);
     back?.();
     this.heard(answer);
@@ -113,49 +113,51 @@ export class NoteList {
 
   /** Gives the keyboard back to what has it now, also where that is drawn anew. */
   focusNow() {
-    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const active = /** @type {HTMLElement | null} */ (document.activeElement);
     const element = this.host.contains(active) ? active : null;
     if (!element) return null;
     const [note, act] = [element.closest(".note")?.dataset.note, element.dataset.act];
-    return () => (element.isConnected ? element : act && this.button(act, note))?.focus({ preventScroll: true });
+    return () => (element.isConnected ? element : act ? this.button(act, note) : null)?.focus({ preventScroll: true });
   }
 
-  /** @param {string} note */
+  /** @param {string | undefined} note */
   item(note) {
-    return note && this.list.querySelector(`.note[data-note="${CSS.escape(note)}"]`);
+    return note ? this.list.querySelector(`.note[data-note="${CSS.escape(note)}"]`) : null;
   }
 
   /**
    * A button of a note, not of its replies; without a note, that which adds one.
-   * @param {string} act @param {string} note
+   * @param {string} act @param {string | undefined} note
    */
   button(act, note) {
     const every = [...(this.item(note)?.querySelectorAll(`[data-act="${act}"]`) ?? [])];
-    return every.find((button) => button.closest(".note").dataset.note === note) ?? this.adding;
-  }
-
-  /** @param {string} note */
-  placeOf(note) {
-    return note ? this.item(note)?.querySelector(":scope > .note-below") : this.below;
+    return every.find((button) => button.closest(".note")?.dataset.note === note) ?? this.adding;
   }
 
   /**
-   * The form of a note that somebody else has deleted stays below the list: nothing typed is lost.
-   * @param {string} note @param {NoteForm} form
+   * What is below a note; below the list without a note, and where somebody else has deleted it: nothing typed is lost.
+   * @param {string | undefined} note
    */
+  placeOf(note) {
+    return this.item(note)?.querySelector(":scope > .note-below") ?? this.below;
+  }
+
+  /** @param {string | undefined} note @param {NoteForm} form */
   placeForm(note, form) {
-    (this.placeOf(note) ?? this.below).replaceChildren(form.element);
+    this.placeOf(note).replaceChildren(form.element);
   }
 
   // -- what a reader does -------------------------------------------------------------------------
 
   /** @param {Event} event */
   clicked(event) {
-    const act = event.target.closest("[data-act]")?.dataset.act;
-    const note = event.target.closest(".note")?.dataset.note;
-    const leaf = event.target.closest("[data-leaf]")?.dataset.leaf;
+    const act = event.target?.closest?.("[data-act]")?.dataset.act;
+    const note = event.target?.closest?.(".note")?.dataset.note;
+    const leaf = event.target?.closest?.("[data-leaf]")?.dataset.leaf;
     if (leaf) visit(linkOfLeaf(leaf));
-    if (act === ADD || act === "reply" || act === "edit") this.write(act, note);
+    if (act === ADD) this.write(ADD);
+    if (!note) return;
+    if (act === "reply" || act === "edit") this.write(act, note);
     else if (act === "history") this.turnHistory(note);
     else if (act === "delete") this.ask(note);
     else if (act === "keep") this.unask(note);
@@ -164,18 +166,19 @@ export class NoteList {
 
   /** @param {KeyboardEvent} event */
   pressed(event) {
-    const question = event.key === "Escape" && event.target.closest(".note-question");
+    const question = event.key === "Escape" && event.target?.closest?.(".note-question");
     if (!question) return;
     event.preventDefault();
     event.stopPropagation();
-    this.unask(question.closest(".note").dataset.note);
+    this.unask(question.closest(".note")?.dataset.note);
   }
 
-  /** Opens the form of a new note, a reply or an edit. @param {string} act @param {string} note */
+  /** Opens the form of a new note, a reply or an edit. @param {string} act @param {string} [note] */
   write(act, note) {
     const name = note ? `${act}-${note}` : `${act}-${this.target}`;
     const key = note ? name : ADD;
-    if (this.forms.has(key)) return this.forms.get(key).form.focus();
+    const open = this.forms.get(key);
+    if (open) return open.form.focus();
     const form = createForm({
       name,
       ...this.wordsOf(act, note),
@@ -189,26 +192,25 @@ export class NoteList {
     form.focus();
   }
 
-  /** @param {string} act @param {string} note */
+  /** @param {string} act @param {string | undefined} note */
   wordsOf(act, note) {
     if (act === "reply") return { label: "Reply", send: "Save reply", start: { text: "" } };
-    if (act === ADD) return { label: "Note", send: "Save note", start: { text: "", tags: "" } };
-    const { text, tags, reply } = this.notes.get(note);
+    if (!note) return { label: "Note", send: "Save note", start: { text: "", tags: "" } };
+    const { text, tags, reply } = required(this.notes.get(note), "the note");
     return { label: "Text", send: "Save", start: { text, ...(!reply && { tags: tags.join(", ") }) } };
   }
 
-  /** @param {string} act @param {string} note @param {Written} written */
+  /** @param {string} act @param {string | undefined} note @param {Written} written */
   async save(act, note, { text, tags, id }) {
-    if (act === ADD) await addNote({ target: this.target, text, tags, id });
-    if (act === "reply") await addReply(note, { text, id });
+    if (!note) await addNote({ target: this.target, text, tags, id });
+    else if (act === "reply") await addReply(note, { text, id });
     // A note that somebody else has deleted has no version: the server says that it is gone.
-    const version = this.notes.get(note)?.version ?? 1;
-    if (act === "edit") await editNote(note, { text, tags, version });
+    else await editNote(note, { text, tags, version: this.notes.get(note)?.version ?? 1 });
     await this.load();
     recount();
   }
 
-  /** @param {string} key @param {string} act @param {string} note */
+  /** @param {string} key @param {string} act @param {string | undefined} note */
   close(key, act, note) {
     this.forms.get(key)?.form.element.remove();
     this.forms.delete(key);
@@ -228,12 +230,12 @@ export class NoteList {
   /** @param {string} note */
   ask(note) {
     const place = this.placeOf(note);
-    const replies = this.notes.get(note).replies?.length ? " and its replies" : "";
+    const replies = this.notes.get(note)?.replies?.length ? " and its replies" : "";
     place.replaceChildren(drawQuestion(`Delete this note${replies}?`));
-    place.querySelector('[data-act="keep"]').focus();
+    elementIn(place, '[data-act="keep"]').focus();
   }
 
-  /** @param {string} note */
+  /** @param {string | undefined} note */
   unask(note) {
     this.placeOf(note).replaceChildren();
     this.button("delete", note)?.focus();

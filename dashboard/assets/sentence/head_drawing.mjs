@@ -1,7 +1,8 @@
 // Draws the head view: lines and bars on a canvas as large as the window, and all of it as a picture for a file;
 // which of its lines a point is on.
 import { fontOf, measureText } from "./picture.mjs";
-import { ROW_HEIGHT, pairOf, rowTops } from "./tokens.mjs";
+import { ROW_HEIGHT, pairOf, rowTops } from "./choice.mjs";
+import { contextOf, required } from "../web/elements.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 
 /** Share of the window's height that is drawn above and below it, so that scrolling need not draw at once. */
@@ -42,10 +43,8 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
   let top = 0;
   let height = 0;
   /** The drawn lines and the ends of each; where tokens are. */
-  let drawn =
-    /** @type {{ lines?: Lines, ys?: Record<Side, number[]>, left?: number, right?: number, ends: Box[] }} */ ({
-      ends: [],
-    });
+  /** @type {{ lines: Lines, ys: Record<Side, number[]>, left: number, right: number, ends: Box[] } | null} */
+  let drawn = null;
 
   function band() {
     const rectangle = box.getBoundingClientRect();
@@ -67,7 +66,7 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     const scale = window.devicePixelRatio || 1;
     Object.assign(canvas.style, { top: `${top}px`, width: `${box.offsetWidth}px`, height: `${height}px` });
     Object.assign(canvas, { width: Math.round(box.offsetWidth * scale), height: Math.round(height * scale) });
-    const context = canvas.getContext("2d");
+    const context = contextOf(canvas);
     context.setTransform(scale, 0, 0, scale, 0, -top * scale);
     return context;
   }
@@ -101,8 +100,8 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
 
   /** The {query, key} of the line at a point of the box, null where there is none. @param {Pair} point */
   function pairAt(point) {
-    const i = nearestLine(drawn.ends, point, REACH);
-    return i < 0 ? null : { query: drawn.lines.queries[i], key: drawn.lines.keys[i] };
+    const i = drawn ? nearestLine(drawn.ends, point, REACH) : -1;
+    return !drawn || i < 0 ? null : { query: drawn.lines.queries[i], key: drawn.lines.keys[i] };
   }
 
   /**
@@ -146,13 +145,14 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
 
   /** Marks pairs below all lines, without drawing these again. @param {(TokenPair | null)[]} pairs */
   function mark(pairs) {
-    const known = pairs.filter((pair) => pair && pair.query < columns.query.units.length);
+    const known = pairs.flatMap((pair) => (pair && pair.query < columns.query.units.length ? [pair] : []));
     marks.replaceChildren(...known.flatMap((pair) => KINDS.map((kind) => markLine(lineOf(pair), kind))));
   }
 
   /** @param {TokenPair} pair @returns {Box} */
   function lineOf({ query, key }) {
-    return [drawn.left, drawn.ys.query[query], drawn.right, drawn.ys.key[key]];
+    const { left, right, ys } = required(drawn, "the lines of a head");
+    return [left, ys.query[query], right, ys.key[key]];
   }
 
   /** @param {Only | null} only */
@@ -163,9 +163,12 @@ export function createHeadSheet(views, box, columns, { canvas, marks }) {
     const { query, key } = columns;
     const [left, right] = [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4];
     const lines = findLines(data, chosen, least, only);
-    drawn = { lines, ys, left, right, ends: [] };
-    drawn.ends = Array.from(lines.codes, (_, i) => lineOf({ query: lines.queries[i], key: lines.keys[i] }));
-    paintLines(context, { lines, ends: drawn.ends });
+    const ends = Array.from(
+      lines.codes,
+      (_, i) => /** @type {Box} */ ([left, ys.query[lines.queries[i]], right, ys.key[lines.keys[i]]]),
+    );
+    drawn = { lines, ys, left, right, ends };
+    paintLines(context, drawn);
     if (only && chosen.length && query.units.length && key.units.length) paintBars(context, only, ys);
     return lines;
   }
@@ -260,7 +263,7 @@ export function headPicture(views, only) {
     2 * MARGIN + measureText(title, 15),
     2 * MARGIN + 44 * views.shown.chosen.length,
   );
-  const height = ABOVE + Math.max(...[units, keys].map((column) => rowTops(column).at(-1))) + MARGIN;
+  const height = ABOVE + Math.max(...[units, keys].map((column) => rowTops(column).at(-1) ?? 0)) + MARGIN;
   const pair = pairOf(views.shown);
   /** @param {Side} side */
   const boldOf = (side) => [...(only?.side === side ? only.units : []), ...(pair ? [pair[side]] : [])];

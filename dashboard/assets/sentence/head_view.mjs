@@ -1,8 +1,7 @@
 // The head view (BertViz): queries left, keys right, a line for every weight that is large enough, weights on hover;
 // above them the heads as coloured boxes that turn their lines on and off.
-import { createSwatches } from "./swatches.mjs";
 import { createHeadSheet, createMarks, headPicture } from "./head_drawing.mjs";
-import { createTokens, pairOf, selectToken } from "./tokens.mjs";
+import { NO_TOKEN, createSwatches, createTokens, pairOf, selectToken } from "./choice.mjs";
 import { MOST_LINES, exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 
@@ -49,7 +48,7 @@ export function createHeadView(views, stage, signal) {
     box.classList.remove("on-line");
     if (hovered && hovered.units[0] >= columns[hovered.side].units.length) hovered = null;
     paint();
-    if (hovered) describeHovered();
+    if (hovered) describe(hovered);
   }
 
   function paint() {
@@ -70,7 +69,7 @@ export function createHeadView(views, stage, signal) {
     if (unit < 0 || (hovered?.side === side && hovered.units[0] === unit)) return;
     hovered = { side, units: [unit] };
     paint();
-    describeHovered();
+    describe(hovered);
   }
 
   function leave() {
@@ -104,11 +103,11 @@ export function createHeadView(views, stage, signal) {
     return sheet.pairAt([event.clientX - rectangle.left, event.clientY - rectangle.top]);
   }
 
-  function describeHovered() {
-    const [unit] = hovered.units;
-    const { content, text } = headTip(views, hovered.side, unit, columns);
-    const element = columns[hovered.side].list.children[unit];
-    views.pointer.place(content, element.getBoundingClientRect(), hovered.side === "query" ? "left" : "right");
+  /** @param {Only} given */
+  function describe({ side, units: [unit] }) {
+    const { content, text } = headTip(views, side, unit, columns);
+    const element = columns[side].list.children[unit];
+    views.pointer.place(content, element.getBoundingClientRect(), side === "query" ? "left" : "right");
     views.announce(text);
   }
 
@@ -175,7 +174,7 @@ export function createHeadView(views, stage, signal) {
     on("pointerleave", leave);
     on("focusin", (event) => {
       column.stand(column.unitOf(event));
-      if (event.target.matches(":focus-visible")) hover(column.side, column.unitOf(event));
+      if (event.target?.matches?.(":focus-visible")) hover(column.side, column.unitOf(event));
     });
     on("focusout", leave);
     on("keydown", (event) => press(event, column));
@@ -208,7 +207,7 @@ const strongestLines = (count, total) =>
 
 /** Why there are no lines, or not all of them. @param {Lines} lines @param {ShownSentence} shown */
 function remarkOn({ total, count }, { chosen, least, units, keys }) {
-  if (!units.length || !keys.length) return "No token is left to draw. Show hidden or special tokens again.";
+  if (!units.length || !keys.length) return NO_TOKEN;
   if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
   if (!total) return noWeight(least);
   return count < total ? strongestLines(count, total) : "";
@@ -244,8 +243,6 @@ function weightRow(views, head, name, value) {
   );
 }
 
-/** @param {Views} views @param {number} head */
-const spoken = (views, head) => views.nameOf(head).replace(/^H(?=\d)/, "head ");
 /** @param {Pick<Unit, "name">} unit */
 const tokenOf = (unit) => make("bdi", { textContent: unit.name });
 
@@ -270,7 +267,7 @@ function together(views, side, unit, columns) {
   const token = tokenOf(columns[side].units[unit]);
   const names = side === "key" ? [selected, " → ", token] : [token, " → ", selected];
   const mean = `mean ${exactWeight(meanOf(values))}`;
-  const weights = chosen.map((head, i) => `${spoken(views, head)} ${exactWeight(values[i])}`);
+  const weights = chosen.map((head, i) => `${views.spokenNameOf(head)} ${exactWeight(values[i])}`);
   const said = names.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
   const text = `${said}: ${weights.join(", ")}, ${mean}`;
   return {
@@ -302,7 +299,7 @@ function alone(views, side, unit, columns) {
   const direction = side === "query" ? "attends most to" : "gets most from";
   const { name } = columns[side].units[unit];
   /** @param {number} head @param {{ at: number, value: number }} given */
-  const spokenOf = (head, { at, value }) => `${spoken(views, head)}: ${others[at].name} ${exactWeight(value)}`;
+  const spokenOf = (head, { at, value }) => `${views.spokenNameOf(head)}: ${others[at].name} ${exactWeight(value)}`;
   const text = `${name} ${direction} ${chosen.map((head, i) => spokenOf(head, strongest[i])).join(", ")}`;
   return {
     content: titled(

@@ -1,11 +1,10 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
-import { createScale, hexOf, legendShapes, measureText, shadesOf, showPicture } from "./picture.mjs";
-import { pairOf } from "./tokens.mjs";
+import { NO_TOKEN, pairOf } from "./choice.mjs";
+import { measureText, showPicture } from "./picture.mjs";
+import { createScale, hexOf, legendShapes, shadesOf } from "./scale.mjs";
 import { exactWeight, headCodes, weightAt } from "./weights.mjs";
-import { make } from "../web/elements.mjs";
-
-/** @type {Record<string, [number, number]>} */
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+import { make, showRing } from "../web/elements.mjs";
+import { ARROWS } from "../web/keyboard.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createMatrixView(views, stage, signal) {
@@ -13,7 +12,7 @@ export function createMatrixView(views, stage, signal) {
   const ring = make("div", { className: "ring" });
   const frame = make("div", { className: "frame matrix-view", tabIndex: 0, role: "application" }, canvas, ring);
   /** @type {MatrixPlace} */
-  let place = null;
+  let place = { cell: 1, left: 0, top: 0, width: 0, height: 0 };
   /** @type {[number, number]} */
   let stood = [0, 0];
 
@@ -37,7 +36,7 @@ export function createMatrixView(views, stage, signal) {
     const { units, keys } = views.shown;
     stood = [Math.min(stood[0], Math.max(0, units.length - 1)), Math.min(stood[1], Math.max(0, keys.length - 1))];
     paint();
-    views.remark(units.length && keys.length ? "" : "No token is left to draw. Show hidden or special tokens again.");
+    views.remark(units.length && keys.length ? "" : NO_TOKEN);
   }
 
   function paint() {
@@ -55,13 +54,7 @@ export function createMatrixView(views, stage, signal) {
     if (!position || !units.length || !keys.length) return leave();
     const [query, key] = (stood = position);
     const [left, top] = [place.left + key * place.cell, place.top + query * place.cell];
-    Object.assign(ring.style, {
-      display: "block",
-      left: `${left - 2}px`,
-      top: `${top - 2}px`,
-      width: `${place.cell + 4}px`,
-      height: `${place.cell + 4}px`,
-    });
+    showRing(ring, left - 2, top - 2, place.cell + 4, place.cell + 4);
     const weight = exactWeight(weightAt(data, headThere(), query, key));
     const names = [units[query].name, keys[key].name].map((name) => make("bdi", { textContent: name }));
     views.pointer.place(
@@ -102,6 +95,12 @@ export function createMatrixView(views, stage, signal) {
     return event.offsetX < place.left ? units[row] : event.offsetY < place.top ? keys[column] : null;
   }
 
+  /** @param {MouseEvent} event */
+  function click(event) {
+    const cell = under(event);
+    if (cell) views.choosePair(...cell);
+  }
+
   /** @param {Unit | null} unit */
   function hide(unit) {
     if (!unit) return;
@@ -112,7 +111,7 @@ export function createMatrixView(views, stage, signal) {
   /** @param {KeyboardEvent} event */
   function press(event) {
     if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(views.shown.units[stood[0]]);
-    const step = STEPS[event.key];
+    const step = ARROWS[event.key];
     if (event.key === "Escape") return (leave(), views.clearSelection());
     if (!step && event.key !== "Enter") return;
     event.preventDefault();
@@ -127,7 +126,7 @@ export function createMatrixView(views, stage, signal) {
 
   canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
   canvas.addEventListener("pointerleave", leave, { signal });
-  canvas.addEventListener("click", (event) => under(event) && views.choosePair(...under(event)), { signal });
+  canvas.addEventListener("click", click, { signal });
   canvas.addEventListener("dblclick", (event) => hide(named(event)), { signal });
   frame.addEventListener("keydown", press, { signal });
   frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });

@@ -1,6 +1,9 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
-import { createScale, fontOf, legendShapes, shadesOf } from "./picture.mjs";
-import { make } from "../web/elements.mjs";
+import { NO_TOKEN } from "./choice.mjs";
+import { fontOf } from "./picture.mjs";
+import { createScale, legendShapes, shadesOf } from "./scale.mjs";
+import { contextOf, make, showRing } from "../web/elements.mjs";
+import { ARROWS } from "../web/keyboard.mjs";
 
 const LEFT = 34;
 const TOP = 22;
@@ -8,8 +11,6 @@ const GAP = 4;
 /** Pixels above the thumbnails of a saved picture, for its title and its legend. */
 const ABOVE = 88;
 const SIDE = { least: 18, most: 96 };
-/** @type {Record<string, [number, number]>} */
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
  * Where the thumbnails are: {side, width, height}, in pixels.
@@ -50,7 +51,7 @@ function atlas(data, scale, ramp) {
       colours[shades[i]];
   }
   const sheet = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
-  sheet.getContext("2d").putImageData(image, 0, 0);
+  contextOf(sheet).putImageData(image, 0, 0);
   return sheet;
 }
 
@@ -59,8 +60,7 @@ export function createModelView(views, stage, signal) {
   const canvas = make("canvas", { "aria-hidden": "true" });
   const ring = make("div", { className: "ring" });
   const frame = make("div", { className: "frame model-view", tabIndex: 0, role: "application" }, canvas, ring);
-  /** @type {ReturnType<typeof thumbnailLayout>} */
-  let place = null;
+  let place = { side: 0, width: 0, height: 0 };
   /** @type {[number, number]} */
   let stood = [0, 0];
 
@@ -77,11 +77,7 @@ export function createModelView(views, stage, signal) {
     views.drawLegend(colourScale());
     stood = [Math.min(shown.layer, shown.data.layers - 1), Math.min(shown.head || 0, shown.data.heads - 1)];
     paint();
-    views.remark(
-      shown.data.layers * shown.data.heads * shown.data.rows * shown.data.columns
-        ? ""
-        : "No token is left to draw. Show hidden or special tokens again.",
-    );
+    views.remark(shown.data.layers * shown.data.heads * shown.data.rows * shown.data.columns ? "" : NO_TOKEN);
   }
 
   function paint() {
@@ -90,7 +86,7 @@ export function createModelView(views, stage, signal) {
     const scale = window.devicePixelRatio || 1;
     Object.assign(canvas.style, { width: `${place.width}px`, height: `${place.height}px` });
     Object.assign(canvas, { width: Math.round(place.width * scale), height: Math.round(place.height * scale) });
-    const context = canvas.getContext("2d");
+    const context = contextOf(canvas);
     context.scale(scale, scale);
     paintOn(context);
   }
@@ -146,14 +142,8 @@ export function createModelView(views, stage, signal) {
     if (!position) return leave();
     const [layer, head] = (stood = position);
     const [left, top] = corner(place.side, layer, head);
-    Object.assign(ring.style, {
-      display: "block",
-      left: `${left - 2}px`,
-      top: `${top - 2}px`,
-      width: `${place.side + 4}px`,
-      height: `${place.side + 4}px`,
-    });
-    const text = `Layer ${layer}, ${views.nameOf(head).replace(/^H(?=\d)/, "head ")}`;
+    showRing(ring, left - 2, top - 2, place.side + 4, place.side + 4);
+    const text = `Layer ${layer}, ${views.spokenNameOf(head)}`;
     views.pointer.place([make("strong", { textContent: text })], ring.getBoundingClientRect());
     views.announce(text);
   }
@@ -168,9 +158,15 @@ export function createModelView(views, stage, signal) {
   /** @param {MouseEvent} event */
   const under = (event) => headAt(place, views.shown.data, event.offsetX, event.offsetY);
 
+  /** @param {MouseEvent} event */
+  function click(event) {
+    const head = under(event);
+    if (head) open(head);
+  }
+
   /** @param {KeyboardEvent} event */
   function press(event) {
-    const step = STEPS[event.key];
+    const step = ARROWS[event.key];
     if (event.key === "Escape") return leave();
     if (!step && event.key !== "Enter") return;
     event.preventDefault();
@@ -216,14 +212,14 @@ export function createModelView(views, stage, signal) {
       const [layer, head] = [Math.floor(i / heads), i % heads];
       const [left, top] = corner(place.side, layer, head);
       const thumbnail = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
-      thumbnail.getContext("2d").drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
+      contextOf(thumbnail).drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
       return { image: thumbnail, at: [20 + left, ABOVE + top, place.side, place.side] };
     });
   }
 
   canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
   canvas.addEventListener("pointerleave", leave, { signal });
-  canvas.addEventListener("click", (event) => under(event) && open(under(event)), { signal });
+  canvas.addEventListener("click", click, { signal });
   frame.addEventListener("keydown", press, { signal });
   frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
   frame.addEventListener("blur", leave, { signal });

@@ -1,11 +1,11 @@
 // The neuron view (BertViz): how the weights of one query are computed, channel by channel; a row for each key.
-import { divergingRamp, hexOf, measureText } from "./picture.mjs";
-import { createTokens } from "./tokens.mjs";
+import { createTokens } from "./choice.mjs";
+import { measureText } from "./picture.mjs";
+import { divergingRamp, hexOf } from "./scale.mjs";
 import { exactWeight } from "./weights.mjs";
-import { make } from "../web/elements.mjs";
+import { contextOf, elementIn, make } from "../web/elements.mjs";
+import { ARROWS } from "../web/keyboard.mjs";
 
-/** @type {Record<string, [number, number]>} */
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 /** @type {("key" | "product")[]} */
 const KINDS = ["key", "product"];
 /** What stands for a key in the room of the table before a query is chosen. */
@@ -27,7 +27,7 @@ function strip(values, most, colours, kind) {
   Object.assign(canvas, { width: values.length, height: 1 });
   const image = new ImageData(values.length, 1);
   values.forEach((value, i) => image.data.set([...colours[Math.round(127.5 + (127.5 * value) / most)], 255], 4 * i));
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  contextOf(canvas).putImageData(image, 0, 0);
   return canvas;
 }
 
@@ -150,16 +150,16 @@ export function createNeuronView(views, stage, signal) {
 
   /** @param {PointerEvent} event */
   function move(event) {
-    const canvas = event.target.closest(".strip");
+    const canvas = event.target?.closest?.(".strip");
     if (!canvas) return views.leave();
     const channels = views.shown.data.query.length;
     const channel = Math.max(0, Math.min(channels - 1, Math.floor((event.offsetX / canvas.clientWidth) * channels)));
-    point(canvas, Number(canvas.closest("tr").dataset.key ?? 0), channel, canvas.dataset.kind);
+    point(canvas, Number(canvas.closest("tr")?.dataset.key ?? 0), channel, canvas.dataset.kind ?? "");
   }
 
   /** @param {KeyboardEvent} event */
   function press(event) {
-    const step = STEPS[event.key];
+    const step = ARROWS[event.key];
     if (event.key === "Escape") return views.leave();
     if (!step || !views.shown.data) return;
     event.preventDefault();
@@ -170,7 +170,7 @@ export function createNeuronView(views, stage, signal) {
       Math.max(0, Math.min(query.length - 1, channel + step[1])),
       kind,
     ];
-    const canvas = table.querySelector(`tr[data-key="${stood[0]}"] .strip[data-kind="product"]`);
+    const canvas = elementIn(table, `tr[data-key="${stood[0]}"] .strip[data-kind="product"]`);
     canvas.scrollIntoView({ block: "nearest" });
     point(canvas, ...stood);
   }
@@ -227,7 +227,7 @@ function columnsOf(names) {
   const key = name + GAP;
   const product = key + WIDE + GAP;
   const ends = NUMBERS.map((_, i) => product + WIDE + NUMBERS.slice(0, i + 1).reduce((sum, width) => sum + width, 0));
-  return { name, key, product, ends, width: ends.at(-1) + 20 };
+  return { name, key, product, ends, width: ends[ends.length - 1] + 20 };
 }
 
 /**

@@ -1,5 +1,6 @@
 // Starts the views in a saved page, which has its weights inside and asks no server.
 import { Views } from "./views.mjs";
+import { elementOf } from "../web/elements.mjs";
 
 /** @param {string} text */
 function codesOf(text) {
@@ -25,4 +26,4 @@ function open(host, text) {
 }
 
 followScheme();
-open(document.getElementById("sentence"), document.getElementById("saved").textContent);
+open(elementOf("sentence"), elementOf("saved").textContent);

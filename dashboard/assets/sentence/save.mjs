@@ -1,6 +1,6 @@
 // What the views of a sentence show as a file: a picture, a drawing, or a page that works without a server.
 import { measureText, showPicture, svgText } from "./picture.mjs";
-import { make } from "../web/elements.mjs";
+import { make, required } from "../web/elements.mjs";
 import { saveCanvas, saveText } from "../web/files.mjs";
 
 const SMALL = 11;
@@ -19,7 +19,7 @@ function withSource(picture, { source }, ink) {
 export function createSaveButtons(views, { offline }) {
   /** @returns {[title: string, stem: string]} */
   const name = () => [views.shown.title, views.shown.stem];
-  const picture = () => withSource(views.view.picture(), views.shown, views.palette.ink);
+  const picture = () => withSource(required(views.view, "a view").picture(), views.shown, views.palette.ink);
   const png = button("PNG", () => saveCanvas(showPicture(document.createElement("canvas"), picture(), 2), name()));
   const svg = button("SVG", () => saveText(svgText(picture()), "image/svg+xml", name(), "svg"));
   const html = button("HTML", async () => saveText(await offlinePage(views), "text/html", name(), "html"));
@@ -41,8 +41,8 @@ export function createSaveButtons(views, { offline }) {
   /** Files that this view does not have now are off, not gone: a click that brings one moves no button. */
   function renew() {
     png.disabled = svg.disabled = !views.view || !views.shown.data;
-    html.disabled = views.shown?.show !== "head";
-    const file = views.shown?.csv;
+    html.disabled = views.now?.show !== "head";
+    const file = views.now?.csv;
     csv.toggleAttribute("aria-disabled", !file);
     csv.title = file ? `${file.content} as CSV` : "";
     if (file) csv.setAttribute("href", file.url);
@@ -86,11 +86,7 @@ function base64(codes) {
 /** What the saved page shows, as JSON without a "<". @param {ShownSentence} shown */
 function contents({ data, ...shown }) {
   const { codes, ...shape } = data;
-  const addresses = {
-    layer_url: "saved",
-    model_url: /** @type {string} */ (null),
-    neuron_url: /** @type {string} */ (null),
-  };
+  const addresses = { layer_url: "saved", model_url: null, neuron_url: null };
   const saved = { shown: { ...shown, ...addresses, show: "head" }, layer: { ...shape, codes: base64(codes) } };
   return JSON.stringify(saved).replace(/</g, "\\u003c");
 }

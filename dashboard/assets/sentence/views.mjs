@@ -4,12 +4,13 @@ import { createMatrixView } from "./matrix_view.mjs";
 import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { createSaveButtons } from "./save.mjs";
-import { hexOf, weightRamp } from "./picture.mjs";
-import { ROW_HEIGHT, markNoted, pairOf, selectedPositions } from "./tokens.mjs";
+import { hexOf, weightRamp } from "./scale.mjs";
+import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
-import { make } from "../web/elements.mjs";
+import { markNoted } from "../notes/marks.mjs";
+import { elementIn, make, required, useOnElement } from "../web/elements.mjs";
 import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
-import { schemeNow, whenPixelRatioChanges } from "../web/window.mjs";
+import { schemeNow, watchScreen } from "../web/screen.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 
@@ -29,16 +30,13 @@ export class Views {
   constructor(host, source, { offline = false } = {}) {
     this.host = host;
     this.source = source;
-    this.shown = this.sentence = this.view = this.noted = null;
+    this.now = /** @type {ShownSentence | null} */ (null);
+    this.sentence = /** @type {SentencePicture | null} */ (null);
+    this.view = /** @type {(SentenceView & { kind: string, ending: AbortController }) | null} */ (null);
+    this.noted = /** @type {Marks | null} */ (null);
+    this.setProps = /** @type {SetProps} */ (() => {});
     this.count = this.width = 0;
     this.text = /** @type {string | undefined} */ (undefined);
-    this.build();
-    this.pointer = createTip(this);
-    this.files = createSaveButtons(this, { offline });
-    this.watch();
-  }
-
-  build() {
     this.legend = make(
       "p",
       { className: "legend", hidden: true },
@@ -54,17 +52,19 @@ export class Views {
     this.announcement = make("div", { className: "announcement", "aria-live": "polite" });
     const above = make("div", { className: "above" }, this.lead, this.legend, this.tools);
     this.host.replaceChildren(above, this.problem, this.note, this.stage, this.tip, this.announcement);
-  }
-
-  watch() {
+    this.pointer = createTip(this);
+    this.files = createSaveButtons(this, { offline });
     this.listening = new AbortController();
     const { signal } = this.listening;
     this.host.addEventListener("keydown", (event) => this.press(event), { signal });
     document.addEventListener("click", (event) => this.act(event), { signal });
-    whenPixelRatioChanges(() => this.redraw(), signal);
-    this.watchers = [new ResizeObserver(() => this.resized()), new MutationObserver(() => this.redraw())];
-    this.watchers[0].observe(this.host);
-    this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
+    const redraw = () => this.redraw();
+    watchScreen(this.host, { rescaled: redraw, resized: () => this.resized(), recoloured: redraw }, signal);
+  }
+
+  /** What is on screen, once weights have come. */
+  get shown() {
+    return required(this.now, "a sentence");
   }
 
   get palette() {
@@ -86,6 +86,11 @@ export class Views {
     return this.shown.head_names[head] ?? `H${head}`;
   }
 
+  /** As it is said: `head 3`. @param {number} head */
+  spokenNameOf(head) {
+    return this.nameOf(head).replace(/^H(?=\d)/, "head ");
+  }
+
   // -- what is asked and what has come ------------------------------------------------------------
 
   /** @param {SentencePicture | null} sentence @param {SetProps} setProps @param {Marks | null} [noted] */
@@ -96,24 +101,24 @@ export class Views {
     if (text === this.text) return;
     this.text = text;
     this.sentence = sentence;
-    if (sentence) this.load();
+    if (sentence) this.load(sentence);
     else this.clear();
   }
 
   /** The counts of notes have come, or have changed. @param {Marks | null} noted */
   showNoted(noted) {
     this.noted = noted;
-    if (this.shown) markNoted(this.host, this.shown, noted);
+    if (this.now) markNoted(this.host, this.now, noted);
   }
 
-  async load() {
-    const { sentence } = this;
+  /** @param {SentencePicture} sentence */
+  async load(sentence) {
     const source = part(sentence);
     this.host.setAttribute("aria-busy", "true");
     this.reserve(sentence);
     try {
       const come = await this.source.load({ data: source });
-      if (come && sentence === this.sentence) this.show(sentence, come.data, source.url);
+      if (come && sentence === this.sentence) this.show(sentence, come.data, source.url ?? "");
     } catch (error) {
       if (sentence === this.sentence) this.fail(error);
     }
@@ -133,7 +138,7 @@ export class Views {
     const before = this.view?.kind;
     if (before !== sentence.show) this.leaveView();
     const selected = { queries: sentence.queries || [], toward: sentence.toward ?? null };
-    this.shown = { ...sentence, ...selected, chosen: within(sentence, data), data };
+    this.now = { ...sentence, ...selected, chosen: within(sentence, data), data };
     if (before !== sentence.show) this.enterView(sentence.show);
     for (const [name, value] of [
       ["role", "group"],
@@ -162,7 +167,7 @@ export class Views {
   clear() {
     this.source.cancel();
     this.leaveView();
-    this.shown = null;
+    this.now = null;
     this.finish("", "");
   }
 
@@ -202,14 +207,14 @@ export class Views {
   /** The colours of a view with the marks of its scale. @param {Scale} scale */
   drawLegend({ name, ticks }) {
     const colours = this.ramp.filter((_, i) => i % 15 === 0).map(hexOf);
-    this.legend.querySelector(".bar").style.background = `linear-gradient(to right, ${colours.join(", ")})`;
-    this.legend.querySelector(".scale-name").textContent = name;
+    elementIn(this.legend, ".bar").style.background = `linear-gradient(to right, ${colours.join(", ")})`;
+    elementIn(this.legend, ".scale-name").textContent = name;
     const marks = ticks.map(({ at, text }) => {
       const mark = make("span", { textContent: text, className: at === 0 ? "first" : at === 1 ? "last" : "" });
       mark.style.left = `${100 * at}%`;
       return mark;
     });
-    this.legend.querySelector(".ticks").replaceChildren(...marks);
+    elementIn(this.legend, ".ticks").replaceChildren(...marks);
   }
 
   // -- remarks and announcements ------------------------------------------------------------------
@@ -272,8 +277,8 @@ export class Views {
 
   /** Buttons of the page that act on the selection. @param {MouseEvent} event */
   act(event) {
-    const button = event.target.closest?.("[data-sentence]");
-    if (!button || !this.shown) return;
+    const button = event.target?.closest?.("[data-sentence]");
+    if (!button || !this.now) return;
     if (button.dataset.sentence === "clear") this.clearSelection();
     else if (this.shown.queries.length) this.send({ hidden: { positions: selectedPositions(this.shown) } });
   }
@@ -281,7 +286,7 @@ export class Views {
   /** @param {KeyboardEvent} event */
   press(event) {
     const layer = { "[": -1, "]": 1 }[event.key];
-    if (!layer || !this.shown || event.ctrlKey || event.metaKey) return;
+    if (!layer || !this.now || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const next = this.shown.layer + layer;
     if (next >= 0 && next < this.shown.layers) this.send({ stepped: { layer } });
@@ -297,7 +302,6 @@ export class Views {
     this.source.cancel();
     this.leaveView();
     this.listening.abort();
-    this.watchers.forEach((watcher) => watcher.disconnect());
   }
 }
 
@@ -341,13 +345,9 @@ function createTip(views) {
 
 /** @param {{ id: string, sentence: SentencePicture | null, noted: Marks | null, setProps: SetProps }} given */
 export function SentenceViews({ id, sentence, noted, setProps }) {
-  const { createElement } = window.React;
-  const host = window.React.useRef(null);
-  const views = window.React.useRef(null);
-  window.React.useEffect(() => {
-    views.current = new Views(host.current, createLoader());
-    return () => views.current.release();
-  }, []);
-  window.React.useEffect(() => views.current.update(sentence || null, setProps, noted || null));
-  return createElement("div", { id, ref: host, hidden: !sentence, className: "sentence-views" });
+  const ref = useOnElement(
+    (host) => new Views(host, createLoader()),
+    (views) => views.update(sentence || null, setProps, noted || null),
+  );
+  return window.React.createElement("div", { id, ref, hidden: !sentence, className: "sentence-views" });
 }

@@ -117,7 +117,7 @@ interface Card {
 interface Focus {
   position: number;
   pieces: string[];
-  places: (Place | null)[][];
+  places: Place[][];
   lines: [number, number, number][];
   near?: { place: Place; position: number; piece: string }[];
 }

@@ -11,6 +11,7 @@ type Room = { left: number; top: number; right: number; bottom: number };
 type Colour = [number, number, number];
 
 type Panels = import("../canvas/panels.mjs").Panels;
+type Painter = NonNullable<ReturnType<typeof import("../canvas/painter.mjs").createPainter>>;
 type Views = import("../sentence/views.mjs").Views;
 type SvgContext = import("../canvas/save.mjs").SvgContext;
 /** What a picture of points is drawn on: a canvas, or an SVG file. */
@@ -161,25 +162,45 @@ interface TokenPair {
 }
 
 type ShownSentence = SentencePicture & { data: any };
-type Lines = ReturnType<typeof import("../sentence/weights.mjs").findLines>;
-type Scale = ReturnType<typeof import("../sentence/picture.mjs").createScale>;
-type Tokens = ReturnType<typeof import("../sentence/tokens.mjs").createTokens>;
+/** One of the views of a sentence, which draws what is shown. */
+interface SentenceView {
+  draw: (shown: ShownSentence) => void;
+  resize: () => void;
+  picture: () => Drawing;
+}
 
-/** A line, a box, a text or an image. */
-interface Shape {
-  line?: Box;
-  box?: Box;
-  text?: string;
-  image?: HTMLCanvasElement;
-  at?: number[];
-  colour?: string;
-  opacity?: number;
+type Lines = ReturnType<typeof import("../sentence/weights.mjs").findLines>;
+type Scale = ReturnType<typeof import("../sentence/scale.mjs").createScale>;
+type Tokens = ReturnType<typeof import("../sentence/choice.mjs").createTokens>;
+
+interface LineShape {
+  line: Box;
+  colour: string;
+  opacity: number;
   width?: number;
+}
+
+interface BoxShape {
+  box: Box;
+  colour: string;
+}
+
+interface TextShape {
+  text: string;
+  at: number[];
+  colour: string;
   size?: number;
   weight?: number;
   align?: string;
   turn?: number;
 }
+
+interface ImageShape {
+  image: HTMLCanvasElement;
+  at: number[];
+}
+
+type Shape = LineShape | BoxShape | TextShape | ImageShape;
 
 interface Drawing {
   width: number;

@@ -1,9 +1,10 @@
 // Turns choices into links: what is on screen is in the URL. Called by clientside callbacks.
+import { elementOf, required } from "./elements.mjs";
 
 const dash = () => window.dash_clientside;
 /** The table of the fields of a link (dashboard/web/state.py), which the server writes into the page. */
 let table = null;
-const linkTable = () => (table ??= JSON.parse(document.getElementById("link-table").textContent));
+const linkTable = () => (table ??= JSON.parse(elementOf("link-table").textContent));
 /** @param {string} field */
 const fieldOf = (field) => linkTable().fields[field] ?? {};
 /**
@@ -38,11 +39,11 @@ function short(value, longest = linkTable().longest) {
 
 /** Shortens a pair: each text gets what the other leaves, and at least half. @param {URLSearchParams} fields */
 function shortPair(fields) {
-  const text = fields.get("text");
+  const text = fields.get("text") ?? "";
   const { longest, longestPair } = linkTable();
   const room = longestPair - Math.min(bytes(text), longestPair / 2);
   fields.set("second", short(fields.get("second"), Math.min(longest, room)));
-  fields.set("text", short(text, longestPair - bytes(fields.get("second"))));
+  fields.set("text", short(text, longestPair - bytes(fields.get("second") ?? "")));
 }
 
 /** Whether links to the page on screen hold a field also where it has its default. @param {string} field */
@@ -99,7 +100,7 @@ function control(field, value, shown) {
 }
 
 /** The identity and value of the control that was used: {"choose": "colour", "by": "control"}. */
-function used() {
+export function used() {
   const [trigger] = dash().callback_context.triggered;
   if (!trigger) return [{}, undefined];
   return [JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf("."))), trigger.value];
@@ -148,8 +149,7 @@ export function filtered(shown) {
 
 /** Layer and head of a name. @param {string} name */
 const numbersOf = (name) =>
-  name
-    .match(/^L(\d+) H(\d+)$/)
+  required(name.match(/^L(\d+) H(\d+)$/), `a head in the name ${name}`)
     .slice(1)
     .map(Number);
 
@@ -164,9 +164,9 @@ function headLink([layer, head]) {
  * @param {Picture} picture @param {{ rows: number, columns: number }} step
  */
 export function neighbour(picture, step) {
-  const fields = fieldsNow();
+  const [fields, shape] = [fieldsNow(), required(picture.shape, "the numbers of layers and heads")];
   /** @param {number} number @param {number} i */
-  const within = (number, i) => number >= 0 && number < picture.shape[i];
+  const within = (number, i) => number >= 0 && number < shape[i];
   const named = numbersOf(picture.panels[0].name);
   const from = ["layer", "head"]
     .map((field) => Number(fields.get(field) ?? defaultOf(field)))
@@ -184,7 +184,7 @@ function pageLink(picture, fields) {
   const every = fieldsNow();
   for (const field of ["at", ...picture.dropped_fields]) every.delete(field);
   for (const [field, value] of Object.entries(fields)) every.set(field, value);
-  return pathOf(picture.page) + link(every);
+  return pathOf(required(picture.page, "the page of a picture")) + link(every);
 }
 
 /**
@@ -192,7 +192,7 @@ function pageLink(picture, fields) {
  * @param {{ panel: number } | null} arrival @param {Picture | null} picture
  */
 export function arrived(arrival, picture) {
-  const step = picture?.sequence?.[arrival?.panel];
+  const step = arrival && picture?.sequence?.[arrival.panel];
   if (!step) return dash().no_update;
   const fields = fieldsNow();
   for (const [field, value] of Object.entries(step.fields)) fields.set(field, value);
@@ -207,7 +207,7 @@ const asMarkup = (text) => ({ namespace: "headscape", type: "Markup", props: { t
  * @param {{ panel: number } | null} step @param {{ caption: string }[]} places @param {Picture} picture
  */
 export function stepTexts(step, places, picture) {
-  const shown = picture?.sequence?.[step?.panel];
+  const shown = step && picture?.sequence?.[step.panel];
   return places.map((place) => (shown ? asMarkup(shown.texts[place.caption]) : dash().no_update));
 }
 
@@ -225,10 +225,9 @@ function headsLink() {
 export function go(opening, left, picture) {
   const triggers = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
   if (!picture) return dash().no_update;
-  if (picture.page)
-    return pageLink(picture, triggers.includes("points.left") ? {} : picture.panels[opening?.panel]?.fields);
+  const panel = opening && picture.panels[opening.panel];
+  if (picture.page) return pageLink(picture, triggers.includes("points.left") ? {} : panel?.fields);
   if (triggers.includes("points.left") && left) return headsLink();
-  const panel = picture.panels[opening?.panel];
   return panel ? headLink(numbersOf(panel.name)) : dash().no_update;
 }
 

@@ -1,6 +1,7 @@
 // Draws charts once they are near the window, and saves them as files: plotly draws them again with a title, with what
 // sentences their numbers are of, and with their source; a PNG at double size.
-import { FAMILY } from "./elements.mjs";
+import { used } from "./address.mjs";
+import { FAMILY, contextOf, required } from "./elements.mjs";
 import { breakLines } from "./files.mjs";
 
 const SHARP = 2;
@@ -43,8 +44,10 @@ function drawLater(element, draw) {
 export function Chart(properties) {
   const { createElement, useEffect, useRef, useState } = window.React;
   const [drawn, setDrawn] = useState(false);
-  const place = useRef(null);
-  useEffect(() => (drawn ? undefined : drawLater(place.current, () => setDrawn(true))), [drawn]);
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    if (!drawn) return drawLater(required(place.current, "the place of a chart"), () => setDrawn(true));
+  }, [drawn]);
   const graph = createElement(window.dash_core_components.Graph, properties);
   if (drawn) return createElement("div", { translate: "no" }, graph);
   return createElement("div", { ref: place, style: properties.style, className: "undrawn" });
@@ -52,11 +55,10 @@ export function Chart(properties) {
 
 /** Save the chart whose button was pressed: {"save": "svg", "chart": "density-raw"}. */
 export function saveChart() {
-  const { no_update, callback_context } = window.dash_clientside;
-  const [trigger] = callback_context.triggered;
-  if (!trigger?.value) return no_update;
-  const { save: format, chart: name } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
-  const { source, stem } = window.dash_component_api.getLayout("shown").props.data;
+  const { no_update } = window.dash_clientside;
+  const [{ save: format, chart: name }, clicks] = used();
+  if (!clicks) return no_update;
+  const { source, stem } = required(window.dash_component_api.getLayout("shown"), "#shown").props.data;
   whenDrawn(name, (chart, title, of) => {
     const figure = titled(chart, title, of ? [of, source] : [source]);
     const { width, height } = figure.layout;
@@ -77,9 +79,10 @@ export function saveChart() {
  */
 function whenDrawn(name, act) {
   const place = document.getElementById(name);
-  const chart = /** @type {PlottedElement} */ (place?.querySelector(".js-plotly-plot"));
+  if (!place) return;
+  const chart = /** @type {PlottedElement | null} */ (place.querySelector(".js-plotly-plot"));
   if (chart) act(chart, place.getAttribute("aria-label") || "", place.dataset.of);
-  else if (place) setTimeout(() => whenDrawn(name, act), PAUSE);
+  else setTimeout(() => whenDrawn(name, act), PAUSE);
 }
 
 /**
@@ -120,11 +123,11 @@ function titled(chart, title, notes) {
  * @param {string} text @param {number} size @param {number} width
  */
 function wrapped(text, size, width) {
-  const context = document.createElement("canvas").getContext("2d");
+  const context = contextOf(document.createElement("canvas"));
   context.font = `600 ${size}px ${FAMILY}`;
-  /** @param {{ word: string }} given */
-  const wide = (/** @type {Piece} */ { word }) => context.measureText(word).width;
+  /** @param {Piece} piece */
+  const wide = ({ word = "" }) => context.measureText(word).width;
   const groups = text.split(" ").map((word) => [{ word }]);
   const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });
-  return lines.map((line) => line.map(({ word }) => word.replace(/&/g, "&amp;").replace(/</g, "&lt;")).join(" "));
+  return lines.map((line) => line.map(({ word = "" }) => word.replace(/&/g, "&amp;").replace(/</g, "&lt;")).join(" "));
 }

@@ -1,10 +1,45 @@
-// Makes elements of a page, and those of an SVG file. Text is always text: a wordpiece is never read as HTML or XML.
+// Finds and makes elements of a page, and makes those of an SVG file. Text is always text: a wordpiece is never read as
+// HTML or XML.
 //
 // What a browser that translates the page leaves as it is: what comes from the data, such as wordpieces, sentences,
 // numbers and the names of heads. It is known by its element, its class or its letters.
 
 /** The typeface of pages, on canvases and in saved files. */
 export const FAMILY = "Roboto, system-ui, -apple-system, 'Segoe UI', sans-serif";
+
+/**
+ * What has to be there, where a type says that it may be missing.
+ * @template T @param {T} found @param {string} what @returns {NonNullable<T>}
+ */
+export function required(found, what) {
+  if (found === null || found === undefined) throw new Error(`The page lacks ${what}. Reload the page.`);
+  return found;
+}
+
+/** The element of a selector that every page has. @param {ParentNode} root @param {string} selector */
+export const elementIn = (root, selector) => required(root.querySelector(selector), selector);
+/** @param {string} id */
+export const elementOf = (id) => required(document.getElementById(id), `#${id}`);
+/** What draws on a canvas. @param {HTMLCanvasElement} canvas */
+export const contextOf = (canvas) => required(canvas.getContext("2d"), "a canvas to draw on");
+
+/**
+ * Makes an object on the element of a Dash component, for as long as the page shows it; gives the element's reference.
+ * @template {{ release: () => void }} T
+ * @param {(host: HTMLElement) => T} create @param {(created: T) => void} [update] after each drawing
+ */
+export function useOnElement(create, update = () => {}) {
+  const { useEffect, useRef } = window.React;
+  const host = useRef(/** @type {HTMLElement | null} */ (null));
+  const created = useRef(/** @type {T | null} */ (null));
+  useEffect(() => {
+    const made = create(required(host.current, "the element of a component"));
+    created.current = made;
+    return () => made.release();
+  }, []);
+  useEffect(() => update(required(created.current, "a component")));
+  return host;
+}
 
 const PROPERTIES = new Set(["className", "textContent", "hidden", "type", "title", "tabIndex", "disabled", "dir"]);
 
@@ -23,6 +58,19 @@ export function make(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+
+/**
+ * Shows a ring round so many pixels.
+ * @param {HTMLElement} ring @param {number} left @param {number} top @param {number} width @param {number} height
+ */
+export const showRing = (ring, left, top, width, height) =>
+  Object.assign(ring.style, {
+    display: "block",
+    left: `${left}px`,
+    top: `${top}px`,
+    width: `${width}px`,
+    height: `${height}px`,
+  });
 
 /**
  * Writes a text into an element, its data in elements that no browser translates.
@@ -100,5 +148,5 @@ export const partsOf = (text) => text.split(DATA).filter(Boolean);
 export function isData(tag, { className, dir }, text) {
   if (TAGS.has(tag) || dir) return true;
   if (tag !== "th" && className?.split(" ").some((name) => CLASSES.has(name))) return true;
-  return Boolean(text?.trim()) && (!WORD.test(text) || !text.replace(DATA, "").trim());
+  return Boolean(text?.trim() && (!WORD.test(text) || !text.replace(DATA, "").trim()));
 }

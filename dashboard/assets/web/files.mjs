@@ -16,7 +16,7 @@ const slug = (text) =>
 export const fileName = ([title, stem], ending) =>
   `${[slug(title).slice(0, 80), stem].filter(Boolean).join("-")}.${ending}`;
 
-/** @param {Blob | null} blob @param {[title: string, stem: string]} named @param {string} ending */
+/** @param {Blob} blob @param {[title: string, stem: string]} named @param {string} ending */
 function save(blob, named, ending) {
   const link = Object.assign(document.createElement("a"), {
     href: URL.createObjectURL(blob),
@@ -52,16 +52,17 @@ const [SPACE, APART, BETWEEN] = [4, 14, 6];
 export function breakLines(groups, width, { wide, apart }) {
   /** @type {(Piece & { left: number })[][]} */
   const lines = [[]];
+  let line = lines[0];
   let right = 0;
   /** @param {number} gap @param {number} length */
-  const isFull = (gap, length) => lines.at(-1).length > 0 && right + gap + length > width;
-  const begin = () => ((right = 0), lines.push([]));
+  const isFull = (gap, length) => line.length > 0 && right + gap + length > width;
+  const begin = () => ((right = 0), lines.push((line = [])));
 
   /** @param {Piece} piece @param {number} gap */
   function put(piece, gap) {
     if (isFull(gap, wide(piece))) begin();
-    const left = lines.at(-1).length ? right + gap : 0;
-    lines.at(-1).push({ ...piece, left });
+    const left = line.length ? right + gap : 0;
+    line.push({ ...piece, left });
     right = left + wide(piece);
   }
 
@@ -85,7 +86,7 @@ export function setParagraphs(context, paragraphs, width) {
     const kind = strong ? "strong" : "plain";
     context.font = FONT[kind];
     /** @param {Piece} piece */
-    const wide = (piece) => piece.width ?? context.measureText(piece.word).width;
+    const wide = (piece) => piece.width ?? context.measureText(piece.word ?? "").width;
     for (const pieces of breakLines(groups, width, { wide, apart: apart ? APART : SPACE })) {
       rows.push({ pieces, kind, middle: top + HEIGHT[kind] / 2 });
       top += HEIGHT[kind];
@@ -96,7 +97,7 @@ export function setParagraphs(context, paragraphs, width) {
 }
 
 /** @param {Context} context @param {Piece} piece @param {number} left @param {number} middle */
-function drawColours(context, { colours, width }, left, middle) {
+function drawColours(context, { colours = [], width = 0 }, left, middle) {
   const ramp = context.createLinearGradient(left, 0, left + width, 0);
   colours.forEach((colour, i) => ramp.addColorStop(i / Math.max(1, colours.length - 1), colour));
   context.fillStyle = ramp;
@@ -111,7 +112,7 @@ export function drawParagraphs(context, { rows, width }, left, top) {
       if (piece.colours) drawColours(context, piece, left + piece.left, top + middle);
       else {
         Object.assign(context, { font: FONT[kind], fillStyle: piece.colour });
-        context.fillText(piece.word, left + piece.left, top + middle, width);
+        context.fillText(piece.word ?? "", left + piece.left, top + middle, width);
       }
     }
 }

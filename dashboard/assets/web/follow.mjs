@@ -1,8 +1,9 @@
 // Follows the address bar: fetches the page of the newest link, cancels earlier requests, and updates what has changed
-// on screen. While the browser waits it says how far the server is: what it counts, and the share that is done.
+// on screen: components whose properties changed, or all of a part where its components are others. While the browser
+// waits it says how far the server is: what it counts, and the share that is done.
 import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
-import { changes, same, waitOf } from "./changes.mjs";
-import { UNREACHABLE, prefetch } from "./loading.mjs";
+import { elementOf } from "./elements.mjs";
+import { UNREACHABLE, pause, prefetch } from "./loading.mjs";
 
 /** A failed request in the form of a page. @param {string} sentence */
 const problem = (sentence) => ({ problem: sentence });
@@ -45,17 +46,17 @@ function createPages() {
   function beforehand(request) {
     ahead?.ending.abort();
     const mine = (ahead = start(request));
-    mine.page.then((page) => page?.picture && mine === ahead && pointsOf(page, mine.ending.signal));
+    mine.page.then((page) => page?.picture && mine === ahead && pointsOf(page.picture, mine.ending.signal));
   }
 
   return { newestPage, beforehand };
 }
 
 /**
- * Resolves when the points of a page are loaded, or have failed: the picture shows which.
- * @param {Partial<Page>} page @param {AbortSignal} [signal]
+ * Resolves when the points of a picture are loaded, or have failed: the picture shows which.
+ * @param {Picture} picture @param {AbortSignal} [signal]
  */
-const pointsOf = (page, signal) => prefetch(page.picture.points, signal).catch(() => {});
+const pointsOf = ({ points }, signal) => prefetch(points, signal).catch(() => {});
 
 /** @type {Part[]} */
 const PARTS = ["above", "beside", "below", "navigation", "drawer", "header"];
@@ -68,9 +69,9 @@ const LOOK = 20;
 
 const dash = () => window.dash_clientside;
 /** @param {ComponentId} id */
-const standing = (id) => window.dash_component_api.getLayout(id)?.props;
+const standing = (id) => window.dash_component_api.getLayout(id)?.props ?? {};
 /** @param {Partial<Page>} page */
-const isHead = (page) => page?.shown && pageNow() === "head";
+const headOf = (page) => (pageNow() === "head" ? page.shown : undefined);
 
 const pages = createPages();
 /** The page on screen, and charts that have yet to follow it. */
@@ -103,9 +104,6 @@ function refused(sentence) {
     above: [alert],
   };
 }
-
-/** @param {number} milliseconds */
-const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Draws charts after the picture, since they take long. @param {Partial<Page>} page */
 async function drawLate(page) {
@@ -154,11 +152,13 @@ function outputs(page) {
  */
 function lookAhead(before, page) {
   clearTimeout(resting);
-  if (!isHead(before) || !isHead(page) || !page.picture) return;
-  const [rows, columns] = ["layer", "head"].map((field) => Number(page.shown[field]) - Number(before.shown[field]));
+  const { picture } = page;
+  const [was, is] = [before, page].map(headOf);
+  if (!was || !is || !picture) return;
+  const [rows, columns] = ["layer", "head"].map((field) => Number(is[field]) - Number(was[field]));
   if (Math.abs(rows) + Math.abs(columns) !== 1) return;
   resting = setTimeout(() => {
-    const next = neighbour(page.picture, { rows, columns });
+    const next = neighbour(picture, { rows, columns });
     if (next) pages.beforehand(requestOf(.../** @type {[string, string]} */ (next.split(/(?=\?)/))));
   }, REST);
 }
@@ -172,8 +172,8 @@ const requestOf = (pathname, search = "") => ({ pathname, search, snapshot: show
  */
 async function together(page) {
   const { picture } = page;
-  if (!isHead(shown) || !picture || picture.points === shown.picture?.points) return;
-  await Promise.race([pointsOf(page), pause(TOGETHER)]);
+  if (!headOf(shown) || !picture || picture.points === shown.picture?.points) return;
+  await Promise.race([pointsOf(picture), pause(TOGETHER)]);
 }
 
 /**
@@ -193,7 +193,7 @@ export function isSameJob(before, after, fields) {
  */
 function endJobs(before, after) {
   for (const job of document.querySelectorAll(".job, .waiting"))
-    if (!isSameJob(before, after, job.dataset.fields.split(" "))) job.querySelector(".cancel")?.click();
+    if (!isSameJob(before, after, (job.dataset.fields ?? "").split(" "))) job.querySelector(".cancel")?.click();
 }
 
 /**
@@ -206,7 +206,7 @@ export async function followPage(pathname, search) {
     return Array(PARTS.length + 4).fill(dash().no_update);
   }
   const link = requestOf(pathname, search);
-  const element = document.getElementById("page");
+  const element = elementOf("page");
   element.setAttribute("aria-busy", "true");
   endJobs(element.dataset.link || "", pathname + (search || ""));
   clearTimeout(resting);
@@ -247,31 +247,12 @@ export function showDone(done) {
  */
 export function dropInvalid({ path, link, written }) {
   const { pathname, search, hash } = window.location;
-  const isShown = document.getElementById("page").dataset.link === pathname + search;
+  const isShown = elementOf("page").dataset.link === pathname + search;
   if (written === undefined ? path === pathname || !isShown : written !== search) return;
   window.history.replaceState(window.history.state, "", path + link + hash);
   dropped = path + window.location.search;
-  document.getElementById("page").dataset.link = dropped;
+  elementOf("page").dataset.link = dropped;
   window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // Dash follows the address bar
-}
-
-/**
- * Whether the navigation of a narrow window is open, for its button and for itself: either changes both, another page
- * closes it.
- * @param {boolean} burger @param {boolean} drawer
- */
-export function toggleDrawer(burger, drawer) {
-  const [used] = dash().callback_context.triggered.map(({ prop_id }) => prop_id);
-  const open = used === "burger.opened" ? burger : used === "drawer.opened" && drawer;
-  return [open, open];
-}
-
-/** A link that names a part of its page scrolls there: Dash has taken the click and scrolled to the top before. */
-export function scrollToParts() {
-  window.addEventListener("click", (event) => {
-    const link = /** @type {HTMLAnchorElement} */ (event.target.closest?.("a[href]"));
-    if (event.defaultPrevented && link?.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView();
-  });
 }
 
 /** Milliseconds before a page is asked for its progress, and between two times. */
@@ -279,15 +260,13 @@ const [FIRST, AGAIN] = [400, 500];
 const FIXED = "The server puts this page together.";
 
 /** A name for a wait that nobody guesses, as dashboard/ui/work.py checks it. */
-export const newWait = () =>
+const newWait = () =>
   [...window.crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** What the server does now for the page; a fixed sentence where it does not say. @param {string} wait */
 async function progressOf(wait) {
   const body = new URLSearchParams({ wait });
-  const response = await fetch(pathOf("data/page/progress"), { method: "POST", body }).catch(
-    () => /** @type {Response} */ (null),
-  );
+  const response = await fetch(pathOf("data/page/progress"), { method: "POST", body }).catch(() => null);
   return (response?.ok && (await response.json()).said) || FIXED;
 }
 
@@ -295,10 +274,10 @@ async function progressOf(wait) {
  * Keeps the words of the page's skeleton, or those over the page before, until the page is there.
  * @param {{ page: Promise<unknown>, wait: string }} given
  */
-export async function sayWhile({ page, wait }) {
+async function sayWhile({ page, wait }) {
   let isThere = false;
   page.finally(() => (isThere = true));
-  const { dataset } = document.getElementById("page");
+  const { dataset } = elementOf("page");
   dataset.said = FIXED;
   for (let next = FIRST; ; next = AGAIN) {
     await pause(next);
@@ -307,4 +286,76 @@ export async function sayWhile({ page, wait }) {
     if (isThere) return;
     dataset.said = said;
   }
+}
+
+/** @param {unknown} item @param {unknown} other */
+const same = (item, other) => JSON.stringify(item) === JSON.stringify(other);
+/** @param {any} node */
+const isComponent = (node) => Boolean(node?.props && node.type);
+/** @param {unknown} children */
+const isText = (children) => typeof children === "string" || typeof children === "number";
+/**
+ * What a reader or the picture changes without asking: it may stand at something else than what the page was given
+ * last.
+ */
+const OWN = ["value", "checked", "children"];
+
+/**
+ * The properties of a component without its children; a text inside a component with an id is a property.
+ * @param {Component} component
+ */
+const ownProperties = ({ props: { children, ...own } }) =>
+  own.id !== undefined && isText(children) ? { ...own, children } : own;
+
+/** @param {Component} before @param {Component} after @param {Current} current */
+function ofProperties(before, after, current) {
+  const [was, is] = [ownProperties(before), ownProperties(after)];
+  if (Object.keys(was).some((name) => !(name in is))) return null;
+  const present = after.props.id === undefined ? was : { ...was, ...current(after.props.id) };
+  const changed = Object.keys(is).filter((name) => !same((OWN.includes(name) ? present : was)[name], is[name]));
+  if (changed.length && after.props.id === undefined) return null;
+  return changed.length
+    ? [{ id: after.props.id, type: after.type, props: Object.fromEntries(changed.map((name) => [name, is[name]])) }]
+    : [];
+}
+
+/**
+ * The id of what a page waits for in a component, as dashboard/ui/deferred.py names it; undefined without any.
+ * @param {any} node
+ * @returns {any}
+ */
+export function waitOf(node) {
+  if (Array.isArray(node)) return node.map(waitOf).find(Boolean);
+  if (!isComponent(node)) return undefined;
+  return node.props.id?.is === "content" ? node.props.id : waitOf(node.props.children);
+}
+
+/**
+ * A deferred part is replaced where it was not there yet, or is not there now: the rest of the page stays.
+ * @param {Component} component
+ */
+const refilled = ({ type, props: { id, children } }) => [{ id, type, props: { children } }];
+
+/** @param {unknown[]} before @param {unknown[]} after @param {Current} current @returns {Change[] | null} */
+function ofEach(before, after, current) {
+  if (before.length !== after.length) return null;
+  const every = after.map((item, i) => changes(before[i], item, current));
+  return every.some((change) => change === null) ? null : every.flatMap((change) => change ?? []);
+}
+
+/**
+ * Changes as {id, type, props}; null where components differ. `current(id)` gives the present properties of a
+ * component.
+ * @param {any} before @param {any} after @param {Current} current
+ * @returns {Change[] | null}
+ */
+export function changes(before, after, current) {
+  if (Array.isArray(before) && Array.isArray(after)) return ofEach(before, after, current);
+  if (!isComponent(before) || !isComponent(after)) return same(before, after) ? [] : null;
+  if (before.type !== after.type || before.namespace !== after.namespace || !same(before.props.id, after.props.id))
+    return null;
+  if (after.props.id?.place && [before, after].some(waitOf)) return refilled(after);
+  const own = ofProperties(before, after, current);
+  const inner = "children" in ownProperties(after) ? [] : changes(before.props.children, after.props.children, current);
+  return own && inner && [...own, ...inner];
 }

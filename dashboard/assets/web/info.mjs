@@ -11,7 +11,7 @@ const LEAVE = 150;
  * Upper left corner of a text of a size: below its button, above where there is no room, within the window.
  * @param {{ left: number, top: number, bottom: number }} button @param {Pair} first @param {Pair} second
  */
-export function corner(button, [width, height], [windowWidth, windowHeight]) {
+function corner(button, [width, height], [windowWidth, windowHeight]) {
   const left = Math.max(MARGIN, Math.min(button.left, windowWidth - width - MARGIN));
   const below = button.bottom + APART;
   const fits = below + height + MARGIN <= windowHeight;
@@ -46,15 +46,16 @@ export function explainButtons() {
     if (open === button) return;
     hide();
     open = button;
-    text.textContent = button.dataset.info;
+    text.textContent = button.dataset.info ?? "";
     button.setAttribute("aria-describedby", text.id);
     text.showPopover();
-    put();
+    put(button);
   }
 
-  function put() {
+  /** @param {HTMLElement} button */
+  function put(button) {
     const place = corner(
-      open.getBoundingClientRect(),
+      button.getBoundingClientRect(),
       [text.offsetWidth, text.offsetHeight],
       [innerWidth, innerHeight],
     );
@@ -62,10 +63,10 @@ export function explainButtons() {
   }
 
   /** The focus scrolls its button into view: then the text goes with it. */
-  const scrolled = () => open && (document.activeElement === open ? put() : hide());
+  const scrolled = () => open && (document.activeElement === open ? put(open) : hide());
 
   /** @param {Event} event */
-  const buttonOf = (event) => event.target.closest?.("button.info");
+  const buttonOf = (event) => event.target?.closest?.("button.info");
   const leave = () => {
     clearTimeout(leaving);
     leaving = setTimeout(() => document.activeElement !== open && hide(), LEAVE);
@@ -77,9 +78,15 @@ export function explainButtons() {
     else if (text.contains(/** @type {Node} */ (event.target))) clearTimeout(leaving);
     else if (open) leave();
   });
-  document.addEventListener("focusin", (event) => (buttonOf(event) ? show(buttonOf(event)) : hide()));
+  /** @param {Event} event */
+  const turnTo = (event) => {
+    const button = buttonOf(event);
+    if (button) show(button);
+    else hide();
+  };
+  document.addEventListener("focusin", turnTo);
   document.addEventListener("focusout", hide);
-  document.addEventListener("click", (event) => (buttonOf(event) ? show(buttonOf(event)) : hide()));
+  document.addEventListener("click", turnTo);
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
   document.addEventListener("scroll", scrolled, { capture: true, passive: true });
 }

@@ -1,13 +1,17 @@
 // The keyboard. Its focus stays in a control that the page replaces. Keys of the whole page: `?` lists them, `g`
 // and a letter opens a page, `/` goes to the search box, `c` copies the link. The list is in dashboard/shell.py,
 // the letter of a page on its link.
+import { required } from "./elements.mjs";
+
+/** Rows and columns by which an arrow key moves. @type {Record<string, [number, number]>} */
+export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 const FOCUSABLE = "a[href], button, input, [tabindex]";
 const TEXT_BOX = ".mantine-TextInput-input";
 /** @type {{ id: string, part: number, element: HTMLElement } | null} */
 let last = null;
 /** What was typed into the control that has the keyboard, until Enter. */
-/** @type {{ text: string, caret: number } | null} */
+/** @type {{ text: string, caret: number | null } | null} */
 let typed = null;
 /** A searchable list opens when React hears that it is focused: it does not hear of a focus that is given back. */
 let quiet = false;
@@ -24,10 +28,13 @@ function placeOf(element) {
   return control ? { id: control.id, part: partsOf(control).indexOf(element), element } : null;
 }
 
-/** React hears of a text only by an event of its element. @param {HTMLInputElement} box */
-function typeAgain(box) {
-  const { text, caret } = typed;
-  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(box, text);
+/**
+ * React hears of a text only by an event of its element.
+ * @param {HTMLInputElement} box @param {{ text: string, caret: number | null }} given
+ */
+function typeAgain(box, { text, caret }) {
+  const value = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
+  required(value?.set, "the setter of a text box").call(box, text);
   box.dispatchEvent(new Event("input", { bubbles: true }));
   box.setSelectionRange(caret, caret);
 }
@@ -43,7 +50,7 @@ function restore() {
   quiet = false;
   if (part) last = { ...last, element: part };
   if (part && wasOpen) part.click();
-  if (part && typed && part instanceof HTMLInputElement && part.value !== typed.text) typeAgain(part);
+  if (part && typed && part instanceof HTMLInputElement && part.value !== typed.text) typeAgain(part, typed);
 }
 
 /** Installs it for as long as the page lives. */
@@ -59,7 +66,7 @@ export function keepFocus() {
       typed = { text: target.value, caret: target.selectionStart };
   });
   /** @param {Event} event */
-  const left = (event) => event.target.matches?.(TEXT_BOX) || (typed = null);
+  const left = (event) => event.target?.matches?.(TEXT_BOX) || (typed = null);
   document.addEventListener("pointerdown", left, true);
   document.addEventListener("keydown", (event) => event.key === "Enter" && (typed = null), true);
   new MutationObserver(restore).observe(document.documentElement, { childList: true, subtree: true });
@@ -68,11 +75,11 @@ export function keepFocus() {
 /** Milliseconds in which the letter of a page follows `g`. */
 const WAIT = 1500;
 
-/** @param {EventTarget} target */
+/** @param {EventTarget | null} target */
 const isTyped = (target) => target?.closest?.("input, textarea, select, [contenteditable='true'], [role='textbox']");
 /** @param {string} letter */
 const pageLink = (letter) => document.querySelector(`#navigation a[data-letter="${letter}"]`);
-const shortcuts = () => /** @type {HTMLDialogElement} */ (document.getElementById("shortcuts"));
+const shortcuts = () => /** @type {HTMLDialogElement | null} */ (document.getElementById("shortcuts"));
 const searchBox = () => document.querySelector("#page input[placeholder]:not([aria-haspopup])");
 
 /**
@@ -105,7 +112,8 @@ export function followShortcuts() {
   });
   document.addEventListener("click", (event) => {
     const list = shortcuts();
-    if (event.target.closest?.("#open-shortcuts")) list.showModal();
-    else if (event.target === list || event.target.closest?.("#close-shortcuts")) list.close();
+    if (!list) return;
+    if (event.target?.closest?.("#open-shortcuts")) list.showModal();
+    else if (event.target === list || event.target?.closest?.("#close-shortcuts")) list.close();
   });
 }

@@ -3,6 +3,9 @@
 
 export const UNREACHABLE = "The server cannot be reached. Check the connection, then reload the page.";
 
+/** @param {number} milliseconds */
+export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
 /** @param {string} url @param {AbortSignal} [signal] */
 export async function fetchPart(url, signal) {
   const response = await fetch(url, { signal });

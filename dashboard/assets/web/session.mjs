@@ -6,7 +6,7 @@
 // What a page waits for: where the request that brings it is lost, the page asks again until it has an answer.
 import { pathOf, versionOfPage } from "./address.mjs";
 import { make } from "./elements.mjs";
-import { UNREACHABLE } from "./loading.mjs";
+import { UNREACHABLE, pause } from "./loading.mjs";
 
 /** Headers of the server: its page to sign in (dashboard/access/gate.py), and its version (dashboard/web/assets.py). */
 const [SIGN_IN, VERSION] = ["Sign-In", "Headscape-Version"];
@@ -38,7 +38,7 @@ export function kindOf(response) {
 
 /**
  * Whether the server has other scripts than the page: what is posted is never answered by the browser.
- * @param {Response} response @param {string} method @param {string} version
+ * @param {Response} response @param {string | undefined} method @param {string} version
  */
 export const isUpgraded = (response, method, version) =>
   method === "POST" && (response.headers.get(VERSION) ?? version) !== version;
@@ -77,7 +77,7 @@ export const forDash = (url, response) =>
 
 /**
  * The response in the form that the page reads: what is not of the server is a refusal with a sentence.
- * @param {Response} response @param {string} url @param {string} method
+ * @param {Response} response @param {string} url @param {string | undefined} method
  */
 function checked(response, url, method) {
   const kind = kindOf(response);
@@ -95,13 +95,11 @@ function checked(response, url, method) {
  * @param {MouseEvent} event
  */
 async function download(event) {
-  const link = /** @type {HTMLAnchorElement} */ (event.target.closest?.("a[download]"));
+  const link = /** @type {HTMLAnchorElement | null} */ (event.target?.closest?.("a[download]"));
   if (!link || link.origin !== window.location.origin || link.protocol === "blob:" || event.defaultPrevented) return;
   event.preventDefault();
   const copy = /** @type {HTMLAnchorElement} */ (link.cloneNode());
-  const response = await fetch(pathOf("data/session"), { cache: "no-store" }).catch(
-    () => /** @type {Response} */ (null),
-  );
+  const response = await fetch(pathOf("data/session"), { cache: "no-store" }).catch(() => null);
   if (response?.ok) copy.click();
   else if (response?.status !== 401) show("unsaved", (await response?.text()) ?? UNREACHABLE, "Reload the page", here);
 }
@@ -153,7 +151,7 @@ const isThere = (id) =>
  * The answer to a request; what fills a wait is asked for again as long as it is lost and the page waits for it.
  * @param {() => Promise<Response>} send @param {unknown} body @param {(answer: Response) => boolean} isLost
  */
-export async function persistent(send, body, isLost, { waits = isThere, pause = PAUSE } = {}) {
+export async function persistent(send, body, isLost, { waits = isThere, milliseconds = PAUSE } = {}) {
   const state = stateOf(body);
   if (!state) return send();
   for (;;) {
@@ -164,6 +162,6 @@ export async function persistent(send, body, isLost, { waits = isThere, pause = 
       return answer;
     }
     window.dash_clientside.set_props(state, { children: LOST });
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    await pause(milliseconds);
   }
 }

@@ -1,9 +1,9 @@
 // The button Notes of the header: a menu with the notes on the view that is shown, the name under which it is saved,
-// and saved views; and the button of page Notes that imports a file of both.
-import { importNotes, readViews, recount, saveView, shownNow } from "./api.mjs";
-import { newId } from "./form.mjs";
+// and saved views.
+import { readViews, saveView, shownNow } from "./api.mjs";
+import { nameForm, newId } from "./form.mjs";
+import { linkOf } from "./note.mjs";
 import { NoteList } from "./note_list.mjs";
-import { linkOf, nameForm } from "./saved_views.mjs";
 import { pathOf, visit } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
 
@@ -107,8 +107,8 @@ function openMenu(menu, button) {
 function openLink(event, link) {
   if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
   event.preventDefault();
-  /** @type {HTMLDialogElement} */ (link.closest("dialog"))?.close();
-  visit(link.getAttribute("href"));
+  /** @type {HTMLDialogElement | null} */ (link.closest("dialog"))?.close();
+  visit(link.getAttribute("href") ?? "");
   window.scrollTo(0, 0);
 }
 
@@ -117,38 +117,11 @@ export function followNotes() {
   const [menu, dialog] = [createMenu(), createDialog()];
   document.body.append(menu.element, dialog.element);
   document.addEventListener("click", (event) => {
-    const [button, link] = ["#open-notes, [data-menu]", "a.followed"].map((name) => event.target.closest?.(name));
+    const [button, link] = ["#open-notes, [data-menu]", "a.followed"].map((name) => event.target?.closest?.(name));
     if (button?.id === "open-notes") return openMenu(menu, button);
     if (!button && !link) return;
     menu.element.hidePopover();
     if (link) openLink(event, link);
-    else (button.dataset.menu === "save" ? openNaming : openNotes)(dialog);
+    else (button?.dataset.menu === "save" ? openNaming : openNotes)(dialog);
   });
-}
-
-/** Largest file that a request can hold, in bytes (BODY in dashboard/web/connections.py). */
-const MOST = 1 << 20;
-const TOO_LARGE = "The file is larger than 1 MiB. Ask who runs the server to run `headscape notes import FILE`.";
-
-/** @param {File} file @param {HTMLElement} line */
-async function sendFile(file, line) {
-  line.textContent = file.size > MOST ? TOO_LARGE : `Importing ${file.name} ...`;
-  if (file.size > MOST) return;
-  try {
-    line.textContent = (await importNotes(file)).summary;
-    recount();
-  } catch (error) {
-    line.textContent = error.message;
-  }
-}
-
-function chooseFile() {
-  const input = make("input", { type: "file", accept: ".json,application/json" });
-  input.addEventListener("change", () => sendFile(input.files[0], document.getElementById("imported")));
-  input.click();
-}
-
-/** Follows the button. */
-export function followImport() {
-  document.addEventListener("click", (event) => event.target.closest?.("#import-notes") && chooseFile());
 }

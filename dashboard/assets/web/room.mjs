@@ -1,12 +1,53 @@
-// What this browser remembers of its reader beside the link, nothing where it stores nothing: the width of the tabs
-// beside the picture of a head, by pointer and keyboard, and whether they are shown; whether the worked example of
-// page Heads was read.
+// The room of a window: what of a page stays in sight, is open, and how wide it is. The least height of a scrolled
+// page, the navigation of a narrow window, the tabs beside the picture of a head, and the worked example of page Heads.
+// Of the last two this browser remembers what its reader chose, nothing where it stores nothing.
+import { elementIn, required } from "./elements.mjs";
+
+/**
+ * The least height of a page, in pixels, with which the window stays scrolled as it is. `top` and `height` are the
+ * page's in the window, `window` is the window's height, `below` what follows the page.
+ * @param {{ top: number, height: number, window: number, below: number }} given
+ */
+export const leastHeight = ({ top, height, window, below }) => Math.max(0, Math.min(height, window - top - below));
+
+function keep() {
+  const page = document.getElementById("page");
+  if (!page) return;
+  const { top, height } = page.getBoundingClientRect();
+  const below = parseFloat(getComputedStyle(required(page.parentElement, "the parent of #page")).paddingBottom);
+  const least = leastHeight({ top, height, window: document.documentElement.clientHeight, below });
+  page.style.minHeight = window.scrollY > 0 ? `${least}px` : "";
+}
+
+/** Follows the window: as its reader scrolls up, room that is no longer needed goes. */
+export function keepRoom() {
+  for (const name of ["scroll", "resize"]) window.addEventListener(name, keep, { passive: true });
+}
+
+/**
+ * Whether the navigation of a narrow window is open, for its button and for itself: either changes both, another page
+ * closes it.
+ * @param {boolean} burger @param {boolean} drawer
+ */
+export function toggleDrawer(burger, drawer) {
+  const [used] = window.dash_clientside.callback_context.triggered.map(({ prop_id }) => prop_id);
+  const open = used === "burger.opened" ? burger : used === "drawer.opened" && drawer;
+  return [open, open];
+}
+
+/** A link that names a part of its page scrolls there: Dash has taken the click and scrolled to the top before. */
+export function scrollToParts() {
+  window.addEventListener("click", (event) => {
+    const link = /** @type {HTMLAnchorElement | null} */ (event.target?.closest?.("a[href]"));
+    if (event.defaultPrevented && link?.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView();
+  });
+}
 
 /** @param {string} name */
 const named = (name) => `headscape-${name}`;
 
 /** @param {string} name */
-export function recall(name) {
+function recall(name) {
   try {
     return window.localStorage.getItem(named(name)) || "";
   } catch {
@@ -15,7 +56,7 @@ export function recall(name) {
 }
 
 /** @param {string} name @param {string} value */
-export function remember(name, value) {
+function remember(name, value) {
   try {
     if (value) window.localStorage.setItem(named(name), value);
     else window.localStorage.removeItem(named(name));
@@ -27,16 +68,15 @@ export function remember(name, value) {
 const [LEAST, MOST, STEP] = [280, 720, 24];
 const [WIDTH, CLOSED] = ["inspector-width", "inspector"];
 const BORDER = ".inspector-border";
-const root = document.documentElement;
 
 /** A width within bounds that leaves most of a narrow window to the picture. @param {number} width */
 const within = (width) => Math.round(Math.max(LEAST, Math.min(MOST, 0.55 * window.innerWidth, width)));
-const widthNow = () => document.querySelector("#beside").getBoundingClientRect().width;
+const widthNow = () => elementIn(document, "#beside").getBoundingClientRect().width;
 
 /** @param {number} width */
 function widen(width) {
   const pixels = within(width);
-  root.style.setProperty("--inspector", `${pixels}px`);
+  document.documentElement.style.setProperty("--inspector", `${pixels}px`);
   remember(WIDTH, String(pixels));
   say();
 }
@@ -45,12 +85,12 @@ function widen(width) {
 function say() {
   const values = { "aria-valuemin": LEAST, "aria-valuemax": MOST, "aria-valuenow": Math.round(widthNow()) };
   const border = document.querySelector(BORDER);
-  for (const [name, value] of Object.entries(values)) border.setAttribute(name, String(value));
+  for (const [name, value] of Object.entries(values)) border?.setAttribute(name, String(value));
 }
 
 /** @param {PointerEvent} event */
 function drag(event) {
-  const border = event.target.closest?.(BORDER);
+  const border = event.target?.closest?.(BORDER);
   if (!border || event.button) return;
   event.preventDefault();
   border.focus();
@@ -66,7 +106,7 @@ function drag(event) {
 
 /** @param {KeyboardEvent} event */
 function pressed(event) {
-  if (!event.target.matches?.(BORDER)) return;
+  if (!event.target?.matches?.(BORDER)) return;
   /** @type {Record<string, number>} */
   const widths = { ArrowLeft: widthNow() + STEP, ArrowRight: widthNow() - STEP, Home: LEAST, End: MOST };
   if (!(event.key in widths)) return;
@@ -76,19 +116,20 @@ function pressed(event) {
 
 /** @param {Event} event */
 function turn({ target }) {
-  if (!target.closest?.(".inspector-turn")) return;
-  const closed = root.toggleAttribute("data-inspector-closed");
+  if (!target?.closest?.(".inspector-turn")) return;
+  const closed = document.documentElement.toggleAttribute("data-inspector-closed");
   remember(CLOSED, closed ? "closed" : "");
 }
 
 export function sizeInspector() {
+  const root = document.documentElement;
   root.toggleAttribute("data-inspector-closed", recall(CLOSED) === "closed");
   const width = Number(recall(WIDTH));
   if (width) root.style.setProperty("--inspector", `${within(width)}px`);
   document.addEventListener("pointerdown", drag);
   document.addEventListener("keydown", pressed);
   document.addEventListener("click", turn);
-  document.addEventListener("focusin", ({ target }) => target.matches?.(BORDER) && say());
+  document.addEventListener("focusin", ({ target }) => target?.matches?.(BORDER) && say());
 }
 
 const NAME = "example";
@@ -103,13 +144,13 @@ function turnExample(hide) {
 
 /** @param {KeyboardEvent} event */
 function leftExample(event) {
-  if (event.key === "Escape" && event.target.closest?.(".example")) turnExample(true);
+  if (event.key === "Escape" && event.target?.closest?.(".example")) turnExample(true);
 }
 
 export function showExampleOnce() {
   document.documentElement.toggleAttribute(SEEN, recall(NAME) === "seen");
   document.addEventListener("click", ({ target }) => {
-    const button = target.closest?.("[data-example]");
+    const button = target?.closest?.("[data-example]");
     if (button) turnExample(button.dataset.example === "hide");
   });
   document.addEventListener("keydown", leftExample);

@@ -1,9 +1,12 @@
-// Finds the nearest point: points are sorted into a grid of cells, and a search looks at the cells around a place.
-import { rotationRows } from "./camera.mjs";
+// Finds the nearest point of a panel, and where a point is: points are sorted into a grid of cells, and a search looks
+// at the cells around a place.
+import { projectToSquare, rotationRows } from "./camera.mjs";
+import { pointsOfPanel } from "./decode.mjs";
+import { panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
 
 const CELLS = 256;
 /** The square on which a turned cube is seen is up to this much wider than the cube. */
-export const DIAGONAL = Math.sqrt(3);
+const DIAGONAL = Math.sqrt(3);
 
 /**
  * Index of one panel's points; `places` are x, y pairs from 0 to `most`.
@@ -93,4 +96,78 @@ export function nextPoint(index, from, dx, dy) {
     if (nearest >= 0) return nearest;
   }
   return -1;
+}
+
+/** Pixels from a point within which a pointer is on it. */
+const RADIUS = 14;
+
+/**
+ * Points of the panels of a picture by the pixels of its frame: of a single panel, and of panels with the same tokens.
+ * @param {Panels} panels
+ */
+export function createSearch(panels) {
+  /** @type {{ points: Points, yaw: number, pitch: number, built: PointIndex[] } | null} */
+  let known = null;
+
+  /** Whether the points of every panel have come: one can be looked at point by point, and so can two with cards. */
+  function areThere() {
+    const { pictureNow: picture, data } = panels;
+    if (!picture || (picture.panels.length !== 1 && !picture.cards)) return false;
+    return data.points?.panels === picture.panels.length;
+  }
+
+  /** Indices of the points of each panel as they are seen now; of a turned cube they are built anew. */
+  function indices() {
+    const { points, camera } = panels;
+    const { yaw, pitch } = camera;
+    const isTurned = points.components === 3 && (known?.yaw !== yaw || known.pitch !== pitch);
+    if (!known || known.points !== points || isTurned) known = { points, yaw, pitch, built: [] };
+    return known;
+  }
+
+  /** @param {number} panel */
+  function indexOf(panel) {
+    const { points, built } = indices();
+    const own = pointsOfPanel(points, panel);
+    return (built[panel] ??=
+      points.components === 3
+        ? buildIndex(flattenPlaces(own, panels.camera), 65535)
+        : buildIndex(own.places, own.most));
+  }
+
+  /**
+   * The point of a panel within so many pixels of a pixel, or -1.
+   * @param {number} panel @param {number} px @param {number} py
+   */
+  function nearest(panel, px, py, radius = RADIUS) {
+    if (!areThere()) return -1;
+    const [x, y] = pixelToPanel(panels.layout, panels.camera, panel, px, py);
+    const reach = radius * pixelSize(panels.layout, panels.camera);
+    if (panels.points.components === 2) return nearestPoint(indexOf(panel), x, y, reach);
+    return nearestPoint(indexOf(panel), shrink(x), shrink(y), reach / DIAGONAL);
+  }
+
+  /** The point of a panel nearest to a pixel, however far it is. @param {number} panel @param {Pixel} pixel */
+  function nearestAnywhere(panel, [px, py]) {
+    for (let radius = RADIUS; radius < 4 * panels.layout.side * panels.camera.zoom; radius *= 2) {
+      const point = nearest(panel, px, py, radius);
+      if (point >= 0) return point;
+    }
+    return -1;
+  }
+
+  /**
+   * The nearest point of a panel in a direction from one of its points, or -1.
+   * @param {number} panel @param {number} point @param {number} dx @param {number} dy
+   */
+  const towards = (panel, point, dx, dy) => (areThere() ? nextPoint(indexOf(panel), point, dx, dy) : -1);
+
+  /** Pixel of a point of a panel. @param {number} panel @param {number} point @returns {Pixel} */
+  function pixelOf(panel, point) {
+    const { layout, camera, points, player } = panels;
+    const place = player.placeOf(panel * points.tokens * points.roles + point);
+    return panelToPixel(layout, camera, panel, ...projectToSquare(camera, place));
+  }
+
+  return { areThere, nearest, nearestAnywhere, towards, pixelOf };
 }

@@ -1,0 +1,270 @@
+// The Dash components of notes: NotePanel has notes on one thing, closed until they are asked for, or the open list of
+// page Notes; SavedViews has the links with a name, which an author renames and deletes. And the button of page Notes
+// that imports a file of both.
+import { countOf, deleteView, importNotes, readViews, recount, renameView, trying, whenCounted } from "./api.mjs";
+import { nameForm } from "./form.mjs";
+import { drawQuestion, linkOf, momentOf } from "./note.mjs";
+import { NoteList } from "./note_list.mjs";
+import { elementIn, elementOf, make, required, useOnElement, write } from "../web/elements.mjs";
+
+/** The number of notes in the line that opens them. @param {number} count */
+const numbered = (count) => (count ? ` (${count.toLocaleString("en")})` : "");
+
+class Panel {
+  text = "";
+  /** @type {About} */
+  about = {};
+  body = make("div");
+  /** @type {HTMLElement | null} */
+  count = null;
+  /** @type {HTMLDetailsElement | null} */
+  details = null;
+  /** @type {NoteList | null} */
+  list = null;
+  /** @type {Panel[] | null} */
+  parts = null;
+
+  /** @param {HTMLElement} host */
+  constructor(host) {
+    this.host = host;
+    this.unfollow = whenCounted(() => this.recount());
+  }
+
+  /** @param {About} about */
+  update(about) {
+    const text = JSON.stringify(about);
+    if (text === this.text) return;
+    Object.assign(this, { text, about });
+    this.close();
+    this.build();
+    this.recount();
+    if (!about.title) this.open();
+  }
+
+  build() {
+    const { title } = this.about;
+    this.body = make("div", { className: "notes-body" });
+    if (!title) return this.host.replaceChildren(this.body);
+    this.count = make("span", { className: "notes-count" });
+    const named = make("span");
+    write(named, title);
+    const summary = make("summary", {}, named, this.count);
+    const details = make("details", { className: "notes" }, summary, this.body);
+    details.addEventListener("toggle", () => details.open && this.open());
+    details.addEventListener("keydown", (event) => this.pressed(event, details, summary));
+    this.details = details;
+    this.host.replaceChildren(details);
+  }
+
+  open() {
+    const { parts } = this.about;
+    if (parts) return this.openParts(parts);
+    this.list ??= new NoteList(this.body, this.about, (answer) => this.heard(answer));
+    this.list.load();
+  }
+
+  /** A panel for each of several targets. @param {About[]} parts */
+  openParts(parts) {
+    this.parts ??= parts.map((about) => {
+      const panel = new Panel(this.body.appendChild(make("div", { className: "note-panel" })));
+      panel.update(about);
+      return panel;
+    });
+  }
+
+  /** How many notes its targets have; undefined until they are counted. */
+  counted() {
+    const { target, parts } = this.about;
+    if (!parts) return countOf(target);
+    const counts = parts.map((part) => countOf(part.target));
+    return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
+  }
+
+  /** The counts of the page have come, or have changed: an open list is read again. */
+  recount() {
+    const count = this.counted();
+    if (count !== undefined) this.say(count);
+    if (this.list && (!this.details || this.details.open)) this.list.load();
+  }
+
+  /** @param {{ notes: Note[] }} given */
+  heard({ notes }) {
+    this.say(notes.reduce((sum, { replies, deleted }) => sum + (replies?.length ?? 0) + Number(!deleted), 0));
+  }
+
+  /** @param {number} count */
+  say(count) {
+    if (this.count) this.count.textContent = numbered(count);
+  }
+
+  /** @param {KeyboardEvent} event @param {HTMLDetailsElement} details @param {HTMLElement} summary */
+  pressed(event, details, summary) {
+    if (event.key !== "Escape" || event.defaultPrevented || !details.open) return;
+    event.preventDefault();
+    details.open = false;
+    summary.focus();
+  }
+
+  close() {
+    this.list?.release();
+    this.parts?.forEach((panel) => panel.release());
+    this.list = this.parts = null;
+  }
+
+  release() {
+    this.unfollow();
+    this.close();
+  }
+}
+
+/** @param {{ id: string, about: About }} given */
+export function NotePanel({ id, about }) {
+  const ref = useOnElement(
+    (host) => new Panel(host),
+    (panel) => panel.update(about),
+  );
+  return window.React.createElement("div", { id, ref, className: "note-panel" });
+}
+
+const EMPTY = "No view is saved. Open a page as you want it, then choose Save this view under Notes in the header.";
+/** @param {string} text @param {string} act */
+const button = (text, act) =>
+  make("button", { type: "button", className: "action", textContent: text, "data-act": act });
+
+/** @param {SavedView} view */
+function row(view) {
+  const { id, author, created, mine } = view;
+  const by = make("p", { className: "note-byline" }, make("b", { textContent: author, dir: "auto" }));
+  by.append(make("time", { datetime: created, textContent: momentOf(created) }));
+  const acts = mine
+    ? [make("p", { className: "note-actions" }, button("Rename", "rename"), button("Delete", "delete"))]
+    : [];
+  const parts = [make("p", { className: "note-place" }, linkOf(view)), by, ...acts];
+  return make("li", { className: "note", "data-view": id }, ...parts, make("div", { className: "note-below" }));
+}
+
+/** The list of page Notes. */
+class ViewList {
+  /** @param {HTMLElement} host */
+  constructor(host) {
+    this.problem = make("p", { className: "note-problem", role: "alert" });
+    this.list = make("ol", { className: "note-list" });
+    this.empty = make("p", { className: "caption", textContent: "The saved views are on their way." });
+    host.replaceChildren(this.problem, this.list, this.empty);
+    host.addEventListener("click", (event) => this.clicked(event));
+    host.addEventListener("keydown", (event) => this.pressed(event));
+    this.views = /** @type {Map<string, SavedView>} */ (new Map());
+    this.unfollow = whenCounted(() => this.isIdle && this.load());
+    this.load();
+  }
+
+  /** Whether nobody is asked for a name or an answer. */
+  get isIdle() {
+    return !this.list.querySelector(".note-below > *");
+  }
+
+  load() {
+    return trying(this.problem, async () => {
+      const { views } = await readViews().finally(() => (this.empty.textContent = ""));
+      this.views = new Map(/** @type {SavedView[]} */ (views).map((view) => [`${view.id}`, view]));
+      this.list.replaceChildren(...views.map(row));
+      this.list.hidden = !views.length;
+      this.empty.textContent = views.length ? "" : EMPTY;
+    });
+  }
+
+  /** @param {Event} event */
+  clicked(event) {
+    const [act, item] = [event.target?.closest?.("[data-act]")?.dataset.act, event.target?.closest?.("[data-view]")];
+    if (!item) return;
+    if (act === "rename") this.rename(item);
+    if (act === "delete") this.ask(item);
+    if (act === "keep") this.close(item, "delete");
+    if (act === "confirm") this.remove(item);
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    const item = event.target?.closest?.("[data-view]");
+    if (item && event.key === "Escape" && event.target?.closest?.(".note-question")) this.close(item, "delete");
+  }
+
+  /** @param {HTMLElement} item @param {HTMLElement} element */
+  put(item, element) {
+    elementIn(item, ".note-below").replaceChildren(element);
+  }
+
+  /** Back to the button that has opened what is closed. @param {HTMLElement} item @param {string} act */
+  close(item, act) {
+    elementIn(item, ".note-below").replaceChildren();
+    this.list.querySelector(`[data-view="${item.dataset.view}"] [data-act="${act}"]`)?.focus();
+  }
+
+  /** @param {HTMLElement} item */
+  rename(item) {
+    const { id, name } = required(this.views.get(item.dataset.view ?? ""), "the saved view");
+    /** @param {string} changed */
+    const save = async (changed) => {
+      await renameView(id, changed);
+      await this.load();
+    };
+    const form = nameForm({ name, label: "Name", send: "Rename", save, close: () => this.close(item, "rename") });
+    this.put(item, form.element);
+    form.focus();
+  }
+
+  /** @param {HTMLElement} item */
+  ask(item) {
+    this.put(item, drawQuestion("Delete this saved view?"));
+    elementIn(item, '[data-act="keep"]').focus();
+  }
+
+  /** @param {HTMLElement} item */
+  remove(item) {
+    return trying(this.problem, async () => {
+      await deleteView(required(item.dataset.view, "the saved view"));
+      await this.load();
+      this.list.querySelector("a, button")?.focus();
+    });
+  }
+
+  release() {
+    this.unfollow();
+  }
+}
+
+/** @param {{ id: string }} given */
+export function SavedViews({ id }) {
+  const ref = useOnElement((host) => new ViewList(host));
+  return window.React.createElement("div", { id, ref, className: "note-panel" });
+}
+
+/** Largest file that a request can hold, in bytes (BODY in dashboard/web/connections.py). */
+const MOST = 1 << 20;
+const TOO_LARGE = "The file is larger than 1 MiB. Ask who runs the server to run `headscape notes import FILE`.";
+
+/** @param {File} file @param {HTMLElement} line */
+async function sendFile(file, line) {
+  line.textContent = file.size > MOST ? TOO_LARGE : `Importing ${file.name} ...`;
+  if (file.size > MOST) return;
+  try {
+    line.textContent = (await importNotes(file)).summary;
+    recount();
+  } catch (error) {
+    line.textContent = error.message;
+  }
+}
+
+function chooseFile() {
+  const input = make("input", { type: "file", accept: ".json,application/json" });
+  input.addEventListener("change", () => {
+    const [file] = input.files ?? [];
+    if (file) sendFile(file, elementOf("imported"));
+  });
+  input.click();
+}
+
+/** Follows the button. */
+export function followImport() {
+  document.addEventListener("click", (event) => event.target?.closest?.("#import-notes") && chooseFile());
+}

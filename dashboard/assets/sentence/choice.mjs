@@ -1,0 +1,207 @@
+// What a reader chooses in a sentence: its tokens as buttons, of which Tab reaches one and arrow keys the others, and
+// the rows where they stand; the heads of a layer as a row of coloured boxes that turn their lines on and off.
+import { elementIn, make } from "../web/elements.mjs";
+
+export const NO_TOKEN = "No token is left to draw. Show hidden or special tokens again.";
+
+/** @param {Unit} unit @param {number} i @param {Side} side @param {Unit[]} units */
+function token(unit, i, side, units) {
+  const classes = [
+    "token",
+    unit.special && "special",
+    unit.segment === 1 && "second",
+    beginsSegment(units, i) && "begins",
+  ];
+  const button = make("button", {
+    type: "button",
+    className: classes.filter(Boolean).join(" "),
+    dir: "auto",
+    textContent: unit.name,
+  });
+  for (const [name, value] of Object.entries({
+    "data-unit": i,
+    "aria-label": `${unit.name}, ${side} ${i}${unit.segment ? ", sentence B" : ""}`,
+  }))
+    button.setAttribute(name, String(value));
+  return button;
+}
+
+/** @param {Side} side @param {string} name */
+export function createTokens(side, name) {
+  const list = make("div", { className: `tokens ${side}`, role: "group", "aria-label": name, "data-side": side });
+  let shownText = "";
+  /** @type {Unit[]} */
+  let units = [];
+
+  /** Keeps the elements where the tokens are the same, and with them the focus. @param {Unit[]} tokens */
+  function renew(tokens) {
+    const text = JSON.stringify(tokens);
+    if (text === shownText) return;
+    [shownText, units] = [text, tokens];
+    list.replaceChildren(...units.map((unit, i) => token(unit, i, side, units)));
+    stand(0);
+  }
+
+  /** @param {number[]} selected */
+  function mark(selected) {
+    [...list.children].forEach((button, i) => button.setAttribute("aria-pressed", String(selected.includes(i))));
+  }
+
+  /** Makes this token the one that Tab reaches. @param {number} i */
+  function stand(i) {
+    list.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
+    /** @type {HTMLElement[]} */ ([...list.children]).forEach((button, at) => (button.tabIndex = at === i ? 0 : -1));
+  }
+
+  /** @param {number} i */
+  function focus(i) {
+    const at = Math.max(0, Math.min(units.length - 1, i));
+    stand(at);
+    /** @type {HTMLElement} */ (list.children[at])?.focus();
+  }
+
+  /** @param {Event} event */
+  const unitOf = (event) => Number(event.target?.closest?.(".token")?.dataset.unit ?? -1);
+
+  return {
+    list,
+    side,
+    renew,
+    mark,
+    stand,
+    focus,
+    unitOf,
+    get units() {
+      return units;
+    },
+  };
+}
+
+/**
+ * The selection after a click on a token: that token alone, or with `more` added or removed; [] for none.
+ * @param {number[]} selected @param {number} unit @param {boolean} more
+ */
+export function selectToken(selected, unit, more) {
+  if (more)
+    return selected.includes(unit)
+      ? selected.filter((other) => other !== unit)
+      : [...selected, unit].sort((a, b) => a - b);
+  return selected.length === 1 && selected[0] === unit ? [] : [unit];
+}
+
+/**
+ * The selected query and key of what is shown, {query, key}, by index; null without both.
+ * @param {Pick<SentencePicture, "side" | "queries" | "toward">} sentence
+ */
+export function pairOf({ side, queries, toward }) {
+  if ((side || "query") !== "query" || queries.length !== 1 || toward === null) return null;
+  return Number.isInteger(toward) ? { query: queries[0], key: toward } : null;
+}
+
+/**
+ * Positions of all wordpieces of the selected tokens.
+ * @param {Pick<SentencePicture, "side" | "queries" | "units" | "keys">} sentence
+ */
+export const selectedPositions = ({ side, queries, units, keys }) =>
+  queries.flatMap((i) => (side === "key" ? keys : units)[i].positions);
+
+export const ROW_HEIGHT = 24;
+const ROW_GAP = 16;
+
+/** @param {Unit[]} units @param {number} i */
+const beginsSegment = (units, i) => i > 0 && units[i].segment !== units[i - 1].segment;
+
+/** Upper edges of all units and the lower edge of the last: (unit + 1,) pixels. @param {Unit[]} units */
+export function rowTops(units) {
+  let y = 0;
+  const edges = units.map((_, i) => (y += (i ? ROW_HEIGHT : 0) + (beginsSegment(units, i) ? ROW_GAP : 0)));
+  return [...edges, units.length ? y + ROW_HEIGHT : 0];
+}
+
+/** @param {number[]} chosen @param {number} head */
+const without = (chosen, head) => chosen.filter((other) => other !== head);
+/** @param {number[]} chosen @param {number} head */
+const isLast = (chosen, head) => chosen.length === 1 && chosen[0] === head;
+/** The last head stays on: a link without heads means all of them. @param {number[]} chosen @param {number} head */
+export const toggledHeads = (chosen, head) => {
+  if (isLast(chosen, head)) return chosen;
+  return chosen.includes(head) ? without(chosen, head) : [...chosen, head].sort((a, b) => a - b);
+};
+/** @param {number[]} chosen @param {number} head @param {number} heads */
+export const headAlone = (chosen, head, heads) =>
+  isLast(chosen, head) ? Array.from({ length: heads }, (_, i) => i) : [head];
+
+/** @param {string} name */
+const spokenName = (name) => name.replace(/^H(?=\d)/, "Head ");
+
+/** The heads as a row of coloured boxes. @param {Views} views @param {AbortSignal} signal */
+export function createSwatches(views, signal) {
+  const row = make("div", {
+    className: "swatches",
+    role: "group",
+    "aria-label": "Heads. Shift and Enter shows one head alone.",
+  });
+  /** @type {number[]} */
+  let before = [];
+
+  /** @param {Event} event */
+  const headOf = (event) => Number(event.target?.closest?.("button")?.dataset.head ?? -1);
+  /** @param {number[]} heads */
+  function send(heads) {
+    if (heads === views.shown.chosen) return views.announce("The last head stays on.");
+    views.choose({ chosen: heads }, { headed: { heads } });
+  }
+
+  /**
+   * The first click of a double click has already changed the choice, so the choice before it counts.
+   * @param {MouseEvent} event
+   */
+  function click(event) {
+    const head = headOf(event);
+    if (head < 0 || event.detail > 1) return;
+    before = views.shown.chosen;
+    send(toggledHeads(before, head));
+  }
+
+  /** @param {KeyboardEvent} event */
+  function press(event) {
+    if (event.key !== "Enter" || headOf(event) < 0) return;
+    event.preventDefault();
+    const { chosen } = views.shown;
+    send(event.shiftKey ? headAlone(chosen, headOf(event), count()) : toggledHeads(chosen, headOf(event)));
+  }
+
+  const count = () => views.shown.data.heads;
+
+  /** @param {number} head */
+  function swatch(head) {
+    const button = make("button", {
+      type: "button",
+      className: "head",
+      role: "checkbox",
+      "data-head": head,
+      title: "Click: on or off, one stays on. Double click: this head alone, and again: all.",
+    });
+    button.append(make("span", { className: "colour" }), make("span", { className: "head-name" }));
+    return button;
+  }
+
+  /** @param {ShownSentence} shown */
+  function draw(shown) {
+    if (row.children.length !== count())
+      row.replaceChildren(...Array.from({ length: count() }, (_, head) => swatch(head)));
+    /** @type {HTMLElement[]} */ ([...row.children]).forEach((swatchOfHead, head) => {
+      swatchOfHead.setAttribute("aria-checked", String(shown.chosen.includes(head)));
+      swatchOfHead.style.setProperty("--colour", views.colour(head));
+      elementIn(swatchOfHead, ".head-name").textContent = views.nameOf(head);
+      swatchOfHead.setAttribute("aria-label", spokenName(views.nameOf(head)));
+    });
+  }
+
+  row.addEventListener("click", click, { signal });
+  row.addEventListener("dblclick", (event) => headOf(event) >= 0 && send(headAlone(before, headOf(event), count())), {
+    signal,
+  });
+  row.addEventListener("keydown", press, { signal });
+  return { row, draw };
+}

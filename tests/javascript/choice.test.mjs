@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  headAlone,
+  pairOf,
+  rowTops,
+  selectToken,
+  selectedPositions,
+  toggledHeads,
+} from "../../dashboard/assets/sentence/choice.mjs";
+
+test("the second sentence is set apart", () =>
+  assert.deepEqual(rowTops([0, 0, 1, 1].map((segment) => ({ segment }))), [0, 24, 64, 88, 112]));
+
+test("a column without tokens has no height", () => assert.deepEqual(rowTops([]), [0]));
+
+for (const [selected, unit, more, after] of [
+  [[], 3, false, [3]],
+  [[3], 3, false, []],
+  [[3], 1, false, [1]],
+  [[3], 1, true, [1, 3]],
+  [[1, 3], 1, true, [3]],
+])
+  test(`a click on ${unit}${more ? " with Shift" : ""} makes ${after} of the selection ${selected}`, () =>
+    assert.deepEqual(selectToken(selected, unit, more), after));
+
+for (const [shown, wanted] of [
+  [
+    { side: "query", queries: [2], toward: 0 },
+    { query: 2, key: 0 },
+  ],
+  [{ side: "query", queries: [2], toward: null }, null],
+  [{ side: "query", queries: [2, 3], toward: 0 }, null],
+  [{ side: "key", queries: [2], toward: 0 }, null],
+])
+  test(`${JSON.stringify(shown)} is ${wanted ? "a" : "no"} pair`, () => assert.deepEqual(pairOf(shown), wanted));
+
+for (const [side, wanted] of [
+  ["query", [4, 5]],
+  ["key", [9]],
+])
+  test(`the ${side} tokens that are hidden are those of their column`, () => {
+    const units = [{ positions: [3] }, { positions: [4, 5] }];
+    const keys = [{ positions: [8] }, { positions: [9] }];
+    assert.deepEqual(selectedPositions({ side, queries: [1], units, keys }), wanted);
+  });
+
+test("a head is shown alone, then all heads again", () => {
+  assert.deepEqual(headAlone([0, 2], 1, 3), [1]);
+  assert.deepEqual(headAlone([1], 1, 3), [0, 1, 2]);
+});
+
+test("a head is taken out and comes back in its place", () => {
+  assert.deepEqual(toggledHeads([0, 1, 2], 1), [0, 2]);
+  assert.deepEqual(toggledHeads([0, 2], 1), [0, 1, 2]);
+});
+
+test("the last head cannot be taken out", () => assert.deepEqual(toggledHeads([1], 1), [1]));
