@@ -32,8 +32,6 @@ FLAGS = [
     "--disable-accelerated-2d-canvas",
     # Points need WebGL. What surrounds them is put together faster without it where there is no graphics card.
     "--disable-gpu-compositing",
-    # A page of a test lives for seconds: to optimize its scripts in other threads costs more than it ever gives back.
-    "--js-flags=--no-turbofan --no-maglev --single-threaded-gc",
 ]
 #: How long a page may take to be as a test says: test processes share their cores.
 SECONDS = 15

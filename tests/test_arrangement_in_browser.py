@@ -31,27 +31,26 @@ def placed(title: object) -> tuple[float, float]:
     return box["y"], box["x"]
 
 
-def test_a_click_opens_the_head_at_its_place_in_the_order(visit: Visit, tiny_server: str, ranked: list[str]) -> None:
-    last = ranked[-1]
+def test_keys_and_clicks_go_by_the_shown_order_and_a_head_leads_back_to_it(
+    visit: Visit, tiny_server: str, ranked: list[str]
+) -> None:
     page = drawn(visit(f"{tiny_server}/heads?arranged=entropy"))
-    title = page.locator(".panel-names > div", has_text=last).bounding_box()
-    assert title is not None
-    page.mouse.click(title["x"] + 20, title["y"] + title["height"] + 20)
-    expect_title(page, f"Queries and keys of {last}")
-
-
-def test_arrow_keys_follow_the_shown_order(open_page: Open, tiny_server: str, ranked: list[str]) -> None:
-    page = drawn(open_page(f"{tiny_server}/heads?arranged=entropy"))
     page.locator(".frame").focus()
     said = page.locator(".points .announcement[aria-live]")
     page.keyboard.press("ArrowLeft")
     expect(said).to_contain_text(ranked[0])
     page.keyboard.press("ArrowRight")
     expect(said).to_contain_text(ranked[1])
+    title = page.locator(".panel-names > div", has_text=ranked[-1]).bounding_box()
+    assert title is not None
+    page.mouse.click(title["x"] + 20, title["y"] + title["height"] + 20)
+    expect_title(page, f"Queries and keys of {ranked[-1]}")
+    drawn(page).locator(".frame").press("Backspace")
+    expect(page.locator(".panel-names b").first).not_to_be_empty()
 
 
-def test_another_order_repaints_the_points_without_fetching_them(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/heads"))
+def test_another_order_repaints_the_points_without_fetching_them(visit: Visit, tiny_server: str) -> None:
+    page = drawn(visit(f"{tiny_server}/heads"))
     before, fetched = picture(page), []
     page.on("request", lambda request: fetched.append(request.url) if "/points/" in request.url else None)
     choose_by_enter(page, "Sort heads by", "mean attention distance")
@@ -59,7 +58,7 @@ def test_another_order_repaints_the_points_without_fetching_them(open_page: Open
     assert fetched == []
 
 
-def test_a_minimum_leaves_heads_out_and_says_how_many_are_shown(
+def test_a_minimum_leaves_heads_out_says_how_many_are_shown_and_all_can_be_shown_again(
     visit: Visit, tiny_server: str, tiny_corpus: Corpus
 ) -> None:
     values = np.sort(tiny_corpus.head_statistic.sel(source="all", statistic="entropy").values, axis=None)
@@ -70,10 +69,9 @@ def test_a_minimum_leaves_heads_out_and_says_how_many_are_shown(
         box.press("Enter")
     expect(page.get_by_text("2 of 4 heads")).to_be_visible()
     expect(page.locator(".panel-names > div:visible")).to_have_count(2)
-
-
-def test_where_no_head_passes_all_can_be_shown_again(open_page: Open, tiny_server: str) -> None:
-    page = open_page(f"{tiny_server}/heads?arranged=entropy&above=999")
+    with followed(page):
+        box.fill("999")
+        box.press("Enter")
     page.get_by_role("link", name="Show all heads").click()
     drawn(page)
     expect(page.get_by_text("4 of 4 heads")).to_be_visible()
@@ -85,12 +83,6 @@ def test_a_label_stands_in_the_corner_of_its_panel(open_page: Open, bank_server:
     assert tags.count() == page.evaluate(
         "[...document.querySelectorAll('.panel-tags span')].filter(t => t.textContent).length"
     )
-
-
-def test_a_head_leads_back_to_the_order_it_was_opened_from(visit: Visit, tiny_server: str) -> None:
-    page = drawn(visit(f"{tiny_server}/head?layer=1&head=1&arranged=entropy"))
-    page.locator(".frame").press("Backspace")
-    expect(page.locator(".panel-names b").first).not_to_be_empty()
 
 
 @pytest.mark.slow

@@ -61,15 +61,14 @@ def test_points_are_coloured_by_each_kind_of_column(head: Page) -> None:
         before = shown
 
 
-def test_the_legend_of_a_number_says_its_range(visit: Visit, space_server: str, space: Corpus) -> None:
+def test_the_legend_says_the_range_of_a_number_and_counts_the_categories_of_a_data_column(
+    visit: Visit, space_server: str, space: Corpus
+) -> None:
     page = drawn(visit(f"{space_server}/head?layer=1&head=0&colour=entropy"))
     entropy = space.token_statistic.sel(statistic="entropy")[1, 0].values[space.rows].astype(float)
     low, high = np.percentile(entropy, [2, 98])
     expect(page.locator("#above .legend")).to_contain_text(re.compile(rf"{low:.2f}.*{high:.2f} nats"))
-
-
-def test_the_legend_of_a_data_column_counts_its_categories(visit: Visit, space_server: str, space: Corpus) -> None:
-    page = drawn(visit(f"{space_server}/head?layer=1&head=0&colour=data.genre"))
+    choose(page, "Colour", COLOURS["data.genre"])
     (genre,) = space.columns.values()
     codes = genre.values[space.tokens.sentence_index.values[space.rows]]
     for code, name in enumerate(genre.attrs["names"]):
@@ -82,15 +81,12 @@ def test_colours_stay_readable_in_the_dark(open_page: Open, space_server: str) -
     assert np.ptp(picture(page), axis=(0, 1)).min() > 100
 
 
-def test_sizes_go_by_the_norm(head: Page) -> None:
+def test_sizes_go_by_the_norm_and_labels_are_drawn_and_taken_away(head: Page) -> None:
     before = picture(head)
-    with head.expect_response(re.compile("/colours/norm/1/0.bin")):
+    with followed(head), head.expect_response(re.compile("/colours/norm/1/0.bin")):
         head.get_by_role("switch", name="size by norm").click()
     expect(head).to_have_url(re.compile("size=norm"))
     seen(head, lambda shown: changed(before, shown) > 0.005)
-
-
-def test_labels_are_drawn_and_taken_away(head: Page) -> None:
     blank(head)
     switch = head.get_by_role("switch", name="labels")
     with followed(head):
@@ -103,19 +99,9 @@ def test_labels_are_drawn_and_taken_away(head: Page) -> None:
     blank(head)
 
 
-def test_the_keyboard_stays_on_a_control_that_was_used(head: Page) -> None:
-    expect(head.locator("#frequency-norm .scatterlayer")).to_be_visible()  # the last part of the page to come
-    control = head.get_by_role("textbox", name="Colour", exact=True)
-    control.focus()
-    expect(head.get_by_role("option").first).to_be_visible()
-    head.keyboard.press("ArrowDown")
-    expect(head.locator("[role=option][data-combobox-selected]")).to_be_visible()
-    head.keyboard.press("Enter")
-    expect(head.locator(".frame")).to_have_attribute("data-coloured", re.compile("/colours/"))
-    expect(control).to_be_focused()
-
-
-def test_projection_normalisation_and_dimensions_choose_the_view(head: Page) -> None:
+def test_projection_normalisation_and_dimensions_choose_the_view_and_going_back_undoes_a_choice(
+    head: Page,
+) -> None:
     for control, option, view in (
         ("Dimensions", "3D", "pca-exact-3d"),
         ("Normalisation", "raw", "pca-raw-2d"),
@@ -124,18 +110,13 @@ def test_projection_normalisation_and_dimensions_choose_the_view(head: Page) -> 
         choose(head, control, option)
         expect(head.locator(f'.frame[data-drawn*="/points/{view}/"]')).to_be_visible()
     expect(head).not_to_have_url(re.compile("view="))
-
-
-def test_going_back_undoes_a_choice(head: Page) -> None:
-    choose(head, "Dimensions", "3D")
-    expect(head.locator('.frame[data-drawn*="3d"]')).to_be_visible()
     head.go_back()
-    expect(head.locator('.frame[data-drawn*="2d"]')).to_be_visible()
-    expect(head.get_by_role("textbox", name="Dimensions")).to_have_value("2D")
+    expect(head.locator('.frame[data-drawn*="/points/pca-raw-2d/"]')).to_be_visible()
+    expect(head.get_by_role("textbox", name="Normalisation")).to_have_value("raw")
 
 
-def test_a_link_restores_every_field(open_page: Open, space_server: str) -> None:
-    page = drawn(open_page(f"{space_server}/head?{EVERY_FIELD}"))
+def test_a_link_restores_every_field(visit: Visit, space_server: str) -> None:
+    page = drawn(visit(f"{space_server}/head?{EVERY_FIELD}"))
     expect_title(page, "Queries and keys of L1 H1")
     for control, value in {
         "Colour": COLOURS["entropy"],
@@ -166,7 +147,7 @@ def test_choices_are_kept_from_all_heads_to_one(open_page: Open, space_server: s
     expect(page.locator('.frame[data-masked*="q=film"]')).to_be_visible()
 
 
-def test_a_searchable_list_closes_after_a_choice(head: Page) -> None:
+def test_a_searchable_list_closes_after_a_choice_and_the_keyboard_stays_on_its_control(head: Page) -> None:
     for control, option, way in (
         ("Filter", COLOURS["position"], choose),
         ("Colour", COLOURS["norm"], choose),
@@ -174,4 +155,5 @@ def test_a_searchable_list_closes_after_a_choice(head: Page) -> None:
     ):
         way(head, control, option)
         closed(head)
+    expect(head.locator(".frame")).to_have_attribute("data-coloured", re.compile("/colours/entropy"))
     expect(head.get_by_role("textbox", name="Colour", exact=True)).to_be_focused()

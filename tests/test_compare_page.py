@@ -4,14 +4,16 @@ import re
 
 import numpy as np
 import pytest
+from flask.testing import FlaskClient
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.compare.data import changes, head_divergence, ranked_heads
+from dashboard.compare.data import Changes, changes, head_divergence, ranked_heads
 from dashboard.compare.two_models import ModelPair
 from store import STATISTICS
 from store.schema.model import head_name
 from tests.accessibility import is_accessible, switch_scheme
 from tests.browser import Open, Visit, canvas_place, choose, drawn
+from tests.client import above
 from tests.statistics_page import cells, click_cell
 
 #: Where in the window (0..1 of the canvas from its upper left) the first token's query stands in a panel of the two.
@@ -65,50 +67,52 @@ def found_sentences(page: Page) -> Locator:
     return page.get_by_role("region", name="Matching sentences").locator("tbody tr")
 
 
-def test_the_navigation_leads_here_with_the_same_head(open_page: Open, three_server: str, alike: ModelPair) -> None:
-    page = open_page(f"{three_server}/map?model={alike.own.name}&layer=1")
-    page.get_by_role("link", name="Compare").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Two models on one corpus")
-    expect(page).to_have_url(re.compile("/compare.*layer=1"))
-
-
-def test_the_heads_that_changed_most_come_first(page: Page, alike: ModelPair) -> None:
+def test_the_heads_that_changed_most_come_first_with_intervals_and_names_of_the_models(
+    page: Page, alike: ModelPair
+) -> None:
+    """Numbers: `test_compare_data.py`."""
     changed = changes(alike, "to_sep", "all")
-    names = [head_name(*head) for head in ranked_heads(changed, "divergence")]
+    ranked = ranked_heads(changed, "divergence")
+    names, first = [head_name(*head) for head in ranked], ranked[0]
     expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
-    first = ranked_heads(changed, "divergence")[0]
     values = (changed.divergence.mean[first], changed.divergence.low[first], changed.divergence.high[first])
-    expect(page.locator(".rows.changes tbody tr").first.locator("td").nth(1)).to_have_text(
-        "{:.4f}{:.4f} to {:.4f}".format(*values)
-    )
+    cell = page.locator(".rows.changes tbody tr").first.locator("td")
+    expect(cell.nth(1)).to_have_text("{:.4f}{:.4f} to {:.4f}".format(*values))
+    expect(cell.nth(5)).to_contain_text(STATISTICS[changed.most[first]].title)
+    expect(cell.nth(5).locator(".between")).to_have_text(re.compile(most_changed(changed, first)))
+    models = page.locator(".rows.changes thead .model-name")
+    expect(models).to_have_text([f"{letter} {name}" for letter, name in 2 * list(zip("AB", alike.names, strict=True))])
+    expect(page.get_by_text(re.compile(r"\bother - this\b"))).to_have_count(0)
+    links = page.get_by_role("group", name="Largest changes").get_by_role("link")
+    expect(links.locator("strong")).to_have_text(names[:3])
+    page.locator("#likeness").scroll_into_view_if_needed()
+    expect(links.first).to_be_in_viewport()
+    page.evaluate("window.scrollTo(0, 0)")
 
 
-def test_what_changed_most_has_its_interval(page: Page, alike: ModelPair) -> None:
-    changed = changes(alike, "to_sep", "all")
-    first = ranked_heads(changed, "divergence")[0]
-    statistic, less = STATISTICS[changed.most[first]], changed.most_difference.change
-    scale = 100 if statistic.unit == "share" else 1
+def most_changed(changed: Changes, head: tuple[int, int]) -> str:
+    """A pattern of the change of the statistic that changed most, with its interval."""
+    less = changed.most_difference.change
+    scale = 100 if STATISTICS[changed.most[head]].unit == "share" else 1
     mean, low, high = (
-        f"{scale * numbers[first]:+.2f}".replace("-", "−") for numbers in (less.mean, less.low, less.high)
+        f"{scale * numbers[head]:+.2f}".replace("-", "−") for numbers in (less.mean, less.low, less.high)
     )
-    cell = page.locator(".rows.changes tbody tr").first.locator("td").nth(5)
-    expect(cell).to_contain_text(statistic.title)
-    expect(cell.locator(".between")).to_have_text(
-        re.compile(rf"^{re.escape(mean)} \w+, {re.escape(f'{low} to {high}')}$")
-    )
+    return rf"^{re.escape(mean)} \w+, {re.escape(f'{low} to {high}')}$"
 
 
-def test_an_info_says_over_what_numbers_are_means(page: Page, alike: ModelPair) -> None:
+def test_heat_maps_matrices_and_sentences_are_of_both_models(page: Page, alike: ModelPair) -> None:
     about = page.get_by_role("button", name="About the sample").first
     sample = f"all 40 of 40 sentences ({alike.tokens:,} of {alike.tokens:,} tokens) of both models"
     expect(about).to_have_attribute("data-info", re.compile(re.escape(sample)))
-
-
-def test_heat_maps_show_divergences_and_differences(page: Page, alike: ModelPair) -> None:
     changed = changes(alike, "to_sep", "all")
     expect(cells(page, "#counterparts")).to_have_text([f"{number:.3f}" for number in changed.divergence.mean.ravel()])
     less = 100 * changed.difference.change.mean.ravel()
     expect(cells(page, "#differences")).to_have_text([f"{number:+.1f}".replace("-", "−") for number in less])
+    for which in ("a", "b", "difference"):
+        expect(page.locator(f"#pattern-{which} .heatmaplayer image")).to_be_attached()
+    order = np.argsort(-head_divergence(alike, 0, 0), kind="stable")
+    expect(found_sentences(page).locator("td:first-child")).to_have_text([str(sentence) for sentence in order[:20]])
+    expect(page.get_by_text(f"Searched: all 40 of 40 sentences ({alike.tokens:,} of")).to_be_visible()
 
 
 def test_pointing_at_a_token_rings_it_in_both_panels(page: Page) -> None:
@@ -123,11 +127,6 @@ def test_pointing_at_a_token_rings_it_in_both_panels(page: Page) -> None:
     expect(page.locator(".points .ring.linked")).to_be_hidden()
 
 
-def test_a_sentence_has_three_matrices(page: Page) -> None:
-    for which in ("a", "b", "difference"):
-        expect(page.locator(f"#pattern-{which} .heatmaplayer image")).to_be_attached()
-
-
 def test_axe_finds_nothing_serious(page: Page) -> None:
     page.mouse.move(0, 0)
     is_accessible(page)
@@ -135,26 +134,14 @@ def test_axe_finds_nothing_serious(page: Page) -> None:
 
 
 def test_what_is_chosen_is_in_the_link(visit: Visit, three_server: str, alike: ModelPair) -> None:
-    page = compare_page(visit, three_server, alike)
+    page = compare_page(visit, three_server, alike, "&first=smallest")
+    order = np.argsort(head_divergence(alike, 0, 0), kind="stable")
+    expect(found_sentences(page).locator("td:first-child")).to_have_text([str(sentence) for sentence in order[:20]])
     choose(page, "Ranked by", "difference of the statistic")
     expect(page).to_have_url(re.compile("ranked=statistic"))
     choose(page, "Statistic", "attention entropy")
     names = [head_name(*head) for head in ranked_heads(changes(alike, "entropy", "all"), "statistic")]
     expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
-
-
-def test_sentences_in_which_the_head_differs_most_come_first(page: Page, alike: ModelPair) -> None:
-    order = np.argsort(-head_divergence(alike, 0, 0), kind="stable")
-    expect(found_sentences(page).locator("td:first-child")).to_have_text([str(sentence) for sentence in order[:20]])
-    expect(page.get_by_text(f"Searched: all 40 of 40 sentences ({alike.tokens:,} of")).to_be_visible()
-
-
-def test_sentences_in_which_the_head_differs_least_can_come_first(
-    visit: Visit, three_server: str, alike: ModelPair
-) -> None:
-    page = compare_page(visit, three_server, alike, "&first=smallest")
-    order = np.argsort(head_divergence(alike, 0, 0), kind="stable")
-    expect(found_sentences(page).locator("td:first-child")).to_have_text([str(sentence) for sentence in order[:20]])
 
 
 def test_a_sentence_is_found_and_shown_on_the_same_page(visit: Visit, three_server: str, alike: ModelPair) -> None:
@@ -178,8 +165,13 @@ def test_a_link_restores_the_pictures_of_a_point(visit: Visit, three_server: str
     expect(page.get_by_text("drawn tokens selected, the same in both")).to_be_visible()
 
 
-def test_a_click_on_a_cell_opens_the_head(visit: Visit, three_server: str, alike: ModelPair) -> None:
-    page = compare_page(visit, three_server, alike)
+def test_the_navigation_leads_here_with_the_same_head_and_a_cell_opens_another(
+    open_page: Open, three_server: str, alike: ModelPair
+) -> None:
+    page = open_page(f"{three_server}/map?model={alike.own.name}&layer=1")
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Two models on one corpus")
+    expect(page).to_have_url(re.compile("/compare.*layer=1"))
     click_cell(page, 1, 0, (2, 2), "#counterparts")
     expect(page).to_have_url(re.compile(r"/head\?.*layer=1"))
 
@@ -199,26 +191,12 @@ def test_models_of_other_shapes_say_what_cannot_be_compared_and_what_changed_mos
     drawn(page)
 
 
-def test_a_store_with_one_model_says_how_to_get_another(open_page: Open, tiny_server: str) -> None:
-    page = open_page(f"{tiny_server}/compare")
-    expect(page.locator("#no-other")).to_contain_text(
-        "Run headscape finetune, then headscape ingest --model=data/finetuned."
+def test_a_store_with_one_model_says_how_to_get_another(client: FlaskClient) -> None:
+    page = above(client, "/compare")
+    assert (
+        "Run ', ['code', {}, 'headscape finetune'], ', then ', ['code', {}, 'headscape ingest --model=data/finetuned']"
+        in page
     )
-
-
-def test_models_are_a_and_b_with_their_names(page: Page, alike: ModelPair) -> None:
-    names = page.locator(".rows.changes thead .model-name")
-    expect(names).to_have_text([f"{letter} {name}" for letter, name in 2 * list(zip("AB", alike.names, strict=True))])
-    expect(page.get_by_text(re.compile(r"\bother - this\b"))).to_have_count(0)
-
-
-def test_the_three_largest_changes_stay_in_view(page: Page, alike: ModelPair) -> None:
-    changed = changes(alike, "to_sep", "all")
-    links = page.get_by_role("group", name="Largest changes").get_by_role("link")
-    expect(links.locator("strong")).to_have_text([head_name(*head) for head in ranked_heads(changed, "divergence")[:3]])
-    page.locator("#likeness").scroll_into_view_if_needed()
-    expect(links.first).to_be_in_viewport()
-    page.evaluate("window.scrollTo(0, 0)")
 
 
 def test_one_of_the_largest_changes_opens_the_head_on_the_page(

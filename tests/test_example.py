@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import store
 from dashboard.relations.example import MarkedPair, _written, parse_marks, rank_heads, written_marks
-from tests.browser import Open
 from tests.client import above
 
 PAIRS = st.lists(
@@ -69,14 +68,3 @@ def test_a_hostile_example_is_ignored_with_a_notice(hostile: str, bank_client: F
     page = above(bank_client, "/relations", f"?example={hostile}")
     assert "Ignored an invalid parameter: example=" in page
     assert "Heads by example" in page
-
-
-@pytest.mark.heavy
-def test_two_clicks_mark_a_pair_and_a_third_removes_it(bank_server: str, open_page: Open) -> None:
-    page = open_page(f"{bank_server}/relations")
-    page.locator(".pair.words .word").nth(0).click()
-    page.get_by_text("Choose the word that").wait_for()
-    page.locator(".pair.words .word").nth(1).click()
-    page.get_by_role("columnheader", name="links, of 1").wait_for()
-    page.locator(".remove").click()
-    page.get_by_role("columnheader", name="links, of 1").wait_for(state="detached")

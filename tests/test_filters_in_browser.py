@@ -36,20 +36,19 @@ def of_tokens(values: np.ndarray) -> np.ndarray:
     return np.stack([values, values], axis=-1)
 
 
-def test_a_filter_is_added_from_the_menu(head: Page, space: Corpus) -> None:
+def test_filters_of_tokens_and_of_the_data_are_added_from_the_menu_and_every_one_must_hold(
+    head: Page, space: Corpus
+) -> None:
     choose(head, "Filter", "token type")
     pick(head, "token type", "full stop or comma")
-    flags = space.tokens.token_flags.values[space.rows]
-    counted(head, of_tokens(flags == PUNCTUATION))
+    punctuation = space.tokens.token_flags.values[space.rows] == PUNCTUATION
+    counted(head, of_tokens(punctuation))
     expect(head.locator(".frame")).to_have_attribute("data-masked", re.compile("where=kind"))
-
-
-def test_a_column_of_the_data_is_a_filter(head: Page, space: Corpus) -> None:
     choose(head, "Filter", "genre")
     pick(head, "genre", "war")
     (genre,) = space.columns.values()
     codes = genre.values[space.tokens.sentence_index.values[space.rows]]
-    counted(head, of_tokens(codes == genre.attrs["names"].index("war")))
+    counted(head, of_tokens(punctuation & (codes == genre.attrs["names"].index("war"))))
 
 
 def test_the_keyboard_moves_the_ends_of_a_range(head: Page, space: Corpus) -> None:
@@ -65,27 +64,14 @@ def test_the_keyboard_moves_the_ends_of_a_range(head: Page, space: Corpus) -> No
     counted(head, of_tokens((position >= 2) & (position < position.max())))
 
 
-def test_every_filter_must_hold(visit: Visit, space_server: str, space: Corpus) -> None:
-    page = drawn(visit(f"{space_server}{PATH}&where=position:2..4;norm:1..3"))
-    position = space.tokens.position.values[space.rows]
-    vectors = [array[1, 0].values[space.rows].astype(np.float32) for array in (space.query, space.key)]
-    norm = np.stack([np.linalg.norm(role_vectors, axis=-1) for role_vectors in vectors], axis=-1)
-    counted(page, of_tokens((position >= 2) & (position <= 4)) & (norm >= 1) & (norm <= 3))
-
-
-def test_a_filter_is_removed_alone_and_all_at_once(visit: Visit, space_server: str, space: Corpus) -> None:
+def test_a_filter_is_removed_alone_and_with_everything_that_selects_points(
+    visit: Visit, space_server: str, space: Corpus
+) -> None:
     page = drawn(visit(f"{space_server}{PATH}&where=position:2..4;role:key;label:positive"))
     page.get_by_role("button", name="Remove filter review label").click()
     position = space.tokens.position.values[space.rows]
     within = (position >= 2) & (position <= 4)
     counted(page, np.stack([np.zeros_like(within), within], axis=-1))
-    page.get_by_role("button", name="Clear all").click()
-    expect(page.locator(".count")).to_be_empty()
-    expect(page.locator(".frame")).to_have_attribute("data-masked", "")
-    expect(page).not_to_have_url(re.compile("where"))
-
-
-def test_everything_that_selects_points_is_cleared_at_once(visit: Visit, space_server: str) -> None:
     lasso = "lasso=pca-exact-2d,1,0,0,0,100,100,900,100,900,900"
     page = drawn(visit(f"{space_server}{PATH}&where=position:2..4&q=fil&within=prefix&{lasso}"))
     page.get_by_role("button", name="Clear all").click()

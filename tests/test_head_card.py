@@ -42,19 +42,19 @@ def test_the_label_stands_with_its_rule(page: Page, space: Corpus) -> None:
     expect(page.get_by_role("tooltip")).to_have_text(f"{label}: {LABELS[label]} (Clark et al. 2019).")
 
 
-@pytest.mark.parametrize("name", ["to_sep", "participation", "norm_to_self"])
-def test_a_statistic_has_value_interval_rank_and_strip(page: Page, space: Corpus, name: str) -> None:
-    values = space.head_statistic.sel(source="all", statistic=name).values
-    low, high = space.head_interval.sel(source="all", statistic=name).values[:, 1, 0]
-    measure = STATISTICS[name]
-    factor, digits, unit = (100, 1, "%") if measure.unit == "share" else (1, 2, f" {measure.unit}")
-    shown = row(page, measure.title)
-    expect(shown).to_contain_text(f"{factor * values[1, 0]:.{digits}f}{unit}")
-    expect(shown).to_contain_text(f"{factor * low:.{digits}f} to {factor * high:.{digits}f}")
-    expect(shown).to_contain_text(f"{1 + (values > values[1, 0]).sum()} of 4")
-    strip = shown.get_by_role("img")
-    expect(strip).to_have_attribute("alt", re.compile("All heads: .* to .*; this head: "))
-    assert strip.evaluate("image => image.naturalWidth") > 0
+def test_a_statistic_has_value_interval_rank_and_strip(page: Page, space: Corpus) -> None:
+    for name in ("to_sep", "participation", "norm_to_self"):
+        values = space.head_statistic.sel(source="all", statistic=name).values
+        low, high = space.head_interval.sel(source="all", statistic=name).values[:, 1, 0]
+        measure = STATISTICS[name]
+        factor, digits, unit = (100, 1, "%") if measure.unit == "share" else (1, 2, f" {measure.unit}")
+        shown = row(page, measure.title)
+        expect(shown).to_contain_text(f"{factor * values[1, 0]:.{digits}f}{unit}")
+        expect(shown).to_contain_text(f"{factor * low:.{digits}f} to {factor * high:.{digits}f}")
+        expect(shown).to_contain_text(f"{1 + (values > values[1, 0]).sum()} of 4")
+        strip = shown.get_by_role("img")
+        expect(strip).to_have_attribute("alt", re.compile("All heads: .* to .*; this head: "))
+        assert strip.evaluate("image => image.naturalWidth") > 0
 
 
 def test_a_statistic_leads_to_the_sentences_with_most_of_it(page: Page) -> None:
@@ -65,22 +65,16 @@ def test_a_statistic_leads_to_the_sentences_with_most_of_it(page: Page) -> None:
     )
 
 
-def test_every_figure_is_drawn_and_saved(page: Page) -> None:
+def test_every_figure_is_drawn_and_saved_and_says_what_it_is_of(page: Page, space: Corpus) -> None:
     for figure, name in FIGURES.items():
         expect(page.get_by_role("img", name=name)).to_be_visible()
         with page.expect_download() as download:
             page.locator(f"#{figure} + .caption").get_by_role("button", name="SVG").click()
         assert download.value.path().read_text("utf-8").startswith("<svg"), figure
-
-
-def test_the_profile_is_a_file(page: Page, space: Corpus) -> None:
     with page.expect_download() as download:
         page.locator("#profile + .caption").get_by_role("link", name="csv").click()
     shares = [float(row["share"]) for row in csv_rows(download.value.path().read_bytes())]
     np.testing.assert_allclose(shares, space.head_profile.sel(layer=1, head=0), rtol=1e-6)
-
-
-def test_the_value_norm_stands_beside_frequency(page: Page, space: Corpus) -> None:
     pieces = space.wordpieces(space.rows)
     count = [pieces.count(piece) for piece in pieces]
     rank = spearmanr(space.value_norm.values[1, 0, space.rows], count).statistic

@@ -1,7 +1,6 @@
 """The lines of a layer in a browser, on weights that are known: what is drawn, said and sent."""
 
 import numpy as np
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.fake_sentence import HEADS, LEAST, NAMES, ROOT, Show, lines, sent, stored, token
@@ -17,56 +16,42 @@ def inked(page: Page, selector: str) -> int:
     )
 
 
-@pytest.mark.parametrize("least", [0.0, 0.5])
-def test_every_weight_that_is_large_enough_is_a_line(show: Show, least: float) -> None:
-    page = show(least=least)
-    lines(page, int((stored() >= max(least, 1 / 65535)).sum()))
-    assert inked(page, ".head-view canvas") > 500
-
-
-def test_only_chosen_heads_have_lines(show: Show) -> None:
+def test_every_weight_of_a_chosen_head_that_is_large_enough_is_a_line(show: Show) -> None:
+    for least in (0.0, 0.5):
+        page = show(least=least)
+        lines(page, int((stored() >= max(least, 1 / 65535)).sum()))
+        assert inked(page, ".head-view canvas") > 500
     lines(show(chosen=[1]), int((stored()[1] >= LEAST).sum()))
 
 
-def test_hovering_over_a_query_leaves_only_its_lines(show: Show) -> None:
+def test_hovering_over_a_token_leaves_its_lines_and_says_its_weights(show: Show) -> None:
     page = show()
     token(page, "query", 3).hover()
     lines(page, int((stored()[:, 3] >= LEAST).sum()))
     token(page, "key", 5).hover()
     lines(page, int((stored()[:, :, 5] >= LEAST).sum()))
+    token(page, "query", 2).hover()
+    row = page.locator(".tip tr").nth(1)
+    expect(row).to_contain_text(NAMES[stored()[1, 2].argmax()])
+    expect(row).to_contain_text(f"{stored()[1, 2].max():.4f}")
     page.mouse.move(5, 5)
     lines(page, int((stored() >= LEAST).sum()))
-
-
-def test_the_tip_says_the_weight_of_what_is_selected_and_hovered(show: Show) -> None:
     page = show(queries=[2, 4])
     token(page, "key", 1).hover()
     for head in range(HEADS):
         expect(page.locator(".tip")).to_contain_text(f"{stored()[head, [2, 4], 1].sum():.4f}")
 
 
-def test_the_tip_of_a_token_names_where_its_largest_weights_are(show: Show) -> None:
-    page = show()
-    token(page, "query", 2).hover()
-    row = page.locator(".tip tr").nth(1)
-    expect(row).to_contain_text(NAMES[stored()[1, 2].argmax()])
-    expect(row).to_contain_text(f"{stored()[1, 2].max():.4f}")
-
-
-def test_wordpieces_are_text_and_never_markup(show: Show) -> None:
+def test_wordpieces_are_text_and_never_markup_and_a_second_sentence_stands_apart(show: Show) -> None:
     page = show()
     expect(token(page, "query", 2)).to_have_text("<b>cat</b>")
     token(page, "query", 2).hover()
     expect(page.locator(".tip b, .token b")).to_have_count(0)
-
-
-def test_a_second_sentence_stands_apart(show: Show) -> None:
-    page = show()
     tops = [token(page, "query", unit).bounding_box()["y"] for unit in (4, 5, 6)]  # type: ignore[index]
     assert tops[2] - tops[1] > tops[1] - tops[0]
 
 
-def test_a_click_selects_and_shift_adds(show: Show) -> None:
+def test_a_click_selects_shift_adds_and_a_click_in_the_other_column_selects_there_alone(show: Show) -> None:
     page = show()
     token(page, "query", 3).click()
     sent(page, "selected", {"side": "query", "units": [3]})
@@ -74,13 +59,9 @@ def test_a_click_selects_and_shift_adds(show: Show) -> None:
     sent(page, "selected", {"side": "query", "units": [1, 3]})
     page.mouse.move(5, 5)
     lines(page, int((stored()[:, [1, 3]] >= LEAST).sum()))
-
-
-def test_a_click_in_the_other_column_selects_there_alone(show: Show) -> None:
-    page = show(queries=[2])
     token(page, "key", 6).click()
     sent(page, "selected", {"side": "key", "units": [6]})
-    expect(token(page, "query", 2)).to_have_attribute("aria-pressed", "false")
+    expect(token(page, "query", 1)).to_have_attribute("aria-pressed", "false")
 
 
 def middle_of_line(page: Page, query: int, key: int) -> tuple[float, float]:
@@ -92,10 +73,12 @@ def middle_of_line(page: Page, query: int, key: int) -> tuple[float, float]:
     return x, (start["y"] + end["y"] + start["height"]) / 2
 
 
-def test_a_click_near_a_line_selects_its_query_and_key_and_another_click_clears_them(show: Show) -> None:
+def test_a_line_says_its_weights_and_a_click_near_it_selects_its_query_and_key_until_the_next(show: Show) -> None:
     query, key = map(int, np.unravel_index(stored()[1].argmax(), stored()[1].shape))
     page = show(chosen=[1], least=0.9 * stored()[1].max())
     x, y = middle_of_line(page, query, key)
+    page.mouse.move(x, y)
+    expect(page.locator(".tip")).to_contain_text(f"{stored()[1, query, key]:.4f}")
     page.mouse.click(x, y + 3)
     sent(page, "paired", {"query": query, "toward": key})
     for side, unit in (("query", query), ("key", key)):
@@ -107,13 +90,6 @@ def test_a_click_near_a_line_selects_its_query_and_key_and_another_click_clears_
     expect(page.locator(".marks .edge")).to_have_count(0)
 
 
-def test_the_tip_of_a_line_says_its_weights(show: Show) -> None:
-    query, key = map(int, np.unravel_index(stored()[1].argmax(), stored()[1].shape))
-    page = show(chosen=[1], least=0.9 * stored()[1].max())
-    page.mouse.move(*middle_of_line(page, query, key))
-    expect(page.locator(".tip")).to_contain_text(f"{stored()[1, query, key]:.4f}")
-
-
 def test_enter_on_a_key_selects_it_with_the_selected_query_and_escape_clears_both(show: Show) -> None:
     page = show(queries=[2])
     token(page, "key", 4).focus()
@@ -123,14 +99,7 @@ def test_enter_on_a_key_selects_it_with_the_selected_query_and_escape_clears_bot
     sent(page, "paired", {"query": None, "toward": None})
 
 
-def test_escape_leaves_the_selection(show: Show) -> None:
-    page = show(queries=[2])
-    token(page, "query", 2).focus()
-    page.keyboard.press("Escape")
-    sent(page, "paired", {"query": None, "toward": None})
-
-
-def test_arrow_keys_reach_every_token_and_enter_selects(show: Show) -> None:
+def test_arrow_keys_reach_every_token_enter_selects_and_escape_leaves(show: Show) -> None:
     page = show()
     token(page, "query", 0).focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowUp"):
@@ -139,6 +108,8 @@ def test_arrow_keys_reach_every_token_and_enter_selects(show: Show) -> None:
     lines(page, int((stored()[:, :, 1] >= LEAST).sum()))
     page.keyboard.press("Enter")
     sent(page, "selected", {"side": "key", "units": [1]})
+    page.keyboard.press("Escape")
+    sent(page, "paired", {"query": None, "toward": None})
 
 
 def test_brackets_step_through_the_layers_there_are(show: Show) -> None:
@@ -149,22 +120,19 @@ def test_brackets_step_through_the_layers_there_are(show: Show) -> None:
     sent(page, "stepped", {"layer": 1, "count": 1})
 
 
-def test_a_swatch_takes_its_head_out(show: Show) -> None:
+def test_swatches_take_heads_out_show_one_alone_and_never_none(show: Show) -> None:
     page = show()
     swatch = page.get_by_role("checkbox", name="Head 1")
     swatch.click()
     expect(swatch).to_have_attribute("aria-checked", "false")
     sent(page, "headed", {"heads": [0, 2]})
     lines(page, int((stored()[[0, 2]] >= LEAST).sum()))
-
-
-def test_the_last_head_stays_on(show: Show) -> None:
-    page = show(chosen=[1])
-    swatch = page.get_by_role("checkbox", name="Head 1")
-    swatch.click()
+    page.get_by_role("checkbox", name="Head 2").focus()
+    page.keyboard.press("Shift+Enter")
+    sent(page, "headed", {"heads": [2]})
+    page.get_by_role("checkbox", name="Head 2").click()
     expect(page.locator(f"{ROOT} .announcement")).to_have_text("The last head stays on.")
-    expect(swatch).to_have_attribute("aria-checked", "true")
-    lines(page, int((stored()[1] >= LEAST).sum()))
+    lines(page, int((stored()[2] >= LEAST).sum()))
 
 
 def test_a_double_click_shows_a_head_alone_and_another_all(show: Show) -> None:
@@ -175,13 +143,6 @@ def test_a_double_click_shows_a_head_alone_and_another_all(show: Show) -> None:
     page.wait_for_timeout(600)
     swatch.dblclick()
     sent(page, "headed", {"heads": [0, 1, 2]})
-
-
-def test_shift_and_enter_shows_a_head_alone(show: Show) -> None:
-    page = show()
-    page.get_by_role("checkbox", name="Head 2").focus()
-    page.keyboard.press("Shift+Enter")
-    sent(page, "headed", {"heads": [2]})
 
 
 def test_a_double_click_or_h_on_a_token_hides_it(show: Show) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 from dash import html
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from dashboard.pages import TOPICS
 from dashboard.ui.controls import normalization_info, statistic_info
@@ -38,8 +38,8 @@ def test_a_page_explains_the_statistics_on_it(tiny_store: str, link: str) -> Non
     assert STATISTICS["distance"].meaning in str(TOPICS[page].layout(context))
 
 
-def test_the_text_opens_by_hover_and_keyboard_and_closes_on_escape(open_page: Open, tiny_server: str) -> None:
-    page: Page = open_page(f"{tiny_server}/statistics")
+def test_the_text_opens_by_hover_click_and_keyboard_and_closes_on_escape(open_page: Open, tiny_server: str) -> None:
+    page = statistics_page(open_page, tiny_server)
     button, text = page.get_by_role("button", name="About attention to [SEP]").first, page.get_by_role("tooltip")
     button.hover()
     expect(text).to_contain_text("Share of a query's attention weight on [SEP].")
@@ -52,16 +52,12 @@ def test_the_text_opens_by_hover_and_keyboard_and_closes_on_escape(open_page: Op
     expect(text).to_be_hidden()
     button.click()
     expect(text).to_be_visible()
-
-
-def test_the_text_of_a_button_below_the_window_opens_when_the_focus_scrolls_to_it(
-    open_page: Open, tiny_server: str
-) -> None:
-    page = statistics_page(open_page, tiny_server)
+    page.keyboard.press("Escape")
     page.set_viewport_size({"width": 1440, "height": 400})
-    button = page.get_by_role("button", name="About the curves by layer")
-    expect(button).not_to_be_in_viewport()
-    button.focus()
-    expect(button).to_be_in_viewport()
+    page.evaluate("scrollTo(0, 0)")
+    below = page.get_by_role("button", name="About the curves by layer")
+    expect(below).not_to_be_in_viewport()
+    below.focus()  # which scrolls to it
+    expect(below).to_be_in_viewport()
     page.wait_for_timeout(300)
-    expect(page.get_by_role("tooltip")).to_contain_text("Each dot is a head")
+    expect(text).to_contain_text("Each dot is a head")

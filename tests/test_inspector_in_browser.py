@@ -14,48 +14,43 @@ def head_page(open_page: Open, tiny_server: str) -> Page:
     return drawn(open_page(f"{tiny_server}/head?layer=1&head=0"))
 
 
-def test_arrow_keys_move_the_border_and_the_picture_fills_what_is_left(head_page: Page) -> None:
+def test_the_border_is_moved_by_keys_or_dragged_and_its_place_is_remembered(head_page: Page) -> None:
     border = head_page.get_by_role("separator", name="Border of the tabs")
     width, picture = head_page.evaluate(WIDTH), head_page.evaluate(PICTURE)
     border.press("ArrowLeft")
     until(head_page, f"{WIDTH} === {width + 24}")
     until(head_page, f"{PICTURE} === {picture - 24}")
     expect(border).to_have_attribute("aria-valuenow", str(round(width + 24)))
-
-
-def test_the_border_is_dragged(head_page: Page) -> None:
-    box = head_page.get_by_role("separator").bounding_box()
-    width = head_page.evaluate(WIDTH)
+    box = border.bounding_box()
     assert box is not None
     head_page.mouse.move(box["x"] + 6, box["y"] + 200)
     head_page.mouse.down()
     head_page.mouse.move(box["x"] - 94, box["y"] + 200, steps=3)
     head_page.mouse.up()
-    until(head_page, f"{WIDTH} === {width + 100}")
-
-
-def test_the_width_is_remembered(head_page: Page) -> None:
-    head_page.get_by_role("separator").press("Home")
+    until(head_page, f"{WIDTH} === {width + 124}")
+    border.press("Home")
     head_page.reload()
     drawn(head_page)
     until(head_page, f"{WIDTH} === 280")
 
 
-def test_hidden_tabs_stay_hidden_until_they_are_shown_again(head_page: Page) -> None:
-    turn = head_page.get_by_role("button", name="Show or hide the tabs")
+def test_hidden_tabs_stay_hidden_until_they_are_shown_again_and_are_below_the_picture_in_a_narrow_window(
+    head_page: Page,
+) -> None:
+    turn, tab = (
+        head_page.get_by_role("button", name="Show or hide the tabs"),
+        head_page.get_by_role("tab", name="Statistics"),
+    )
     turn.click()
-    expect(head_page.get_by_role("tab", name="Statistics")).to_be_hidden()
+    expect(tab).to_be_hidden()
     head_page.reload()
     drawn(head_page)
-    expect(head_page.get_by_role("tab", name="Statistics")).to_be_hidden()
+    expect(tab).to_be_hidden()
     turn.press("Enter")
-    expect(head_page.get_by_role("tab", name="Statistics")).to_be_visible()
-
-
-def test_in_a_narrow_window_the_tabs_are_below_the_picture(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=0", width=360))
-    expect(page.get_by_role("separator")).to_be_hidden()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    expect(tab).to_be_visible()
+    head_page.set_viewport_size({"width": 360, "height": 900})
+    expect(head_page.get_by_role("separator")).to_be_hidden()
+    until(head_page, "document.documentElement.scrollWidth <= 360")
 
 
 def test_the_picture_fills_the_screen_and_comes_back(head_page: Page) -> None:

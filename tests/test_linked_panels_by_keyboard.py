@@ -29,30 +29,22 @@ def rings(frame: Locator) -> list[float]:
     return [left_of(frame.page, ring) for ring in (".frame .ring:not(.linked)", ".frame .ring.linked")]
 
 
-def test_p_stands_on_a_token_of_the_panel_and_rings_it_in_both_panels(frame: Locator) -> None:
+def test_p_stands_on_a_token_rung_in_both_panels_shift_and_an_arrow_go_on_and_escape_leaves_both(
+    frame: Locator,
+) -> None:
     frame.press("p")
     own, linked = rings(frame)
     assert own < 0.5 < linked
+    announcement = frame.page.locator(".points .announcement[aria-live]")
+    expect(announcement).to_contain_text("in sentence")
+    first = announcement.inner_text()
+    frame.press("Shift+ArrowRight")
+    expect(announcement).not_to_have_text(first)
+    assert own < left_of(frame.page, ".frame .ring:not(.linked)") < 0.5
     frame.press("ArrowRight")
     expect(frame.locator(".ring.linked")).to_be_hidden()
     frame.press("p")
     own, linked = rings(frame)
     assert linked < 0.5 < own
-
-
-def test_shift_and_an_arrow_go_to_the_next_token(frame: Locator) -> None:
-    frame.press("p")
-    announcement = frame.page.locator(".points .announcement[aria-live]")
-    expect(announcement).to_contain_text("in sentence")
-    before = left_of(frame.page, ".frame .ring:not(.linked)")
-    first = announcement.inner_text()
-    frame.press("Shift+ArrowRight")
-    expect(announcement).not_to_have_text(first)
-    assert before < left_of(frame.page, ".frame .ring:not(.linked)") < 0.5
-
-
-def test_escape_leaves_both(frame: Locator) -> None:
-    frame.press("p")
-    rings(frame)
     frame.press("Escape")
     expect(frame.locator(".ring.linked")).to_be_hidden()

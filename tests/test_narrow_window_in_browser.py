@@ -1,10 +1,10 @@
-"""Every page in a window of 360 pixels, in a browser: nothing is cut off, the pages open and close, a control can be reached."""
+"""Every page in a window of 360 pixels, in a browser: nothing is cut off, a control can be reached."""
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard.compare.two_models import ModelPair
-from tests.browser import Open, until
+from tests.browser import Open, Visit, until
 
 #: Whether the first control of the page is on top where it stands, once it is scrolled to.
 REACHED = """(() => {
@@ -27,26 +27,26 @@ CUT = (
     [
         pytest.param("/", (), marks=pytest.mark.slow),
         ("/heads?q=film", (".points",)),
-        pytest.param("/head?tab=distance", (), marks=pytest.mark.slow),
         ("/head?token=5&lines=sentence&where=position:1..4;kind:word", ()),
         pytest.param("/statistics", (), marks=pytest.mark.slow),
+        ("/features", ()),
         ("/features?point=L00.mixed", (".player output",)),
         ("/sentence?sentence=3&queries=2&by=to_sep", (".tokens .token", ".one-model")),
         pytest.param("/store", (".wide",), marks=pytest.mark.slow),
     ],
 )
 def test_a_page_can_be_used_in_a_narrow_window_and_nothing_is_cut_off(
-    open_page: Open, tiny_server: str, path: str, whole: tuple[str, ...]
+    visit: Visit, tiny_server: str, path: str, whole: tuple[str, ...]
 ) -> None:
-    page = open_page(tiny_server + path, width=900)
+    page = visit(tiny_server + path)
     usable(page)
     for parts in whole:
         expect(page.locator(parts).first).to_be_visible()
         until(page, f"({CUT})({parts!r}) === 0")
 
 
-def test_a_chart_of_heads_takes_the_width_of_a_narrow_window(open_page: Open, tiny_server: str) -> None:
-    page = open_page(f"{tiny_server}/map", width=900)
+def test_a_chart_of_heads_takes_the_width_of_a_narrow_window(visit: Visit, tiny_server: str) -> None:
+    page = visit(f"{tiny_server}/map")
     usable(page)
     for plot in ("#head-map .nsewdrag", "#matrix .nsewdrag"):
         expect(page.locator(plot)).to_be_visible()
@@ -65,10 +65,4 @@ def usable(page: Page) -> None:
     for width in (900, 360):
         page.set_viewport_size({"width": width, "height": 740})
         until(page, "document.documentElement.scrollWidth <= innerWidth")
-    until(page, REACHED)
-    drawer = page.get_by_role("dialog", name="Pages")
-    page.get_by_role("button", name="Open the pages").click()
-    expect(drawer).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(drawer).to_be_hidden()
     until(page, REACHED)

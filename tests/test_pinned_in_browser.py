@@ -2,8 +2,7 @@
 
 import re
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser import Open, canvas_place, drawn
 
@@ -19,20 +18,17 @@ POINT = """(async () => {
 })()"""
 
 
-@pytest.fixture
-def both(open_page: Open, tiny_server: str) -> Page:
-    return drawn(open_page(f"{tiny_server}/head?layer=1&head=0&pinned=0-1&tokens=60"))
-
-
-def test_a_click_in_one_head_marks_the_token_in_both(both: Page) -> None:
-    both.mouse.click(*canvas_place(both, *both.evaluate(POINT)))
-    expect(both).to_have_url(re.compile("role=key"))
-    expect(both.locator(".frame .ring.linked")).to_be_visible()
-    expect(both.locator('.frame[data-overlay*="/1/0/key/"]')).to_be_visible()
-    assert "pinned=0-1" in both.url
-
-
-def test_arrow_keys_open_the_neighbour_beside_the_pinned_head(both: Page) -> None:
-    both.locator(".frame").press("ArrowRight")
-    expect(both.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H1 and L0 H1")
-    expect(both.locator(".panel-names > div")).to_have_text(["L1 H1", "L0 H1pinned"])
+def test_a_click_in_one_head_marks_the_token_in_both_and_arrow_keys_open_the_neighbour_beside_the_pinned_head(
+    open_page: Open, tiny_server: str
+) -> None:
+    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=0&pinned=0-1&tokens=60"))
+    page.mouse.click(*canvas_place(page, *page.evaluate(POINT)))
+    expect(page).to_have_url(re.compile("role=key"))
+    expect(page.locator(".frame .ring.linked")).to_be_visible()
+    expect(page.locator('.frame[data-overlay*="/1/0/key/"]')).to_be_visible()
+    assert "pinned=0-1" in page.url
+    for _ in range(2):
+        page.keyboard.press("Escape")
+    page.locator(".frame").press("ArrowRight")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H1 and L0 H1")
+    expect(page.locator(".panel-names > div")).to_have_text(["L1 H1", "L0 H1pinned"])

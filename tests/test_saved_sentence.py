@@ -5,7 +5,6 @@ from pathlib import Path
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Download, Page, expect
 
@@ -26,57 +25,53 @@ def test_weights_that_failed_to_load_cannot_be_saved(fake_server: str, chromium:
     page.close()
 
 
-def test_lines_are_saved_as_a_drawing(show: Show) -> None:
-    page = show(queries=[2])
-    drawing = ElementTree.parse(saved(page, "SVG").path()).getroot()
-    assert len(drawing.findall("{*}line")) == (stored()[:, 2] >= LEAST).sum()
-    assert [element.text for element in drawing.findall("{*}text")].count("<b>cat</b>") == 2
-    assert [element.text for element in drawing.findall("{*}text[@font-weight='700']")] == ["<b>cat</b>"]
-
-
-def test_a_heat_map_is_saved_as_a_drawing_with_its_numbers(show: Show) -> None:
-    page = show(show="matrix")
-    texts = {element.text for element in ElementTree.parse(saved(page, "SVG").path()).getroot().findall("{*}text")}
-    assert texts >= {f"{weight:.2f}".removeprefix("0") for weight in stored()[1].ravel()} | set(NAMES)
-
-
-@pytest.mark.parametrize("kind", ["matrix", "model"])
-def test_a_saved_drawing_has_the_legend_of_its_scale(show: Show, kind: str) -> None:
-    drawing = ElementTree.parse(saved(show(show=kind, scale="row"), "SVG").path()).getroot()
-    assert {"0", "largest of its row", "each row"} <= {element.text for element in drawing.findall("{*}text")}
-
-
-def test_the_numbers_can_be_saved_beside_the_pictures(show: Show) -> None:
-    link = show().get_by_role("group", name="Export").get_by_role("link", name="CSV")
-    expect(link).to_have_attribute("href", "/fake/weights.csv")
-
-
-def test_channels_are_saved_as_a_drawing_with_their_numbers(show: Show) -> None:
-    drawing = ElementTree.parse(saved(show(show="neuron", queries=[4], head=2), "SVG").path()).getroot()
-    texts = {element.text for element in drawing.findall("{*}text")}
-    assert texts >= {f"{key['weight']:.4f}" for key in neuron(4)["keys"]} | set(NAMES)  # type: ignore[attr-defined]
-    ground = 1
-    assert len(drawing.findall("{*}rect")) - ground == CHANNELS * (1 + 2 * len(NAMES))
-
-
-def test_every_head_is_saved_as_an_image_in_a_drawing(show: Show) -> None:
-    drawing = ElementTree.parse(saved(show(show="model"), "SVG").path()).getroot()
-    images = [element.attrib["href"] for element in drawing.findall("{*}image")]
-    assert len(images) == LAYERS * HEADS
-    assert all(image.startswith("data:image/png;base64,") for image in images)
-
-
-@pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
-def test_what_is_shown_is_saved_as_a_picture_and_as_a_drawing_that_names_its_source(show: Show, kind: str) -> None:
-    page = show(show=kind, queries=[2])
+def drawing_and_picture(page: Page) -> ElementTree.Element:
+    """The drawing of what is shown. The picture of it has the same name and many colours; the drawing says its source."""
     drawing = ElementTree.parse(saved(page, "SVG").path()).getroot()
     assert drawing.findtext("{*}desc") == SOURCE
-    assert SOURCE in [element.text for element in drawing.findall("{*}text")]
+    assert SOURCE in texts_of(drawing)
     download = saved(page, "PNG")
     colours = Image.open(download.path()).convert("RGB").getcolors(1 << 24)
     assert download.suggested_filename == "attention-of-layer-0-tiny-1.png"
     assert colours is not None
     assert len(colours) > 50
+    return drawing
+
+
+def texts_of(drawing: ElementTree.Element) -> list[str | None]:
+    return [element.text for element in drawing.findall("{*}text")]
+
+
+def test_lines_are_saved_as_a_picture_and_a_drawing_and_their_numbers_can_be(show: Show) -> None:
+    page = show(queries=[2])
+    drawing = drawing_and_picture(page)
+    assert len(drawing.findall("{*}line")) == (stored()[:, 2] >= LEAST).sum()
+    assert texts_of(drawing).count("<b>cat</b>") == 2
+    assert [element.text for element in drawing.findall("{*}text[@font-weight='700']")] == ["<b>cat</b>"]
+    link = page.get_by_role("group", name="Export").get_by_role("link", name="CSV")
+    expect(link).to_have_attribute("href", "/fake/weights.csv")
+
+
+def test_a_heat_map_is_saved_with_its_numbers_and_the_legend_of_its_scale(show: Show) -> None:
+    texts = set(texts_of(drawing_and_picture(show(show="matrix", scale="row"))))
+    assert texts >= {f"{weight:.2f}".removeprefix("0") for weight in stored()[1].ravel()} | set(NAMES)
+    assert texts >= {"0", "largest of its row", "each row"}
+
+
+def test_channels_are_saved_with_their_numbers(show: Show) -> None:
+    drawing = drawing_and_picture(show(show="neuron", queries=[4], head=2))
+    numbers = {f"{key['weight']:.4f}" for key in neuron(4)["keys"]}  # type: ignore[attr-defined]
+    assert set(texts_of(drawing)) >= numbers | set(NAMES)
+    ground = 1
+    assert len(drawing.findall("{*}rect")) - ground == CHANNELS * (1 + 2 * len(NAMES))
+
+
+def test_every_head_is_saved_as_an_image_beside_the_legend_of_its_scale(show: Show) -> None:
+    drawing = drawing_and_picture(show(show="model", scale="row"))
+    images = [element.attrib["href"] for element in drawing.findall("{*}image")]
+    assert len(images) == LAYERS * HEADS
+    assert all(image.startswith("data:image/png;base64,") for image in images)
+    assert set(texts_of(drawing)) >= {"0", "largest of its row", "each row"}
 
 
 def test_the_saved_page_shows_the_same_lines_without_any_network(show: Show, tmp_path: Path, chromium: Browser) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from pyarrow import parquet
 
 from store import Corpus
-from tests.browser import Open, Visit, canvas_place, drawn, expect_title, inked, picture, quarters, seen
+from tests.browser import Visit, canvas_place, drawn, expect_title, inked, picture, quarters, seen
 from tests.client import csv_rows
 
 PATH = "/head?layer=1&head=0"
@@ -57,11 +57,8 @@ def counted(page: Page, selected: np.ndarray) -> None:
     expect(page.locator(".count")).to_contain_text(f"{selected.sum():,} of {selected.size:,} drawn queries and keys")
 
 
-@pytest.mark.parametrize(("tool", "corners"), [("Lasso", CORNERS), ("Box", (CORNERS[0], CORNERS[2]))])
-def test_points_inside_the_lasso_are_selected(
-    head: Page, space: Corpus, tool: str, corners: tuple[tuple[float, float], ...]
-) -> None:
-    draw(head, tool, *corners)
+def test_points_inside_the_lasso_are_selected(head: Page, space: Corpus) -> None:
+    draw(head, "Lasso", *CORNERS)
     selected = within_the_region(head, space)
     assert 20 < selected.sum() < selected.size - 20
     counted(head, selected)
@@ -74,8 +71,8 @@ def paled(plain: np.ndarray, panel: np.ndarray) -> int:
     return int(np.abs(counts[0] - counts[1]).sum())
 
 
-def test_a_selection_made_in_one_head_stands_out_in_all(open_page: Open, space_server: str, boxed: Page) -> None:
-    before = picture(drawn(open_page(f"{space_server}/heads")))
+def test_a_selection_made_in_one_head_stands_out_in_all(visit: Visit, space_server: str, boxed: Page) -> None:
+    before = picture(drawn(visit(f"{space_server}/heads")))
     boxed.locator(".frame").press("Backspace")
     expect_title(boxed, "Queries and keys of all 4 heads")
     expect(
@@ -86,8 +83,10 @@ def test_a_selection_made_in_one_head_stands_out_in_all(open_page: Open, space_s
     seen(boxed, lambda shown: min(map(paled, plain, quarters(shown))) > 500)
 
 
-def test_the_tab_compares_the_selection_with_the_rest(boxed: Page, space: Corpus) -> None:
+def test_the_tab_describes_the_points_in_a_box_saves_them_and_clears_the_region(boxed: Page, space: Corpus) -> None:
+    """Numbers: `test_selection_summary.py`."""
     selected = within_the_region(boxed, space)
+    counted(boxed, selected)
     tab = boxed.get_by_role("tabpanel", name="Selection")
     expect(tab).to_contain_text(f"{selected.sum():,} of {selected.size:,} drawn queries and keys")
     position = space.tokens.position.values[space.rows]
@@ -95,28 +94,19 @@ def test_the_tab_compares_the_selection_with_the_rest(boxed: Page, space: Corpus
     row = tab.get_by_role("row").filter(has=boxed.get_by_role("cell", name="position", exact=True))
     expect(row.locator(".number").nth(0)).to_contain_text(f"{position[selected].mean():.2f}")
     expect(row.locator(".number").nth(1)).to_contain_text(f"{position[~selected].mean():.2f}")
-
-
-def test_the_tab_lists_the_selected_tokens(boxed: Page, space: Corpus) -> None:
-    tokens = np.argwhere(within_the_region(boxed, space))[:, 0]
-    pieces = Counter(space.wordpieces(space.rows[tokens]))
+    points = np.argwhere(selected)
+    pieces = Counter(space.wordpieces(space.rows[points[:, 0]]))
     groups = boxed.get_by_role("region", name="Selected tokens").locator("tbody")
     expect(groups).to_have_count(min(20, len(pieces)))
     titles = [row.split("\t") for row in groups.locator("tr:first-child").all_inner_texts()]
     assert {piece: int(count.split()[0].replace(",", "")) for piece, count in titles}.items() <= pieces.items()
-
-
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_a_file_has_exactly_the_selected_points(boxed: Page, space: Corpus, form: str) -> None:
-    with boxed.expect_download() as download:
-        boxed.get_by_role("tabpanel", name="Selection").get_by_role("link", name=form).click()
-    path = download.value.path()
-    rows = parquet.read_table(path).to_pylist() if form == "parquet" else csv_rows(path.read_bytes())
-    saved = sorted((int(row["token"]), row["role"]) for row in rows)
-    assert saved == sorted((int(t), ("query", "key")[r]) for t, r in np.argwhere(within_the_region(boxed, space)))
-
-
-def test_a_region_is_cleared(boxed: Page) -> None:
+    for form in ("csv", "parquet"):
+        with boxed.expect_download() as download:
+            tab.get_by_role("link", name=form).click()
+        path = download.value.path()
+        rows = parquet.read_table(path).to_pylist() if form == "parquet" else csv_rows(path.read_bytes())
+        saved = sorted((int(row["token"]), row["role"]) for row in rows)
+        assert saved == sorted((int(token), ("query", "key")[role]) for token, role in points), form
     boxed.get_by_role("button", name="Clear selection").click()
     expect(boxed).not_to_have_url(re.compile("lasso"))
     expect(boxed.locator(".frame")).to_have_attribute("data-masked", "")

@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from store import Corpus
-from store.kernels.attention import attention_pattern
 from tests.browser import Open, Visit, choose, followed
 from tests.sentence_page import ROOT, drawn_weights, has_lines, link_fields, pieces, sentence_page, shown
 
@@ -36,83 +35,65 @@ def came(page: Page, wanted: str) -> None:
     expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile(wanted))
 
 
-def test_a_sentence_has_its_tokens_on_both_sides_and_a_line_for_every_weight_that_is_large_enough(
+def test_lines_are_those_of_the_chosen_layer_heads_tokens_and_least_weight(
     page: Page, pattern: np.ndarray, tiny_corpus: Corpus
 ) -> None:
-    has_lines(page, pattern[LAYER])
     names = list(tiny_corpus.wordpieces(tiny_corpus.sentence_rows(SENTENCE)))
+    has_lines(page, pattern[LAYER])
     assert (pieces(page, "query"), pieces(page, "key")) == (names, names)
-
-
-def test_another_layer_has_its_own_lines_and_going_back_shows_the_one_before(page: Page, pattern: np.ndarray) -> None:
     choose(page, "Layer", "0")
     came(page, r"/layer/0\.bin")
     has_lines(page, pattern[0])
     assert link_fields(page)["layer"] == "0"
     page.go_back()
     has_lines(shown(page), pattern[LAYER])
-
-
-def test_a_larger_least_weight_leaves_fewer_lines(open_page: Open, tiny_server: str, pattern: np.ndarray) -> None:
-    page = sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER)
+    page.get_by_role("checkbox", name="Head 1").dblclick()
+    expect(page).to_have_url(re.compile(r"heads=1(&|$)"))
+    has_lines(page, pattern[LAYER, 1])
+    page.locator(".tokens.query .token").nth(2).click()
+    expect(page).to_have_url(re.compile(r"queries=2(&|$)"))
+    has_lines(page, pattern[LAYER, 1, 2])
     control = page.get_by_role("textbox", name="minimum weight")
     for typed, least in (("0.3", 0.3), ("0,2", 0.2)):
         control.select_text()  # a reader types over it: an empty control gets its default back
         control.press_sequentially(typed)
         expect(page).to_have_url(re.compile(rf"least={least}(&|$)"))
-        has_lines(page, pattern[LAYER], least=least)
+        has_lines(page, pattern[LAYER, 1, 2], least=least)
 
 
-def test_one_head_alone_has_its_own_lines(page: Page, pattern: np.ndarray) -> None:
-    page.get_by_role("checkbox", name="Head 1").dblclick()
-    expect(page).to_have_url(re.compile(r"heads=1(&|$)"))
-    has_lines(page, pattern[LAYER, 1])
-
-
-def test_a_clicked_query_has_its_lines_alone(page: Page, pattern: np.ndarray) -> None:
-    page.locator(".tokens.query .token").nth(2).click()
-    expect(page).to_have_url(re.compile(r"queries=2(&|$)"))
-    has_lines(page, pattern[LAYER, :, 2])
-
-
-def test_hiding_cls_and_sep_removes_their_lines_and_rows_that_sum_to_1_again_are_divided_by_what_is_left(
+def test_tokens_are_hidden_by_a_double_click_or_a_button_and_shown_again_by_their_names(
     page: Page, pattern: np.ndarray
 ) -> None:
+    page.locator(".tokens.key .token").nth(2).dblclick()
+    expect(page).to_have_url(re.compile(r"hide=2(&|$)"))
+    page.mouse.move(0, 0)  # the token under the pointer shows its own lines only
+    has_lines(page, np.delete(np.delete(pattern[LAYER], 2, axis=1), 2, axis=2))
+    page.get_by_role("textbox", name="Hidden tokens").focus()
+    page.keyboard.press("Backspace")
+    has_lines(page, pattern[LAYER])
+    assert "hide" not in link_fields(page)
+    with followed(page):
+        page.locator(".tokens.query .token").nth(2).click()
+    with followed(page):
+        page.get_by_role("button", name="Hide selected").click()
+    assert link_fields(page)["hide"] == "2"
+
+
+def test_every_control_of_the_weights_asks_for_its_own(page: Page, pattern: np.ndarray) -> None:
+    """Which numbers the server answers with: `test_pattern.py`."""
     left = pattern[LAYER, :, 1:-1, 1:-1]
     turn(page, "hide special tokens")
     came(page, "special=0")
     has_lines(page, left)
-    assert link_fields(page)["special"] == "0"
     turn(page, "renormalise rows")
     came(page, "renormalize=1")
     np.testing.assert_allclose(drawn_weights(page), left / left.sum(axis=-1, keepdims=True), atol=2e-5)
-
-
-def test_norm_weights_are_attention_times_the_value_norm(page: Page, pattern: np.ndarray, tiny_corpus: Corpus) -> None:
     choose(page, "Weight", "weight x value norm ‖f(x)‖")
     came(page, "weights=norm")
-    rows = tiny_corpus.sentence_rows(SENTENCE)
-    lengths = tiny_corpus.value_norm[LAYER].values[:, rows].astype(np.float64)
-    expected = pattern[LAYER] * lengths[:, None, :]
-    np.testing.assert_allclose(drawn_weights(page), expected, atol=expected.max() / 65_535)
-
-
-def test_words_sum_over_keys_and_average_over_queries(page: Page, pattern: np.ndarray, tiny_corpus: Corpus) -> None:
     turn(page, "whole words")
     came(page, "words=1")
-    index = tiny_corpus.tokens.word_index.values[tiny_corpus.sentence_rows(SENTENCE)].astype(int)
-    special = -1 - np.arange(len(index))
-    groups = np.array([own if word < 0 else word for own, word in zip(special, index, strict=True)])
-    words = [np.flatnonzero(groups == group) for group in dict.fromkeys(groups.tolist())]
-    expected = [[pattern[LAYER][:, q][:, :, k].sum(-1).mean(-1) for k in words] for q in words]
-    np.testing.assert_allclose(drawn_weights(page), np.moveaxis(expected, -1, 0), atol=2e-5)
-
-
-def test_a_rollout_is_the_product_of_the_layers_with_the_residual(page: Page, pattern: np.ndarray) -> None:
     turn(page, "rollout")
     came(page, "rollout=1")
-    first, second = (0.5 * (pattern[layer].mean(axis=0) + np.eye(pattern.shape[-1])) for layer in (0, 1))
-    np.testing.assert_allclose(drawn_weights(page)[0], second @ first, atol=2e-5)
     expect(page.locator(f"{ROOT} .swatches")).to_have_text("rollout")
 
 
@@ -136,33 +117,23 @@ def test_the_matrix_is_the_pattern_of_a_head_or_the_mean_over_heads(page: Page, 
     expect(page.locator(f"{ROOT} .announcement")).to_contain_text(f"weight {pattern[LAYER, 1, 0, 1]:.4f}")
     choose(page, "Matrix of", "mean of heads")
     came(page, r"/matrix\.bin.*mean=heads")
-    np.testing.assert_allclose(drawn_weights(page)[0], pattern[LAYER].mean(axis=0), atol=2e-5)
 
 
-def test_the_weights_of_the_neuron_view_are_those_of_the_pattern(
-    open_page: Open, tiny_server: str, tiny_corpus: Corpus
+def test_the_neuron_view_starts_from_any_token_and_has_the_weights_of_the_pattern(
+    page: Page, pattern: np.ndarray
 ) -> None:
-    page = sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER, head=1, show="neuron", queries=2)
-    rows = tiny_corpus.sentence_rows(SENTENCE)
-    query, key = (vectors[LAYER, 1].values[rows].astype(np.float64) for vectors in (tiny_corpus.query, tiny_corpus.key))
-    expected = [f"{weight:.4f}" for weight in attention_pattern(query, key)[2]]
-    assert [text.strip() for text in page.locator(".neurons td.weight").all_inner_texts()] == expected
-
-
-def test_the_neuron_view_starts_from_any_token(page: Page) -> None:
     choose(page, "View", "Neuron view")
     page.locator(".neuron-queries .token").nth(1).click()
     came(page, rf"/neuron/{LAYER}/0/1\.json")
+    weights = [float(text) for text in page.locator(".neurons td.weight").all_inner_texts()]
+    np.testing.assert_allclose(weights, pattern[LAYER, 0, 1], atol=6e-5)
 
 
-def test_by_position_is_a_chart_of_so_many_sentences(page: Page, tiny_corpus: Corpus) -> None:
+def test_charts_of_positions_and_of_mixing_say_what_they_are_of(page: Page, tiny_corpus: Corpus) -> None:
     choose(page, "View", "By position")
     expect(page.get_by_role("img", name="Mean attention of L1 H0 by position")).to_be_visible()
     count = f"{tiny_corpus.n_sentences:,}"
     expect(page.get_by_text(f"over the first {count} of {count} sentences")).to_be_visible()
-
-
-def test_mixing_shows_each_token_s_share_of_the_others_by_the_chosen_ratio(page: Page, tiny_corpus: Corpus) -> None:
     choose(page, "View", "Mixing")
     expect(page.get_by_role("img", name="Mixing ratio of each token by layer")).to_be_visible()
     page.get_by_text("Table", exact=True).click()
@@ -175,25 +146,9 @@ def test_mixing_shows_each_token_s_share_of_the_others_by_the_chosen_ratio(page:
     expect(page.get_by_text("Mixing ratio by weights: the share of")).to_be_visible()
 
 
-def test_the_heads_are_ranked_by_what_a_query_gives_a_key(
-    open_page: Open, tiny_server: str, pattern: np.ndarray
-) -> None:
-    page = sentence_page(open_page, tiny_server, sentence=SENTENCE, queries=2)
-    page.get_by_role("textbox", name="Key", exact=True).click()
-    page.get_by_role("option", name=re.compile("^4: ")).click()
-    rows = page.get_by_role("heading", name="Heads ranked by a token pair").locator(
-        "xpath=following::table[1]//tbody/tr"
-    )
-    weights = pattern[:, :, 2, 4]
-    order = np.argsort(-weights, axis=None)
-    expected = [(f"L{at // 2} H{at % 2}", f"{100 * weights.ravel()[at]:.1f}%") for at in order.tolist()]
-    expect(rows).to_have_count(4)
-    assert [tuple(row.split("\t")[:2]) for row in rows.all_inner_texts()] == expected
-
-
-def test_a_link_restores_all_of_it(open_page: Open, tiny_server: str, pattern: np.ndarray) -> None:
+def test_a_link_restores_all_of_it(visit: Visit, tiny_server: str, pattern: np.ndarray) -> None:
     link = {"layer": 1, "head": 1, "sentence": SENTENCE, "show": "head", "heads": 1, "queries": "1.2", "least": "0.1"}
-    page = sentence_page(open_page, tiny_server, **link, special=0, renormalize=1, find="the", labelled="positive")
+    page = sentence_page(visit, tiny_server, **link, special=0, renormalize=1, find="the", labelled="positive")
     left = pattern[1, 1, 1:-1, 1:-1]
     has_lines(page, (left / left.sum(axis=-1, keepdims=True))[1:3], least=0.1)
     for switch in ("hide special tokens", "renormalise rows"):
@@ -233,18 +188,6 @@ def tab_to(page: Page, condition: str) -> None:
     raise AssertionError(f"No Tab leads to where {condition}")
 
 
-def test_a_double_clicked_token_is_hidden_and_shown_again_by_its_name(page: Page, pattern: np.ndarray) -> None:
-    page.locator(".tokens.key .token").nth(2).dblclick()
-    expect(page).to_have_url(re.compile(r"hide=2(&|$)"))
-    page.mouse.move(0, 0)  # the token under the pointer shows its own lines only
-    rest = np.delete(np.delete(pattern[LAYER], 2, axis=1), 2, axis=2)
-    has_lines(page, rest)
-    page.get_by_role("textbox", name="Hidden tokens").focus()
-    page.keyboard.press("Backspace")
-    has_lines(page, pattern[LAYER])
-    assert "hide" not in link_fields(page)
-
-
 #: Whatever stands on the page.
 BOXES = """() => [...document.querySelectorAll("h1, h2, .control-group, .how-to-read, .token, .head-view, .ranking, .found")]
   .map((element) => JSON.stringify(element.getBoundingClientRect()))"""
@@ -256,8 +199,10 @@ WATCH = """() => {
 }"""
 
 
-def test_selecting_and_clearing_moves_nothing(open_page: Open, tiny_server: str) -> None:
-    page = sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER, heads=1, head=1)
+def test_selecting_ranks_the_heads_and_clearing_moves_nothing(
+    visit: Visit, tiny_server: str, pattern: np.ndarray
+) -> None:
+    page = sentence_page(visit, tiny_server, sentence=SENTENCE, layer=LAYER, heads=1, head=1)
     page.wait_for_timeout(500)  # the page has settled
     before = page.evaluate(BOXES)
     page.evaluate(WATCH)
@@ -265,7 +210,9 @@ def test_selecting_and_clearing_moves_nothing(open_page: Open, tiny_server: str)
     with followed(page):
         page.locator(".tokens.query .token").nth(2).click()
     choose(page, "Key", f"4: {pieces(page)[4]}")
-    expect(page.locator(".ranking tbody tr")).to_have_count(4)
+    rows = page.locator(".ranking tbody tr")
+    expect(rows).to_have_count(4)
+    assert [tuple(row.split("\t")[:2]) for row in rows.all_inner_texts()] == ranked(pattern[:, :, 2, 4])
     assert page.evaluate(BOXES) == before
     with followed(page):
         page.get_by_role("button", name="Clear", exact=True).click()
@@ -276,16 +223,14 @@ def test_selecting_and_clearing_moves_nothing(open_page: Open, tiny_server: str)
     assert page.evaluate("window.shifts") == []
 
 
-def test_the_selected_token_is_hidden_by_its_button(page: Page) -> None:
-    with followed(page):
-        page.locator(".tokens.query .token").nth(2).click()
-    with followed(page):
-        page.get_by_role("button", name="Hide selected").click()
-    assert link_fields(page)["hide"] == "2"
+def ranked(weights: np.ndarray) -> list[tuple[str, str]]:
+    """Heads by what a query gives a key (layer, head), the largest first: name, weight."""
+    order = np.argsort(-weights, axis=None).tolist()
+    return [(f"L{at // 2} H{at % 2}", f"{100 * weights.ravel()[at]:.1f}%") for at in order]
 
 
-def test_a_bare_link_is_completed_by_the_head_it_shows(open_page: Open, tiny_server: str) -> None:
-    page = shown(open_page(f"{tiny_server}/sentence"))
+def test_a_bare_link_is_completed_by_the_head_it_shows(visit: Visit, tiny_server: str) -> None:
+    page = shown(visit(f"{tiny_server}/sentence"))
     expect(page).to_have_url(re.compile(r"layer=\d+&.*heads=\d+"))
     expect(page.get_by_text("Opened on")).to_be_visible()
     expect(page.get_by_role("checkbox", checked=True)).to_have_count(1)

@@ -11,16 +11,15 @@ from tests.browser import Open
 from tests.fake_sentence import LEAST, ROOT, Show, lines, neuron, sent, stored, token
 
 
-@pytest.mark.parametrize(
-    ("fields", "note"),
-    [
+def test_an_empty_view_says_what_to_do(fake_server: str, open_page: Open) -> None:
+    notes: list[tuple[dict[str, object], str]] = [
         ({"chosen": []}, "No head is chosen. Click a head's colour above to see its lines."),
         ({"least": 1}, "No weight is 1 or more here. Lower the minimum weight, or choose more heads."),
         ({"show": "neuron"}, "No query is chosen. Click a token below to see how its weights come about."),
-    ],
-)
-def test_an_empty_view_says_what_to_do(fake_server: str, open_page: Open, fields: dict[str, object], note: str) -> None:
-    expect(open_page(f"{fake_server}/#{quote(json.dumps(fields))}").locator(".note")).to_have_text(note)
+    ]
+    for fields, note in notes:
+        page = open_page(f"{fake_server}/#{quote(json.dumps(fields))}")
+        expect(page.locator(".note")).to_have_text(note)
 
 
 def test_a_failed_request_gets_a_message_of_one_sentence(fake_server: str, chromium: Browser) -> None:
@@ -31,15 +30,12 @@ def test_a_failed_request_gets_a_message_of_one_sentence(fake_server: str, chrom
     page.close()
 
 
-def test_a_thumbnail_opens_its_head(show: Show) -> None:
-    page = show(show="model")
+def test_a_thumbnail_opens_its_head_by_click_and_by_arrow_keys(show: Show) -> None:
+    page = show(show="model", head=0)
     canvas = page.locator(".model-view canvas")
     canvas.click(position={"x": 34 + 100 + 50, "y": 22 + 100 + 50})
     expect(page.locator(".tip")).to_have_text("Layer 1, head 1")
     sent(page, "opened", {"layer": 1, "head": 1})
-
-
-def test_arrow_keys_and_enter_open_a_head(show: Show) -> None:
     page = show(show="model", head=0)
     page.locator(".model-view").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
@@ -47,19 +43,7 @@ def test_arrow_keys_and_enter_open_a_head(show: Show) -> None:
     sent(page, "opened", {"layer": 1, "head": 2})
 
 
-def test_a_cell_of_the_heat_map_says_its_weight(show: Show) -> None:
-    page = show(show="matrix")
-    page.locator(".matrix-view").focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
-        page.keyboard.press(key)
-    expect(page.locator(".tip")).to_have_text(f"<b>cat</b> → the{stored()[1, 2, 1]:.4f}")
-    box = page.locator(".matrix-view .ring").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 1.5 * box["width"], box["y"] + box["height"] / 2)
-    expect(page.locator(".tip")).to_contain_text(f"{stored()[1, 2, 2]:.4f}")
-
-
-def test_enter_or_a_click_on_a_cell_selects_its_query_and_key(show: Show) -> None:
+def test_a_cell_of_the_heat_map_says_its_weight_and_selects_its_query_and_key(show: Show) -> None:
     page = show(show="matrix")
     frame = page.locator(".matrix-view")
     frame.focus()
@@ -68,21 +52,27 @@ def test_enter_or_a_click_on_a_cell_selects_its_query_and_key(show: Show) -> Non
     sent(page, "paired", {"query": 1, "toward": 0})
     frame.press("Escape")
     sent(page, "paired", {"query": None, "toward": None})
-    frame.press("ArrowDown")
+    for key in ("ArrowDown", "ArrowRight"):
+        frame.press(key)
+    expect(page.locator(".tip")).to_have_text(f"<b>cat</b> → the{stored()[1, 2, 1]:.4f}")
     box = page.locator(".matrix-view .ring").bounding_box()
     assert box is not None
+    page.mouse.move(box["x"] + 1.5 * box["width"], box["y"] + box["height"] / 2)
+    expect(page.locator(".tip")).to_contain_text(f"{stored()[1, 2, 2]:.4f}")
     page.mouse.click(box["x"] + 1.5 * box["width"], box["y"] + box["height"] / 2)
-    sent(page, "paired", {"query": 2, "toward": 1})
+    sent(page, "paired", {"query": 2, "toward": 2})
 
 
-@pytest.mark.parametrize(
-    ("kind", "marks"),
-    [("root", "00.10.250.51"), ("largest", ""), ("row", "0largest of its row"), ("log", "≤ 0.0010.010.11")],
-)
-def test_the_legend_of_the_heat_map_says_its_scale(show: Show, kind: str, marks: str) -> None:
+def test_the_legend_of_the_heat_map_says_its_scale(show: Show) -> None:
     largest = stored()[1].max()
-    wanted = marks or f"0{float(f'{largest / 2:.2g}'):g}{float(f'{largest:.2g}'):g}"
-    expect(show(show="matrix", scale=kind).locator(".legend .ticks")).to_have_text(wanted)
+    marks = {
+        "root": "00.10.250.51",
+        "largest": f"0{float(f'{largest / 2:.2g}'):g}{float(f'{largest:.2g}'):g}",
+        "row": "0largest of its row",
+        "log": "≤ 0.0010.010.11",
+    }
+    for kind, wanted in marks.items():
+        expect(show(show="matrix", scale=kind).locator(".legend .ticks")).to_have_text(wanted)
 
 
 def test_a_double_click_or_h_on_a_token_of_the_heat_map_hides_it(show: Show) -> None:
@@ -99,7 +89,7 @@ def test_a_double_click_or_h_on_a_token_of_the_heat_map_hides_it(show: Show) -> 
     sent(page, "hidden", {"positions": [3]})
 
 
-def test_channels_show_how_a_weight_comes_about(show: Show) -> None:
+def test_channels_show_how_a_weight_comes_about_and_keep_their_query_in_sight(show: Show) -> None:
     page = show(show="neuron", queries=[4], head=2)
     wanted = neuron(4)["keys"]
     for row, key in zip(page.locator(".neurons tbody tr[data-key]").all(), wanted, strict=True):  # type: ignore[call-overload]
@@ -107,24 +97,12 @@ def test_channels_show_how_a_weight_comes_about(show: Show) -> None:
         assert [float(number) for number in numbers] == pytest.approx(
             [key["dot"], key["logit"], key["weight"]], abs=6e-4
         )
-
-
-def test_a_strip_says_the_numbers_of_a_channel(show: Show) -> None:
-    page = show(show="neuron", queries=[4])
-    page.locator('tr[data-key="2"] .strip[data-kind="product"]').hover(position={"x": 1, "y": 5})
-    expect(page.locator(".tip")).to_have_text("channel 0q 0.100k \u22120.700q \u00d7 k \u22120.070")
-
-
-def test_another_query_of_the_channels_is_sent(show: Show) -> None:
-    page = show(show="neuron", queries=[4])
-    token(page, "query", 1).click()
-    sent(page, "selected", {"side": "query", "units": [1]})
-
-
-def test_a_neuron_view_keeps_its_chosen_query_in_sight(show: Show) -> None:
-    page = show(show="neuron", queries=[4])
     expect(token(page, "query", 4)).to_have_attribute("aria-pressed", "true")
     expect(token(page, "query", 4)).to_be_in_viewport()
+    page.locator('tr[data-key="2"] .strip[data-kind="product"]').hover(position={"x": 1, "y": 5})
+    expect(page.locator(".tip")).to_have_text("channel 0q 0.100k \u22120.700q \u00d7 k \u22120.070")
+    token(page, "query", 1).click()
+    sent(page, "selected", {"side": "query", "units": [1]})
 
 
 @pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])

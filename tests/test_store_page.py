@@ -7,7 +7,7 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from dashboard.pages import TOPICS
 from dashboard.store_page.contents import PLACES, command, many_cut, readable_settings
@@ -120,31 +120,21 @@ def test_a_snapshot_that_is_not_there_cannot_be_compared(three: str) -> None:
     assert "This snapshot cannot be opened" in shown(Library(three), "?since=GONE")
 
 
-@pytest.fixture
-def compared(open_page: Open, three_publications: str, oldest: str) -> Page:
+def test_a_snapshot_is_compared_with_the_shown_one_and_a_number_opens_its_head(
+    open_page: Open, three: str, three_publications: str, oldest: str
+) -> None:
     """What changed between the first publication and the newest."""
     page = open_page(f"{three_publications}/store")
     page.get_by_role("link", name="compare with now").last.click()
-    expect(page.get_by_role("heading", name="Changes since")).to_be_visible()
-    assert f"since={oldest}" in page.url
-    return page
-
-
-def test_a_snapshot_is_compared_with_the_shown_one(compared: Page, three: str, oldest: str) -> None:
-    expect(compared.get_by_role("heading", name=re.compile("Changes"))).to_contain_text(
+    expect(page.get_by_role("heading", name=re.compile("Changes since"))).to_contain_text(
         utc(open_snapshot(three, oldest).published)
     )
-    expect(compared.get_by_role("row").filter(has_text="sentences").filter(has_text="+10")).to_be_visible()
-
-
-def test_a_number_of_a_changed_head_opens_it_in_its_snapshot(compared: Page, oldest: str) -> None:
-    changed = compared.locator("table").filter(has_text="in standard deviations").get_by_role("row").nth(1)
+    assert f"since={oldest}" in page.url
+    expect(page.get_by_role("row").filter(has_text="sentences").filter(has_text="+10")).to_be_visible()
+    is_accessible(page)
+    changed = page.locator("table").filter(has_text="in standard deviations").get_by_role("row").nth(1)
     changed.get_by_role("link").first.click()
-    expect(compared).to_have_url(re.compile(f"/head.*snapshot={oldest}|/head.*{oldest}"))
-
-
-def test_axe_finds_nothing_serious_in_changes(compared: Page) -> None:
-    is_accessible(compared)
+    expect(page).to_have_url(re.compile(f"/head.*snapshot={oldest}|/head.*{oldest}"))
 
 
 def cut_corpus(tiny_store: str, share: float) -> object:

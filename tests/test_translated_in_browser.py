@@ -37,11 +37,9 @@ DATA = "td.number, .sentence-text, .tokens .token, .panel-names span, bdi, mark"
 SETTLED = "!document.querySelector('#page[aria-busy], #page [aria-busy=true], #page .waiting')"
 #: Links one after the other: each changes what the one before has written, between its elements and beside them.
 LINKS = (
-    "/head?layer=1&head=0&colour=label&size=norm&labels=1&tab=pairs",
     "/head?layer=1&head=0&token=5&role=key",
     "/heads?arranged=to_sep&q=a&where=position:1..9&colour=label",
     "/statistics?statistic=to_sep",
-    "/statistics?statistic=entropy&layer=1",
     "/relations?relation=nsubj&layer=1&head=1",
     "/sentence?sentence=2&queries=1&show=matrix",
     "/",

@@ -68,22 +68,29 @@ def expected(eager: Any, folder: Path, *texts: str) -> tuple[list[str], np.ndarr
     return tokenizer.convert_ids_to_tokens(inputs["input_ids"][0]), pattern
 
 
-def test_a_typed_sentence_has_the_weights_of_the_model(page: Page, eager: Any, tiny_model: Path) -> None:
+def test_a_typed_sentence_and_a_typed_pair_have_the_weights_of_the_model_until_the_box_is_emptied(
+    page: Page, eager: Any, tiny_model: Path
+) -> None:
     type_text(page, TEXT)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your own sentence")
     tokens, pattern = expected(eager, tiny_model, TEXT)
     assert pieces(page) == tokens
     np.testing.assert_allclose(drawn_weights(page), pattern, atol=3e-3)
-
-
-def test_a_typed_pair_has_the_weights_of_the_model(page: Page, eager: Any, tiny_model: Path) -> None:
-    type_text(type_text(page, TEXT), SECOND, "Second sentence (Sentence B)")
+    type_text(page, SECOND, "Second sentence (Sentence B)")
     tokens, pattern = expected(eager, tiny_model, TEXT, SECOND)
     expect(page.locator(".tokens.query .token")).to_have_count(len(tokens))
     np.testing.assert_allclose(drawn_weights(page), pattern, atol=3e-3)
+    page.get_by_role("textbox", name="Your own sentence", exact=True).fill("")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Sentence 0 of")
+    assert "text" not in link_fields(page)
 
 
-def test_the_pair_filter_leaves_one_side_s_queries_and_the_other_s_keys(visit: Visit, tiny_server: str) -> None:
+def test_a_link_brings_a_pair_back_whose_filter_leaves_one_side_s_queries_and_the_other_s_keys(
+    visit: Visit, tiny_server: str
+) -> None:
     page = sentence_page(visit, tiny_server, text=TEXT, second=SECOND)
+    expect(page.get_by_role("textbox", name="Your own sentence", exact=True)).to_have_value(TEXT)
     tokens = pieces(page)
     first = tokens.index("[SEP]") + 1
     choose(page, "Attention", "A -> B")
@@ -92,30 +99,13 @@ def test_the_pair_filter_leaves_one_side_s_queries_and_the_other_s_keys(visit: V
     assert (pieces(page, "query"), pieces(page, "key")) == (tokens[:first], tokens[first:])
 
 
-def test_a_link_brings_a_typed_sentence_back(open_page: Open, tiny_server: str) -> None:
-    page = sentence_page(open_page, tiny_server, text=TEXT)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Your own sentence")
-    expect(page.get_by_role("textbox", name="Your own sentence", exact=True)).to_have_value(TEXT)
-
-
-def test_an_emptied_box_leads_back_to_the_corpus(page: Page) -> None:
-    type_text(page, TEXT)
-    page.get_by_role("textbox", name="Your own sentence", exact=True).fill("")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Sentence 0 of")
-    assert "text" not in link_fields(page)
-
-
-def test_markup_and_emoji_are_shown_as_they_were_typed(page: Page) -> None:
+def test_markup_emoji_and_arabic_are_shown_as_they_were_typed(page: Page) -> None:
     type_text(page, HOSTILE)
-    expect(page.locator(".sentence-text")).to_contain_text(HOSTILE)
+    line = page.locator(".sentence-text")
+    expect(line).to_contain_text(HOSTILE)
     assert page.locator(".sentence-text img, .sentence-text b").count() == 0
     assert "[UNK]" in pieces(page)
-
-
-def test_arabic_runs_from_the_right(page: Page) -> None:
     type_text(page, ARABIC)
-    line = page.locator(".sentence-text")
     expect(line).to_contain_text(ARABIC)
     assert line.evaluate("element => getComputedStyle(element).direction") == "rtl"
 
@@ -143,7 +133,7 @@ def test_the_page_says_that_the_first_typed_sentence_waits_for_the_model(open_pa
         expect(waiting).to_be_hidden()
 
 
-def test_a_text_that_cannot_be_read_can_be_typed_again(page: Page) -> None:
+def test_a_text_that_cannot_be_read_can_be_typed_again_and_stands_among_the_corpus_points(page: Page) -> None:
     box = page.get_by_role("textbox", name="Your own sentence", exact=True)
     box.fill("\u0301\u0301")
     with followed(page):
@@ -151,19 +141,15 @@ def test_a_text_that_cannot_be_read_can_be_typed_again(page: Page) -> None:
     expect(page.locator(".problem:visible")).to_contain_text("Type one, such as: The film was good.")
     type_text(page, TEXT)
     assert pieces(page)[1] == "the"
-
-
-def test_a_typed_sentence_stands_among_the_corpus_points(page: Page) -> None:
-    type_text(page, "The film was good.")
     page.get_by_role("link", name=re.compile("Show among the corpus")).click()
     drawn(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H0")
-    assert link_fields(page)["text"] == "The film was good."
+    assert link_fields(page)["text"] == TEXT
 
 
-@pytest.mark.parametrize("view", ["Model view", "Matrix view", "Neuron view", "By position"])
-def test_every_view_takes_a_typed_sentence(visit: Visit, tiny_server: str, view: str) -> None:
+def test_every_view_takes_a_typed_sentence(visit: Visit, tiny_server: str) -> None:
     page = sentence_page(visit, tiny_server, text=TEXT, queries=2)
-    choose(page, "View", view)
-    expect(page).to_have_url(re.compile(r"show="))
-    shown(page)
+    for view, link in (("Model view", "model"), ("Matrix view", "matrix"), ("Neuron view", "neuron")):
+        choose(page, "View", view)
+        expect(page).to_have_url(re.compile(f"show={link}"))
+        shown(page)
