@@ -47,10 +47,10 @@ from ingest.words.patterns import find_strongest_words
 from ingest.words.relations import find_relations
 from ingest.words.uas import find_uas
 from store.phrases import held_sentences, many
+from store.process import one_thread
 from store.repository.access import open_repository
 from store.repository.writer import Writer, open_writer
 from store.schema.pictures import RAW, ViewName
-from store.threads import one_thread
 
 if TYPE_CHECKING:
     from ingest.encode.encoder import Encoder

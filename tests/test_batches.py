@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ingest.encode.encoder import BATCH_TOKENS, default_batch
 from ingest.text.blocks import Block, group_by_length, make_batches
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 
 LENGTHS = st.lists(st.integers(1, 30), min_size=1, max_size=40).map(lambda sizes: np.array(sizes, np.int32))
 TOKENS = st.integers(1, 100)

@@ -79,7 +79,7 @@ def first_channels(points: Floats, components: int) -> Parameters:
     return {"mean": np.zeros(features), "components": np.eye(components, features)}
 ''',
         ),
-        ("dashboard/points/placement.py", '    by_projection = {"pca": _by_pca, ', '"channels": _by_pca, '),
+        ("dashboard/points/distance.py", '    by_projection = {"pca": _by_pca, ', '"channels": _by_pca, '),
     ],
     "A new kind of what a note is about": [
         ("dashboard/notes/target.py", 'Kind = Literal["head", ', '"layer", '),

@@ -17,7 +17,7 @@ from dashboard.web.library import Library
 from dashboard.web.link_reader import no_vectors
 from dashboard.web.steps import Tell, current_tell
 from store import Corpus
-from store.extras import missing_packages
+from store.process import missing_packages
 
 #: Most characters of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000

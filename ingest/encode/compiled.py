@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ingest.run.compiled import njit
 from store.kernels.statistics import ATTENDED, SINK, SINK_OF_UNIFORM
-from store.schema.complete import check_complete
+from store.schema import check_complete
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import FARTHEST, OFFSETS, STATISTICS
 
@@ -316,7 +316,7 @@ def norms_of(vectors: Singles, products: Singles, norms: Singles) -> None:
 def mixing_of(
     to_self: Singles, attended: Singles, own: Singles, residual: Singles, gain: Singles, ratios: Singles
 ) -> None:
-    """`store.kernels.mixing.mixing_ratios` (ratio, token) from p(i,i) (head, token) and vectors (token, feature).
+    """`store.kernels.attention.mixing_ratios` (ratio, token) from p(i,i) (head, token) and vectors (token, feature).
 
     `attended` becomes what is mixed in, `own` what is preserved.
     """

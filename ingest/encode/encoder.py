@@ -19,7 +19,7 @@ from ingest.run.parallel import one_thread_each
 from ingest.run.settings import Settings
 from ingest.text.blocks import Batch, Block, make_batches
 from store.kernels.attention import attention_pattern, value_norm
-from store.kernels.moments import squared_sums
+from store.kernels.intervals import squared_sums
 from store.kernels.statistics import (
     offset_profile,
     row_weights,
@@ -28,7 +28,7 @@ from store.kernels.statistics import (
     summed_pattern,
     token_statistics,
 )
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 from store.schema.model import MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, SQUARE_ARRAYS, STATISTICS
 
 #: Arrays of the schema that are sums over sentences, by name, without the dim task.

@@ -21,8 +21,15 @@ from ingest.family.protocol import LayerParts
 from ingest.run.checkpoint import Checkpoint, longest_input
 from ingest.run.parallel import side_by_side
 from ingest.text.tokenizer import Pair, Tokenizer, Tokens
-from store.kernels.attention import attention_pattern, expansion_rate, output_gram, value_norm
-from store.kernels.mixing import attended_part, mixing_ratios, own_part
+from store.kernels.attention import (
+    attended_part,
+    attention_pattern,
+    expansion_rate,
+    mixing_ratios,
+    output_gram,
+    own_part,
+    value_norm,
+)
 
 
 @dataclass
@@ -183,7 +190,7 @@ class OutputProjection:
         return cls(weight.T, bias, gain)
 
     def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
-        """Mixing ratios (ratio, ..., token); see `store.kernels.mixing`.
+        """Mixing ratios (ratio, ..., token); see `store.kernels.attention`.
 
         From p(i,j) (..., head, query_token, key_token), values (..., token, head, channel), and the captured `layer_input`
         of the layer (..., token, feature). What the model `projected` itself saves two products; in 16 bits it is not

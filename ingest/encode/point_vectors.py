@@ -25,7 +25,7 @@ from ingest.run.progress import bar
 from ingest.text.blocks import Batch, Block, make_batches
 from store.kernels.features import explained_share, linear_cka, summed_cosine
 from store.repository.arrays import array_of, create_arrays
-from store.schema.array import BLOCK, TILE
+from store.schema import BLOCK, TILE
 from store.schema.features import CLASS_PROBABILITY, FACTORS, FEATURE_ARRAYS, point_names
 
 

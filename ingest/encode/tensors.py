@@ -32,7 +32,7 @@ from ingest.text.corpus import PlannedCorpus
 from store.means import means_of_blocks, sum_of_blocks
 from store.repository.arrays import CONSTANT, array_of, create_arrays, write_block
 from store.repository.writer import Writable, Writer
-from store.schema.array import TILE
+from store.schema import TILE
 from store.schema.model import BOUNDS, COUNTED, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, SQUARE_ARRAYS, STATISTICS
 
 #: Whatever changes numbers by more than the last bit of float16, which differs between machines, must change this too.

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.run.compiled import njit
-from store.kernels.normalization import unit
-from store.kernels.projection import NEIGHBOURS
+from store.kernels.projection import NEIGHBOURS, unit
 
 if TYPE_CHECKING:
     from ingest.projections.normalizations import Constants

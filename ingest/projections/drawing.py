@@ -23,7 +23,7 @@ from ingest.projections.table import PROJECTIONS, PlaceGrid
 from ingest.text.blocks import content_hash
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.array import TILE
+from store.schema import TILE
 from store.schema.pictures import ViewName
 
 

@@ -24,7 +24,7 @@ from ingest.run.parallel import one_thread_each, side_by_side, timed
 from ingest.run.settings import Settings
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align
-from store.schema.array import Array
+from store.schema import Array
 from store.schema.features import FEATURE_VIEW_ARRAYS, VALUE_VIEW_ARRAYS
 from store.schema.pictures import EACH, JOINT, ViewName
 from store.schema.pictures import PROJECTIONS as TITLES

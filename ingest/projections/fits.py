@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.run.folders import place_compiled_code
-from store.threads import one_thread
+from store.process import one_thread
 
 Floats = NDArray[np.floating]
 #: Takes the share of a fit that is done, 0 to 1.

@@ -23,7 +23,7 @@ from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of, create_arrays, write_block
 from store.repository.tiles import read_slices
 from store.repository.writer import Writable
-from store.schema.array import TILE
+from store.schema import TILE
 from store.schema.model import ROLES
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, RAW, VIEW_ARRAYS, ViewName
 

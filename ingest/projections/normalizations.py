@@ -19,7 +19,7 @@ from ingest.encode.tensors import ModelGroup
 from ingest.run.progress import bar
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.fidelity import cosine_distance, spearman
-from store.kernels.normalization import (
+from store.kernels.projection import (
     FEWEST_PAIRS,
     NEAREST_SHARE,
     centroid_shift,
@@ -29,7 +29,7 @@ from store.kernels.normalization import (
 )
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writable, Writer
-from store.schema.complete import check_complete
+from store.schema import check_complete
 from store.schema.pictures import NORMALIZATION_ARRAYS, NORMALIZATIONS
 
 Floats = NDArray[np.floating]

@@ -20,8 +20,7 @@ from ingest.projections.fits import fit_points, seed32, used_settings
 from ingest.projections.table import PROJECTIONS
 from ingest.run.parallel import fit_later, side_by_side, timed
 from ingest.run.settings import Settings
-from store.kernels.normalization import unit
-from store.kernels.projection import NEIGHBOURS, fit_pca, place
+from store.kernels.projection import NEIGHBOURS, fit_pca, place, unit
 from store.schema.pictures import ViewName
 
 if TYPE_CHECKING:

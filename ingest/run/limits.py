@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,8 @@ from ingest.words.patterns import (
     read_words,
     word_batches,
 )
-from store.kernels.bootstrap import ShareReplicates, draw_counts
-from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, halves, linked
-from store.kernels.words import StrongestWords
+from store.kernels.intervals import ShareReplicates, draw_counts
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, halves, linked
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.model import BOUNDS

@@ -29,9 +29,8 @@ from ingest.words.patterns import (
 )
 from ingest.words.trees import Governors, ProbeSentence, Scores, best_governors, best_tree, scores, train
 from store.kernels.attention import attention_pattern
-from store.kernels.bootstrap import PERCENTILES, REPLICATES
-from store.kernels.relations import frequent_offset, halves
-from store.kernels.words import word_pattern
+from store.kernels.intervals import PERCENTILES, REPLICATES
+from store.kernels.relations import frequent_offset, halves, word_pattern
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.corpus import NO_GOVERNOR, ROOT

@@ -11,8 +11,7 @@ from ingest.projections.projection import Projection
 from ingest.projections.table import PROJECTIONS
 from ingest.run.limits import USUAL
 from store import open_corpus
-from store.kernels.normalization import exact_mode, unit
-from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours, place_by_network
+from store.kernels.projection import NEIGHBOURS, exact_mode, fit_pca, place, place_by_neighbours, place_by_network, unit
 from store.schema.pictures import ATTENTIONVIZ_TOKENS
 from tests.bench.table import show
 

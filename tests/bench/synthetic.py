@@ -24,7 +24,7 @@ from ingest.words.patterns import find_strongest_words, read_words
 from ingest.words.relations import Relations, _counted, _offsets, _write
 from store.repository.arrays import array_of, write_block
 from store.repository.writer import Writer, open_writer
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 from store.schema.model import MODEL_ARRAYS, ROLES
 from store.schema.pictures import ViewName
 

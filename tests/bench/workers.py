@@ -28,7 +28,7 @@ from ingest.text.blocks import Block, plan
 from ingest.text.corpus import PlannedCorpus
 from store import open_snapshot
 from store.repository.writer import Writer, open_writer
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 from tests.bench.ingest import timed
 from tests.bench.kills import differences
 from tests.bench.table import show
