@@ -34,6 +34,7 @@ from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, held_data, held_models, longest_input
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
+from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
 from ingest.run.settings import Settings, parse_first
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 EARLY = 2
 
 
-def run(settings: Settings) -> None:
+def run(settings: Settings, limits: Limits = USUAL) -> None:
     """Run the stages that have something to do, and publish; what the store holds is not computed again."""
     checkpoint = find_checkpoint(settings.model, held=partial(held_models, settings.store))
     data = find_data(
@@ -83,10 +84,10 @@ def run(settings: Settings) -> None:
         open_writer(settings.store) as writer,
         noting(settings.store, of),
         fits_killed_on_error(),
-        open_cluster(settings) as cluster,
+        open_cluster(settings, limits) as cluster,
     ):
-        planned = _planned(writer, settings, checkpoint, data)
-        ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype, cluster)
+        planned = _planned(writer, settings, checkpoint, data, limits)
+        ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype, cluster, limits)
         ingest.bring_up_to_date()
         if writer.unpublished:
             ingest.publish()
@@ -95,11 +96,12 @@ def run(settings: Settings) -> None:
         say(cut_report(writer, planned, longest_input(checkpoint)))
 
 
-def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data) -> PlannedCorpus:
+def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data, limits: Limits) -> PlannedCorpus:
     """The sentences of the budget; for the projections alone those that the store holds."""
     if settings.stage == "all":
-        return prepare_corpus(writer, settings, data, checkpoint, meanwhile=partial(import_libraries, checkpoint))
-    held = find_corpus(writer, settings, data, checkpoint)
+        meanwhile = partial(import_libraries, checkpoint)
+        return prepare_corpus(writer, settings, data, checkpoint, limits=limits, meanwhile=meanwhile)
+    held = find_corpus(writer, settings, data, checkpoint, limits)
     if held is None:
         raise IngestError(f"{settings.store} holds nothing of {data.name} yet. Run `headscape ingest` first.")
     return held
@@ -118,9 +120,10 @@ class Ingest:
         device: torch.device,
         dtype: torch.dtype,
         cluster: Cluster | None,
+        limits: Limits,
     ) -> None:
         self.writer, self.settings, self.checkpoint, self.data = writer, settings, checkpoint, data
-        self.device, self.dtype, self.cluster = device, dtype, cluster
+        self.device, self.dtype, self.cluster, self.limits = device, dtype, cluster, limits
         self.model = model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
         attributes = dict(writer.group(self.model.path).attrs)
         stored_before = int(str(attributes.get("sentences", 0)))
@@ -129,7 +132,7 @@ class Ingest:
             raise IngestError(f"{settings.store} holds nothing of {checkpoint.name} yet. Run `headscape ingest` first.")
         # What is held is never made smaller; if its ingest was killed before the pictures, they are finished now.
         smaller = settings.stage == "projections" or self.held_before > corpus.sentences
-        every = stored_corpus(writer, corpus.key, self.held_before) if smaller else corpus
+        every = stored_corpus(writer, corpus.key, self.held_before, limits) if smaller else corpus
         vectors = 0 if settings.stage == "projections" else settings.vector_tokens
         self.counted = every.with_vectors_of(vectors, sentences=stored_before)
         #: All stages after the encoder are of sentences with vectors.
@@ -150,8 +153,9 @@ class Ingest:
         """
         check_pipeline(self.writer, self.corpus, self.settings)
         self._encode()
-        sample, split = take_sample(self.corpus), split_sentences(self.corpus)
-        head_vectors = HeadVectors(self.writer, self.model, self.corpus, split, self.settings.seed, str(self.device))
+        sample, split = take_sample(self.corpus, self.limits), split_sentences(self.corpus, self.limits)
+        seed, device = self.settings.seed, str(self.device)
+        head_vectors = HeadVectors(self.writer, self.model, self.corpus, split, seed, device, self.limits)
         names = self._names()
         early = list(takewhile(lambda name: name.normalization == RAW, names[:EARLY]))
         self._project(self._pending(head_vectors, early), head_vectors, names)
@@ -192,7 +196,13 @@ class Ingest:
                 added |= find_strongest_words(self.writer, self.model, self.corpus, self.cluster)
                 for find in (find_relations, find_coreference):
                     added |= find(
-                        self.writer, self.model, self.corpus, self.checkpoint, self.device, self.settings.seed
+                        self.writer,
+                        self.model,
+                        self.corpus,
+                        self.checkpoint,
+                        self.device,
+                        self.settings.seed,
+                        self.limits,
                     )
         if added:
             self.changed = True
@@ -221,6 +231,7 @@ class Ingest:
             self.checkpoint,
             self.data,
             self.device,
+            self.limits,
         )
         return start_fits(pending_features(points))
 

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from ingest.finetuning.data import Labelled
 from ingest.finetuning.run import run
-from ingest.finetuning.settings import FinetuningSettings
+from ingest.finetuning.settings import PATIENCE, FinetuningSettings
 from ingest.run.parallel import one_thread_each
 
 WORDS = {"negative": ["bad", "awful", "hated"], "positive": ["good", "great", "loved"]}
@@ -34,11 +34,13 @@ def write_opinions(path: Path, *, reviews: int = 160, labels: tuple[str, ...] = 
     return path
 
 
-def finetune(model: Path, data: Path, out: Path, **settings: Any) -> Path:
+def finetune(model: Path, data: Path, out: Path, *, patience: int = PATIENCE, **settings: Any) -> Path:
     """Runs the real fine-tuning, with settings that suit a tiny model; returns the folder."""
     chosen: dict[str, Any] = {"max_length": 32, "batch": 8, "learning_rate": 3e-3, "epochs": 4, "device": "cpu"}
     with one_thread_each(None):  # sums on another number of threads end in other bits
-        run(FinetuningSettings(model=str(model), data=str(data), out=str(out), **(chosen | settings)))
+        run(
+            FinetuningSettings(model=str(model), data=str(data), out=str(out), **(chosen | settings)), patience=patience
+        )
     return out
 
 

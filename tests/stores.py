@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,10 @@ import zarr
 
 import store
 from ingest import pipeline
-from ingest.encode import sample
-from ingest.projections import attention_projection
-from ingest.projections.table import PROJECTIONS
-from ingest.run import parallel
+from ingest.run.limits import USUAL, Limits
+from ingest.run.parallel import allotted_cores, fits_on
 from ingest.run.settings import Settings
-from ingest.text import corpus, reviews
+from ingest.text import reviews
 from ingest.text.reviews import Data
 from ingest.text.table import Table
 from tests.coreference import write_chains, write_gap
@@ -32,6 +30,7 @@ BLOCK = 128
 FIT_TOKENS = 200
 NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200
+LIMITS = Limits(block=BLOCK, fit_tokens=FIT_TOKENS, head_tokens=NEIGHBOUR_TOKENS, attention_steps=TRAINING_STEPS)
 MAX_LENGTH = 24
 SENTENCES = 40
 #: Of the store of the embedded model, from so many reviews: to split all of them takes 10 seconds.
@@ -54,21 +53,15 @@ RICH_VIEWS = (
 Ingest = Callable[..., str]
 
 
-def ingest_small(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
-    """Runs the real ingest in small blocks; every setting can be given. Returns the store's address."""
+def ingest_small(place: Path, **settings: Any) -> str:
+    """Runs the real ingest in small blocks; every setting and every limit can be given. Returns the store's address."""
+    limits = {field.name: settings.pop(field.name) for field in fields(Limits) if field.name in settings}
     chosen: dict[str, Any] = {"max_length": MAX_LENGTH, "views": VIEW, "features": "none", "annotate": "none"}
     if "tokens" not in settings:
         chosen["sentences"] = SENTENCES
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "BLOCK", BLOCK)
-        patch.setattr(sample, "FIT_TOKENS", fit_tokens)
-        patch.setattr(parallel, "cpu_count", lambda: 1)
-        for name, row in PROJECTIONS.items():
-            if row.head_tokens:
-                patch.setitem(PROJECTIONS, name, replace(row, head_tokens=NEIGHBOUR_TOKENS))
-        patch.setattr(attention_projection, "STEPS", TRAINING_STEPS)
-        chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
-        _run(chosen | {"store": str(place)})
+    chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
+    with allotted_cores(1):
+        _run(chosen | {"store": str(place)}, replace(LIMITS, **limits))
     return str(place)
 
 
@@ -78,10 +71,10 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
     return partial(ingest_small, model=tiny_model, data=tiny_data)
 
 
-def _run(settings: dict[str, Any]) -> None:
+def _run(settings: dict[str, Any], limits: Limits = USUAL) -> None:
     """Fits run in a thread: a process of their own would import for seconds what fits."""
-    with ThreadPoolExecutor(1) as fits, parallel.fits_on(fits, workers=1):
-        pipeline.run(Settings(**settings))
+    with ThreadPoolExecutor(1) as fits, fits_on(fits, workers=1):
+        pipeline.run(Settings(**settings), limits)
 
 
 @pytest.fixture(scope="session")

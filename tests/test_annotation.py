@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import store
+from ingest.encode import encoder
 from ingest.run.errors import IngestError
 from ingest.words.annotate import is_english
 from ingest.words.pipelines import ENGLISH, annotated, find_pipeline
@@ -87,7 +88,7 @@ def test_words_are_added_to_a_store_without_running_its_model(
     def refuse(*_arguments: object) -> None:
         raise AssertionError("the model ran")
 
-    monkeypatch.setattr("ingest.encode.encoder.open_encoder", refuse)
+    monkeypatch.setattr(encoder, "open_encoder", refuse)
     corpus = store.open_corpus(ingest(Path(place), data=bank, sentences=15, annotate="auto"))
     assert corpus.words.kind == "gold"
     assert corpus.relations.sizes["relation"] > 1

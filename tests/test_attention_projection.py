@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from scipy.stats import spearmanr
 
-from ingest.projections import attention_loss, attention_projection
+from ingest.projections import attention_projection
 from ingest.projections.attention_loss import Batches, Lessons
 from ingest.projections.attention_projection import AttentionProjection, Networks, train
 from ingest.projections.normalizations import LayerVectors
@@ -39,9 +39,10 @@ def random_vectors(seed: int = 0) -> np.ndarray:
     return (2 * np.random.default_rng(seed).standard_normal(shape) + 1).astype(np.float32)
 
 
-def trained(vectors: np.ndarray, *, steps: int, seed: int = 0, components: int = 2) -> Trained:
+def trained(vectors: np.ndarray, *, steps: int, seed: int = 0, components: int = 2, **settings: int) -> Trained:
     query, key = map(torch.from_numpy, vectors)
-    return dict(train(query, key, SIZES, components=components, seed=seed, steps=steps, advance=lambda: None))
+    settings |= {"components": components, "seed": seed, "steps": steps}
+    return dict(train(query, key, SIZES, advance=lambda: None, **settings))
 
 
 @pytest.fixture(scope="module")
@@ -180,17 +181,14 @@ def test_a_batch_is_as_likely_as_it_has_sentences() -> None:
     assert torch.bincount(batches.of_sentence).tolist() == [len(rows) for rows in batches.rows]
 
 
-def test_lessons_that_are_not_kept_are_the_same_when_they_are_drawn_again(
-    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = trained(vectors, steps=40)
-    monkeypatch.setattr(attention_loss, "KEPT", 0)
-    np.testing.assert_array_equal(kept["weight_in"], trained(vectors, steps=40)["weight_in"])
+def test_lessons_that_are_not_kept_are_the_same_when_they_are_drawn_again(vectors: np.ndarray) -> None:
+    kept, drawn_again = trained(vectors, steps=40), trained(vectors, steps=40, most_kept=0)
+    np.testing.assert_array_equal(kept["weight_in"], drawn_again["weight_in"])
 
 
-def test_no_more_numbers_are_kept_than_allowed(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_loss, "KEPT", 50_000)
-    lessons = Lessons(torch.from_numpy(vectors).transpose(0, 1).contiguous(), SIZES, torch.Generator().manual_seed(0))
+def test_no_more_numbers_are_kept_than_allowed(vectors: np.ndarray) -> None:
+    points, generator = torch.from_numpy(vectors).transpose(0, 1).contiguous(), torch.Generator().manual_seed(0)
+    lessons = Lessons(points, SIZES, generator, most_kept=50_000)
     drawn = [lessons.draw() for _ in range(50)]
     targets = {id(lesson.target): lesson.target for lesson in lessons._kept.values()}
     assert len(drawn) > len(targets) > 0
@@ -198,11 +196,8 @@ def test_no_more_numbers_are_kept_than_allowed(vectors: np.ndarray, monkeypatch:
     assert sum(numbers) <= 50_000
 
 
-def test_layers_are_fitted_one_by_one_in_order_with_a_seed_each(
-    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(attention_projection, "STEPS", 5)
-    projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=7, device="cpu")
+def test_layers_are_fitted_one_by_one_in_order_with_a_seed_each(vectors: np.ndarray) -> None:
+    projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=7, device="cpu", steps=5)
     fits = list(projection.begin([2, 0], lambda _: (vectors[0], vectors[1]))(lambda _: None))
     assert [layer for layer, *_ in fits] == [2, 0]
     for layer, parameters, _ in fits:
@@ -210,21 +205,19 @@ def test_layers_are_fitted_one_by_one_in_order_with_a_seed_each(
         np.testing.assert_array_equal(parameters["weight_in"], expected["weight_in"])
 
 
-def test_progress_of_a_layer_adds_up_to_one(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_projection, "STEPS", 5)
+def test_progress_of_a_layer_adds_up_to_one(vectors: np.ndarray) -> None:
     parts: list[float] = []
     advance: Callable[[float], Any] = parts.append
-    projection = AttentionProjection(ViewName("attention", "raw", 3), SIZES, seed=0, device="cpu")
+    projection = AttentionProjection(ViewName("attention", "raw", 3), SIZES, seed=0, device="cpu", steps=5)
     list(projection.begin([0, 1], lambda _: (vectors[0], vectors[1]))(advance))
     assert sum(parts) == pytest.approx(2)
 
 
-def test_torch_has_all_its_threads_after_the_training(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_projection, "STEPS", 1)
+def test_torch_has_all_its_threads_after_the_training(vectors: np.ndarray) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=0, device="cpu")
+        projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=0, device="cpu", steps=1)
         list(projection.begin([0, 1], lambda _: (vectors[0], vectors[1]))(lambda _: None))
         assert torch.get_num_threads() == 2
     finally:

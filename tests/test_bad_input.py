@@ -10,7 +10,9 @@ import pytest
 import torch
 
 import store
+from ingest import pipeline
 from ingest.__main__ import main
+from ingest.encode.hooked_model import HookedModel
 from ingest.run.errors import IngestError
 from ingest.run.settings import DEFAULT_SENTENCES, Settings, parse
 from ingest.text.reviews import find_data
@@ -127,7 +129,7 @@ def test_a_mistake_in_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch)
     def broken(_settings: Settings) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("ingest.pipeline.run", broken)
+    monkeypatch.setattr(pipeline, "run", broken)
     monkeypatch.setattr("sys.argv", ["ingest"])
     with pytest.raises(ZeroDivisionError):
         main()
@@ -142,7 +144,7 @@ def test_a_full_accelerator_is_reported(
     def fill(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("ingest.encode.hooked_model.HookedModel.run", fill)
+    monkeypatch.setattr(HookedModel, "run", fill)
     assert "Give a smaller --batch or --max-length, or --device=cpu." in complaint(device="cpu")
 
 

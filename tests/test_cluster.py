@@ -189,21 +189,15 @@ def test_a_worker_with_several_threads_is_refused(scheduler: str, ingest: Ingest
 
 
 @pytest.mark.parametrize("scheduler", [{"workers": 0}], indirect=True)
-def test_a_scheduler_without_workers_is_told_how_to_get_some(
-    scheduler: str, ingest: Ingest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(cluster, "FIRST_WORKER", 0.2)
+def test_a_scheduler_without_workers_is_told_how_to_get_some(scheduler: str, ingest: Ingest, tmp_path: Path) -> None:
     with pytest.raises(IngestError, match=rf"has no workers\. Start some with `dask worker {scheduler} --nthreads=1`"):
-        ingest(tmp_path / "store", scheduler=scheduler)
+        ingest(tmp_path / "store", scheduler=scheduler, first_worker_seconds=0.2)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "http://127.0.0.1:9"])
-def test_where_no_scheduler_answers_its_address_is_named(
-    address: str, ingest: Ingest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(cluster, "ANSWER", 0.5)
+def test_where_no_scheduler_answers_its_address_is_named(address: str, ingest: Ingest, tmp_path: Path) -> None:
     with pytest.raises(IngestError, match=rf"^No scheduler of dask answers at {address}\. Start one with"):
-        ingest(tmp_path / "store", scheduler=address)
+        ingest(tmp_path / "store", scheduler=address, answer_seconds=0.5)
     assert not (tmp_path / "store").exists()
 
 

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pytest
 
 import store
+from ingest.text import columns as ingest_columns
+from ingest.text import corpus as ingest_corpus
 from ingest.text.columns import MOST, MOST_COLUMNS, ROWS_AT_ONCE, column_codes, find_columns
 from ingest.text.table import Table
 from store.verify import verify
@@ -216,7 +218,7 @@ def test_sentences_older_than_the_columns_read_as_before_and_get_them_as_they_gr
 ) -> None:
     place, settings = tmp_path / "store", {"data": data, "text": "Body", "label": "stars"}
     with monkeypatch.context() as patch:
-        patch.setattr("ingest.text.corpus._write_columns", lambda *_: None)
+        patch.setattr(ingest_corpus, "_write_columns", lambda *_: None)
         old = store.open_corpus(ingest(place, **settings, sentences=10))
     assert (len(old.columns), old.sentences.sizes["sentence"]) == (0, 10)
     assert store.open_corpus(ingest(place, **settings)).columns.identical(corpus.columns)
@@ -228,7 +230,7 @@ def test_a_store_with_columns_is_sound(place: str) -> None:
 
 def test_a_search_among_many_columns_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     progress = MagicMock()
-    monkeypatch.setattr("ingest.text.columns.bar", progress)
+    monkeypatch.setattr(ingest_columns, "bar", progress)
     names_of(**{f"c{number}": ["same", "same"] for number in range(600)})
     assert progress.call_args.kwargs["total"] == 600
     steps = [call.args[0] for call in progress.return_value.__enter__.return_value.update.call_args_list]

@@ -14,8 +14,9 @@ from scipy.stats import rankdata
 import store
 from dashboard.sentence.encoder import TypedSentences
 from ingest.encode.loading import find_device
-from ingest.projections.attention_projection import STEPS, train_layer
+from ingest.projections.attention_projection import train_layer
 from ingest.run.checkpoint import EMBEDDED_SHA256, find_checkpoint
+from ingest.run.limits import USUAL
 from store.verify import verify
 from tests.stores import DEFAULT_SENTENCES
 
@@ -138,7 +139,7 @@ def test_a_trained_picture_orders_keys_as_attention_of_transformers(corpus: stor
     sizes = corpus.sentences.row_size.values[: min(held_out)].astype(np.int64)
     both = [array[0, HARD].values.astype(np.float32) for array in (corpus.query, corpus.key)]
     sample = (0, both[0][:, rows], both[1][:, rows])
-    trained = train_layer(sample, sizes=sizes, components=2, seed=0, steps=STEPS)
+    trained = train_layer(sample, sizes=sizes, components=2, seed=0, steps=USUAL.attention_steps)
     agreements = []
     for sentence, pattern in held_out.items():
         own = [vectors[:, corpus.sentence_rows(sentence)] for vectors in both]

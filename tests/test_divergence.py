@@ -14,6 +14,7 @@ from scipy.spatial.distance import jensenshannon, pdist, squareform
 from scipy.special import softmax
 
 import store
+from ingest import pipeline
 from ingest.heads.divergence import head_map, parts_of
 from store.kernels.heads import divergence_sums, map_stress
 from store.repository.errors import StoreError
@@ -201,7 +202,7 @@ def test_the_stored_stress_is_that_of_the_map(corpus: store.Corpus) -> None:
 def test_a_store_without_divergence_says_what_to_do(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.pipeline.update_divergence", lambda *_: False)  # a Headscape that knew none
+    monkeypatch.setattr(pipeline, "update_divergence", lambda *_: False)  # a Headscape that knew none
     corpus = store.open_corpus(ingest(tmp_path / "store"))
     with pytest.raises(StoreError, match=r"Divergence between heads: not computed\. Run `headscape ingest`\.$"):
         _ = corpus.divergence

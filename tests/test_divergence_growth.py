@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import store
+from ingest import pipeline
 from store.repository.errors import StoreError
 from tests.interruption import interrupted
 
@@ -32,7 +33,7 @@ def copy(small: str, tmp_path: Path) -> str:
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A device that is not called `cpu`; what runs on it runs in torch."""
-    monkeypatch.setattr("ingest.pipeline.find_device", lambda _: torch.device("cpu", 0))
+    monkeypatch.setattr(pipeline, "find_device", lambda _: torch.device("cpu", 0))
     return monkeypatch
 
 
@@ -71,7 +72,7 @@ def test_a_model_whose_divergence_is_measured_for_the_first_time_has_none(
 ) -> None:
     place = tmp_path / "store"
     with monkeypatch.context() as patch:
-        patch.setattr("ingest.pipeline.update_divergence", lambda *_: False)  # a Headscape that knew none
+        patch.setattr(pipeline, "update_divergence", lambda *_: False)  # a Headscape that knew none
         name = store.open_corpus(ingest(place)).name
     interrupted(ingest, place, "ingest.pipeline.complete", after=0)
     ingest(place, model=odd_model, sentences=5)

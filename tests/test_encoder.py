@@ -17,6 +17,7 @@ from dashboard.sentence.encoder import MOST_CHARACTERS, Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web import errors as problems
 from dashboard.web.errors import Refusal
+from ingest.encode.hooked_model import SentenceModel
 from store import Corpus, open_corpus
 from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP
 from tests.stores import MAX_LENGTH, Ingest
@@ -216,7 +217,7 @@ def test_a_model_for_which_there_is_no_memory_is_not_put_on_the_store(
     def full(*_asked: object, **_settings: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(f"ingest.encode.hooked_model.SentenceModel.{step}", full)
+    monkeypatch.setattr(SentenceModel, step, full)
     refused = refusal(TypedSentences(), tiny_corpus, "good")
     assert refused.status == 503
     assert str(refused).startswith("The model cannot run now. Try again")

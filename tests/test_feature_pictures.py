@@ -17,7 +17,7 @@ from zarr import create_array
 
 import store
 from ingest.encode.point_vectors import read_point
-from ingest.projections import feature_pictures, projection
+from ingest.projections import projection
 from ingest.projections.feature_pictures import FeaturePicture
 from ingest.projections.projection import Projection, near_fitted
 from ingest.projections.table import PROJECTIONS, PlaceGrid
@@ -33,11 +33,12 @@ NAMES = "pca-joint,pca-each,pca-L00.mixed,umap-joint,umap-each,tsne-L01.mixed"
 def drawn(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Features]:
     """Every kind of picture, of which those that look for neighbours are fitted on a part of the tokens."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(feature_pictures, "FEW_TOKENS", 40)
         for name, few in {"umap": {"point_vectors": 60, "value_tokens": 60}, "tsne": {"point_vectors": 50}}.items():
             patch.setitem(PROJECTIONS, name, replace(PROJECTIONS[name], joint_vectors=0, **few))
         place = tmp_path_factory.mktemp("drawn") / "store"
-        yield store.open_corpus(ingest(place, sentences=15, features=NAMES, reviews="none")).features("sample")
+        yield store.open_corpus(ingest(place, sentences=15, features=NAMES, reviews="none", few_tokens=40)).features(
+            "sample"
+        )
 
 
 def places(features: Features, view: str) -> np.ndarray:

@@ -151,5 +151,5 @@ def test_the_standard_set_keeps_no_finer_points(tiny_model: Path) -> None:
 
 
 def test_a_number_beyond_float16_becomes_its_largest_and_is_counted() -> None:
-    halved, beyond = as_half(torch.tensor([1.5, 1e6, -1e5, 65504.0]))
+    halved, beyond = as_half(torch.tensor([1.5, 1e6, -1e5, 65504.0]), 65504)
     assert (halved.tolist(), beyond) == ([1.5, 65504, -65504, 65504], 2)

@@ -10,6 +10,9 @@ import pytest
 
 import store
 from ingest import pipeline
+from ingest.encode import feature_points
+from ingest.projections import projection
+from ingest.run import parallel
 from ingest.run.errors import IngestError
 from ingest.run.parallel import process_pool
 from ingest.run.settings import DEFAULT_FEATURES, Settings
@@ -122,7 +125,7 @@ def test_data_that_cannot_be_had_is_not_taken_for_a_review_that_it_has_not(
     def unreachable(*_: object, **__: object) -> None:
         raise IngestError("The data cannot be loaded from the hub. Try again.")
 
-    monkeypatch.setattr("ingest.encode.feature_points.read_reviews", unreachable)
+    monkeypatch.setattr(feature_points, "read_reviews", unreachable)
     with pytest.raises(IngestError, match="cannot be loaded from the hub"):
         ingest(copy, sentences=5, features="pca-joint")
 
@@ -187,10 +190,11 @@ def test_the_finer_set_stays_when_it_is_not_requested_again(copy: Path, ingest: 
 
 
 def test_numbers_beyond_float16_are_reported(
-    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ingest.encode.point_vectors.LARGEST", 1.0)
-    features = store.open_corpus(ingest(tmp_path / "store", sentences=5, **JOINT)).features("sample")
+    features = store.open_corpus(ingest(tmp_path / "store", sentences=5, largest_feature=1.0, **JOINT)).features(
+        "sample"
+    )
     assert features.attributes["clipped"] > 0
     assert f"Clipped {features.attributes['clipped']:,} numbers of the feature points" in capsys.readouterr().out
     assert float(abs(features.feature).max()) == 1
@@ -285,9 +289,9 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
         pools.append(ThreadPoolExecutor(1))
         return pools[-1]
 
-    monkeypatch.setattr("ingest.run.parallel.ProcessPoolExecutor", make)
+    monkeypatch.setattr(parallel, "ProcessPoolExecutor", make)
     monkeypatch.setattr(
-        stores, "_run", lambda settings: pipeline.run(Settings(**settings))
+        stores, "_run", lambda settings, limits: pipeline.run(Settings(**settings), limits)
     )  # with the pool of an ingest
     process_pool.cache_clear()
     yield pools
@@ -300,7 +304,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
 def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
     copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.projections.projection.fit_points", lambda points, *_: points[:, :2])
+    monkeypatch.setattr(projection, "fit_points", lambda points, *_: points[:, :2])
     umap = {"features": "umap-joint", "reviews": "none"}
     ingest(copy, sentences=5, **umap)
     interrupted(ingest, copy, "ingest.projections.drawing.FeatureDrawing.draw", after=2, sentences=15, **umap)

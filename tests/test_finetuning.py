@@ -14,6 +14,7 @@ from transformers import EvalPrediction
 import store
 from ingest.finetuning import run, training
 from ingest.finetuning.data import hold_out, read_labelled
+from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.heads.importance import find_kind, label_outputs
 from ingest.run.checkpoint import find_checkpoint
@@ -183,7 +184,7 @@ def test_a_killed_process_goes_on_to_the_same_weights(
 def killed_after_training(model: Path, data: Path, out: Path, **settings: int) -> Path:
     """What a run leaves that was killed before its result was named."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ingest.finetuning.folder.Folder.finish", stopped(lambda *_: None, 0))
+        patch.setattr(Folder, "finish", stopped(lambda *_: None, 0))
         with pytest.raises(KeyboardInterrupt):
             finetune(model, data, out, **settings)
     return out
@@ -204,7 +205,7 @@ def half(_: EvalPrediction) -> dict[str, float]:
 @pytest.fixture
 def trained(tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What a run leaves that was killed after training, and was best long before its last step."""
-    monkeypatch.setattr("ingest.finetuning.training.accuracy", half)
+    monkeypatch.setattr(training, "accuracy", half)
     return killed_after_training(tiny_model, opinions, tmp_path / "killed", epochs=1)
 
 
@@ -227,9 +228,8 @@ def test_a_folder_that_was_moved_after_training_has_the_same_best_weights(
 def test_training_stops_early_where_it_gets_no_better(
     tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.finetuning.training.accuracy", half)
-    monkeypatch.setattr(training, "PATIENCE", 1)
-    measured = metrics_of(finetune(tiny_model, opinions, tmp_path / "out", epochs=1))
+    monkeypatch.setattr(training, "accuracy", half)
+    measured = metrics_of(finetune(tiny_model, opinions, tmp_path / "out", epochs=1, patience=1))
     assert len(measured["curve"]) == 2
     assert measured["steps"] < measured["planned_steps"]
 
@@ -237,12 +237,12 @@ def test_training_stops_early_where_it_gets_no_better(
 def test_a_run_that_was_stopped_after_it_stopped_early_does_not_train_again(
     tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.finetuning.training.accuracy", half)
-    monkeypatch.setattr(training, "PATIENCE", 1)
-    whole = finetune(tiny_model, opinions, tmp_path / "whole", epochs=1)
-    killed_after_training(tiny_model, opinions, tmp_path / "killed", epochs=1)
+    monkeypatch.setattr(training, "accuracy", half)
+    settings = {"epochs": 1, "patience": 1}
+    whole = finetune(tiny_model, opinions, tmp_path / "whole", **settings)
+    killed_after_training(tiny_model, opinions, tmp_path / "killed", **settings)
     monkeypatch.delattr("transformers.Trainer.training_step")
-    assert_same(finetune(tiny_model, opinions, tmp_path / "killed", epochs=1), whole)
+    assert_same(finetune(tiny_model, opinions, tmp_path / "killed", **settings), whole)
     ended = [(metrics_of(folder)["steps"], metrics_of(folder)["epochs"]) for folder in (tmp_path / "killed", whole)]
     assert ended[0] == ended[1]
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import store
-from ingest.encode import sample
 from ingest.projections.head_pictures import HeadPictures
 from ingest.projections.head_view import HeadView
 from ingest.text.blocks import Block
@@ -128,8 +127,8 @@ def test_growing_places_only_the_last_block_and_those_after_it(
 def test_growing_judges_no_picture_again_whose_fit_and_judging_sentences_stay(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sample, "JUDGED_SENTENCES", 5)
-    at_once, steps = (partial(ingest, tmp_path / name, fit_tokens=100) for name in ("at-once", "steps"))
+    limits = {"fit_tokens": 100, "judged_sentences": 5}
+    at_once, steps = (partial(ingest, tmp_path / name, **limits) for name in ("at-once", "steps"))
     steps(sentences=STEP)
     with monkeypatch.context() as patch:
         patch.delattr(HeadPictures, "_judge_on")

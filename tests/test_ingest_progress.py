@@ -17,13 +17,17 @@ from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.errors import stage_line
 from dashboard.web.library import Library
-from ingest.run import progress
+from ingest import pipeline
 from ingest.run.checkpoint import sha256
 from ingest.run.progress import NotedBar, bar, noting
-from ingest.text import lines, table
+from ingest.text.lines import read_lines
+from ingest.text.table import opened_parquet, read_parquet
 from store.repository.files import is_locked, take_lock
 from store.repository.ingest_status import PROGRESS, IngestProgress, ingest_progress, note_progress
 from tests.stores import Ingest
+
+#: Note at every step, not once a second.
+always = partial(noting, pause=0)
 
 
 @pytest.fixture
@@ -35,15 +39,8 @@ def locked(tmp_path: Path) -> Iterator[str]:
         yield str(tmp_path / "store")
 
 
-@pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Note at every step, not once a second."""
-    monkeypatch.setattr(progress, "PAUSE", 0)
-
-
-@pytest.mark.usefixtures("always")
 def test_what_a_bar_shows_can_be_read_beside_the_store(locked: str) -> None:
-    with noting(locked, "a model on reviews"):
+    with always(locked, "a model on reviews"):
         assert stage_line(ingest_progress(locked)) == "An ingest of a model on reviews is under way: starting."
         with bar("pairs", total=8, unit="tokens", done=2) as shown:
             shown.update(3)
@@ -54,20 +51,18 @@ def test_what_a_bar_shows_can_be_read_beside_the_store(locked: str) -> None:
     assert ingest_progress(locked) is None
 
 
-@pytest.mark.usefixtures("always")
 def test_a_bar_that_tqdm_is_told_not_to_show_is_noted(locked: str) -> None:
     # tqdm reads TQDM_DISABLE when it is imported, and passes it on as this argument.
     hidden = partial(NotedBar, disable=True)
-    with noting(locked, "a model"), hidden("pairs", total=8, initial=2) as shown:
+    with always(locked, "a model"), hidden("pairs", total=8, initial=2) as shown:
         shown.update(3)
         noted = ingest_progress(locked)
     assert noted is not None
     assert (noted.done, noted.first, noted.total) == (5, 2, 8)
 
 
-@pytest.mark.usefixtures("always")
 def test_threads_that_train_at_once_move_one_bar(locked: str) -> None:
-    with noting(locked, "a model"), bar("fit", total=400, unit="steps") as progress, ThreadPoolExecutor(8) as pool:
+    with always(locked, "a model"), bar("fit", total=400, unit="steps") as progress, ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: progress.update(), range(400)))
         assert progress.n == 400
         noted = ingest_progress(locked)
@@ -75,22 +70,20 @@ def test_threads_that_train_at_once_move_one_bar(locked: str) -> None:
     assert noted.done == 400
 
 
-def test_a_bar_notes_once_a_second_at_most(locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_notes_once_a_second_at_most(locked: str) -> None:
     noted: list[IngestProgress] = []
-    monkeypatch.setattr(progress, "note_progress", lambda _, noted_progress: noted.append(noted_progress))
-    with noting(locked, "a model"), bar("pairs", total=900, unit="tokens") as shown:
+    note = noting(locked, "a model", note=lambda _, step: noted.append(step))
+    with note, bar("pairs", total=900, unit="tokens") as shown:
         for _ in range(900):
             shown.update()
     assert len(noted) < 100
 
 
 @pytest.fixture
-def noted(locked: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[IngestProgress]]:
+def noted(locked: str) -> Iterator[list[IngestProgress]]:
     """Every step of every bar within the test."""
     steps: list[IngestProgress] = []
-    monkeypatch.setattr(progress, "PAUSE", 0)
-    monkeypatch.setattr(progress, "note_progress", lambda _, step: steps.append(step))
-    with noting(locked, "a model"):
+    with always(locked, "a model", note=lambda _, step: steps.append(step)):
         yield steps
 
 
@@ -101,23 +94,17 @@ def moved(steps: list[IngestProgress], stage: str) -> list[float]:
     return sorted({step.done for step in own})
 
 
-def test_the_bar_of_a_file_of_lines_moves_while_it_is_read(
-    noted: list[IngestProgress], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "READ_AT_ONCE", 100)
+def test_the_bar_of_a_file_of_lines_moves_while_it_is_read(noted: list[IngestProgress], tmp_path: Path) -> None:
     path = tmp_path / "reviews.txt"
     path.write_text(4000 * "The film was good.\n", "utf-8")
-    assert sum(1 for _ in lines.read_lines(path)) == 4000
+    assert sum(1 for _ in read_lines(path, at_once=100)) == 4000
     assert len(moved(noted, "reading")) > 5
 
 
-def test_the_bar_of_a_parquet_file_moves_while_it_is_read(
-    noted: list[IngestProgress], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(table, "ROWS_AT_ONCE", 10)
+def test_the_bar_of_a_parquet_file_moves_while_it_is_read(noted: list[IngestProgress], tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["A film."] * 40}), tmp_path / "reviews.parquet", row_group_size=10)
-    with table.opened_parquet(tmp_path / "reviews.parquet") as file:
-        assert sum(part.num_rows for part in table.read_parquet(file, ["text"])) == 40
+    with opened_parquet(tmp_path / "reviews.parquet") as file:
+        assert sum(part.num_rows for part in read_parquet(file, ["text"], rows=10)) == 40
     assert moved(noted, "reading") == [0, 10, 20, 30, 40]
 
 
@@ -131,7 +118,6 @@ def test_the_bar_of_a_checkpoint_moves_while_its_checksum_is_computed(
     np.testing.assert_allclose(moved(noted, "checksum"), [0, 1 << 20, 1_500_000, 1_500_000 + (1 << 20), 3_000_000])
 
 
-@pytest.mark.usefixtures("always")
 def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +129,7 @@ def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(
         assert read is not None
         seen.append(read.stage)
 
-    monkeypatch.setattr(progress, "note_progress", note)
+    monkeypatch.setattr(pipeline, "noting", partial(noting, note=note))
     ingest(tmp_path / "store", sentences=5)
     assert [stage for stage in ("", "tensors", "pairs", "divergence") if stage in seen] == [
         "",

@@ -27,13 +27,14 @@ sys.exit(exit_status(fit, name="ingest"))
 FIT = "import os, time; os.write(1, b'fit\\n'); time.sleep(600)"
 #: The real command, one of whose pictures takes ten minutes.
 INGEST = """
+from functools import partial
+from ingest import pipeline
 from ingest.__main__ import main
-from ingest.encode import sample
 from ingest.projections import projection
-from ingest.text import corpus
+from ingest.run.limits import Limits
 from tests.slow_fit import slow_fit
 
-corpus.BLOCK, sample.FIT_TOKENS = 64, 200
+pipeline.run = partial(pipeline.run, limits=Limits(block=64, fit_tokens=200))
 fit_later, projection.fit_later = projection.fit_later, lambda _, read: fit_later(slow_fit, read)
 sys.exit(main())
 """

@@ -17,8 +17,9 @@ from distributed.client import ClosedClientError
 from ingest.encode import tensors
 from ingest.encode.tensors import BlockTask
 from ingest.run import cluster
-from ingest.run.cluster import DEATHS, _Fits, _Tasks
+from ingest.run.cluster import _Fits, _Tasks
 from ingest.run.errors import IngestError
+from ingest.run.limits import USUAL
 from ingest.run.worker import run_task
 from ingest.text.blocks import Block
 from store.repository.writer import Writable
@@ -53,9 +54,8 @@ def test_a_task_that_kills_its_workers_ends_the_ingest_and_the_next_goes_on(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(tensors, "BlockTask", DeadlyTask)
-        patch.setattr(cluster, "DEATHS", 1)
         with pytest.raises(IngestError, match=r"^1 workers? died of one task .* it goes on from the last commit\.$"):
-            ingest(tmp_path / "store", workers=1)
+            ingest(tmp_path / "store", workers=1, worker_deaths=1)
     assert_same(read_arrays(ingest(tmp_path / "store")), read_arrays(plain_store))
     assert len([message for message in commits(str(tmp_path / "store")) if message.endswith(": block 0")]) == 1
 
@@ -89,10 +89,9 @@ def test_a_worker_that_starts_again_slowly_is_waited_for(tmp_path: Path) -> None
         assert _Tasks(client).submit(die_once, bytes(tmp_path / "killed")).result(HANGS) == b"done"
 
 
-def test_an_ingest_ends_where_all_workers_are_lost_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "ALONE", "1 s")
+def test_an_ingest_ends_where_all_workers_are_lost_for_good() -> None:
     sentence = r"^All workers of the scheduler at \S+ were lost, and none came for 0 minutes\. Start some and run"
-    with cluster._started(1) as client:
+    with cluster._started(1, alone="1 s") as client:
         client.cluster.scale(0)
         result = _Tasks(client).submit(die_once, b"")
         with pytest.raises(IngestError, match=sentence), cluster._losses_explained(client):
@@ -150,7 +149,7 @@ class Submitted:
 def test_a_task_is_given_up_when_many_workers_died_of_it_and_no_task_ended(allowed_failures: int) -> None:
     submitted = Submitted()
     result = submitted.tasks.submit(run_task, b"")
-    for _ in range(DEATHS // (allowed_failures + 1)):
+    for _ in range(USUAL.worker_deaths // (allowed_failures + 1)):
         assert not result.done()
         submitted.kill(allowed_failures=allowed_failures)
     assert isinstance(result.exception(), KilledWorker)
@@ -159,7 +158,7 @@ def test_a_task_is_given_up_when_many_workers_died_of_it_and_no_task_ended(allow
 def test_a_task_is_not_given_up_while_others_end() -> None:
     submitted = Submitted()
     result = submitted.tasks.submit(run_task, b"")
-    for _ in range(3 * DEATHS):
+    for _ in range(3 * USUAL.worker_deaths):
         submitted.kill()
         submitted.tasks.submit(run_task, b"")
         submitted.end(b"")
@@ -189,7 +188,7 @@ def test_a_task_that_comes_after_the_end_of_an_ingest_is_cancelled() -> None:
     assert submitted.running == []
 
 
-@pytest.mark.parametrize("outcome", [b"", OSError(), KilledWorker("task", cast(Any, None), DEATHS)])
+@pytest.mark.parametrize("outcome", [b"", OSError(), KilledWorker("task", cast(Any, None), USUAL.worker_deaths)])
 def test_a_task_that_ends_after_the_ingest_changes_nothing(outcome: bytes | Exception) -> None:
     submitted = Submitted()
     result = submitted.tasks.submit(run_task, b"")

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
 from dashboard.web.library import Library
+from ingest import pipeline
 from store import Corpus
 from tests.browser import Open, Visit, choose, serving
 from tests.client import above
@@ -166,6 +167,6 @@ def test_a_model_of_one_head_has_its_pages(open_page: Open, one_head_server: str
 def test_a_store_without_divergences_says_what_to_do(
     tmp_path: Path, ingest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.pipeline.update_divergence", lambda *_: False)
+    monkeypatch.setattr(pipeline, "update_divergence", lambda *_: False)
     client = create_app(Library(ingest(tmp_path / "store", sentences=10))).server.test_client()
     assert "headscape ingest" in above(client, "/map")

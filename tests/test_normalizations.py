@@ -199,10 +199,8 @@ def test_normalizations_are_computed_again_only_where_sample_or_judges_have_grow
     ingest: Ingest,
     commits: Callable[[str], list[str]],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """After 26 sentences there are 10 that can judge, after 40 there are 24; the sample is the same."""
-    monkeypatch.setattr("ingest.encode.sample.JUDGED_SENTENCES", judged)
     for sentences in (26, 40):
-        place = ingest(tmp_path / "store", sentences=sentences)
+        place = ingest(tmp_path / "store", sentences=sentences, judged_sentences=judged)
     assert sum(": normalisations" in message for message in commits(place)) == commits_of_26_and_40

@@ -30,11 +30,11 @@ SENTENCES = 15
 WAITING = """
 import os, time
 from pathlib import Path
+from functools import partial
+from ingest import pipeline
 from ingest.__main__ import main
-from ingest.encode import sample
-from ingest.text import corpus
 from store.repository.writer import Writer
-from tests.stores import BLOCK, FIT_TOKENS
+from tests.stores import LIMITS
 
 ending, folder, commit = sys.argv.pop(1), Path(sys.argv.pop(1)), Writer.commit
 
@@ -46,7 +46,7 @@ def wait(writer, message, *rest):
             time.sleep(0.01)
     return commit(writer, message, *rest)
 
-Writer.commit, corpus.BLOCK, sample.FIT_TOKENS = wait, BLOCK, FIT_TOKENS
+Writer.commit, pipeline.run = wait, partial(pipeline.run, limits=LIMITS)
 sys.exit(main())
 """
 

@@ -12,6 +12,7 @@ import transformers
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.errors import Refusal
 from ingest.run.errors import IngestError
+from ingest.text import corpus as ingest_corpus
 from ingest.text.own_tokenizer import load_tokenizer
 from store import open_corpus
 from tests.broken_model import add_pieces, change_config, change_weights
@@ -59,7 +60,7 @@ def test_a_typed_wordpiece_without_a_vector_is_named(
 ) -> None:
     """Of a store made before such tokenizers were refused."""
     add_pieces(broken, "zork")
-    monkeypatch.setattr("ingest.text.corpus.check_vocabulary", lambda *_unchecked: None)
+    monkeypatch.setattr(ingest_corpus, "check_vocabulary", lambda *_unchecked: None)
     corpus, typed = open_corpus(ingest(tmp_path / "store", model=broken, sentences=5)), TypedSentences()
     with pytest.raises(Refusal, match=r"no vector for the wordpiece 'zork'\. Type a text without it\.$") as refused:
         typed.encode(corpus, "the film", "a zork")

@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 import store
+from ingest import pipeline
 from store.kernels.pairs import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
 from store.repository.errors import StoreError
 from store.schema.corpus import CLS, PAD, SEP
@@ -251,7 +252,7 @@ def test_a_model_whose_pairs_are_not_finished_has_none(
 ) -> None:
     place = tmp_path / "store"
     with monkeypatch.context() as patch:
-        patch.setattr("ingest.pipeline.update_pairs", lambda *_: False)  # a Headscape that knew no pairs
+        patch.setattr(pipeline, "update_pairs", lambda *_: False)  # a Headscape that knew no pairs
         name = store.open_corpus(ingest(place)).name
         with pytest.raises(StoreError, match=r"Highest-scoring pairs: not computed"):
             _ = store.open_corpus(str(place)).pairs

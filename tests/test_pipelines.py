@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import store
+from ingest.encode import encoder
 from ingest.run.errors import IngestError
 from ingest.words.pipelines import find_pipeline, load_pipeline
 from store.repository.errors import NotIngested
@@ -57,7 +58,7 @@ def test_a_pipeline_that_cannot_be_loaded_is_refused_before_the_model_runs(
     def refuse(*_arguments: object) -> None:
         raise AssertionError("the model ran")
 
-    monkeypatch.setattr("ingest.encode.encoder.open_encoder", refuse)
+    monkeypatch.setattr(encoder, "open_encoder", refuse)
     package = write_pipeline(packages, "lacking", factory="curated_transformer")
     with pytest.raises(IngestError, match="no installed package has its component"):
         ingest(tmp_path / "store", annotate=package, sentences=5)

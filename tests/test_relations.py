@@ -136,13 +136,13 @@ def test_random_weights_have_counts_of_their_own(bank_corpus: store.Corpus) -> N
 
 
 @pytest.fixture
-def relations_of(ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], xr.Dataset]:
+def relations_of(ingest: Ingest, tmp_path: Path) -> Callable[[str, int], xr.Dataset]:
     """The relations of a store after an ingest of so many sentences of a treebank; random weights are run on the first block."""
-    monkeypatch.setattr("ingest.words.patterns.RANDOM_TOKENS", BLOCK)
     bank = write_treebank(tmp_path / "bank.conllu")
 
     def relations_of(name: str, sentences: int) -> xr.Dataset:
-        place = ingest(tmp_path / name, data=bank, sentences=sentences, annotate="auto", probes="none")
+        settings = {"data": bank, "annotate": "auto", "probes": "none"}
+        place = ingest(tmp_path / name, sentences=sentences, random_tokens=BLOCK, **settings)
         return store.open_corpus(place).relations
 
     return relations_of

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -14,12 +15,11 @@ import pytest
 from icechunk import IcechunkError
 
 import store
+from ingest import pipeline
 from ingest.__main__ import main
-from ingest.encode import sample
-from ingest.text import corpus
 from store.repository.errors import StoreIncomplete
 from store.verify import verify
-from tests.stores import BLOCK, FIT_TOKENS
+from tests.stores import LIMITS
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +79,7 @@ def _ingest(flags: list[str], said: tuple[Path, Path]) -> None:
     # It hears SIGINT also where the tests do not, as with `make test &`.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv[1:] = flags
-    corpus.BLOCK, sample.FIT_TOKENS = BLOCK, FIT_TOKENS
+    pipeline.run = partial(pipeline.run, limits=LIMITS)
     sys.exit(main())
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import store
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
-from ingest.text import corpus, rules
+from ingest.text import corpus
 from ingest.text.rules import BY_SCRIPT, LINES, NUPUNKT, TEXTS, has_other_script, split_text, splitter_of
 from ingest.text.sentences import sentence_hash
 
@@ -58,11 +58,10 @@ def test_splitting_by_script_loses_nothing_but_space(text: str) -> None:
     assert "".join("".join(split_text(text, BY_SCRIPT)).split()) == "".join(text.split())
 
 
-def test_a_paragraph_is_split_in_parts_as_it_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_paragraph_is_split_in_parts_as_it_is_whole() -> None:
     paragraph = "".join(f"これは{number}番です。「はい。」" for number in range(60))
     whole = list(split_text(paragraph, BY_SCRIPT))
-    monkeypatch.setattr(rules, "LONGEST_QUOTED_PART", 100)
-    assert list(split_text(paragraph, BY_SCRIPT)) == whole
+    assert list(split_text(paragraph, BY_SCRIPT, longest=100)) == whole
     assert len(whole) == 120
 
 

@@ -90,9 +90,8 @@ def test_pairs_are_all_pairs_within_sentences() -> None:
     assert pairs.tokens == 6
 
 
-def test_pairs_end_with_the_sentence_that_makes_them_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(normalizations, "PAIRS", 5)
-    assert Pairs.within(np.array([2, 2, 2])).tokens == 4
+def test_pairs_end_with_the_sentence_that_makes_them_enough() -> None:
+    assert Pairs.within(np.array([2, 2, 2]), most=5).tokens == 4
 
 
 def test_the_scale_that_was_built_in_is_found(head: Points, pairs: Pairs) -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.text import rules
 from ingest.text.reviews import Review
 from ingest.text.rules import split_text
 from ingest.text.sentences import (
@@ -59,15 +58,14 @@ def test_sentences_are_never_empty_or_padded_with_space(review: str) -> None:
     assert all(sentence and sentence == sentence.strip() for sentence in split_text(review))
 
 
-def test_a_paragraph_is_split_in_parts_as_it_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_paragraph_is_split_in_parts_as_it_is_whole() -> None:
     """ "2." and "Mr." are read by their neighbours, also where a part begins."""
     paragraph = " ".join(
         f"{number}. Mr. Wayne acts in {number}. It was {'very ' * (number % 7)}bad!" for number in range(90)
     )
     whole = list(split_text(paragraph))
     for length in range(40, 400, 7):
-        monkeypatch.setattr(rules, "LONGEST_PART", length)
-        assert list(split_text(paragraph)) == whole
+        assert list(split_text(paragraph, longest=length)) == whole
 
 
 def test_many_spaces_take_no_longer_than_many_letters() -> None:

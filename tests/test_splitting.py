@@ -29,6 +29,8 @@ from ingest.text.table import Table
 #: Of two to four sentences each; some texts come again.
 TEXTS = ["It rained. " + f"The film number {number % 70} was long. " * (1 + number % 3) for number in range(100)]
 SAMPLE = SampleSize(40, one_each, likely=40, seed=3)
+#: More parts than are in memory at a time.
+IN_PARTS = replace(SAMPLE, part_characters=300)
 Smallest = Callable[..., list[Sentence]]
 
 
@@ -63,30 +65,21 @@ def expected(reviews: Reviews, sample: SampleSize = SAMPLE) -> list[Sentence]:
     return take_smallest(every, sample.count, sample.size)
 
 
-@pytest.fixture
-def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More parts than are in memory at a time."""
-    monkeypatch.setattr(sentences, "PART_CHARACTERS", 300)
-
-
-@pytest.mark.usefixtures("_small_parts")
 @pytest.mark.parametrize("splitter", [NUPUNKT, BY_SCRIPT, LINES, rules.TEXTS, NOT_SPLIT])
 def test_reviews_in_parts_give_the_sentences_of_one_part(smallest: Smallest, splitter: str) -> None:
-    sample = replace(SAMPLE, splitter=splitter)
+    sample = replace(IN_PARTS, splitter=splitter)
     assert smallest(REVIEWS, sample) == expected(REVIEWS, sample)
 
 
-@pytest.mark.usefixtures("_small_parts")
 def test_the_reviews_of_all_parts_are_counted_once(smallest: Smallest) -> None:
     passed: list[float] = []
-    smallest(REVIEWS, passed=passed.append)
+    smallest(REVIEWS, IN_PARTS, passed=passed.append)
     assert sum(passed) == pytest.approx(len(TEXTS))
 
 
-@pytest.mark.usefixtures("_small_parts")
 def test_something_else_is_done_while_processes_split(smallest: Smallest) -> None:
     called: list[str] = []
-    smallest(REVIEWS, meanwhile=lambda: called.append("once"))
+    smallest(REVIEWS, IN_PARTS, meanwhile=lambda: called.append("once"))
     assert called == ["once"]
 
 
@@ -100,9 +93,9 @@ def test_no_reviews_give_no_sentences(smallest: Smallest) -> None:
 
 
 @pytest.fixture
-def indexed(_small_parts: None, smallest: Smallest, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def indexed(smallest: Smallest, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The reviews that are split from now on, after an index of all was written."""
-    smallest(REVIEWS)
+    smallest(REVIEWS, IN_PARTS)
     documents: list[int] = []
 
     def noting(reviews: Iterable[Review], **chosen: object) -> object:
@@ -111,7 +104,6 @@ def indexed(_small_parts: None, smallest: Smallest, monkeypatch: pytest.MonkeyPa
             yield from split_reviews([review], **chosen)  # type: ignore[arg-type]
 
     monkeypatch.setattr(sentences, "split_reviews", noting)
-    monkeypatch.setattr(sentences, "PART_CHARACTERS", 1 << 20)  # no process would note anything
     return documents
 
 
@@ -173,15 +165,13 @@ def test_a_sample_of_all_sentences_splits_all_reviews_once(indexed: list[int], s
     assert indexed == list(range(len(TEXTS)))
 
 
-@pytest.mark.usefixtures("_small_parts")
 def test_where_an_index_cannot_be_written_the_sentences_are_found(smallest: Smallest, tmp_path: Path) -> None:
     (tmp_path / "sentences.index").mkdir()
-    assert smallest(REVIEWS) == expected(REVIEWS)
+    assert smallest(REVIEWS, IN_PARTS) == expected(REVIEWS)
 
 
-@pytest.mark.usefixtures("_small_parts")
 def test_an_index_names_every_sentence_once_with_its_first_review(smallest: Smallest, tmp_path: Path) -> None:
-    smallest(REVIEWS)
+    smallest(REVIEWS, IN_PARTS)
     entries = np.fromfile(tmp_path / "sentences.index", ENTRY)
     every = take_smallest(split_reviews(REVIEWS, seed=3), 10_000)
     assert entries.tolist() == [(sentence.hash, sentence.document) for sentence in every]

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ingest.text import tokenizer
 from tests.stores import Ingest
 
 #: What is computed of the same numbers of the model, and of the flags.
@@ -19,7 +20,7 @@ def test_numbers_of_an_older_rule_are_computed_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("ingest.text.tokenizer.piece_flags", lambda _text: 0)  # knew no marks
+        patch.setattr(tokenizer, "piece_flags", lambda _text: 0)  # knew no marks
         ingest(tmp_path / "grown", sentences=26)
     grown, fresh = (read_arrays(ingest(tmp_path / name, sentences=40)) for name in ("grown", "fresh"))
     for path, array in fresh.items():

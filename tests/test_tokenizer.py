@@ -1,5 +1,6 @@
 """From sentences to wordpieces and what each of them is, by the tiny model's tokenizer."""
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -161,9 +162,9 @@ def test_the_head_of_a_long_text_has_the_wordpieces_of_the_whole(
     parts: list[str], characters: int, tokenizer: Tokenizer, own: Any
 ) -> None:
     text = "".join(parts)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ingest.text.tokenizer.CHARACTERS", characters)
-        tokens = tokenizer.tokenize([text])
+    hasty = copy(tokenizer)
+    hasty.characters = characters
+    tokens = hasty.tokenize([text])
     whole = own([text], truncation=True, max_length=12)
     assert tokens.token_id.tolist() == whole["input_ids"][0]
     assert tokens.truncated.tolist() == [bool(whole.encodings[0].overflowing)]

@@ -10,14 +10,13 @@ import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
 
-from ingest.finetuning import training
 from ingest.finetuning.data import Example
 from ingest.finetuning.training import ClassifierTrainer, Order, Plan, arguments
 
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
-    return Plan(2, 3, 1e-3, 0, torch.device("cpu"), "float32", tmp_path / "checkpoints")
+    return Plan(2, 3, 1e-3, 0, torch.device("cpu"), "float32", tmp_path / "checkpoints", patience=100)
 
 
 @pytest.fixture
@@ -40,7 +39,6 @@ def test_the_trainer_runs_every_epoch_by_the_method_that_is_overridden(
         run_epoch(self, *positional, **named)
 
     monkeypatch.setattr(Trainer, "_run_epoch", listen)
-    monkeypatch.setattr(training, "PATIENCE", 100)
     trainer.train()
     assert epochs == [0, 1, 2]
     assert trainer.state.global_step == 6

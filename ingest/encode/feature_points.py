@@ -26,6 +26,7 @@ from ingest.encode.sample import (
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint, held_token_sets
 from ingest.run.errors import IngestError
+from ingest.run.limits import USUAL, Limits
 from ingest.run.progress import say
 from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
@@ -76,6 +77,7 @@ class FeaturePoints:
     checkpoint: Checkpoint
     data: Data
     device: "torch.device"
+    limits: Limits = USUAL
 
     @property
     def path(self) -> str:
@@ -148,7 +150,10 @@ class FeaturePoints:
 
     @cached_property
     def _model(self) -> PointModel:
-        return PointModel(self.checkpoint, device=self.device, fine=self._fine, batch_tokens=self.settings.batch)
+        settings, largest = self.settings, self.limits.largest_feature
+        return PointModel(
+            self.checkpoint, device=self.device, fine=self._fine, batch_tokens=settings.batch, largest=largest
+        )
 
     def _write(self, name: str, views: list[ViewName]) -> None:
         """A token set anew, in one transaction; with it go its pictures."""

@@ -19,6 +19,7 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.encode.loading import load_model, weight_shapes
 from ingest.encode.sample import TokenSet, evenly
 from ingest.run.checkpoint import Checkpoint
+from ingest.run.limits import Limits
 from ingest.run.parallel import one_thread_each, side_by_side
 from ingest.run.progress import bar
 from ingest.text.blocks import Batch, Block, make_batches
@@ -26,9 +27,6 @@ from store.kernels.features import explained_share, linear_cka, summed_cosine
 from store.repository.arrays import array_of, create_arrays
 from store.schema import BLOCK, TILE
 from store.schema.features import CLASS_PROBABILITY, FACTORS, FEATURE_ARRAYS, point_names
-
-#: The largest number of float16.
-LARGEST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True)
@@ -57,9 +55,16 @@ class PointModel:
     """A loaded checkpoint with hooks at its feature points, and its classifier if it has one."""
 
     def __init__(
-        self, checkpoint: Checkpoint, *, device: torch.device, fine: bool, batch_tokens: int | None = None
+        self,
+        checkpoint: Checkpoint,
+        *,
+        device: torch.device,
+        fine: bool,
+        batch_tokens: int | None = None,
+        largest: float = Limits.largest_feature,
     ) -> None:
         self.model = HookedModel(checkpoint, device=device, dtype=torch.float32)
+        self._largest = largest
         self._batch_tokens = batch_tokens or BATCH_TOKENS[device.type]
         self.points = point_names(self.model.layers, fine=fine)
         self.model.listen_at_points(self.points)
@@ -89,10 +94,10 @@ class PointModel:
         capture = self.model.run(token_ids, None if batch.real.all() else real)
         clipped = 0
         for number, point in enumerate(self.points):
-            into.feature[number, batch.rows], beyond = as_half(capture.points[point][real])
+            into.feature[number, batch.rows], beyond = as_half(capture.points[point][real], self._largest)
             clipped += beyond
         for layer, value in enumerate(capture.value):
-            half, beyond = as_half(value[real])
+            half, beyond = as_half(value[real], self._largest)
             into.value[layer][:, batch.rows] = half.reshape(len(half), self.model.heads, -1).swapaxes(0, 1)
             clipped += beyond
         if self._classifier is not None:
@@ -109,10 +114,10 @@ class PointModel:
         return probability
 
 
-def as_half(vectors: torch.Tensor) -> tuple[NDArray[np.float16], int]:
-    """The vectors clipped to float16, and how many numbers were clipped."""
-    beyond = int((vectors.abs() > LARGEST).sum())
-    return vectors.clamp(-LARGEST, LARGEST).half().cpu().numpy(), beyond
+def as_half(vectors: torch.Tensor, largest: float) -> tuple[NDArray[np.float16], int]:
+    """The vectors clipped to the largest number, in float16, and how many numbers were clipped."""
+    beyond = int((vectors.abs() > largest).sum())
+    return vectors.clamp(-largest, largest).half().cpu().numpy(), beyond
 
 
 def class_names(checkpoint: Checkpoint) -> list[str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint, longest_input
 from ingest.run.errors import IngestError
+from ingest.run.limits import USUAL, Limits
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Review, Reviews
@@ -23,10 +24,8 @@ from store.repository.writer import Writable, Writer
 from store.schema.features import SAMPLE
 from store.schema.model import ROLES
 
-#: Fitted on the first whole sentences within so many tokens, a uniform sample of the corpus.
-FIT_TOKENS = 20_000
-#: How many sentences judge a fit; of a small corpus one in so many.
-JUDGED_SENTENCES, HELD_OUT_ONE_IN = 100, 5
+#: Of a small corpus one sentence in so many judges a fit.
+HELD_OUT_ONE_IN = 5
 
 Spans = NDArray[np.int64]
 
@@ -81,15 +80,18 @@ class Split:
         The first sentences of the plan.
     held_out
         Spans of sentences that no fit sees: (sentence, 2); empty where the plan has too few to spare any.
+    most_judging
+        How many sentences of the fit judge it at most, too.
     """
 
     fitted: Sample
     held_out: Spans
+    most_judging: int = Limits.judged_sentences
 
     @property
     def judging(self) -> Spans:
         """The held-out sentences; sentences of the fit where there are none."""
-        return self.held_out if len(self.held_out) else self.fitted.spans[-JUDGED_SENTENCES:]
+        return self.held_out if len(self.held_out) else self.fitted.spans[-self.most_judging :]
 
     @property
     def judged_on(self) -> str:
@@ -99,17 +101,18 @@ class Split:
         return f"{many(len(self.judging), 'sentence')} of the fit, as the corpus is too small to hold any out"
 
 
-def split_sentences(corpus: PlannedCorpus) -> Split:
+def split_sentences(corpus: PlannedCorpus, limits: Limits = USUAL) -> Split:
     """Split a plan into fitted and held-out sentences; a small plan holds out a share of its sentences."""
     whole = whole_sample(corpus)
-    spared = min(JUDGED_SENTENCES, whole.sentences // HELD_OUT_ONE_IN)
-    fitted = whole.first_sentences(whole.sentences - spared).first(FIT_TOKENS)
-    return Split(fitted, whole.spans[fitted.sentences :][:JUDGED_SENTENCES])
+    most = limits.judged_sentences
+    spared = min(most, whole.sentences // HELD_OUT_ONE_IN)
+    fitted = whole.first_sentences(whole.sentences - spared).first(limits.fit_tokens)
+    return Split(fitted, whole.spans[fitted.sentences :][:most], most)
 
 
-def take_sample(corpus: PlannedCorpus) -> Sample:
+def take_sample(corpus: PlannedCorpus, limits: Limits = USUAL) -> Sample:
     """The first sentences of a plan within so many tokens: a uniform sample."""
-    return whole_sample(corpus).first(FIT_TOKENS)
+    return whole_sample(corpus).first(limits.fit_tokens)
 
 
 def whole_sample(corpus: PlannedCorpus) -> Sample:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ingest.finetuning.data import Example, Labelled, encode, hold_out, read_labelled, read_test
 from ingest.finetuning.folder import Folder, held_reviews, make_card
-from ingest.finetuning.settings import FinetuningSettings, choose_rate
+from ingest.finetuning.settings import PATIENCE, FinetuningSettings, choose_rate
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.progress import say
 from ingest.run.settings import parse_first
@@ -28,8 +28,8 @@ VERSION = "finetuning/1"
 NOT_IDENTITY = ("out", "data_split", "first", "split")
 
 
-def run(settings: FinetuningSettings) -> None:
-    """Fine-tune a checkpoint; an existing result is not computed again."""
+def run(settings: FinetuningSettings, *, patience: int = PATIENCE) -> None:
+    """Fine-tune a checkpoint; an existing result is not computed again. `patience` as in `Plan`."""
     from ingest.encode.loading import check_shapes, find_device
     from ingest.finetuning.training import check_freeze
 
@@ -54,7 +54,7 @@ def run(settings: FinetuningSettings) -> None:
                 f"Nothing to do: {folder.path} already holds {checkpoint.name} fine-tuned with these settings.{_result(folder.metrics)}"
             )
             return
-        metrics = Finetuning(settings, checkpoint, data, labelled or read(), tokenizer, folder, device).run()
+        metrics = Finetuning(settings, checkpoint, data, labelled or read(), tokenizer, folder, device, patience).run()
         say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_result(metrics)}")
 
 
@@ -69,6 +69,7 @@ class Finetuning:
     tokenizer: Any
     folder: Folder
     device: "torch.device"
+    patience: int
 
     def run(self) -> dict[str, Any]:
         """Train, test and save; returns what was measured."""
@@ -113,6 +114,7 @@ class Finetuning:
             device=self.device,
             precision=find_precision(self.device),
             checkpoints=self.folder.checkpoints,
+            patience=self.patience,
         )
 
     def _encode(self, labelled: Labelled) -> list[Example]:

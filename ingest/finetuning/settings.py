@@ -10,6 +10,8 @@ from ingest.run.settings import EMBEDDED, parse_first, parse_flags, setting
 #: Hidden size from which a model is trained at the rate of Sun et al. 2019, section 5.1; smaller ones learn faster.
 BASE_SIZE = 768
 BASE_RATE, SMALL_RATE = 2e-5, 1e-4
+#: Evaluations without a better accuracy after which the training stops.
+PATIENCE = 4
 
 
 @dataclass(frozen=True)

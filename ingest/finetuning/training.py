@@ -31,6 +31,7 @@ from ingest.encode.loading import cuda_dtype, load_model
 from ingest.family.families import family_of
 from ingest.family.protocol import ModelParts
 from ingest.finetuning.data import Example, training_order
+from ingest.finetuning.settings import PATIENCE
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.progress import bar
@@ -88,8 +89,6 @@ MULTIPLE = 32
 EVALUATIONS = 4
 #: Checkpoints for each evaluation: a killed run loses no more than a sixteenth of an epoch.
 CHECKPOINTS = 4
-#: Evaluations without a better accuracy after which the training stops.
-PATIENCE = 4
 
 
 @dataclass(frozen=True)
@@ -104,6 +103,7 @@ class Plan:
     precision: str
     #: Where checkpoints are kept while it runs.
     checkpoints: Path
+    patience: int = PATIENCE
 
 
 class Order(Sampler[int]):
@@ -135,7 +135,7 @@ class ClassifierTrainer(Trainer):
             train_dataset=train,
             eval_dataset=held,
             compute_metrics=accuracy,
-            callbacks=[ProgressBar(), Schedule()],
+            callbacks=[ProgressBar(), Schedule(plan.patience)],
         )
         self.remove_callback(PrinterCallback)
 
@@ -232,6 +232,9 @@ class Schedule(TrainerCallback):
     It goes by the state alone, so that a run that was killed stops where it would have stopped.
     """
 
+    def __init__(self, patience: int) -> None:
+        self._patience = patience
+
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Find the best checkpoint again, and stop where a killed run had stopped: its folder may have moved."""
         best = Path(str(args.output_dir), f"checkpoint-{state.best_global_step}")
@@ -245,8 +248,8 @@ class Schedule(TrainerCallback):
         control.should_evaluate |= state.global_step == state.max_steps
 
     def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Stop where the accuracy has not risen for `PATIENCE` evaluations."""
-        control.should_training_stop |= no_better([accuracy for _, accuracy in judged(state)], patience=PATIENCE)
+        """Stop where the accuracy has not risen for as many evaluations as there is patience for."""
+        control.should_training_stop |= no_better([accuracy for _, accuracy in judged(state)], patience=self._patience)
 
 
 def judged(state: TrainerState) -> list[tuple[int, float]]:

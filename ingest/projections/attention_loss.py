@@ -209,8 +209,11 @@ class Batches:
 class Lessons:
     """The lessons of some heads, from their queries and keys (head, role, token, channel) and the lengths of the sentences."""
 
-    def __init__(self, vectors: Tensor, sizes: NDArray[np.int64], generator: torch.Generator) -> None:
+    def __init__(
+        self, vectors: Tensor, sizes: NDArray[np.int64], generator: torch.Generator, *, most_kept: int = KEPT
+    ) -> None:
         self._vectors, self._batches, self._generator = vectors, Batches.of(sizes), generator
+        self._most_kept = most_kept
         count = vectors.shape[2]
         self._sets = torch.randint(count, (SETS, 2, min(ANYWHERE, count)), generator=generator)
         self._kept: dict[tuple[str, int], Lesson] = {}
@@ -231,7 +234,7 @@ class Lessons:
     def _kept_or(self, kind: str, number: int, compute: Callable[[int], Lesson]) -> Lesson:
         lesson = self._kept.get((kind, number)) or compute(number)
         size = lesson.target.shares.numel() * (1 if lesson.target.order is None else 2)
-        if (kind, number) not in self._kept and self._numbers + size <= KEPT:
+        if (kind, number) not in self._kept and self._numbers + size <= self._most_kept:
             self._kept[kind, number] = lesson
             self._numbers += size
         return lesson

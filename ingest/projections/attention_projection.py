@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import silu
 
-from ingest.projections.attention_loss import Lesson, Lessons, gradient, vectors_at
+from ingest.projections.attention_loss import KEPT, Lesson, Lessons, gradient, vectors_at
 from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection import Advance, Fits, LayerFit, Parameters, Read
+from ingest.run.limits import Limits
 from ingest.run.parallel import fit_later, one_thread_each, timed
 from store.kernels.projection import place_by_network
 from store.schema.pictures import PARAMETERS, ViewName
@@ -96,8 +97,6 @@ def _views(flat: Tensor, heads: int, shapes: dict[str, tuple[int, ...]]) -> dict
     return {name: part.view(heads, 2, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
-#: A thousand took longer, and no measure of a picture differed by more than 0.005.
-STEPS = 700
 LEARNING_RATE = 0.02
 #: Tokens of a head placed at a time: what each layer of the network gives of them stays in the cache of a core.
 PLACED_TOKENS = 2048
@@ -110,14 +109,28 @@ class AttentionProjection:
 
     placed = "by the same formula: a network with two hidden layers for queries and another for keys"
 
-    def __init__(self, name: ViewName, sizes: NDArray[np.int64], *, seed: int, device: str) -> None:
-        self.components, self.sizes, self.seed, self.device = name.components, sizes, seed, torch.device(device)
+    def __init__(
+        self,
+        name: ViewName,
+        sizes: NDArray[np.int64],
+        *,
+        seed: int,
+        device: str,
+        steps: int = Limits.attention_steps,
+    ) -> None:
+        self.steps, self.components, self.sizes, self.seed, self.device = (
+            steps,
+            name.components,
+            sizes,
+            seed,
+            torch.device(device),
+        )
 
     def begin(self, layers: list[int], read: Read) -> Fits:
         """Start the fits on a CPU, one layer a core, in processes: the many small steps of threads would wait for each other's interpreter."""
         if self.device.type != "cpu":
             return partial(self._fits_together, layers, read)
-        fit = partial(train_layer, sizes=self.sizes, components=self.components, seed=self.seed, steps=STEPS)
+        fit = partial(train_layer, sizes=self.sizes, components=self.components, seed=self.seed, steps=self.steps)
         futures = [fit_later(partial(timed, fit), partial(_with_layer, read, layer)) for layer in layers]
         return partial(self._fits, dict(zip(layers, futures, strict=True)))
 
@@ -135,10 +148,16 @@ class AttentionProjection:
             torch.from_numpy(np.concatenate(each).astype(np.float32)).to(self.device)
             for each in zip(*both, strict=True)
         )
-        part = len(layers) / STEPS
+        part = len(layers) / self.steps
         seed = self.seed + layers[0]
         parameters = train(
-            query, key, self.sizes, components=self.components, seed=seed, steps=STEPS, advance=lambda: advance(part)
+            query,
+            key,
+            self.sizes,
+            components=self.components,
+            seed=seed,
+            steps=self.steps,
+            advance=lambda: advance(part),
         )
         heads, seconds = len(query) // len(layers), (monotonic() - began) / len(layers)
         for place, layer in enumerate(layers):
@@ -181,6 +200,7 @@ def train(
     seed: int,
     steps: int,
     advance: Callable[[], object],
+    most_kept: int = KEPT,
 ) -> Parameters:
     """Train the networks of all heads on queries and keys (head, token, channel) of sentences of these sizes.
 
@@ -193,7 +213,7 @@ def train(
     mean, spread = vectors.mean(dim=2, keepdim=True), vectors.std(dim=2, keepdim=True) + 1e-6
     standardized = (vectors - mean) / spread
     networks = Networks(len(query), query.shape[-1], components, generator=generator, device=query.device)
-    lessons = Lessons(vectors, sizes, generator)
+    lessons = Lessons(vectors, sizes, generator, most_kept=most_kept)
     networks.parameters.grad = networks.gradient
     optimizer = torch.optim.Adam([networks.parameters], lr=LEARNING_RATE, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=steps)

@@ -20,7 +20,6 @@ from ingest.encode.point_vectors import read_point
 from ingest.projections.feature_pictures import FeaturePicture, Picture, ValuePicture
 from ingest.projections.projection import Floats, Projection
 from ingest.projections.table import PROJECTIONS, PlaceGrid
-from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
@@ -88,24 +87,24 @@ def _pending(points: FeaturePoints, name: str, there: list[ViewName]) -> list[Pi
     wanted = points.settings.feature_names if name in points.wanted else []
     names = list(dict.fromkeys([*wanted, *(view for view in there if str(view) not in held)]))
     pictures = [
-        *_feature_pictures(points.settings, group, names),
-        *_value_pictures(points.settings, group, names, there),
+        *_feature_pictures(points, group, names),
+        *_value_pictures(points, group, names, there),
     ]
     return [picture for picture in pictures if not is_drawn(group, picture)]
 
 
-def _feature_pictures(settings: Settings, group: zarr.Group, names: list[ViewName]) -> list[Picture]:
+def _feature_pictures(features: FeaturePoints, group: zarr.Group, names: list[ViewName]) -> list[Picture]:
     feature = array_of(group, "feature")
     points = [str(point) for point in np.asarray(array_of(group, "point")[:])]
-    read = partial(read_point, feature)
+    read, settings, limits = partial(read_point, feature), features.settings, features.limits
     return [
-        FeaturePicture(name, Projection.of_points(settings, name.projection), points, feature.shape[1], read)
+        FeaturePicture(name, Projection.of_points(settings, name.projection), points, feature.shape[1], read, limits)
         for name in names
     ]
 
 
 def _value_pictures(
-    settings: Settings, group: zarr.Group, names: list[ViewName], there: list[ViewName]
+    features: FeaturePoints, group: zarr.Group, names: list[ViewName], there: list[ViewName]
 ) -> list[Picture]:
     """By PCA, and by the projections of the views: also those that went with the token set's values."""
     if not names:
@@ -113,7 +112,8 @@ def _value_pictures(
     held: Any = group.attrs["value_views"]
     wanted = {"pca", *({view.projection for view in there} - set(held)), *(name.projection for name in names)}
     kinds = [kind for kind, row in PROJECTIONS.items() if row.value_tokens and kind in wanted]
-    return [ValuePicture(Projection.of_points(settings, kind), array_of(group, "value")) for kind in kinds]
+    value = array_of(group, "value")
+    return [ValuePicture(Projection.of_points(features.settings, kind), value, features.limits) for kind in kinds]
 
 
 class FeatureDrawing:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ingest.encode.sample import evenly
 from ingest.projections.fits import fit_points
 from ingest.projections.projection import COMPONENTS, Fitted, Floats, Parameters, Projection
-from ingest.projections.table import FEW_TOKENS, PROJECTIONS, PlaceGrid
+from ingest.projections.table import PROJECTIONS, PlaceGrid
+from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import one_thread_each, side_by_side, timed
 from ingest.run.settings import Settings
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
@@ -50,8 +51,8 @@ class Picture(ABC):
     #: How many of the first dims of its places have a cube each.
     panels: ClassVar[int]
 
-    def __init__(self, projection: Projection) -> None:
-        self.projection = projection
+    def __init__(self, projection: Projection, limits: Limits) -> None:
+        self.projection, self.limits = projection, limits
 
     @property
     @abstractmethod
@@ -92,8 +93,16 @@ class FeaturePicture(Picture):
     arrays = FEATURE_VIEW_ARRAYS
     panels = 0
 
-    def __init__(self, name: ViewName, projection: Projection, points: Sequence[str], tokens: int, read: Read) -> None:
-        super().__init__(projection)
+    def __init__(
+        self,
+        name: ViewName,
+        projection: Projection,
+        points: Sequence[str],
+        tokens: int,
+        read: Read,
+        limits: Limits = USUAL,
+    ) -> None:
+        super().__init__(projection, limits)
         self.name, self.points, self.tokens, self.read = name, points, tokens, read
 
     @property
@@ -121,7 +130,7 @@ class FeaturePicture(Picture):
         """How many tokens, from the first on, the fit takes."""
         row = PROJECTIONS[self.projection.kind]
         most = row.joint_vectors // len(self.points) if self.name.vectors == JOINT else row.point_vectors
-        return min(self.tokens, max(most, FEW_TOKENS))
+        return min(self.tokens, max(most, self.limits.few_tokens))
 
     @property
     def fitted_vectors(self) -> int:
@@ -183,8 +192,8 @@ class ValuePicture(Picture):
     arrays = VALUE_VIEW_ARRAYS
     panels = 2
 
-    def __init__(self, projection: Projection, value: zarr.Array[Any]) -> None:
-        super().__init__(projection)
+    def __init__(self, projection: Projection, value: zarr.Array[Any], limits: Limits = USUAL) -> None:
+        super().__init__(projection, limits)
         self.value = value
 
     @property
@@ -201,7 +210,7 @@ class ValuePicture(Picture):
     @property
     def fitted_vectors(self) -> int:
         """How many vectors one fit takes: the first tokens of one head."""
-        return min(self.value.shape[2], max(PROJECTIONS[self.projection.kind].value_tokens, FEW_TOKENS))
+        return min(self.value.shape[2], max(PROJECTIONS[self.projection.kind].value_tokens, self.limits.few_tokens))
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.encode.sample import JUDGED_SENTENCES, Sample, Spans, Split, lengths, span_rows
+from ingest.encode.sample import Sample, Spans, Split, lengths, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
@@ -23,6 +23,7 @@ from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection import Fits, HeadProjection, Nearest, Parameters, Read
 from ingest.projections.table import PROJECTIONS
 from ingest.run.cluster import Cluster
+from ingest.run.limits import Limits
 from ingest.run.parallel import core_count, side_by_side
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
@@ -96,19 +97,20 @@ class BlockPlaces:
     split: Split
     seed: int
     device: str
+    limits: Limits
     names: list[ViewName]
 
     @classmethod
     def of(cls, head_vectors: HeadVectors, names: list[ViewName]) -> "BlockPlaces":
         """With no more of the sample than the places depend on."""
-        tokens = max(PROJECTIONS[name.projection].head_tokens or 0 for name in names)
+        tokens = max(head_vectors.head_tokens(name) or 0 for name in names)
         split = replace(head_vectors.split, fitted=head_vectors.split.fitted.first(tokens))
-        return cls(head_vectors.model, split, head_vectors.seed, head_vectors.device, names)
+        return cls(head_vectors.model, split, head_vectors.seed, head_vectors.device, head_vectors.limits, names)
 
     def __call__(self, fork: Writable, item: Placed) -> list[NDArray[np.int64]]:
         """For each picture, how many points of each head are outside its cube."""
         layer, block, first = item
-        vectors = _OfWorker(fork, self.model, PlannedCorpus("", []), self.split, self.seed, self.device)
+        vectors = _OfWorker(fork, self.model, PlannedCorpus("", []), self.split, self.seed, self.device, self.limits)
         pictures = HeadPictures(vectors, self.names)
         (places,) = pictures.places(layer, pictures.parameters(layer), [(block, first)])
         return pictures.write(layer, block, places)
@@ -171,7 +173,8 @@ class HeadPictures:
         row, head_vectors = PROJECTIONS[name.projection], self.head_vectors
         if row.fit == "attention":
             sizes = lengths(head_vectors.fit_sample(name).spans)
-            return AttentionProjection(name, sizes, seed=head_vectors.seed, device=head_vectors.device)
+            steps = head_vectors.limits.attention_steps
+            return AttentionProjection(name, sizes, seed=head_vectors.seed, device=head_vectors.device, steps=steps)
         heads = int(array_of(head_vectors.writer.group(head_vectors.model.path), "query").shape[1])
         return HeadProjection(name, self._nearest_of(name), heads=heads, seed=head_vectors.seed)
 
@@ -297,10 +300,11 @@ class HeadPictures:
     def _judge(self, layer: int, pictures: list[HeadPicture]) -> None:
         """Judge pictures on held-out sentences, and on some of those that each was fitted on."""
         self._judge_on("held_out", layer, self.head_vectors.split.held_out, pictures)
+        most = self.head_vectors.limits.judged_sentences
         fitted = groupby(sorted(pictures, key=_fitted_tokens), key=_fitted_tokens)
         for _, alike in fitted:
             together = list(alike)
-            self._judge_on("fitted", layer, together[0].sample.spans[:JUDGED_SENTENCES], together)
+            self._judge_on("fitted", layer, together[0].sample.spans[:most], together)
 
     def _judge_on(self, judged: str, layer: int, spans: Spans, pictures: Sequence[HeadPicture]) -> None:
         if not len(spans):

@@ -17,6 +17,7 @@ from ingest.encode.tensors import ModelGroup
 from ingest.projections.normalizations import Constants, LayerVectors, read_constants
 from ingest.projections.projection import Parameters
 from ingest.projections.table import PROJECTIONS, PlaceGrid
+from ingest.run.limits import USUAL, Limits
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of, create_arrays, write_block
@@ -179,6 +180,7 @@ class HeadVectors:
     split: Split
     seed: int
     device: str
+    limits: Limits = USUAL
 
     def view(self, name: ViewName) -> HeadView:
         """The view group, with the hashes of what its fits and places depend on."""
@@ -210,8 +212,13 @@ class HeadVectors:
 
     def fit_sample(self, name: ViewName) -> Sample:
         """The sample that a picture is fitted on."""
-        tokens = PROJECTIONS[name.projection].head_tokens
+        tokens = self.head_tokens(name)
         return self.split.fitted if tokens is None else self.split.fitted.first(tokens)
+
+    def head_tokens(self, name: ViewName) -> int | None:
+        """Tokens that a picture is fitted on; None is the whole sample."""
+        tokens = PROJECTIONS[name.projection].head_tokens
+        return None if tokens is None else min(tokens, self.limits.head_tokens)
 
     def normalized(self, layer: int, name: str, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Normalised queries and keys (head, token, channel) of a layer at rows of the token axis, in float32."""

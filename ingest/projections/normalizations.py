@@ -49,9 +49,9 @@ class Pairs:
     key: NDArray[np.int64]
 
     @classmethod
-    def within(cls, sizes: NDArray[np.int64]) -> "Pairs":
-        """All pairs of the first sentences that have `PAIRS` pairs together; of all sentences where they have fewer."""
-        count = int(np.searchsorted(np.cumsum(sizes**2), PAIRS)) + 1
+    def within(cls, sizes: NDArray[np.int64], *, most: int = PAIRS) -> "Pairs":
+        """All pairs of the first sentences that have so many pairs together; of all sentences where they have fewer."""
+        count = int(np.searchsorted(np.cumsum(sizes**2), most)) + 1
         ends = np.cumsum(sizes[:count])
         each = [
             np.indices((size, size)).reshape(2, -1) + end - size for size, end in zip(sizes[:count], ends, strict=True)

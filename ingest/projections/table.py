@@ -89,8 +89,6 @@ PROJECTIONS: dict[str, Row] = {
         head_tokens=500,
     ),
 }
-#: So few tokens are all fitted, in pictures of feature points and of values.
-FEW_TOKENS = 512
 
 
 @dataclass(frozen=True)

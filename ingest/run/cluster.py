@@ -19,6 +19,7 @@ from multiprocessing import active_children, resource_tracker
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ingest.run.errors import IngestError
+from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import core_count, fits_on
 from ingest.run.progress import say
 from ingest.run.settings import Settings
@@ -34,15 +35,10 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Seconds in which a scheduler must answer, and in which one worker at least must have come.
-ANSWER, FIRST_WORKER = 10, 30
 #: Seconds in which the scheduler of an ingest that failed may close.
 CLOSING = 2
 #: How long tasks wait where all workers of this machine are lost and none comes back: a busy machine starts one in a minute.
 ALONE = "5 minutes"
-#: Workers that may die of one task while no task ends at all: with more, the task itself kills them. With workers that
-#: are killed every few seconds, whatever they do, a long task may need nearly as many until one lives long enough.
-DEATHS = 20
 #: Tasks for each worker that are written, computed or wait for it: it has the next when it is done with one.
 AHEAD = 3
 
@@ -121,8 +117,9 @@ class _Task:
 class _Tasks:
     """Tasks on the workers. One whose worker dies runs on another, unless it alone keeps the ingest from going on."""
 
-    def __init__(self, client: "Client") -> None:
+    def __init__(self, client: "Client", *, deaths: int = Limits.worker_deaths) -> None:
         assert client.loop is not None  # that of a client which is connected
+        self._deaths = deaths
         self._client, self._loop = client, client.loop
         self._ended = 0
         self._waiting: set[Future[bytes]] = set()
@@ -175,7 +172,7 @@ class _Tasks:
         if task.ended < self._ended:
             task.ended, task.deaths = self._ended, 0
         task.deaths += error.allowed_failures + 1
-        return task.deaths < DEATHS
+        return task.deaths < self._deaths
 
 
 def _fail(task: _Task, error: BaseException) -> None:
@@ -207,7 +204,7 @@ def _pass_on(result: Future[Any], done: Future[bytes]) -> None:
 
 
 @contextmanager
-def open_cluster(settings: Settings) -> Iterator[Cluster | None]:
+def open_cluster(settings: Settings, limits: Limits = USUAL) -> Iterator[Cluster | None]:
     """The workers of the settings, which also run all fits; None where this process does everything.
 
     Raises
@@ -221,19 +218,19 @@ def open_cluster(settings: Settings) -> Iterator[Cluster | None]:
     check_extra("cluster")
     with ExitStack() as stack:
         client = stack.enter_context(
-            _started(settings.workers) if settings.workers else _connected(settings.scheduler or "")
+            _started(settings.workers) if settings.workers else _connected(settings.scheduler or "", limits)
         )
-        stack.enter_context(_losses_explained(client))
-        workers = _checked_workers(client)
+        stack.enter_context(_losses_explained(client, limits))
+        workers = _checked_workers(client, limits)
         say(f"{many(workers, 'worker')}; what they do is shown at {client.dashboard_link} by dask.")
-        tasks = _Tasks(client)
+        tasks = _Tasks(client, deaths=limits.worker_deaths)
         stack.callback(tasks.give_up)
         stack.enter_context(fits_on(_Fits(tasks), workers=workers))
         yield Cluster(client, tasks)
 
 
 @contextmanager
-def _started(workers: int) -> Iterator["Client"]:
+def _started(workers: int, *, alone: str = ALONE) -> Iterator["Client"]:
     """Processes of this machine, started again where one dies. Certificates of their own keep other users out."""
     import dask
     from distributed import Client, LocalCluster
@@ -244,7 +241,7 @@ def _started(workers: int) -> Iterator["Client"]:
     getLogger("asyncio").setLevel(CRITICAL)  # what workers that have been killed leave behind
     cores = max(1, core_count() // workers)
     # dask closes for good what would start a worker again where the next one has not come after 15 seconds, as on a busy machine.
-    patience = {"distributed.deploy.lost-worker-timeout": "365 days", "distributed.scheduler.no-workers-timeout": ALONE}
+    patience = {"distributed.deploy.lost-worker-timeout": "365 days", "distributed.scheduler.no-workers-timeout": alone}
     with (
         dask.config.set(patience),
         _deaf_loop() as loop,
@@ -302,11 +299,11 @@ def _killed_on_error(cluster: "LocalCluster") -> Iterator[None]:
 
 
 @contextmanager
-def _connected(address: str) -> Iterator["Client"]:
+def _connected(address: str, limits: Limits) -> Iterator["Client"]:
     from distributed import Client
 
     try:
-        client = Client(address, timeout=ANSWER)
+        client = Client(address, timeout=limits.answer_seconds)
     except (OSError, ValueError) as error:
         raise IngestError(
             f"No scheduler of dask answers at {address}. Start one with `dask scheduler`, or give its address, such as --scheduler=tcp://host:8786."
@@ -315,11 +312,11 @@ def _connected(address: str) -> Iterator["Client"]:
         yield client
 
 
-def _checked_workers(client: "Client") -> int:
+def _checked_workers(client: "Client", limits: Limits) -> int:
     """How many workers there are: one at least, and each computes the same numbers as this process."""
     address = client.scheduler.address if client.scheduler else ""
     try:
-        client.wait_for_workers(1, timeout=FIRST_WORKER)
+        client.wait_for_workers(1, timeout=limits.first_worker_seconds)
     except TimeoutError as error:
         raise IngestError(
             f"The scheduler at {address} has no workers. Start some with `dask worker {address} --nthreads=1` and run the ingest again."
@@ -341,7 +338,7 @@ def _check_installed(client: "Client") -> None:
 
 
 @contextmanager
-def _losses_explained(client: "Client") -> Iterator[None]:
+def _losses_explained(client: "Client", limits: Limits = USUAL) -> Iterator[None]:
     """Say in a sentence that the scheduler, all workers or too many of them were lost."""
     from distributed import KilledWorker
     from distributed.client import ClosedClientError
@@ -353,7 +350,7 @@ def _losses_explained(client: "Client") -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise IngestError(
-            f"{many(DEATHS, 'worker')} died of one task while no other ended, perhaps for want of memory. Give fewer --workers or a smaller --batch and run the ingest again; it goes on from the last commit."
+            f"{many(limits.worker_deaths, 'worker')} died of one task while no other ended, perhaps for want of memory. Give fewer --workers or a smaller --batch and run the ingest again; it goes on from the last commit."
         ) from error
     except NoWorkerError as error:
         raise IngestError(

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -15,6 +15,8 @@ from store.repository.ingest_status import IngestProgress, forget_progress, note
 T = TypeVar("T")
 #: Seconds between two notes of how far an ingest is.
 PAUSE = 1.0
+#: Writes how far an ingest is into its store.
+Note = Callable[[str, IngestProgress], object]
 
 
 class Notes:
@@ -23,11 +25,13 @@ class Notes:
     def __init__(self) -> None:
         self.store: str | None = None
         self._last = IngestProgress("")
+        self._pause = PAUSE
+        self._note: Note = note_progress
 
-    def begin(self, store: str, of: str) -> None:
+    def begin(self, store: str, of: str, pause: float, note: Note) -> None:
         """Begin the notes of an ingest."""
-        self.store, self._last = store, IngestProgress(of)
-        note_progress(store, self._last)
+        self.store, self._last, self._pause, self._note = store, IngestProgress(of), pause, note
+        note(store, self._last)
 
     def stage(self, name: str, *, total: float, done: float) -> None:
         """Begin a stage."""
@@ -35,10 +39,10 @@ class Notes:
         self.update(done)
 
     def update(self, done: float) -> None:
-        """Note how much of the stage is done, at most once a second."""
-        if self.store is not None and time.time() - self._last.updated >= PAUSE:
+        """Note how much of the stage is done, at most once in a pause."""
+        if self.store is not None and time.time() - self._last.updated >= self._pause:
             self._last = replace(self._last, done=done, updated=time.time())
-            note_progress(self.store, self._last)
+            self._note(self.store, self._last)
 
     def end(self) -> None:
         """Remove the note: the ingest has ended."""
@@ -51,9 +55,9 @@ _notes = Notes()
 
 
 @contextmanager
-def noting(store: str, of: str) -> Iterator[None]:
+def noting(store: str, of: str, *, pause: float = PAUSE, note: Note = note_progress) -> Iterator[None]:
     """Note beside the store what the bars show, as long as the context lasts."""
-    _notes.begin(store, of)
+    _notes.begin(store, of, pause, note)
     try:
         yield
     finally:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
+from ingest.run.limits import USUAL, Limits
 from ingest.run.progress import bar, say
 from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
@@ -31,7 +32,6 @@ from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.phrases import MANY_CUT, cut_sentences, many
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
 
 TEXTS_AT_ONCE = 1000
@@ -129,6 +129,7 @@ def prepare_corpus(
     data: Data,
     checkpoint: Checkpoint,
     *,
+    limits: Limits = USUAL,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> PlannedCorpus:
     """Write the sentences of the budget unless the store holds them; returns their plan.
@@ -147,12 +148,12 @@ def prepare_corpus(
         if reviews.columns.left_out:
             say(reviews.columns.complaint(short(data.name)))
         splitter = str(identity["splitter"])
-        sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews, splitter, meanwhile)
+        sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews, splitter, meanwhile, limits)
         check_prefix(group, sentences, data.name)
         tokens = _tokenize(tokenizer, [sentence.text for sentence in sentences], budget)
         exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
         _renew(writer, key, tokens)
-        _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer)
+        _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer, limits.block)
         _write_columns(group, sentences[: len(tokens.lengths)], reviews)
         group.attrs.update(
             identity
@@ -170,21 +171,23 @@ def prepare_corpus(
         )
         writer.commit(f"sentences of {key}: {len(tokens.lengths):,}")
     _say_marked(group, data)
-    return PlannedCorpus(key, _stored_plan(group, budget), _token_rule(group))
+    return PlannedCorpus(key, _stored_plan(group, budget, limits.block), _token_rule(group))
 
 
-def find_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus | None:
+def find_corpus(
+    writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint, limits: Limits
+) -> PlannedCorpus | None:
     """The plan of all stored sentences of the data; None where there are none."""
     read = partial(read_reviews, data, text=settings.text, label=settings.label)
     key = short_key(data.name, corpus_identity(writer, settings, data, checkpoint, read))
     group = writer.group(f"corpus/{key}")
-    return stored_corpus(writer, key, len(_read(group, "row_size"))) if "row_size" in group else None
+    return stored_corpus(writer, key, len(_read(group, "row_size")), limits) if "row_size" in group else None
 
 
-def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
+def stored_corpus(writer: Writer, key: str, sentences: int, limits: Limits) -> PlannedCorpus:
     """The plan of the first stored sentences."""
     group = writer.group(f"corpus/{key}")
-    return PlannedCorpus(key, _stored_plan(group, Budget(sentences, None)), _token_rule(group))
+    return PlannedCorpus(key, _stored_plan(group, Budget(sentences, None), limits.block), _token_rule(group))
 
 
 def cut_report(writer: Writer, corpus: PlannedCorpus, longest: int) -> str:
@@ -240,13 +243,14 @@ def _read_sentences(
     reviews: Reviews,
     splitter: str,
     meanwhile: Callable[[], object],
+    limits: Limits,
 ) -> tuple[list[Sentence], Tokenizer]:
     tokenizer = Tokenizer(checkpoint.folder, max_length=settings.max_length)
     check_vocabulary(checkpoint, tokenizer.vocab)
     with bar("sentences", total=len(reviews), unit="reviews") as progress:
         sentences = smallest_sentences(
             reviews,
-            budget.sample_size(settings, splitter),
+            replace(budget.sample_size(settings, splitter), part_characters=limits.part_characters),
             passed=progress.update,
             meanwhile=meanwhile,
             index=index_file(data.identity, text=reviews.text, splitter=splitter, seed=settings.seed),
@@ -298,11 +302,11 @@ def _renew(writer: Writer, key: str, tokens: Tokens) -> None:
     group.attrs["token_rule"] = TOKEN_RULE
 
 
-def _write(group: zarr.Group, sentences: list[Sentence], tokens: Tokens, tokenizer: Tokenizer) -> None:
-    starts = pack(tokens.lengths, length=BLOCK)
-    rows = -(-int(starts[-1] + tokens.lengths[-1]) // BLOCK) * BLOCK
+def _write(group: zarr.Group, sentences: list[Sentence], tokens: Tokens, tokenizer: Tokenizer, block: int) -> None:
+    starts = pack(tokens.lengths, length=block)
+    rows = -(-int(starts[-1] + tokens.lengths[-1]) // block) * block
     create_arrays(
-        group, CORPUS_ARRAYS, {"token": rows, "sentence": len(sentences), "vocab": len(tokenizer.vocab), "block": BLOCK}
+        group, CORPUS_ARRAYS, {"token": rows, "sentence": len(sentences), "vocab": len(tokenizer.vocab), "block": block}
     )
     place = np.repeat(starts - np.concatenate([[0], np.cumsum(tokens.lengths)[:-1]]), tokens.lengths) + np.arange(
         len(tokens.token_id)
@@ -351,12 +355,12 @@ def _write_columns(group: zarr.Group, sentences: list[Sentence], reviews: Review
     columns.attrs["names"] = {column.array: column.names for column in found}
 
 
-def _stored_plan(group: zarr.Group, budget: Budget) -> list[Block]:
+def _stored_plan(group: zarr.Group, budget: Budget, block: int) -> list[Block]:
     lengths = _read(group, "row_size")
     lengths = lengths[: budget.take(lengths)]
     flags = _read(group, "token_flags")
     real = np.flatnonzero((flags & PAD) == 0)[: int(lengths.sum())]
-    return plan(lengths, _read(group, "token_id")[real], flags[real], length=BLOCK)
+    return plan(lengths, _read(group, "token_id")[real], flags[real], length=block)
 
 
 def _read(group: zarr.Group, name: str) -> NDArray[Any]:

@@ -173,12 +173,12 @@ class _CountedFile(io.RawIOBase):
 
 
 @contextmanager
-def counted(path: Path, stage: str) -> Iterator[BinaryIO]:
-    """The bytes of a file, counted on a bar of their total."""
+def counted(path: Path, stage: str, *, at_once: int = READ_AT_ONCE) -> Iterator[BinaryIO]:
+    """The bytes of a file, so many read at once, counted on a bar of their total."""
     with path.open("rb", buffering=0) as file:
         total = os.fstat(file.fileno()).st_size
         with bar(stage, total=total, unit="B", delay=1) as progress:
-            yield io.BufferedReader(_CountedFile(file, progress), READ_AT_ONCE)
+            yield io.BufferedReader(_CountedFile(file, progress), at_once)
 
 
 def is_compressed(path: Path) -> bool:
@@ -186,7 +186,7 @@ def is_compressed(path: Path) -> bool:
     return path.suffix.lower() == GZIP
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path, *, at_once: int = READ_AT_ONCE) -> Iterator[str]:
     """The lines of a file in UTF-8, UTF-16 or UTF-32 with their line breaks.
 
     Raises
@@ -194,7 +194,7 @@ def read_lines(path: Path) -> Iterator[str]:
     IngestError
         Where the file is compressed, or in another encoding; the message names the line.
     """
-    with counted(path, "reading") as file:
+    with counted(path, "reading", at_once=at_once) as file:
         source = gzip.GzipFile(fileobj=file) if is_compressed(path) else file
         try:
             first = source.peek(ENOUGH)[:ENOUGH]  # type: ignore[union-attr]  # both are buffered

@@ -67,12 +67,15 @@ Spans = Callable[[str, int, int], list[tuple[int, int]]]
 SCRIPTS_KNOWN = {"scripts_known": True}
 
 
-def split_text(text: str, splitter: str = NUPUNKT) -> Iterator[str]:
-    """Sentences of a text. HTML breaks are space; two in a row end a paragraph, and a paragraph ends a sentence."""
+def split_text(text: str, splitter: str = NUPUNKT, *, longest: int | None = None) -> Iterator[str]:
+    """Sentences of a text. HTML breaks are space; two in a row end a paragraph, and a paragraph ends a sentence.
+
+    A longer paragraph than `longest` is split in parts, which gives the same sentences; None is what suits the splitter.
+    """
     parts = text.splitlines() if splitter == LINES else [text] if splitter == TEXTS else _PARAGRAPH.split(text)
     for part in parts:
         cleaned = _SPACE.sub(" ", _BREAK.sub(" ", part)).strip()
-        for sentence in [cleaned] if splitter in (LINES, TEXTS) else _sentences(cleaned, splitter):
+        for sentence in [cleaned] if splitter in (LINES, TEXTS) else _sentences(cleaned, splitter, longest):
             if sentence.strip():
                 yield sentence.strip()
 
@@ -96,11 +99,11 @@ def _script(text: str) -> str | None:
     return kana[0] if kana else max(others, key=others.__getitem__)
 
 
-def _sentences(paragraph: str, splitter: str) -> Iterator[str]:
+def _sentences(paragraph: str, splitter: str, longest: int | None) -> Iterator[str]:
     script = _script(paragraph) if splitter == BY_SCRIPT else None
     if script in (None, "LATIN"):
-        return _in_parts(paragraph, _nupunkt_spans, LONGEST_PART)
-    return _in_parts(paragraph, _sentencex_spans(_LANGUAGES.get(str(script), "en")), LONGEST_QUOTED_PART)
+        return _in_parts(paragraph, _nupunkt_spans, longest or LONGEST_PART)
+    return _in_parts(paragraph, _sentencex_spans(_LANGUAGES.get(str(script), "en")), longest or LONGEST_QUOTED_PART)
 
 
 def _in_parts(paragraph: str, spans_of: Spans, longest: int) -> Iterator[str]:

@@ -23,6 +23,7 @@ import zarr
 from numpy.typing import NDArray
 
 from ingest.run.errors import IngestError, short
+from ingest.run.limits import Limits
 from ingest.run.parallel import core_count, processes
 from ingest.text.blocks import short_key
 from ingest.text.reviews import Review, Reviews
@@ -182,8 +183,6 @@ def _read_otherwise(name: str) -> IngestError:
     )
 
 
-#: Characters of the reviews that a process splits at a time. Fewer than two parts are split here.
-PART_CHARACTERS = 1 << 21
 #: Parts in memory for each core, so that none waits.
 AHEAD = 2
 
@@ -198,6 +197,8 @@ class SampleSize:
         So many sentences are enough, unless they are unusually short.
     splitter
         What splits the reviews.
+    part_characters
+        Characters of the reviews that a process splits at a time. Fewer than two parts are split here.
     """
 
     count: int
@@ -205,6 +206,7 @@ class SampleSize:
     likely: int
     seed: int
     splitter: str = NUPUNKT
+    part_characters: int = Limits.part_characters
 
 
 def smallest_sentences(
@@ -260,7 +262,7 @@ def _split(
     reviews: Iterable[Review], sample: SampleSize, passed: Callable[[float], object], meanwhile: Callable[[], object]
 ) -> tuple[list[Sentence], list[Entries]]:
     """The sample, and entries of every sentence; of so few reviews that no process is worth its start, no entries."""
-    parts = _parts(reviews)
+    parts = _parts(reviews, sample.part_characters)
     first, second = next(parts, []), next(parts, None)
     if second is None:
         every = split_reviews(first, seed=sample.seed, splitter=sample.splitter, passed=passed)
@@ -280,13 +282,13 @@ def split_part(sample: SampleSize, reviews: list[Review]) -> tuple[list[Sentence
     return take_smallest(every, sample.count, sample.size), entries_of(every)
 
 
-def _parts(reviews: Iterable[Review]) -> Iterator[list[Review]]:
+def _parts(reviews: Iterable[Review], most: int) -> Iterator[list[Review]]:
     part: list[Review] = []
     characters = 0
     for review in reviews:
         part.append(review)
         characters += len(review.text)
-        if characters >= PART_CHARACTERS:
+        if characters >= most:
             yield part
             part, characters = [], 0
     if part:

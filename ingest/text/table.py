@@ -97,10 +97,10 @@ def opened_parquet(path: Path) -> Iterator[pq.ParquetFile]:
         raise IngestError(f"{short(path)} is not whole Parquet ({type(error).__name__}). Save it again.") from error
 
 
-def read_parquet(file: pq.ParquetFile, titles: list[str]) -> Iterator[pa.Table]:
-    """The rows of the file with these columns in plain types, counted on a bar."""
+def read_parquet(file: pq.ParquetFile, titles: list[str], *, rows: int = ROWS_AT_ONCE) -> Iterator[pa.Table]:
+    """The rows of the file with these columns in plain types, so many at once, counted on a bar."""
     with bar("reading", total=file.metadata.num_rows, unit="rows", delay=1) as progress:
-        for batch in file.iter_batches(ROWS_AT_ONCE, columns=titles):
+        for batch in file.iter_batches(rows, columns=titles):
             yield pa.table([plain(column) for column in batch.columns], names=batch.schema.names)
             progress.update(batch.num_rows)
 

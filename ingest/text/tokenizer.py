@@ -106,8 +106,6 @@ def _part(place: int, slot: Slot) -> tuple[int, int]:
     return (slot.owner, place if slot.owner == NO_TEXT else NO_TEXT)
 
 
-#: Of a text per wordpiece that is kept, before a part of it is tried.
-CHARACTERS = 64
 #: More than one word, if white space parts words, and if marks do.
 AT_SPACE, AT_MARK = "a a", "a,a"
 #: Stands before a wordpiece while it is decoded: the first wordpiece of a text may be decoded otherwise than the others.
@@ -159,6 +157,8 @@ class Tokenizer:
     def __init__(self, folder: Path, *, max_length: int) -> None:
         self._tokenizer = load_tokenizer(folder)
         self.max_length = max_length
+        #: Of a text per wordpiece that is kept, before a part of it is tried.
+        self.characters = 64
         self.vocab = vocabulary(self._tokenizer)
         #: Id of the wordpiece that stands for a hidden one, if the model knows any.
         self.mask_id: int | None = self._tokenizer.mask_token_id
@@ -214,7 +214,7 @@ class Tokenizer:
 
         A word of so many letters is unknown to any vocabulary, or has more wordpieces than are kept.
         """
-        size = CHARACTERS * self.max_length
+        size = self.characters * self.max_length
         if len(text) <= size:
             return text
         text = re.sub(rf"([0-9A-Za-z]{{{size}}})[0-9A-Za-z]+", r"\1", text)

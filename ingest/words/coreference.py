@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
+from ingest.run.limits import Limits
 from ingest.run.settings import Settings
 from ingest.text.coreference import MentionSpans
 from ingest.text.corpus import PlannedCorpus
@@ -236,7 +237,13 @@ def _column(spans: list[MentionSpans], field: str) -> np.ndarray:
 
 
 def find_coreference(
-    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, checkpoint: Checkpoint, device: torch.device, seed: int
+    writer: Writer,
+    model: ModelGroup,
+    corpus: PlannedCorpus,
+    checkpoint: Checkpoint,
+    device: torch.device,
+    seed: int,
+    limits: Limits,
 ) -> bool:
     """Bring the numbers up to date; False if there was nothing to do, or if the data has no coreference."""
     if "mentions" not in writer.group(f"corpus/{corpus.key}"):
@@ -248,7 +255,7 @@ def find_coreference(
     antecedents = antecedents_of(read_words(writer, corpus))
     wanted = frozenset(antecedents.sentence.tolist())
     stored = sentence_patterns(corpus.blocks, source, wanted, partial(stored_vectors, writer.group(model.path)))
-    first = random_blocks(corpus.blocks)
+    first = random_blocks(corpus.blocks, limits.random_tokens)
     hooked = HookedModel(checkpoint, device=device, dtype=torch.float32)
     randomize(hooked.parts.encoder, hooked.config.initializer_range, seed)
     random = sentence_patterns(first, source, wanted, partial(model_vectors, hooked))

@@ -33,8 +33,6 @@ from store.words import Words
 
 #: Padded tokens whose patterns are in memory at once, for each layer in the making.
 BATCH_TOKENS = 2048
-#: Tokens of the blocks that random weights are run on.
-RANDOM_TOKENS = 20_000
 
 
 @dataclass(frozen=True)
@@ -153,10 +151,10 @@ def randomize(encoder: nn.Module, spread: float, seed: int) -> None:
             module.reset_parameters()
 
 
-def random_blocks(blocks: Sequence[Block]) -> list[Block]:
+def random_blocks(blocks: Sequence[Block], most: int) -> list[Block]:
     """First blocks of the corpus with so many tokens together."""
     before = np.cumsum([0, *(block.tokens for block in blocks)])[:-1]
-    return [block for block, tokens in zip(blocks, before, strict=True) if tokens < RANDOM_TOKENS]
+    return [block for block, tokens in zip(blocks, before, strict=True) if tokens < most]
 
 
 def sentence_patterns(

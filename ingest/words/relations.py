@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
+from ingest.run.limits import Limits
 from ingest.run.parallel import side_by_side
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
@@ -78,7 +79,13 @@ class Relations:
 
 
 def find_relations(
-    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, checkpoint: Checkpoint, device: torch.device, seed: int
+    writer: Writer,
+    model: ModelGroup,
+    corpus: PlannedCorpus,
+    checkpoint: Checkpoint,
+    device: torch.device,
+    seed: int,
+    limits: Limits,
 ) -> bool:
     """Bring the relations up to date; False if there was nothing to do, or if no word has a governor."""
     source = writer.group(f"corpus/{corpus.key}/words")
@@ -90,7 +97,7 @@ def find_relations(
     if not len(words.dependencies.source):
         return False
     relations = Relations.of(words, corpus.sentences)
-    blocks = random_blocks(corpus.blocks)
+    blocks = random_blocks(corpus.blocks, limits.random_tokens)
     first = content_of_words(writer, model, blocks, version=RANDOM_VERSION, seed=seed)
     random = _kept_random(group, first, list(relations.pairs))
     if random is None:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from ingest.projections.attention_projection import STEPS, train
+from ingest.projections.attention_projection import train
 from ingest.projections.projection import Projection
 from ingest.projections.table import PROJECTIONS
+from ingest.run.limits import USUAL
 from store import open_corpus
 from store.kernels.projection import NEIGHBOURS, exact_mode, fit_pca, place, place_by_neighbours, place_by_network, unit
 from store.schema.pictures import ATTENTIONVIZ_TOKENS
@@ -68,7 +69,7 @@ def _attention(query: np.ndarray, key: np.ndarray, sizes: np.ndarray, dims: int)
     """All heads at once, as in an ingest, and every point placed."""
     fitted = int(sizes.sum())
     queries, keys = (torch.from_numpy(vectors[:, :fitted]) for vectors in (query, key))
-    weights = train(queries, keys, sizes, components=dims, seed=0, steps=STEPS, advance=lambda: None)
+    weights = train(queries, keys, sizes, components=dims, seed=0, steps=USUAL.attention_steps, advance=lambda: None)
     return [
         place_by_network(vectors, **{name: array[:, role] for name, array in weights.items()})
         for role, vectors in enumerate((query, key))

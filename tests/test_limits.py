@@ -1,0 +1,28 @@
+"""Limits of an ingest are handed in: stores are made with the usual ones, and no test patches the ingest by a dotted name."""
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+from ingest.run.limits import USUAL
+
+#: Another value changes the bytes of every store that is made from then on.
+STORED = {
+    "block": 8_192,
+    "fit_tokens": 20_000,
+    "judged_sentences": 100,
+    "head_tokens": 500,
+    "attention_steps": 700,
+    "few_tokens": 512,
+    "largest_feature": 65_504,
+    "random_tokens": 20_000,
+}
+
+
+def test_stores_are_made_with_the_usual_limits() -> None:
+    assert STORED.items() <= asdict(USUAL).items()
+
+
+def test_no_test_patches_the_ingest_by_a_dotted_name() -> None:
+    dotted = re.compile(r"""setattr\(\s*f?["']ingest\.""")
+    assert [path.name for path in Path(__file__).parent.rglob("*.py") if dotted.search(path.read_text("utf-8"))] == []
