@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.features.contrast import WORDPIECES, contrast_of, contrasts, selection_contrast
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import WORDPIECES, ShownFeatures, contrast_of, contrasts, selection_contrast
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dashboard.points.columns import column_of, values
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens, column_of
+from dashboard.points.point_set import values
 from dashboard.points.selection import Condition
 from dashboard.statistics.parts import Part
 from dashboard.ui.text import of_first
@@ -24,7 +24,7 @@ def sides(corpus: Corpus, part: Part) -> tuple[str, str]:
     if part.chosen.q or len(conditions) != 1 or len(conditions[0].categories) != 1:
         return PART, REST
     column = column_of(corpus, conditions[0].column)
-    codes = np.unique(values(column, Drawn(corpus, corpus.n_tokens))[0, part.others, 0])
+    codes = np.unique(values(column, HeadTokens(corpus, corpus.n_tokens))[0, part.others, 0])
     alone = len(codes) == 1 and codes[0] >= 0
     return conditions[0].categories[0], column.category(int(codes[0])) if alone else REST
 

@@ -12,8 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.points.columns import column_of
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens, column_of
 from dashboard.points.search import matching_tokens
 from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
 from dashboard.ui.job import Job
@@ -161,7 +160,7 @@ def _is_complete(condition: Condition) -> bool:
 
 @cached
 def _part(corpus: Corpus, chosen: Selection) -> Part:
-    drawn = Drawn(corpus, corpus.n_tokens)
+    drawn = HeadTokens(corpus, corpus.n_tokens)
     rows = matching_tokens(corpus, chosen.q, chosen.within).copy() if chosen.q else np.ones(corpus.n_tokens, bool)
     for condition in chosen.where:
         rows &= matching_points(condition, drawn)[0, :, 0]
