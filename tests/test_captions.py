@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.statistics.data import part_numbers
+from dashboard.statistics.shown import part_numbers
 from dashboard.topics import TOPICS
 from dashboard.ui.job import Job
 from dashboard.web.context import resolve

@@ -9,7 +9,7 @@ import pytest
 from dashboard.compare.patterns import COLOURS
 from dashboard.ui.charts import DENSITY, SERIES, STEPS
 from dashboard.ui.theme import CATEGORIES, LABEL_COLOURS, OTHER, PALETTE, rgb
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from tests.colour_vision import VISION, least_difference, seen
 
 ASSETS = Path(__file__).parents[1] / "dashboard" / "assets"

@@ -58,7 +58,6 @@ def test_the_ten_nearest_have_the_ten_largest_of_all_scores(tiny_corpus: Corpus,
     assert len(set(found.tolist())) == 10
 
 
-@pytest.mark.usefixtures("_sizes")
 @settings(max_examples=60)
 @given(scores=st.lists(st.integers(-3, 3), min_size=1, max_size=30), count=st.integers(1, 40))
 def test_equal_scores_stay_in_their_order(scores: list[int], count: int) -> None:

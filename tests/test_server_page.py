@@ -20,7 +20,7 @@ from dashboard.monitoring import history
 from dashboard.monitoring.history import EVERY, MOST, History, Sample, quantile, sample
 from dashboard.monitoring.metrics import Metrics
 from dashboard.monitoring.monitor import Monitor
-from dashboard.server_page.data import last_hour, routes
+from dashboard.server_page.page import last_hour, routes
 from dashboard.web.library import Library
 from tests.bench.browser import server_process
 from tests.bench.reloads import reload, wait_until, workers

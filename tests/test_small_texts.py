@@ -12,7 +12,7 @@ import dashboard
 from dashboard.pages import picture_of, sentence_of
 from dashboard.points.captions import marks_of_point, overlay_legend, overlays_of_feature
 from dashboard.points.search_results import no_hits, similar_pieces
-from dashboard.sentence.positions import SHADES
+from dashboard.sentence.charts import SHADES
 from dashboard.statistics.parts import part_of
 from dashboard.topics import TOPICS
 from dashboard.ui.controls import number

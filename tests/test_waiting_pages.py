@@ -12,7 +12,7 @@ from dashboard.compare.page import Compared, above_pictures, read
 from dashboard.compare.two_models import pair_of
 from dashboard.points import pairs
 from dashboard.points.shown import ShownPoints
-from dashboard.statistics.divergence import nearest, read_nearest
+from dashboard.statistics.kinds import nearest, read_nearest
 from dashboard.statistics.sections import importance, read_importance
 from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
@@ -34,7 +34,8 @@ def above(context: Context) -> object:
 
 
 def near(context: Context) -> object:
-    return nearest(context.state, read_nearest(context))
+    state = context.state
+    return nearest(state, read_nearest(context.corpus, state.layer, state.head, context.ingest))
 
 
 def head_importance(context: Context) -> object:

@@ -9,7 +9,7 @@ import store
 from dashboard.points.head_tokens import HeadTokens, columns
 from dashboard.points.point_set import values
 from store.kernels.attention import merge_words
-from store.kernels.words import strongest_words, word_pattern, word_tokens
+from store.kernels.relations import strongest_words, word_pattern, word_tokens
 from store.repository.errors import NotIngested, StoreError
 from tests.published.reference import without_own
 

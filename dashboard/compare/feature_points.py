@@ -34,7 +34,7 @@ from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store.features import Features
 from store.kernels.features import linear_cka
-from store.kernels.normalization import unit
+from store.kernels.projection import unit
 from store.repository.ingest_status import IngestProgress
 from store.schema.features import SAMPLE, point_title
 

@@ -17,7 +17,7 @@ from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
 from dashboard.ui.text import significant
-from store.kernels.divergence import row_divergence
+from store.kernels.heads import row_divergence
 from store.phrases import as_label
 
 Floats = NDArray[np.float32]

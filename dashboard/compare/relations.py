@@ -14,7 +14,7 @@ from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import in_brackets, signed
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.bootstrap import ShareReplicates, draw_counts
+from store.kernels.intervals import ShareReplicates, draw_counts
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name

@@ -15,7 +15,7 @@ from dashboard.web.cache import current_cache
 from dashboard.web.context import Context, names_of, other_model
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments
+from store.kernels.intervals import PERCENTILES, Segments, draw_counts, find_segments
 from store.kernels.statistics import source_rows
 from store.phrases import many
 from store.schema.model import SOURCES
@@ -179,7 +179,7 @@ class MeanInterval:
 def mean_interval(values: NDArray[np.floating]) -> MeanInterval:
     """Means of numbers (sentence, ...) with equal weights; differences of two models are paired by sentence.
 
-    The interval is the percentiles of bootstrap means with Poisson(1) counts of the sentences (`store.kernels.bootstrap`).
+    The interval is the percentiles of bootstrap means with Poisson(1) counts of the sentences (`store.kernels.intervals`).
     """
     sentences, *shape = values.shape
     none = np.full(shape, np.nan)

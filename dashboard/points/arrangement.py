@@ -12,7 +12,7 @@ from dashboard.ui.controls import choice, explained, info, statistic_info
 from dashboard.ui.text import brief, spell, unit_title
 from dashboard.web.state import UNLABELLED, LinkState
 from store import STATISTICS, Corpus
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from store.schema.model import varying_statistics
 
 _LABELS = (

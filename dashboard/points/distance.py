@@ -23,8 +23,7 @@ from dashboard.ui.text import decimal
 from dashboard.web.cache import cached
 from dashboard.web.http import data_link
 from store import Corpus, StoreError
-from store.kernels.normalization import normalized, unit
-from store.kernels.projection import NEIGHBOURS, place, place_by_neighbours, place_by_network
+from store.kernels.projection import NEIGHBOURS, normalized, place, place_by_neighbours, place_by_network, unit
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import ROLES

@@ -39,6 +39,9 @@ class AtOnce:
     scored: int = 4_096
 
 
+AT_ONCE = AtOnce()
+
+
 @dataclass(frozen=True)
 class Point:
     """A token of the corpus (padding not counted) as query or key of a head."""
@@ -47,9 +50,6 @@ class Point:
     head: int
     role: str
     token: int
-
-
-AT_ONCE = AtOnce()
 
 
 def logits(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE) -> Floats:
