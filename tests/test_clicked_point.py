@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from dashboard.points import clicked_point as module
-from dashboard.points import similar
 from dashboard.points.clicked_point import focus, point_card, strongest_lines
 from dashboard.points.similar import Point
 from store import Corpus
@@ -51,11 +49,7 @@ def test_the_sentence_is_where_it_is_in_the_picture(tiny_corpus: Corpus) -> None
 
 
 @pytest.mark.parametrize(("point", "own", "others"), [(QUERY, "query", "key"), (KEY, "key", "query")])
-@pytest.mark.parametrize("tile", [16_384, 7])
-def test_near_are_the_largest_products_in_the_corpus(
-    tiny_corpus: Corpus, point: Point, own: str, others: str, tile: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(similar, "TILE", tile)
+def test_near_are_the_largest_products_in_the_corpus(tiny_corpus: Corpus, point: Point, own: str, others: str) -> None:
     vectors = {name: getattr(tiny_corpus, name)[1, 0].values[tiny_corpus.rows].astype(float) for name in (own, others)}
     products = vectors[others] @ vectors[own][40] / np.sqrt(vectors[own].shape[1])
     pieces, shown_pieces = tiny_corpus.wordpieces(tiny_corpus.rows), Counter[str]()
@@ -79,9 +73,8 @@ def test_near_tokens_have_their_places_in_the_picture(tiny_corpus: Corpus, point
         )
 
 
-def test_the_number_of_searched_tokens_is_given(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SEARCHED", 50)
-    point_focus = focus_of(tiny_corpus, QUERY)
+def test_the_number_of_searched_tokens_is_given(tiny_corpus: Corpus) -> None:
+    point_focus = focus_of(tiny_corpus, QUERY, most=50)
     assert (point_focus["searched"], point_focus["tokens"]) == (50, tiny_corpus.n_tokens)
     assert max(near_token["token"] for near_token in point_focus["near"]) < 50
 

@@ -1,5 +1,6 @@
 """Clusters of a picture and their names: against clouds made by hand, and the formula written out."""
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,8 +9,17 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.pages import TOPICS
-from dashboard.points import page as points_page
-from dashboard.points.density import PRIOR, Cluster, density_of, log_odds, name_of, over_represented, regions
+from dashboard.points.density import (
+    PRIOR,
+    Cluster,
+    clusters_of_head,
+    density_of,
+    log_odds,
+    name_of,
+    over_represented,
+    regions,
+)
+from dashboard.points.page import clusters_table
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store.schema.corpus import CONTINUATION
@@ -90,11 +100,16 @@ def test_the_clusters_of_a_head_have_names_places_and_sizes(client: FlaskClient,
     assert [cluster["points"] for cluster in clusters] == sorted((c["points"] for c in clusters), reverse=True)
 
 
-def test_the_page_lists_the_clusters_of_each_shown_head(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [Cluster(1, "film · movie", 30, 120, (0.5, 0.5))]
-    monkeypatch.setattr(points_page, "clusters_of_head", lambda *_: found)
-    below = str(
-        TOPICS["head"].layout(resolve(Library(tiny_store), "/head", "?layer=1&head=0&clusters=1&pinned=0-1")).below
-    )
-    for said in ("L1 H0: 1 named cluster", "L0 H1: 1 named cluster", "film · movie", "25.0%"):
-        assert said in below
+def test_the_page_lists_the_clusters_of_each_shown_head(tiny_store: str) -> None:
+    context = resolve(Library(tiny_store), "/head", "?layer=1&head=0&clusters=1&pinned=0-1")
+    below = str(TOPICS["head"].layout(context).below)
+    assert re.findall(r"L\d H\d: \d+ named cluster", below) == [
+        f"{name}: {len(clusters_of_head(context.corpus, 'pca-exact-2d', context.corpus.n_tokens, *head))} named cluster"
+        for name, head in (("L1 H0", (1, 0)), ("L0 H1", (0, 1)))
+    ]
+
+
+def test_a_cluster_is_listed_with_its_share_of_the_points_of_its_role() -> None:
+    table = str(clusters_table("L1 H0", [Cluster(1, "film · movie", 30, 120, (0.5, 0.5))]))
+    for said in ("L1 H0: 1 named cluster", "film · movie", "25.0%"):
+        assert said in table

@@ -10,11 +10,13 @@ import torch
 from scipy.spatial.distance import jensenshannon
 from scipy.special import softmax
 
-from dashboard.compare import data as divergence
 from dashboard.compare.data import (
+    DIVERGENCE_TOKENS,
+    HEAD_TOKENS,
     changes,
     counterpart_divergence,
     difference,
+    divergence_sample,
     head_divergence,
     head_sample,
     ranked_heads,
@@ -180,10 +182,8 @@ def test_a_model_is_not_apart_from_itself(alike: ModelPair) -> None:
     assert counterpart_divergence(ModelPair(alike.own, alike.own)).max() < 1e-6
 
 
-def test_divergence_of_counterparts_is_cached(alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = counterpart_divergence(alike)
-    monkeypatch.setattr(divergence, "_of_heads", None)
-    assert counterpart_divergence(alike) is first
+def test_divergence_of_counterparts_is_cached(alike: ModelPair) -> None:
+    assert counterpart_divergence(alike) is counterpart_divergence(alike)
 
 
 @pytest.mark.parametrize("tokens", [1, 50, 10**9])
@@ -204,10 +204,10 @@ def test_one_head_diverges_in_every_sentence_as_scipy_says(alike: ModelPair) -> 
     np.testing.assert_allclose(apart, values, atol=1e-5)
 
 
-def test_one_head_is_looked_at_in_more_sentences_than_all(alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(divergence, "HEAD_TOKENS", 100)
-    monkeypatch.setattr(divergence, "DIVERGENCE_TOKENS", 30)
-    assert divergence.divergence_sample(alike).tokens <= 30 < head_sample(alike).tokens <= 100
+def test_one_head_is_looked_at_in_more_sentences_than_all(alike: ModelPair) -> None:
+    few, more = divergence_sample(alike, 30), head_sample(alike, 100)
+    assert few.tokens <= 30 < more.tokens <= 100
+    assert DIVERGENCE_TOKENS < HEAD_TOKENS
 
 
 def test_the_sentence_of_the_page_has_the_same_divergence(alike: ModelPair) -> None:

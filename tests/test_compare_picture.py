@@ -51,25 +51,25 @@ def test_the_tokens_are_those_that_both_models_read(unlike: ModelPair) -> None:
 
 
 def test_a_search_finds_the_same_tokens_in_both(alike: ModelPair) -> None:
-    own, other = drawn_of_both(alike, 0, 0, 100)
-    mask = selected_in_both(own, other, Selection("the"))
-    is_the = np.array(alike.own.wordpieces(own.rows)) == "the"
+    both = drawn_of_both(alike, 0, 0, 100)
+    mask = selected_in_both(both, Selection("the"))
+    is_the = np.array(alike.own.wordpieces(alike.own.rows[:100])) == "the"
     np.testing.assert_array_equal(mask, np.broadcast_to(is_the[None, :, None], mask.shape))
 
 
 def test_a_condition_on_a_head_is_asked_in_each_model(alike: ModelPair) -> None:
-    own, other = drawn_of_both(alike, 1, 1, 100)
+    both = drawn_of_both(alike, 1, 1, 100)
     chosen, _ = parse_selection({"where": "entropy:0..1.2"}, alike.own)
-    for mask, drawn in zip(selected_in_both(own, other, chosen), (own, other), strict=True):
+    for mask, drawn in zip(selected_in_both(both, chosen), (both.first, both.second), strict=True):
         entropy = drawn.corpus.token_statistic.sel(statistic="entropy").values[1, 1, drawn.rows]
         np.testing.assert_array_equal(mask, np.broadcast_to((entropy <= 1.2)[:, None], mask.shape))
 
 
 def test_a_region_of_this_picture_is_the_same_tokens_in_both(alike: ModelPair) -> None:
-    own, other = drawn_of_both(alike, 0, 0, 100)
+    both = drawn_of_both(alike, 0, 0, 100)
     lasso = "pca-exact-2d,0,0,0,0,1000,0,1000,500,0,500"
     chosen, notices = parse_selection({"lasso": lasso}, alike.own)
-    first, second = selected_in_both(own, other, chosen)
+    first, second = selected_in_both(both, chosen)
     assert notices == ()
     assert 0 < first.sum() < first.size
     np.testing.assert_array_equal(first, second)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dashboard.features.contrast import WORDPIECES, contrast_of, contrasts, selection_contrast
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.feature_tokens import WORDPIECES
+from dashboard.features.shown import ShownFeatures, contrast_of, contrasts, selection_contrast
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 

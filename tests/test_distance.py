@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from dashboard.points import distance as module
 from dashboard.points.distance import density
 from dashboard.web import results
 from store import Corpus, StoreError
@@ -52,16 +51,14 @@ def test_the_stored_correlation_is_that_of_the_normalisation(two_views: Corpus, 
     assert pairs.agreement.spearman == stored.spearman
 
 
-def test_no_more_pairs_are_read_than_are_shown(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_pairs_are_read_than_are_shown(two_views: Corpus) -> None:
     sizes = two_views.sentences.row_size.values.astype(int)
-    monkeypatch.setattr(module, "PAIRS", int((sizes[:3] ** 2).sum()) + 1)
-    pairs = density(two_views, layer=0, head=0, normalization="raw")
+    pairs = density(two_views, layer=0, head=0, normalization="raw", most=int((sizes[:3] ** 2).sum()) + 1)
     assert (pairs.pairs, pairs.sentences) == ((sizes[:3] ** 2).sum(), 3)
 
 
-def test_one_long_sentence_is_cut(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAIRS", 7)
-    assert density(two_views, layer=0, head=0, normalization="raw").counts.sum() == 7
+def test_one_long_sentence_is_cut(two_views: Corpus) -> None:
+    assert density(two_views, layer=0, head=0, normalization="raw", most=7).counts.sum() == 7
 
 
 def test_an_unknown_normalisation_is_refused(two_views: Corpus) -> None:

@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 from playwright.sync_api import FloatRect, Page, expect
 
-from dashboard.features.data import Series
+from dashboard.features.picture import mean_trust
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import TOPICS, picture_of
 from dashboard.web.context import Context, resolve
@@ -310,7 +310,7 @@ def test_an_entry_of_the_legend_shows_its_category_alone(
     tokens = tiny_corpus.features("sample").tokens
     index = tokens.sentence_index.values
     expected = tokens.position.values == 0 if "kind" in search else index == index[7]
-    np.testing.assert_array_equal(shown.selected, expected[: shown.tokens])
+    np.testing.assert_array_equal(shown.selected_tokens, expected[: shown.tokens])
     assert drawn_picture is not None
     sent = np.frombuffer(client.get(str(drawn_picture.mask)).data[16:], np.uint8)
     np.testing.assert_array_equal(np.unpackbits(sent)[: shown.tokens], expected[: shown.tokens])
@@ -347,9 +347,12 @@ def test_a_store_without_feature_points_says_how_to_make_them(few_store: str) ->
     assert "Code('headscape ingest')" in str(TOPICS["features"].layout(here).above)
 
 
-def test_too_few_tokens_for_a_measure_get_a_message(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Series, "trustworthiness", lambda series, _view: np.full(len(series.names), np.nan))
-    assert "too few tokens to measure" in str(TOPICS["features"].layout(context(tiny_store, "")).below)
+def test_panels_of_too_few_tokens_have_no_measure() -> None:
+    assert mean_trust(np.full(2, np.nan), ("input", "L0 output")) is None
+    assert (
+        mean_trust(np.array([np.nan, 0.5]), ("input", "L0 output"))
+        == "mean 0.50, from 0.50 (L0 output) to 0.50 (L0 output)."
+    )
 
 
 def test_the_pages_picture_can_be_had_part_by_part(client: FlaskClient, tiny_store: str) -> None:

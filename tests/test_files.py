@@ -11,9 +11,10 @@ from pyarrow import parquet
 
 from dashboard.app import create_app
 from dashboard.ui import files
-from dashboard.ui.files import LIBRARY
+from dashboard.ui.files import LIBRARY, large_file
 from dashboard.web.admission import DISCONNECTED, Turns
 from dashboard.web.errors import RETRY_AFTER
+from dashboard.web.http import BASE
 from dashboard.web.library import BUSY, Library
 from store import Corpus
 from tests.client import csv_rows
@@ -120,18 +121,16 @@ def test_one_file_of_points_is_made_at_a_time(client: FlaskClient, base: str, mo
     assert small.status_code == 200
 
 
-def test_a_file_is_not_finished_for_a_reader_who_leaves(
-    tiny_store: str, base: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_not_finished_for_a_reader_who_leaves(tiny_store: str, base: str) -> None:
     parts: list[int] = []
 
-    def tables(*_: object) -> Iterator[dict[str, np.ndarray]]:
+    def tables() -> Iterator[dict[str, np.ndarray]]:
         for number in range(10):
             parts.append(number)
             yield {"token": np.arange(3)}
 
-    monkeypatch.setattr("dashboard.points.routes.tables_of_heads", tables)
     left = {DISCONNECTED: lambda: len(parts) > 2}
-    client = create_app(Library(tiny_store)).server.test_client()
-    assert client.get(f"{base}/points/pca-exact-2d/grid.csv", environ_overrides=left).status_code == 499
+    server = create_app(Library(tiny_store)).server
+    server.add_url_rule(f"{BASE}/ten.csv", view_func=lambda snapshot, model: large_file(tables(), "ten", "csv"))  # noqa: ARG005
+    assert server.test_client().get(f"{base}/ten.csv", environ_overrides=left).status_code == 499
     assert parts == [0, 1, 2]

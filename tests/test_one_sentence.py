@@ -52,9 +52,8 @@ def test_a_page_says_1_sentence(library: Library, link: str) -> None:
     assert PLURAL.findall(written(context.corpus, TOPICS[page].layout(context))) == []
 
 
-def test_the_picture_of_one_token_says_1_token(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ShownFeatures, "tokens", 1)
-    picture = features_picture(ShownFeatures.of(resolve(Library(tiny_store), "features", "")))
+def test_the_picture_of_one_token_says_1_token(tiny_store: str) -> None:
+    picture = features_picture(ShownFeatures.of(resolve(Library(tiny_store), "features", ""), 1))
     assert picture.label.startswith("1 token of the sample at ")
 
 

@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 
 from dashboard.canvas.spec import Picture
-from dashboard.compare.feature_points import ShownPoint, point_controls, point_notices, point_picture
-from dashboard.compare.page import above_pictures, layout
+from dashboard.compare.feature_points import ShownPoint, picture_of_point, point_controls
+from dashboard.compare.page import above_pictures, layout, read
 from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.features import data as series
 from dashboard.web.context import Context, resolve
@@ -48,13 +48,11 @@ def shown_point(context: Context) -> ShownPoint:
 
 
 def picture_of(context: Context) -> Picture:
-    picture = point_picture(context, both(context))
-    assert picture is not None
-    return picture
+    return picture_of_point(both(context), shown_point(context))
 
 
 def controls_of(context: Context) -> str:
-    return str(point_controls(context, both(context)))
+    return str(point_controls(both(context), shown_point(context)))
 
 
 # -- a feature point ------------------------------------------------------------------------------------
@@ -123,7 +121,7 @@ def test_a_point_that_only_this_model_has_gets_a_notice(link: Link) -> None:
 def test_a_view_that_the_models_do_not_share_gets_a_notice(link: Link) -> None:
     context = link("tiny", "second", "pictures=point")
     changed = replace(context, state=context.state.with_(fview="pca-joint"))
-    (notice,) = point_notices(changed, both(changed))
+    (notice,) = shown_point(changed).notices(both(changed).names[1])
     assert notice.startswith(
         "second-bert has no view “pca-joint” of feature points; showing “pca-each”. Run `headscape projections`"
     )
@@ -174,7 +172,7 @@ def test_the_selected_points_of_each_model_are_counted(link: Link) -> None:
     own, other = (2 * int((entropy[two.own.rows[:100]] <= 1.2).sum()) for entropy in statistics)
     assert own != other
     caption = f"Selected of the drawn queries and keys: {own} of 200 in A: {two.names[0]} and {other} of 200 in B: {two.names[1]}."
-    assert caption in str(above_pictures(context, two))
+    assert caption in str(above_pictures(read(context, two)))
 
 
 def test_an_unknown_column_gets_a_notice(link: Link) -> None:
@@ -185,13 +183,13 @@ def test_an_unknown_column_gets_a_notice(link: Link) -> None:
 @pytest.mark.parametrize(
     ("common", "message"),
     [
-        (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Showing “pca-exact-2d”. Run `headscape projections`"),
-        ([], "second-bert has no view “pca-raw-2d”. No view is shown. Run `headscape projections`"),
+        ("pca-exact-2d", "second-bert has no view “pca-raw-2d”. Showing “pca-exact-2d”. Run `headscape projections`"),
+        (None, "second-bert has no view “pca-raw-2d”. No view is shown. Run `headscape projections`"),
     ],
 )
-def test_a_view_that_only_this_model_has_gets_a_notice(
-    link: Link, monkeypatch: pytest.MonkeyPatch, common: list[str], message: str
-) -> None:
-    monkeypatch.setattr("dashboard.compare.picture.common_views", lambda _: common)
-    (notice,) = layout(link("tiny", "second", "view=pca-raw-2d")).notices
+def test_a_view_that_only_this_model_has_gets_a_notice(link: Link, common: str | None, message: str) -> None:
+    context = link("tiny", "second", "view=pca-raw-2d")
+    compared = read(context, both(context))
+    assert compared.head is not None
+    (notice,) = replace(compared, head=replace(compared.head, view=common) if common else None).notices
     assert notice.startswith(message)

@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 from dashboard.canvas.spec import Picture, encode_points
 from dashboard.pages import TOPICS, picture_of
 from dashboard.points.colours import codes_of
-from dashboard.points.columns import column_of, values
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens, column_of
+from dashboard.points.point_set import values
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -42,7 +42,7 @@ def hrefs(context: Context) -> list[str]:
 
 def test_the_points_of_both_heads_come_together(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     answer = client.get(f"{base}/points/pca-exact-2d/1/0.bin?tokens=20&pinned=0-1")
-    places = [Drawn(tiny_corpus, 20, *head).places("pca-exact-2d") for head in ((1, 0), (0, 1))]
+    places = [HeadTokens(tiny_corpus, 20, *head).places("pca-exact-2d") for head in ((1, 0), (0, 1))]
     assert answer.data == encode_points(np.concatenate(places), width=2)
 
 
@@ -51,7 +51,7 @@ def test_colours_of_both_heads_are_on_the_scale_of_the_first(
 ) -> None:
     answer = client.get(f"{base}/colours/norm/1/0.bin?tokens=20&pinned=0-1", headers={"Accept-Encoding": "identity"})
     norm = column_of(tiny_corpus, "norm")
-    first, second = (values(norm, Drawn(tiny_corpus, 20, *head)) for head in ((1, 0), (0, 1)))
+    first, second = (values(norm, HeadTokens(tiny_corpus, 20, *head)) for head in ((1, 0), (0, 1)))
     expected = np.concatenate([codes_of(norm, first), codes_of(norm, second, first)])
     np.testing.assert_array_equal(np.frombuffer(answer.data[16:], np.uint8).reshape(2, 20, 2), expected)
 

@@ -10,9 +10,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from dashboard.points import routes
-from dashboard.points.drawn import Drawn
-from dashboard.points.routes import tables_of_head
+from dashboard.points.head_tokens import HeadTokens
+from dashboard.points.routes import ROWS, tables_of_head
 from dashboard.ui.files import Table, as_csv, write_parquet
 from store import Corpus
 from tests.client import typed_like, without_nan
@@ -29,18 +28,18 @@ def rows_of(reader: Callable[..., Iterable[Any]], parts: Iterator[Table]) -> lis
     return list(reader(io.StringIO(b"".join(as_csv(parts)).decode(), newline="")))
 
 
-def written(drawn: Drawn, view: str, selected: np.ndarray) -> list[dict[str, str]]:
-    return rows_of(csv.DictReader, tables_of_head(drawn, view, selected))
+def written(drawn: HeadTokens, view: str, selected: np.ndarray, rows: int = ROWS) -> list[dict[str, str]]:
+    return rows_of(csv.DictReader, tables_of_head(drawn, view, selected, rows))
 
 
-def parquet_of(drawn: Drawn, view: str, selected: np.ndarray) -> pyarrow.Table:
+def parquet_of(drawn: HeadTokens, view: str, selected: np.ndarray, rows: int = ROWS) -> pyarrow.Table:
     file = io.BytesIO()
-    write_parquet(tables_of_head(drawn, view, selected), file)
+    write_parquet(tables_of_head(drawn, view, selected, rows), file)
     return parquet.read_table(file)
 
 
 def test_a_file_has_every_point_with_its_place(two_views: Corpus, view: str) -> None:
-    drawn = Drawn(two_views, TOKENS, 1, 0)
+    drawn = HeadTokens(two_views, TOKENS, 1, 0)
     rows = written(drawn, view, np.ones((TOKENS, 2), bool))
     places = drawn.places(view)[0]
     axes = "xyz"[: places.shape[-1]]
@@ -52,7 +51,7 @@ def test_a_file_has_every_point_with_its_place(two_views: Corpus, view: str) -> 
 
 
 def test_a_norm_is_that_of_the_role(two_views: Corpus, view: str) -> None:
-    drawn = Drawn(two_views, TOKENS, 1, 0)
+    drawn = HeadTokens(two_views, TOKENS, 1, 0)
     selected = np.zeros((TOKENS, 2), bool)
     selected[7, 1] = True
     (row,) = written(drawn, view, selected)
@@ -60,20 +59,17 @@ def test_a_norm_is_that_of_the_role(two_views: Corpus, view: str) -> None:
     assert float(row["norm"]) == pytest.approx(np.sqrt(key @ key), abs=1e-4)
 
 
-def test_both_forms_hold_the_same_however_it_is_cut(
-    two_views: Corpus, view: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn, selected = Drawn(two_views, TOKENS, 1, 0), np.arange(2 * TOKENS).reshape(TOKENS, 2) % 3 == 0
+def test_both_forms_hold_the_same_however_it_is_cut(two_views: Corpus, view: str) -> None:
+    drawn, selected = HeadTokens(two_views, TOKENS, 1, 0), np.arange(2 * TOKENS).reshape(TOKENS, 2) % 3 == 0
     whole = written(drawn, view, selected)
-    monkeypatch.setattr(routes, "ROWS", 7)
-    assert written(drawn, view, selected) == whole
-    table = parquet_of(drawn, view, selected)
+    assert written(drawn, view, selected, 7) == whole
+    table = parquet_of(drawn, view, selected, 7)
     assert table.column_names == list(whole[0])
     assert typed_like(whole, table.to_pylist()) == without_nan(table.to_pylist())
 
 
 def test_a_file_without_points_has_its_columns(two_views: Corpus, view: str) -> None:
-    drawn, nothing = Drawn(two_views, TOKENS, 0, 0), np.zeros((TOKENS, 2), bool)
+    drawn, nothing = HeadTokens(two_views, TOKENS, 0, 0), np.zeros((TOKENS, 2), bool)
     assert b"".join(as_csv(tables_of_head(drawn, view, nothing))).startswith(
         b'"token","wordpiece","position","sentence","label","kind","role","x","y"'
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.canvas.spec import encode_points, grid_tokens
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens
 from store import Corpus, open_snapshot
 
 
@@ -34,21 +34,21 @@ def test_bytes_hold_every_place_to_half_a_step(
 @pytest.mark.parametrize("view", [0, 1])
 def test_a_head_is_sent_as_it_is_stored(two_views: Corpus, view: int) -> None:
     name = two_views.views[view]
-    sent = encode_points(Drawn(two_views, 70, 1, 0).places(name), width=2)
+    sent = encode_points(HeadTokens(two_views, 70, 1, 0).places(name), width=2)
     stored = two_views.view(name).coordinates.sel(layer=1, head=0).values[:, two_views.rows[:70]]
     received = np.frombuffer(sent[24:], "<u2").reshape(70, 2, -1)
     np.testing.assert_array_equal(received, stored.transpose(1, 0, 2))
 
 
 def test_all_tokens_fit_into_the_panel(tiny_corpus: Corpus) -> None:
-    points = Drawn(tiny_corpus, tiny_corpus.n_tokens).places(tiny_corpus.views[0])
+    points = HeadTokens(tiny_corpus, tiny_corpus.n_tokens).places(tiny_corpus.views[0])
     assert points.min() >= 0
     assert points.max() <= 1
 
 
 def test_the_grid_and_a_head_agree(tiny_corpus: Corpus) -> None:
-    grid = Drawn(tiny_corpus, 30).places(tiny_corpus.views[0])
-    head = Drawn(tiny_corpus, 30, 1, 0).places(tiny_corpus.views[0])
+    grid = HeadTokens(tiny_corpus, 30).places(tiny_corpus.views[0])
+    head = HeadTokens(tiny_corpus, 30, 1, 0).places(tiny_corpus.views[0])
     np.testing.assert_array_equal(grid[1 * tiny_corpus.heads + 0], head[0])
 
 
@@ -64,7 +64,7 @@ def test_nothing_behind_the_prefix_is_read(tiny_store: str) -> None:
 
     snapshot = open_snapshot(tiny_store)
     corpus = Noting(snapshot.chunks, snapshot.id, snapshot.corpus().name, title="")
-    Drawn(corpus, 30).places(corpus.views[0])
+    HeadTokens(corpus, 30).places(corpus.views[0])
     assert last_rows == [int(corpus.rows[29])]
 
 

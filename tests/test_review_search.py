@@ -9,8 +9,10 @@ import pytest
 from flask.testing import FlaskClient
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from dashboard.features.shown import TokenSelection, token_mask
+from dashboard.features.data import Series
+from dashboard.features.feature_tokens import FeatureTokens, TokenSelection
 from dashboard.points.search import parted
+from dashboard.points.selection import mask
 from store import Corpus
 
 REVIEW = 3
@@ -33,7 +35,8 @@ def words_touched(text: str, sought: str) -> set[int]:
 
 def selected(corpus: Corpus, q: str) -> np.ndarray:
     features = corpus.features(f"review-{REVIEW}")
-    return token_mask(corpus, features, TokenSelection(q, "phrase"), features.n_tokens)
+    points = FeatureTokens(Series(corpus, features), features.n_tokens)
+    return mask(points, TokenSelection(q, "phrase"))[0, :, 0]
 
 
 def test_every_stretch_of_a_review_selects_the_words_it_touches(tiny_corpus: Corpus, text: str) -> None:

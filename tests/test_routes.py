@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.app import create_app
-from dashboard.points.columns import columns
+from dashboard.points.head_tokens import columns
 from dashboard.web.assets import modules
 from dashboard.web.http import FORMAT
 from dashboard.web.library import Library

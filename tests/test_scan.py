@@ -5,18 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.points import similar
-from dashboard.points.similar import Point, cosines, largest_first, logits
+from dashboard.points.similar import AtOnce, Point, cosines, largest_first, logits
 from store import Corpus
 from store.schema.model import ROLES
 
 POINTS = [Point(layer, head, role, 40) for layer, head in ((0, 1), (1, 0)) for role in ROLES]
 
 
-@pytest.fixture(params=[(32_768, 4_096), (16, 16), (16, 7), (7, 16)], ids=str, autouse=True)
-def _sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, size in zip(("TILE", "PIECE"), request.param, strict=True):
-        monkeypatch.setattr(similar, name, size)
+@pytest.fixture(params=[(32_768, 4_096), (16, 16), (16, 7), (7, 16)], ids=str)
+def at_once(request: pytest.FixtureRequest) -> AtOnce:
+    return AtOnce(*request.param)
 
 
 def vectors_of(corpus: Corpus, point: Point, role: str) -> np.ndarray:
@@ -28,39 +26,38 @@ def vectors_of(corpus: Corpus, point: Point, role: str) -> np.ndarray:
 @pytest.mark.parametrize("point", POINTS, ids=str)
 @pytest.mark.parametrize("tokens", [1, 31, None], ids=["one token", "a part", "all tokens"])
 def test_logits_of_a_point_are_those_of_its_query_and_every_key(
-    tiny_corpus: Corpus, point: Point, tokens: int | None
+    tiny_corpus: Corpus, point: Point, tokens: int | None, at_once: AtOnce
 ) -> None:
     searched = tokens or tiny_corpus.n_tokens
     own = vectors_of(tiny_corpus, point, point.role)[point.token]
     others = vectors_of(tiny_corpus, point, ROLES[1 - ROLES.index(point.role)])[:searched]
-    found = logits(tiny_corpus, point, searched)
+    found = logits(tiny_corpus, point, searched, at_once)
     np.testing.assert_allclose(found, others @ own / np.sqrt(len(own)), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("point", POINTS, ids=str)
 @pytest.mark.parametrize("tokens", [1, 31, None], ids=["one token", "a part", "all tokens"])
 def test_cosines_of_a_point_are_those_of_every_vector_of_its_role(
-    tiny_corpus: Corpus, point: Point, tokens: int | None
+    tiny_corpus: Corpus, point: Point, tokens: int | None, at_once: AtOnce
 ) -> None:
     searched = tokens or tiny_corpus.n_tokens
     vectors = vectors_of(tiny_corpus, point, point.role)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     expected = vectors[:searched] @ vectors[point.token]
-    np.testing.assert_allclose(cosines(tiny_corpus, point, searched), expected, atol=1e-5)
+    np.testing.assert_allclose(cosines(tiny_corpus, point, searched, at_once), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("point", POINTS, ids=str)
-def test_the_ten_nearest_have_the_ten_largest_of_all_scores(tiny_corpus: Corpus, point: Point) -> None:
+def test_the_ten_nearest_have_the_ten_largest_of_all_scores(tiny_corpus: Corpus, point: Point, at_once: AtOnce) -> None:
     """Keys that differ by the rounding of float32 may change places."""
     own = vectors_of(tiny_corpus, point, point.role)[point.token]
     others = vectors_of(tiny_corpus, point, ROLES[1 - ROLES.index(point.role)])
     scores = others @ own
-    found = largest_first(logits(tiny_corpus, point, tiny_corpus.n_tokens), 10)
+    found = largest_first(logits(tiny_corpus, point, tiny_corpus.n_tokens, at_once), 10)
     np.testing.assert_allclose(scores[found], np.sort(scores)[::-1][:10], rtol=1e-4, atol=1e-5)
     assert len(set(found.tolist())) == 10
 
 
-@pytest.mark.usefixtures("_sizes")
 @settings(max_examples=60)
 @given(scores=st.lists(st.integers(-3, 3), min_size=1, max_size=30), count=st.integers(1, 40))
 def test_equal_scores_stay_in_their_order(scores: list[int], count: int) -> None:

@@ -5,8 +5,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.points import search as module
-from dashboard.points.piece_search import folded
-from dashboard.points.search import hits, matching_tokens, texts
+from dashboard.points.search import folded, matching_tokens, texts
+from dashboard.points.search_results import hits
 from dashboard.web.results import BUDGET, Cache
 from dashboard.web.state import Within
 from store import Corpus

@@ -8,18 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.points.columns import column_of, columns, values
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens, column_of, columns
+from dashboard.points.outline import Lasso, Outline, inside, on_screen
+from dashboard.points.point_set import values
 from dashboard.points.selection import (
     MOST_CATEGORIES,
     Condition,
-    Lasso,
-    Outline,
     Selection,
     encode,
-    inside,
     mask,
-    on_screen,
     parse_conditions,
     parse_selection,
     write_conditions,
@@ -30,8 +27,8 @@ TOKENS = 90
 
 
 @pytest.fixture
-def drawn(two_views: Corpus) -> Drawn:
-    return Drawn(two_views, TOKENS, 1, 0)
+def drawn(two_views: Corpus) -> HeadTokens:
+    return HeadTokens(two_views, TOKENS, 1, 0)
 
 
 def where(corpus: Corpus, text: str) -> Selection:
@@ -43,7 +40,7 @@ def where(corpus: Corpus, text: str) -> Selection:
 # -- masks ----------------------------------------------------------------------------------------------
 
 
-def test_a_condition_on_a_number_takes_both_ends(drawn: Drawn) -> None:
+def test_a_condition_on_a_number_takes_both_ends(drawn: HeadTokens) -> None:
     norm = values(column_of(drawn.corpus, "norm"), drawn)
     low, high = np.sort(norm.ravel())[[20, 60]]
     selected = mask(drawn, Selection(where=(Condition("norm", (), low, high),)))
@@ -51,7 +48,7 @@ def test_a_condition_on_a_number_takes_both_ends(drawn: Drawn) -> None:
     assert selected.sum() == 41
 
 
-def test_one_of_several_categories_suffices_but_every_condition_must_hold(drawn: Drawn) -> None:
+def test_one_of_several_categories_suffices_but_every_condition_must_hold(drawn: HeadTokens) -> None:
     selected = mask(drawn, where(drawn.corpus, "kind:word|symbol;position:..3;role:key"))
     flags, position = drawn.of_tokens("token_flags"), drawn.of_tokens("position")
     expected = ((flags == 0) | (flags == 32)) & (position <= 3)
@@ -59,7 +56,7 @@ def test_one_of_several_categories_suffices_but_every_condition_must_hold(drawn:
 
 
 def test_a_condition_on_heads_selects_other_points_in_each(two_views: Corpus) -> None:
-    drawn = Drawn(two_views, TOKENS)
+    drawn = HeadTokens(two_views, TOKENS)
     selected = mask(drawn, where(two_views, "entropy:1..2"))
     assert selected.shape == (4, TOKENS, 2)
     assert len({panel.tobytes() for panel in selected}) == 4
@@ -68,25 +65,25 @@ def test_a_condition_on_heads_selects_other_points_in_each(two_views: Corpus) ->
 @pytest.mark.parametrize("view", [0, 1])
 def test_a_lasso_selects_the_same_points_in_every_head(two_views: Corpus, view: int) -> None:
     lasso = Lasso(two_views.views[view], 1, 0, Outline(30, 320, ((200, 200), (700, 250), (500, 800))))
-    every = mask(Drawn(two_views, TOKENS), Selection(lasso=lasso))
-    selected = mask(Drawn(two_views, TOKENS, 0, 1), Selection(lasso=lasso))
+    every = mask(HeadTokens(two_views, TOKENS), Selection(lasso=lasso))
+    selected = mask(HeadTokens(two_views, TOKENS, 0, 1), Selection(lasso=lasso))
     np.testing.assert_array_equal(every, selected)
-    places = Drawn(two_views, TOKENS, 1, 0).places(two_views.views[view])[0]
+    places = HeadTokens(two_views, TOKENS, 1, 0).places(two_views.views[view])[0]
     np.testing.assert_array_equal(selected[0], lasso.holds(places))
     assert 0 < selected.sum() < selected.size
 
 
-def test_a_token_without_a_number_meets_no_condition(drawn: Drawn) -> None:
+def test_a_token_without_a_number_meets_no_condition(drawn: HeadTokens) -> None:
     selected = mask(drawn, where(drawn.corpus, "token_length:0.."))
     assert not selected[0, 0].any()
 
 
-def test_an_empty_selection_selects_everything(drawn: Drawn) -> None:
+def test_an_empty_selection_selects_everything(drawn: HeadTokens) -> None:
     assert not Selection()
     assert mask(drawn, Selection()).all()
 
 
-def test_a_mask_travels_as_bits(drawn: Drawn) -> None:
+def test_a_mask_travels_as_bits(drawn: HeadTokens) -> None:
     selected = mask(drawn, where(drawn.corpus, "kind:word"))
     sent = encode(selected)
     assert sent[:4] == b"HSM2"
@@ -217,12 +214,12 @@ def test_unknown_categories_are_ignored_with_a_notice(
 @given(fields=st.dictionaries(st.sampled_from(["q", "in", "where", "lasso"]), st.text(max_size=60)))
 def test_any_fields_of_a_link_make_a_selection(two_views: Corpus, fields: dict[str, str]) -> None:
     selection, notices = parse_selection(fields, two_views)
-    assert mask(Drawn(two_views, 30, 0, 0), selection).shape == (1, 30, 2)
+    assert mask(HeadTokens(two_views, 30, 0, 0), selection).shape == (1, 30, 2)
     assert parse_selection(selection.fields, two_views)[0] == selection
     assert all(notice.endswith(".") for notice in notices)
 
 
-def test_every_column_can_be_filtered_by(drawn: Drawn) -> None:
+def test_every_column_can_be_filtered_by(drawn: HeadTokens) -> None:
     for name, column in columns(drawn.corpus).items():
         first = values(column, drawn).ravel()[-1]
         condition = (

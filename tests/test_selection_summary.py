@@ -5,11 +5,11 @@ from math import isnan
 import numpy as np
 import pytest
 
-from dashboard.points.columns import column_of, values
-from dashboard.points.drawn import Drawn
-from dashboard.points.picture import ShownPoints
+from dashboard.points.head_tokens import HeadTokens, column_of
+from dashboard.points.point_set import values
 from dashboard.points.selection import mask, parse_selection
 from dashboard.points.selection_summary import Share, panel, summarize
+from dashboard.points.shown import ShownPoints
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -18,35 +18,35 @@ TOKENS = 90
 
 
 @pytest.fixture
-def drawn(two_views: Corpus) -> Drawn:
-    return Drawn(two_views, TOKENS, 1, 0)
+def drawn(two_views: Corpus) -> HeadTokens:
+    return HeadTokens(two_views, TOKENS, 1, 0)
 
 
 @pytest.fixture
-def selected(drawn: Drawn) -> np.ndarray:
+def selected(drawn: HeadTokens) -> np.ndarray:
     """Keys of [CLS] and words near the start."""
     return mask(drawn, parse_selection({"where": "position:0..2;role:key"}, drawn.corpus)[0])
 
 
-def test_a_summary_counts(drawn: Drawn, selected: np.ndarray) -> None:
+def test_a_summary_counts(drawn: HeadTokens, selected: np.ndarray) -> None:
     summary = summarize(drawn, selected)
     assert (summary.count, summary.of) == (selected.sum(), 2 * TOKENS)
     assert summary.share == selected.mean()
 
 
-def test_shares_are_of_the_selected_and_of_the_rest(drawn: Drawn, selected: np.ndarray) -> None:
+def test_shares_are_of_the_selected_and_of_the_rest(drawn: HeadTokens, selected: np.ndarray) -> None:
     shares = {share.category: share for share in summarize(drawn, selected).comparisons[1].shares}
     is_word = values(column_of(drawn.corpus, "kind"), drawn) == 5
     inside, rest = is_word[selected].mean(), is_word[~selected].mean()
     assert shares["word"] == Share("word", int(is_word[selected].sum()), inside, rest)
 
 
-def test_only_keys_are_selected(drawn: Drawn, selected: np.ndarray) -> None:
+def test_only_keys_are_selected(drawn: HeadTokens, selected: np.ndarray) -> None:
     (role,) = summarize(drawn, selected).comparisons[0].shares
     assert (role.category, role.selected) == ("key", 1)
 
 
-def test_the_most_frequent_wordpieces_come_first(drawn: Drawn, selected: np.ndarray) -> None:
+def test_the_most_frequent_wordpieces_come_first(drawn: HeadTokens, selected: np.ndarray) -> None:
     pieces = summarize(drawn, selected).comparisons[-1]
     assert pieces.column == "wordpiece"
     assert pieces.shares[0].category == "[CLS]"
@@ -55,7 +55,7 @@ def test_the_most_frequent_wordpieces_come_first(drawn: Drawn, selected: np.ndar
 
 
 @pytest.mark.parametrize("name", ["norm", "position", "sentence_length", "received", "entropy"])
-def test_means_differ_by_so_many_deviations(drawn: Drawn, selected: np.ndarray, name: str) -> None:
+def test_means_differ_by_so_many_deviations(drawn: HeadTokens, selected: np.ndarray, name: str) -> None:
     difference = {
         difference_of_column.column: difference_of_column
         for difference_of_column in summarize(drawn, selected).differences
@@ -68,7 +68,7 @@ def test_means_differ_by_so_many_deviations(drawn: Drawn, selected: np.ndarray, 
 
 
 def test_of_all_heads_only_what_is_the_same_in_all_is_compared(two_views: Corpus) -> None:
-    drawn = Drawn(two_views, TOKENS)
+    drawn = HeadTokens(two_views, TOKENS)
     summary = summarize(drawn, np.ones((1, TOKENS, 2), bool))
     assert [difference.column for difference in summary.differences] == ["position", "sentence_length"]
 
@@ -85,11 +85,11 @@ def test_of_all_heads_only_what_is_the_same_in_all_is_compared(two_views: Corpus
 def test_an_empty_selection_names_what_nothing_matches(tiny_store: str, query: str, text: str) -> None:
     context = resolve(Library(tiny_store), "/head", f"?{query}")
     tokens = min(context.state.tokens, context.corpus.n_tokens)
-    assert text in str(panel(context, ShownPoints.of(context, tokens, layer=0, head=0)))
+    assert text in str(panel(ShownPoints.of(context, tokens, layer=0, head=0)))
 
 
 @pytest.mark.parametrize("everything", [True, False])
-def test_all_or_nothing_can_be_summarized(drawn: Drawn, everything: bool) -> None:
+def test_all_or_nothing_can_be_summarized(drawn: HeadTokens, everything: bool) -> None:
     summary = summarize(drawn, np.full((1, TOKENS, 2), everything))
     assert summary.share == everything
     assert all(isnan(difference.standardized) for difference in summary.differences)

@@ -12,7 +12,7 @@ from plotly.utils import PlotlyJSONEncoder
 
 from dashboard.pages import TOPICS
 from dashboard.points.pairs import panel as pairs_panel
-from dashboard.points.picture import ShownPoints
+from dashboard.points.shown import ShownPoints
 from dashboard.sentence import charts as position_means
 from dashboard.sentence.charts import positions, read_positions
 from dashboard.sentence.controls import filter_group, input_group, view_group
@@ -344,7 +344,7 @@ def test_a_statistic_leads_to_its_largest_values_also_where_the_smallest_came_fi
 
 def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
     context = resolve(library, "/head", "?layer=1&head=1&role=key&token=3")
-    assert "role" not in link_with(pairs_panel(context, ShownPoints.of(context, 10)), "toward")
+    assert "role" not in link_with(pairs_panel(ShownPoints.of(context, 10)), "toward")
 
 
 @pytest.mark.parametrize(

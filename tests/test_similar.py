@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.points import similar
-from dashboard.points import similar as module
 from dashboard.points.similar import SUMMARIZED, Point, similar_tokens
 from dashboard.points.token_groups import END, NONE, Shares, next_word, word_shares
 from dashboard.web.results import BUDGET, Cache
@@ -21,11 +19,7 @@ def beside(client: FlaskClient, pathname: str, search: str) -> str:
 
 
 @pytest.mark.parametrize("role", ["query", "key"])
-@pytest.mark.parametrize("tile", [16_384, 7])
-def test_similar_tokens_have_the_largest_cosines(
-    role: str, tile: int, tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(similar, "TILE", tile)
+def test_similar_tokens_have_the_largest_cosines(role: str, tiny_corpus: Corpus) -> None:
     vectors = getattr(tiny_corpus, role)[1, 0].values[tiny_corpus.rows].astype(float)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = vectors @ vectors[40]
@@ -36,11 +30,8 @@ def test_similar_tokens_have_the_largest_cosines(
     assert 40 not in found.tokens
 
 
-def test_a_token_beyond_those_searched_has_similar_ones_among_them(
-    tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "SEARCHED", 30)
-    found = Cache(BUDGET).run(similar_tokens, tiny_corpus, Point(1, 0, "query", 40))
+def test_a_token_beyond_those_searched_has_similar_ones_among_them(tiny_corpus: Corpus) -> None:
+    found = Cache(BUDGET).run(similar_tokens, tiny_corpus, Point(1, 0, "query", 40), most=30)
     assert found.searched == 30
     assert found.tokens.max() < 30
 

@@ -11,7 +11,7 @@ from dash import html
 import dashboard
 from dashboard.pages import TOPICS, picture_of, sentence_of
 from dashboard.points.captions import marks_of_point, overlay_legend, overlays_of_feature
-from dashboard.points.search import no_hits, similar_pieces
+from dashboard.points.search_results import no_hits, similar_pieces
 from dashboard.sentence.charts import SHADES
 from dashboard.statistics.parts import part_of
 from dashboard.ui.controls import number
@@ -80,7 +80,7 @@ def links(parts: list[html.P]) -> list[dict[str, list[str]]]:
 
 def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: Library) -> None:
     here = context(library, "heads", "q=fillm")
-    help_text = no_hits(here)
+    help_text = no_hits(here.corpus, here.state)
     clear, *near = links([help_text])
     assert "No token matches “fillm” as a token." in str(help_text)
     assert "q" not in clear
@@ -89,13 +89,15 @@ def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: L
 
 
 def test_a_search_that_finds_something_in_another_way_says_so(library: Library) -> None:
-    (also,) = links([no_hits(context(library, "head", "q=fil"))])[1:2]
+    other = context(library, "head", "q=fil")
+    (also,) = links([no_hits(other.corpus, other.state)])[1:2]
     assert also["within"] == ["prefix"]
 
 
 @pytest.mark.parametrize("query", ["", "q=film", "q=%20"])
 def test_a_search_that_needs_no_help_gets_none(library: Library, query: str) -> None:
-    assert no_hits(context(library, "heads", query)) is None
+    here = context(library, "heads", query)
+    assert no_hits(here.corpus, here.state) is None
 
 
 def test_only_wordpieces_of_the_corpus_are_offered(library: Library) -> None:

@@ -1,12 +1,14 @@
 """What the tokens of feature points are coloured by: one code a token, the same in every panel."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from dashboard.features.data import TokenColumn, token_columns
+from dashboard.features.feature_tokens import token_columns
+from dashboard.points.point_set import Column
 from dashboard.web.bounds import feature_columns
 from store import Corpus
 from store.features import Features
@@ -22,8 +24,19 @@ def review(tiny_corpus: Corpus) -> Features:
     return tiny_corpus.features("review-3")
 
 
-def names(column: TokenColumn) -> list[str]:
-    return [column.column.category(code) if code >= 0 else "" for code in column.values().astype(int).tolist()]
+@dataclass(frozen=True)
+class All:
+    """All tokens of a token set, of which a column is read."""
+
+    tokens: None = None
+
+
+def values(column: Column) -> np.ndarray:
+    return column.read(All())[0, :, 0]
+
+
+def names(column: Column) -> list[str]:
+    return [column.category(code) if code >= 0 else "" for code in values(column).astype(int).tolist()]
 
 
 def test_the_most_frequent_wordpieces_have_a_colour_each_and_the_rest_none(sample: Features) -> None:
@@ -36,19 +49,19 @@ def test_the_most_frequent_wordpieces_have_a_colour_each_and_the_rest_none(sampl
 
 
 def test_in_a_sample_the_chosen_tokens_sentence_stands_out(sample: Features) -> None:
-    shown = token_columns(sample, 9)["sentence"].values()
+    shown = values(token_columns(sample, 9)["sentence"])
     sentences = sample.tokens.sentence_index.values
     np.testing.assert_array_equal(shown >= 0, sentences == sentences[9])
 
 
 def test_without_a_chosen_token_no_sentence_does(sample: Features) -> None:
-    assert (token_columns(sample, None)["sentence"].values() < 0).all()
+    assert (values(token_columns(sample, None)["sentence"]) < 0).all()
 
 
 def test_in_a_review_sentences_are_coloured_in_their_order(review: Features) -> None:
     column = token_columns(review, None)["sentence"]
-    assert column.column.kind == "number"
-    np.testing.assert_array_equal(column.values(), review.tokens.sentence_index.values)
+    assert column.kind == "number"
+    np.testing.assert_array_equal(values(column), review.tokens.sentence_index.values)
 
 
 def test_a_model_that_is_no_classifier_offers_no_prediction(sample: Features) -> None:

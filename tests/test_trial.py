@@ -161,8 +161,8 @@ def test_values_of_heads_have_no_trial(library: Library) -> None:
     assert "Try UMAP" not in str(layout(resolve(library, "features", "vectors=1")).above)
 
 
-def test_a_server_without_umap_says_so_in_one_sentence(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials_of_server, "NEEDED", ("umap", "no_such_package"))
+def test_a_server_without_umap_says_so_in_one_sentence(library: Library) -> None:
+    with_fake_fit(library, needed=("umap", "no_such_package"))
     assert MISSING in str(layout(resolve(library, "features", "")).above)
     with pytest.raises(Refusal, match="Install the extra `ingest`"):
         tried(resolve(library, "features", TRY), Job())
@@ -281,7 +281,6 @@ def test_a_cancelled_trial_ends_and_leaves_its_turn(library: Library, fit: FakeF
     assert tried(resolve(library, "features", TRY), Job())
 
 
-@pytest.mark.usefixtures("fit")
 def test_old_trials_are_deleted(library: Library) -> None:
     context = resolve(library, "features", TRY)
     features, budget = context.corpus.features("sample"), 30_000

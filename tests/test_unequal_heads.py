@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dashboard.compare.patterns import NAMED, named_every, pattern_matrix
+from dashboard.compare.sentences import about_axes
 from dashboard.compare.two_models import ModelPair
 from dashboard.pages import TOPICS, picture_of
 from dashboard.statistics.data import difference_grid
@@ -68,11 +69,9 @@ def test_axes_of_a_long_sentence_name_some_of_its_tokens(tokens: int, step: int)
     assert axis.showticklabels is not False
 
 
-def test_the_caption_says_that_an_axis_is_thinned(
-    three_models: str, alike: ModelPair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dashboard.compare.sentences.NAMED", 2)
-    assert "The axes name one token in " in str(TOPICS["compare"].layout(context(three_models, alike)).below)
+def test_the_caption_says_that_an_axis_is_thinned() -> None:
+    assert about_axes(NAMED) == []
+    assert "The axes name one token in 2." in str(about_axes(NAMED + 1))
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,16 @@ import re
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from dashboard.compare.feature_points import point_controls, point_notices, similarity_panel
-from dashboard.compare.page import above_pictures
-from dashboard.compare.picture import picture_notices
-from dashboard.compare.two_models import ModelPair, pair_of
+from dashboard.compare.feature_points import similarity_panel
+from dashboard.compare.page import Compared, above_pictures, read
+from dashboard.compare.two_models import pair_of
 from dashboard.pages import TOPICS
 from dashboard.points import pairs
-from dashboard.points.picture import ShownPoints
+from dashboard.points.shown import ShownPoints
 from dashboard.statistics.kinds import nearest, read_nearest
 from dashboard.statistics.sections import importance, read_importance
 from dashboard.web.context import Context, resolve
@@ -27,7 +27,7 @@ LINE = r"An ingest of a model on reviews is under way: pairs, 50%, about \d+ s l
 #: How a page begins to name a command: in a sentence of its own, set as code.
 RUN = r"Run (`|', Code\(')headscape"
 TextOf = Callable[[Context], object]
-SaidOfTwo = Callable[[Context, ModelPair], object]
+SaidOfTwo = Callable[[Compared], object]
 
 
 def above(context: Context) -> object:
@@ -44,7 +44,13 @@ def head_importance(context: Context) -> object:
 
 
 def top_pairs(context: Context) -> object:
-    return pairs.panel(context, ShownPoints.of(context, 5, layer=0, head=0))
+    return pairs.panel(ShownPoints.of(context, 5, layer=0, head=0))
+
+
+def in_another_picture(compared: Compared) -> object:
+    """The notices on a picture of a point that only this model has."""
+    assert compared.point is not None
+    return replace(compared, point=replace(compared.point, view="pca-joint")).notices
 
 
 #: By the missing part: the page that waits for it, whether the ingest has only begun, and what of the page says so.
@@ -59,13 +65,13 @@ WAITING: dict[str, tuple[str, bool, TextOf]] = {
     "a second model": ("compare", False, above),
     "a view of the link": ("heads?view=tsne-raw-2d", False, lambda context: context.notices),
 }
-#: The same of two models: what they do not both have is patched to be None.
-WAITING_IN_BOTH: dict[str, tuple[str, str, SaidOfTwo]] = {
-    "pictures of a head": ("", "compare.picture.common_views", above_pictures),
-    "the similarity of points": ("", "compare.feature_points.both_features", similarity_panel),
-    "pictures of a point": ("pictures=point", "compare.feature_points.both_features", point_controls),
-    "a view of the other": ("view=pca-raw-2d", "", picture_notices),
-    "a picture of points of the other": ("fview=pca-each", "compare.feature_points.BothFeatures.views", point_notices),
+#: The same of two models: what they do not both have is None.
+WAITING_IN_BOTH: dict[str, tuple[str, SaidOfTwo]] = {
+    "pictures of a head": ("", lambda compared: above_pictures(replace(compared, head=None))),
+    "the similarity of points": ("", lambda compared: similarity_panel(compared.two, None, compared.ingest)),
+    "pictures of a point": ("pictures=point", lambda compared: above_pictures(replace(compared, point=None))),
+    "a view of the other": ("view=pca-raw-2d", lambda compared: compared.notices),
+    "a picture of points of the other": ("pictures=point&fview=pca-each", in_another_picture),
 }
 
 
@@ -127,20 +133,14 @@ def test_a_missing_part_without_an_ingest_names_the_command(waiting: str) -> Non
 
 
 @pytest.fixture
-def waiting_of_two(
-    request: pytest.FixtureRequest, three_models: str, models: Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> str:
+def waiting_of_two(request: pytest.FixtureRequest, three_models: str, models: Snapshot) -> str:
     """What a place of two models says that do not both have a part."""
-    query, part, text_of = WAITING_IN_BOTH[request.param]
+    query, text_of = WAITING_IN_BOTH[request.param]
     search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{query}"
     context = resolve(Library(three_models), "compare", search)
     two = pair_of(context)
     assert two is not None
-    if part.endswith("BothFeatures.views"):
-        monkeypatch.setattr(f"dashboard.{part}", property(lambda _: ["pca-joint"]))
-    elif part:
-        monkeypatch.setattr(f"dashboard.{part}", lambda _: [] if part.endswith("common_views") else None)
-    return str(text_of(context, two))
+    return str(text_of(read(context, two)))
 
 
 @pytest.mark.usefixtures("during_an_ingest")

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store
-from dashboard.points.columns import columns, values
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens, columns
+from dashboard.points.point_set import values
 from store.kernels.attention import merge_words
 from store.kernels.relations import strongest_words, word_pattern, word_tokens
 from store.repository.errors import NotIngested, StoreError
@@ -144,7 +144,7 @@ def test_a_token_belongs_to_the_word_around_it(bank_corpus: store.Corpus) -> Non
 
 
 def test_points_have_the_grammar_of_their_words(bank_corpus: store.Corpus) -> None:
-    drawn = Drawn(bank_corpus, bank_corpus.n_tokens, 0, 0)
+    drawn = HeadTokens(bank_corpus, bank_corpus.n_tokens, 0, 0)
     column = columns(bank_corpus)["part_of_speech"]
     codes = values(column, drawn)[0, :, 0]
     pieces = bank_corpus.wordpieces(bank_corpus.rows)

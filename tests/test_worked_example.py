@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dashboard.points import worked_example
-from dashboard.points.page import all_heads
+from dashboard.points.page import draw_heads
+from dashboard.points.shown import ShownPoints
 from dashboard.points.worked_example import WorkedExample
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -73,9 +74,8 @@ def test_a_key_that_is_far_or_hidden_is_no_example() -> None:
     assert [worked_example._are_near(pair, keys) for pair in (far, near, hidden)] == [False, True, False]
 
 
-def test_without_an_example_there_is_no_way_to_it(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worked_example, "LARGE", 2.0)
-    page = all_heads(resolve(Library(tiny_store), "heads", ""))
+def test_without_an_example_there_is_no_way_to_it(tiny_store: str) -> None:
+    page = draw_heads(ShownPoints.of(resolve(Library(tiny_store), "heads", ""), 60), None)
     assert TITLE not in str(page.above)
     assert "How to read this" not in str(page.above)
 

@@ -1,6 +1,7 @@
 """A fit of a trial without UMAP: places drawn by lot, as fast or as slow as a test wants."""
 
 from threading import Event
+from typing import Any
 
 import numpy as np
 
@@ -39,8 +40,8 @@ def picture_by_lot(request: Request) -> TrialPicture:
     return TrialPicture(coordinates, lot.random(len(points)), facts | {"parameters": {"neighbors": 15}})
 
 
-def with_fake_fit(library: Library) -> FakeFit:
-    """Let the trials of a library be fitted so."""
+def with_fake_fit(library: Library, **limits: Any) -> FakeFit:
+    """Let the trials of a library be fitted so, with these limits of `Trials`."""
     fit = FakeFit()
-    library.put(Trials, Trials(library.folder, library.url, fit))
+    library.put(Trials, Trials(library.folder, library.url, fit, **limits))
     return fit

@@ -21,10 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import PALETTE, Scheme, rgb
-from dashboard.web.context import Context
 from store import Corpus
 from store.schema.model import ROLES
 
@@ -32,6 +30,7 @@ from store.schema.model import ROLES
 Ramp = Mapping[str, Mapping[str, Sequence[str]]]
 #: How a file names a search that is not for whole tokens.
 MATCH = {"prefix": " as the beginning of a token", "phrase": " as a phrase", "lemma": " as a lemma"}
+SIZES = "The larger a point, the larger the norm of its vector."
 #: The first bytes of points that are sent.
 MAGIC = b"HSP3"
 #: Points of a grid of heads: what keeps the first screen below 3 MB however many heads there are.
@@ -122,10 +121,9 @@ class FileSource:
     notes: Sequence[str]
 
     @classmethod
-    def of(cls, context: Context, selection: Mapping[str, str]) -> "FileSource":
-        """Models, corpus and snapshot, and what `selection`, as in a link, selects."""
-        origin = provenance_of(context)
-        notes = [*_selection_note(selection), *_size_note(context)]
+    def of(cls, origin: Mapping[str, str], selection: Mapping[str, str], *, sized: bool = False) -> "FileSource":
+        """Models, corpus and snapshot (`provenance_of`), what `selection`, as in a link, selects, and what sizes are."""
+        notes = [*_selection_note(selection), *([SIZES] if sized else [])]
         return cls(source=origin["source"], stem=origin["stem"], notes=notes)
 
 
@@ -136,11 +134,6 @@ def _selection_note(selection: Mapping[str, str]) -> list[str]:
     isolated = f"{selection['fcolour']}:{selection['fonly']}" if "fonly" in selection else ""
     selectors = [part for part in (search, *conditions, isolated, region) if part]
     return [f"What stands out is selected by {', '.join(selectors)}."] if selectors else []
-
-
-def _size_note(context: Context) -> list[str]:
-    on_page = context.state.page in ("heads", "head")
-    return ["The larger a point, the larger the norm of its vector."] if context.state.size and on_page else []
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,9 +107,9 @@ def _mean(values: Floats) -> Floats:
     return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
 
 
-def divergence_sample(two: ModelPair) -> Sample:
-    """The sentences over which divergences are means."""
-    return sample_of(two, DIVERGENCE_TOKENS)
+def divergence_sample(two: ModelPair, most: int = DIVERGENCE_TOKENS) -> Sample:
+    """The sentences over which divergences are means: the first that have at most so many tokens."""
+    return sample_of(two, most)
 
 
 def counterpart_divergence(two: ModelPair) -> Weights:
@@ -120,9 +120,9 @@ def counterpart_divergence(two: ModelPair) -> Weights:
     return cached_result(two, "divergence", lambda: _divergence(two, divergence_sample(two)))
 
 
-def head_sample(two: ModelPair) -> Sample:
+def head_sample(two: ModelPair, most: int = HEAD_TOKENS) -> Sample:
     """The sentences over which the divergence of one head is computed: more than for all heads."""
-    return sample_of(two, HEAD_TOKENS)
+    return sample_of(two, most)
 
 
 def head_divergence(two: ModelPair, layer: int, head: int) -> Weights:

@@ -10,29 +10,33 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.canvas.spec import FileSource, Panel, Picture
+from dashboard.canvas.spec import Panel, Picture
 from dashboard.compare.picture import KEYS, MAKE_PICTURE, SIDE, TO_RING, BothPlaces, alignment, on_one_scale
 from dashboard.compare.two_models import ModelPair, cached_result, lettered, of_both
-from dashboard.features.data import PREDICTED, ROLES, TokenColumn
+from dashboard.features.data import ROLES
+from dashboard.features.feature_tokens import PREDICTED
 from dashboard.features.figures import point_curves
 from dashboard.features.picture import TRUST
 from dashboard.features.shown import ShownFeatures
 from dashboard.points.captions import caption
 from dashboard.points.colours import isolating, legend_line
-from dashboard.points.search import no_hits
+from dashboard.points.picture import Sources, point_picture
+from dashboard.points.point_set import Column
+from dashboard.points.search_results import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href
 from dashboard.ui.page import unmade
-from dashboard.ui.theme import ramp
 from dashboard.web.bounds import matches_of
 from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
 from store.features import Features
 from store.kernels.features import linear_cka
 from store.kernels.projection import unit
+from store.repository.ingest_status import IngestProgress
 from store.schema.features import SAMPLE, point_title
 
 #: Tokens that similarities are computed on: as many as for the CKA in the store.
@@ -138,8 +142,12 @@ def _at(features: BothFeatures, point: str, tokens: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class ShownPoint:
-    """The point and the view of a link, or common ones; colour and selection are this model's."""
+    """The point and the view of a link, or common ones; colour and selection are this model's.
 
+    `state` is the link as it is written: colours of predictions are exchanged for those of token types.
+    """
+
+    state: LinkState
     both: BothFeatures
     shown: ShownFeatures
     point: str
@@ -151,90 +159,59 @@ class ShownPoint:
         both, state = both_features(two), context.state
         if both is None or not both.points or not both.views:
             return None
-        shown = ShownFeatures.of(_in_colours_of_both(context), both.tokens)
+        in_colours_of_both = state.with_(fcolour="kind") if state.fcolour in PREDICTED else state
+        shown = ShownFeatures.of(replace(context, state=in_colours_of_both), both.tokens)
         point = state.point if state.point in both.points else both.points[-1]
         view = shown.view if shown.view in both.views else both.views[0]
-        return cls(both, shown, point, view)
+        return cls(state, both, shown, point, view)
 
     @property
-    def columns(self) -> dict[str, TokenColumn]:
+    def columns(self) -> dict[str, Column]:
         """The columns that are the same in both models."""
-        return {name: column for name, column in self.shown.columns.items() if name not in PREDICTED}
+        return {name: column for name, column in self.shown.points.columns.items() if name not in PREDICTED}
 
-    def missing(self, context: Context, two: ModelPair) -> list[str]:
-        """Notices on what of the link only one model has."""
-        state, other = context.state, two.names[1]
-        notices = []
+    def notices(self, other: str) -> tuple[str, ...]:
+        """Notices on what of the link is ignored, also because `other` does not have it."""
+        state, notices = self.state, [*self.shown.notices]
         if state.point not in (None, self.point):
             notices.append(
                 f"{other} has no feature point {point_title(state.point)}; showing {point_title(self.point)}."
             )
         if state.fview not in (None, self.view):
-            remedy = remedy_text(context.ingest, MAKE_PICTURE)
+            remedy = remedy_text(self.shown.ingest, MAKE_PICTURE)
             notices.append(f"{other} has no view “{state.fview}” of feature points; showing “{self.view}”. {remedy}")
         if state.fcolour in PREDICTED:
             notices.append(
                 "Predicted labels differ between the models; colouring by token type. See predictions on page Features."
             )
-        return notices
+        return tuple(notices)
 
 
-def _in_colours_of_both(context: Context) -> Context:
-    return (
-        replace(context, state=context.state.with_(fcolour="kind")) if context.state.fcolour in PREDICTED else context
-    )
-
-
-def point_notices(context: Context, two: ModelPair) -> tuple[str, ...]:
-    """Notices on what of the link the pictures of a point ignore."""
-    point = ShownPoint.of(context, two)
-    return () if point is None else (*point.shown.notices, *point.missing(context, two))
-
-
-def point_picture(context: Context, two: ModelPair) -> Picture | None:
-    """The picture of a point in both models; None without a common one."""
-    point = ShownPoint.of(context, two)
-    return None if point is None else _picture_of_point(context, two, point)
-
-
-def _picture_of_point(context: Context, two: ModelPair, point: ShownPoint) -> Picture:
-    shown, tokens = point.shown, point.both.tokens
+def picture_of_point(two: ModelPair, point: ShownPoint) -> Picture:
+    """The picture of a point in both models."""
+    shown, tokens, title = point.shown, point.both.tokens, point_title(point.point)
     base = f"{data_link(two.own)}/compare/{two.other.name}/features"
     where = f"{point.view}/{quote(point.point)}"
     panels = [
-        Panel(
-            name=name,
-            summary=point_title(point.point),
-            fields={"point": point.point, "model": model.name},
-        )
+        Panel(name=name, summary=title, fields={"point": point.point, "model": model.name})
         for name, model in zip(lettered(two), (two.own, two.other), strict=True)
     ]
-    return Picture(
-        roles=ROLES,
-        dimensions=2,
-        columns=2,
+    sources = Sources(f"{base}/points/{where}.bin", f"{base}/raster/{where}.png?", shown.colours, shown.mask)
+    label = f"{tokens:,} tokens at {title} in {two.names[0]} and in {two.names[1]}"
+    return replace(
+        point_picture(shown, sources, panels=panels, columns=2, label=label),
         titled=True,
         min_side=SIDE,
-        panels=panels,
         page="features",
-        dropped_fields=["other", *(name for name in OF_FEATURES if context.state.fields[name] is None)],
-        label=f"{tokens:,} tokens at {point_title(point.point)} in {two.names[0]} and in {two.names[1]}",
-        points=f"{base}/points/{where}.bin",
-        raster=f"{base}/raster/{where}.png?",
+        dropped_fields=["other", *(name for name in OF_FEATURES if point.state.fields[name] is None)],
         cards=[f"{data_link(model)}/features/{SAMPLE}/card/" for model in (two.own, two.other)],
-        colours=shown.colours,
-        ramp=ramp(shown.colour.column.kind, ROLES),
-        mask=f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
-        at=context.state.at,
-        file=FileSource.of(context, shown.selection.fields),
     )
 
 
-def similarity_panel(context: Context, two: ModelPair) -> list[object]:
+def similarity_panel(two: ModelPair, both: BothFeatures | None, ingest: IngestProgress | None) -> list[object]:
     """A chart of CKA and cosine of the common points; computed at the first request."""
-    both = both_features(two)
     if both is None:
-        return [html.P(unmade(context.ingest, NOTHING, RUN_BOTH), role="status")]
+        return no_points(both, ingest)
     similarity = point_similarity(two, both)
     lines = {"CKA": similarity.cka} | ({} if similarity.cosine is None else {"cosine": similarity.cosine})
     return chart(
@@ -260,28 +237,29 @@ def _sizes(two: ModelPair) -> str:
     return "" if two.same_size else ", as vector sizes differ"
 
 
-def point_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[Any]]:
-    """The controls and the legend of the pictures of a point, or why there are none."""
-    point = ShownPoint.of(context, two)
-    if point is None:
-        missing = NO_PICTURE if both_features(two) else NOTHING
-        return [], [html.P(unmade(context.ingest, missing, RUN_BOTH), role="status")]
-    shown = point.shown
+def no_points(both: BothFeatures | None, ingest: IngestProgress | None) -> list[object]:
+    """Why there is no picture of a point, and what to do."""
+    return [html.P(unmade(ingest, NO_PICTURE if both else NOTHING, RUN_BOTH), role="status")]
+
+
+def point_controls(two: ModelPair, point: ShownPoint) -> tuple[list[Any], list[Any]]:
+    """The controls and the legend of the pictures of a point."""
+    shown, state = point.shown, point.state
     points = {name: point_title(name) for name in point.both.points}
     views = {name: _title(point, name) for name in point.both.views}
-    colours = {name: column.column.title for name, column in point.columns.items()}
+    colours = {name: column.title for name, column in point.columns.items()}
     controls = [
         choice("point", "Point", points, point.point, 140),
         choice("fview", "Picture", views, point.view, 200),
-        choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
-        search_controls(context.state, matches_of(two.own)),
+        choice("fcolour", "Colour", colours, shown.colour.name, 170),
+        search_controls(state, matches_of(two.own)),
     ]
-    meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest, isolate=isolating(context.state, "fonly"))
-    return controls, [meaning, *_no_predictions(point), no_hits(context) or _selected(point)]
+    meaning = legend_line(shown.legend, roles=ROLES, isolate=isolating(state, "fonly"))
+    return controls, [meaning, *_no_predictions(point), no_hits(two.own, state) or _selected(point)]
 
 
 def _no_predictions(point: ShownPoint) -> list[html.P]:
-    if point.columns.keys() == point.shown.columns.keys():
+    if point.columns.keys() == point.shown.points.columns.keys():
         return []
     return [html.P(NO_PREDICTIONS, className="caption")]
 
@@ -294,11 +272,8 @@ def _selected(point: ShownPoint) -> html.P:
     return html.P(selected, className="count one-row of-picture", role="status")
 
 
-def below_point(context: Context, two: ModelPair) -> list[object]:
+def below_point(two: ModelPair, point: ShownPoint) -> list[object]:
     """Captions of the pictures: sample, alignment and fidelity."""
-    point = ShownPoint.of(context, two)
-    if point is None:
-        return []
     apart = point_places(two, point.both, point.view, point.point).apart
     return [
         caption(

@@ -1,5 +1,7 @@
 """Page Compare: two models of the store on the same corpus, their heads, pictures and sentences side by side."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -9,12 +11,13 @@ from dashboard.canvas.spec import Picture
 from dashboard.compare.data import STANDARD, statistic_of
 from dashboard.compare.feature_points import (
     SIMILARITY,
+    BothFeatures,
     ShownPoint,
     below_point,
     both_features,
+    no_points,
+    picture_of_point,
     point_controls,
-    point_notices,
-    point_picture,
     similarity_panel,
 )
 from dashboard.compare.head_differences import (
@@ -26,16 +29,12 @@ from dashboard.compare.head_differences import (
     means_over_heads,
 )
 from dashboard.compare.picture import (
-    KEYS,
-    TO_RING,
-    alignment,
+    below_head,
     both_picture,
-    both_places,
-    common_views,
-    drawn_of_both,
-    picture_notices,
-    selected_in_both,
-    shown_points_of,
+    head_controls,
+    head_notices,
+    no_view,
+    read_head,
     shown_view,
 )
 from dashboard.compare.relations import relations_of_both
@@ -51,24 +50,22 @@ from dashboard.compare.sentences import (
     typed_patterns,
     typed_sentences,
 )
-from dashboard.compare.two_models import ModelPair, badge, lettered, marked, of_both, pair_of, pictures_of
-from dashboard.points.captions import FIDELITY, caption
-from dashboard.points.controls import colour_choice, colour_legend, count_line, selection_count
-from dashboard.points.picture import ShownPoints, shown_fidelity
-from dashboard.points.search import no_hits
+from dashboard.compare.two_models import ModelPair, badge, marked, pair_of, pictures_of
+from dashboard.points.shown import ShownPoints
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder
 from dashboard.topic import Topic
-from dashboard.ui.controls import action, choice, head_choices, info, search_controls, statistic_choice, view_choices
+from dashboard.ui.controls import action, choice, info, statistic_choice
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page, unmade
 from dashboard.ui.text import QUERIES, naming
-from dashboard.web.bounds import matches_of, on_same_corpus
+from dashboard.web.bounds import on_same_corpus
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
 from store import STATISTICS
+from store.repository.ingest_status import IngestProgress
 from store.schema.model import varying_statistics
 
 #: Kinds of pictures.
@@ -79,6 +76,43 @@ MAKE_IT_AFTERWARDS = (
     "If not, add one when it has ended: `headscape finetune`, then `headscape ingest --model=data/finetuned`."
 )
 RANKED = {"divergence": "attention divergence", "statistic": "difference of the statistic"}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What the page shows of two models.
+
+    Attributes
+    ----------
+    of_point
+        Whether the pictures are of a feature point, not of a head.
+    head, features, point
+        The points of the pictures of a head, feature points of both models, and the one of the pictures: None where the models do
+        not both have such.
+    """
+
+    state: LinkState
+    two: ModelPair
+    of_point: bool
+    head: ShownPoints | None
+    features: BothFeatures | None
+    point: ShownPoint | None
+    ingest: IngestProgress | None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Notices on what of the link is ignored."""
+        if self.of_point:
+            return self.point.notices(self.two.names[1]) if self.point else ()
+        return head_notices(self.state, self.two, self.head, self.ingest)
+
+
+def read(context: Context, two: ModelPair) -> Compared:
+    """What the page and its picture show of two models."""
+    of_point = pictures_of(context.state, two) == "point"
+    head = None if of_point else read_head(context, two)
+    point = ShownPoint.of(context, two) if of_point else None
+    return Compared(context.state, two, of_point, head, both_features(two), point, context.ingest)
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
@@ -93,93 +127,50 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     if view := shown_view(context.state, two):
         current["view"] = view
     if features := ShownPoint.of(context, two):
-        current |= {"point": features.point, "fview": features.view, "fcolour": features.shown.colour.column.name}
+        current |= {"point": features.point, "fview": features.view, "fcolour": features.shown.colour.name}
         defaults |= {"point": features.both.points[-1], "fview": features.both.own.views[0]}
     return current, defaults
 
 
-def above_pictures(context: Context, two: ModelPair) -> list[object]:
+def above_pictures(compared: Compared) -> list[object]:
     """Title, controls and legend of the pictures, or why there are none."""
-    of_point = pictures_of(context.state, two) == "point"
-    controls, below = point_controls(context, two) if of_point else _head_controls(context, two)
-    of = [choice("pictures", "Pictures of", PICTURES, context.state.pictures, 130)] if two.same_heads else []
+    controls, below = _controls(compared)
+    kinds = [choice("pictures", "Pictures of", PICTURES, compared.state.pictures, 130)]
     title = html.H2("Pictures in both models", id="pictures-of-both")
+    of = kinds if compared.two.same_heads else []
     return [title, html.Div([*of, *controls], className="controls"), *below]
 
 
-def below_pictures(context: Context, two: ModelPair) -> list[object]:
+def _controls(compared: Compared) -> tuple[list[Any], list[Any]]:
+    """The controls of the pictures, and what is below them."""
+    state, two, ingest = compared.state, compared.two, compared.ingest
+    if compared.of_point:
+        return point_controls(two, compared.point) if compared.point else ([], no_points(compared.features, ingest))
+    return head_controls(two, compared.head) if compared.head else no_view(state, two, ingest)
+
+
+def _below_pictures(compared: Compared) -> list[object]:
     """Captions of the pictures: sample, alignment and fidelity."""
-    return below_point(context, two) if pictures_of(context.state, two) == "point" else _below_head(context, two)
-
-
-def _head_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[Any]]:
-    """The controls, and what is below them."""
-    view, heads = (
-        shown_view(context.state, two),
-        head_choices(context.state, context.corpus.layers, context.corpus.heads),
-    )
-    if view is None:
-        missing = "The models have no view in common."
-        return heads, [
-            html.P(unmade(context.ingest, missing, "Run `headscape projections` with each of them."), role="status")
-        ]
-    points, views = shown_points_of(context, two), view_choices(view, common_views(two))
-    colours = colour_legend(context, points)
-    return [*heads, *views, colour_choice(context), search_controls(context.state, matches_of(context.corpus))], [
-        colours,
-        no_hits(context) or _selected(context, two, points),
-    ]
-
-
-def _selected(context: Context, two: ModelPair, points: ShownPoints) -> html.P:
-    """How many points are selected in each panel; conditions on a head's statistics select others in each model."""
-    if not points.selection:
-        return selection_count(points)
-    own, other = drawn_of_both(two, context.state.layer, context.state.head, context.state.tokens)
-    counts = selected_in_both(own, other, points.selection).sum(axis=(1, 2))
-    drawn = 2 * len(own.rows)
-    each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, lettered(two), strict=True)]
-    return count_line(points, f"Selected of the drawn queries and keys: {' and '.join(each)}.")
-
-
-def _below_head(context: Context, two: ModelPair) -> list[object]:
-    view, state = shown_view(context.state, two), context.state
-    if view is None:
-        return []
-    aligned = both_places(two, view, state.layer, state.head, state.tokens)
-    shown = aligned.places.shape[1]
-    title = two.own.view(view).attrs["title"]
-    return [
-        caption(
-            f"{shown:,} of {two.counted_tokens:,} tokens, the same in both; {title}. {_faithful(context, two, view)}",
-            info("the pictures of both models", f"One colour scale. {alignment(aligned.apart)} {FIDELITY}"),
-        ),
-        html.P([TO_RING, " A click opens the head in that model.", info("the keys", KEYS)], className="caption"),
-    ]
-
-
-def _faithful(context: Context, two: ModelPair, view: str) -> str:
-    """The rank correlation of attention and distance in each picture, and its trustworthiness."""
-    each = [
-        shown_fidelity(model.view(view))[:, context.state.layer, context.state.head].to_series()
-        for model in (two.own, two.other)
-    ]
-    spearman, trustworthiness = (of_both([values[name] for values in each]) for name in ("spearman", "trustworthiness"))
-    return f"Spearman {spearman}; trustworthiness {trustworthiness}."
+    if compared.point:
+        return below_point(compared.two, compared.point)
+    return below_head(compared.two, compared.head) if compared.head else []
 
 
 def picture(context: Context) -> Picture | None:
-    """The picture of both models."""
+    """The picture of both models; None where they do not both have one."""
     two = pair_of(context)
     if two is None or not context.corpus.views:
         return None
-    return point_picture(context, two) if pictures_of(context.state, two) == "point" else both_picture(context, two)
+    compared = read(context, two)
+    if compared.point:
+        return picture_of_point(two, compared.point)
+    return both_picture(two, compared.head) if compared.head else None
 
 
 def layout(context: Context) -> Page:
     """The page of a link."""
     two = pair_of(context)
-    return _without_other(context) if two is None else _of_two(context, two)
+    return _without_other(context.corpus.title, context.ingest) if two is None else _of_two(context, two)
 
 
 def deferred_typed(context: Context) -> list[object]:
@@ -205,7 +196,7 @@ def deferred_changes(context: Context) -> list[object]:
 def deferred_similarity(context: Context) -> list[object]:
     """The similarity of the feature points."""
     two = pair_of(context)
-    return similarity_panel(context, two) if two else []
+    return similarity_panel(two, both_features(two), context.ingest) if two else []
 
 
 def deferred_sentences(context: Context) -> list[object]:
@@ -235,99 +226,87 @@ SIMILAR_POINTS = DeferredPart(
 TYPED = DeferredPart("typed", "this sentence, once both models are loaded", deferred_typed, ("text",), 760, shape="box")
 
 
-def _without_other(context: Context) -> Page:
-    name = context.corpus.title
+def _without_other(name: str, ingest: IngestProgress | None) -> Page:
     missing = (
         f"The store has one model on this corpus, {name}. Ingest a second one to compare them: another checkpoint with the same "
         "tokenizer on the same sentences, such as this model fine-tuned on the review labels."
     )
-    said: list[Any] = unmade(context.ingest, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
+    said: list[Any] = unmade(ingest, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
     text = html.P([*naming(said[0], name), *said[1:]])
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 
 
 def _of_two(context: Context, two: ModelPair) -> Page:
-    unlike = [dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()]
-    largest = largest_changes(deferred(context, LARGEST, ready=None if two.same_heads else True))
+    compared, state = read(context, two), context.state
+    others = {name: context.snapshot.titles[name] for name in on_same_corpus(context.snapshot, context.corpus)}
     above = [
         html.H1(TITLE),
-        _model_choice(context, two),
-        largest,
-        *unlike,
-        *_heads(context, two),
-        *above_pictures(context, two),
+        _model_choice(state, two, others),
+        largest_changes(deferred(context, LARGEST, ready=None if two.same_heads else True)),
+        *[dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()],
+        *(_heads(state, two, deferred(context, CHANGED)) if two.same_heads else _means(state, two)),
+        *above_pictures(compared),
     ]
-    notices = _notices(context, two)
     below = [
-        *below_pictures(context, two),
-        *relations_of_both(context.state, two),
-        *_sentences(context, two),
-        *_points(context, two),
+        *_below_pictures(compared),
+        *relations_of_both(state, two),
+        *(_sentences(context, two) if two.same_heads else []),
+        html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
+        deferred(context, SIMILAR_POINTS, ready=True if compared.features is None else None),
     ]
-    return Page(above=above, below=below, notices=notices)
-
-
-def _notices(context: Context, two: ModelPair) -> tuple[str, ...]:
-    """Notices on what of the link is ignored."""
-    return point_notices(context, two) if pictures_of(context.state, two) == "point" else picture_notices(context, two)
+    return Page(above=above, below=below, notices=compared.notices)
 
 
 def _sentences(context: Context, two: ModelPair) -> list[object]:
-    if not two.same_heads:
-        return []
-    if context.state.text:
-        patterns_shown = [
-            sentence_title(context.state),
-            html.Div(typed_choices(context.state, two), className="controls"),
-            *_typed_sentence(context, two),
-        ]
-    else:
-        patterns_shown = patterns(context.state, two)
-    ready = None if ranked_by(context.state, two) == DIVERGENCE else True
-    return [*patterns_shown, html.H3("Find a sentence"), deferred(context, SENTENCES, ready=ready)]
-
-
-def _typed_sentence(context: Context, two: ModelPair) -> list[object]:
-    """The patterns where both models have run, else a placeholder that they fill."""
-    typed, text = context.library.get(TypedSentences), context.state.text or ""
-    ready = all(typed.is_encoded(model, text) for model in (two.own, two.other))
-    back = context.state.with_(text=None, second=None).href
+    """The typed sentence, or that of the link, in both models, and the search for others."""
+    state = context.state
+    ready = None if ranked_by(state, two) == DIVERGENCE else True
+    search = [html.H3("Find a sentence"), deferred(context, SENTENCES, ready=ready)]
+    if not state.text:
+        return [*patterns(state, two), *search]
+    typed, text = context.library.get(TypedSentences), state.text
+    is_encoded = all(typed.is_encoded(model, text) for model in (two.own, two.other))
+    back = f"{state.with_(text=None, second=None).href}#sentence-in-both"
     return [
-        deferred(context, TYPED, ready=ready),
-        html.P(dcc.Link("Back to the sentences of the corpus", href=f"{back}#sentence-in-both"), className="caption"),
+        sentence_title(state),
+        html.Div(typed_choices(state, two), className="controls"),
+        deferred(context, TYPED, ready=is_encoded),
+        html.P(dcc.Link("Back to the sentences of the corpus", href=back), className="caption"),
+        *search,
     ]
 
 
-def _model_choice(context: Context, two: ModelPair) -> html.Div:
-    """The choice of the other model, the names of both, and a link that swaps them."""
-    others = on_same_corpus(context.snapshot, context.corpus)
-    models = {name: context.snapshot.titles[name] for name in others}
-    swapped = context.state.with_(model=two.other.name, other=two.own.name)
+def _model_choice(state: LinkState, two: ModelPair, others: Mapping[str, str]) -> html.Div:
+    """The choice of the other model by its title, the names of both, and a link that swaps them."""
+    swapped = state.with_(model=two.other.name, other=two.own.name)
     return html.Div(
         [
             marked(two, 0),
             badge(1),
-            choice("other", "Model B", models, two.other.name, 300, of_data=True),
+            choice("other", "Model B", others, two.other.name, 300, of_data=True),
             action("Swap A and B", swapped.href),
         ],
         className="controls which",
     )
 
 
-def _heads(context: Context, two: ModelPair) -> list[object]:
-    if not two.same_heads:
-        return [
-            html.H2("Means over all heads"),
-            html.Div(_source(context.state), className="controls"),
-            means_over_heads(context.state, two),
-        ]
+def _means(state: LinkState, two: ModelPair) -> list[object]:
+    """Where heads have no counterparts: the means over all."""
+    return [
+        html.H2("Means over all heads"),
+        html.Div(_source(state), className="controls"),
+        means_over_heads(state, two),
+    ]
+
+
+def _heads(state: LinkState, two: ModelPair, changed: html.Div) -> list[object]:
     return [
         html.H2(["Heads that changed most", info("heads that changed most", CHANGES)]),
-        _choices(context.state),
-        deferred(context, CHANGED),
+        _choices(state),
+        changed,
         html.H2("Differences of every head"),
-        *differences(context.state, two),
-        means_over_heads(context.state, two),
+        *differences(state, two),
+        means_over_heads(state, two),
     ]
 
 
@@ -345,14 +324,6 @@ def _choices(state: LinkState) -> html.Div:
 
 def _source(state: LinkState) -> dmc.Select:
     return choice("source", "Mean over", QUERIES, state.source, 160)
-
-
-def _points(context: Context, two: ModelPair) -> list[object]:
-    ready = True if both_features(two) is None else None
-    return [
-        html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
-        deferred(context, SIMILAR_POINTS, ready=ready),
-    ]
 
 
 COMPARE = Topic(

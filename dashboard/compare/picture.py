@@ -1,23 +1,32 @@
 """One head in two models: its positions on common axes, what is selected, and what the canvas draws."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from dash import html
 from numpy.typing import NDArray
 
-from dashboard.canvas.spec import FileSource, Panel, Picture
-from dashboard.compare.two_models import ModelPair, cached_result, lettered
-from dashboard.points.drawn import Drawn
-from dashboard.points.picture import ShownPoints
+from dashboard.canvas.spec import Panel, Picture
+from dashboard.compare.two_models import ModelPair, cached_result, lettered, of_both
+from dashboard.points.captions import FIDELITY, caption
+from dashboard.points.controls import colour_choice, colour_legend, count_line, selection_count
+from dashboard.points.head_tokens import HeadTokens
+from dashboard.points.picture import point_picture, shown_fidelity, sources_of_heads
+from dashboard.points.point_set import Beside
+from dashboard.points.search_results import no_hits
 from dashboard.points.selection import Selection, mask
-from dashboard.ui.theme import ramp
+from dashboard.points.shown import ShownPoints
+from dashboard.ui.controls import head_choices, info, search_controls, view_choices
+from dashboard.ui.page import unmade
+from dashboard.web.bounds import matches_of
 from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store.kernels.projection import align
-from store.schema.model import ROLES, head_name
-from store.schema.pictures import ViewName
+from store.repository.ingest_status import IngestProgress
+from store.schema.model import head_name
 
 #: Tokens drawn of each model at most.
 MOST_TOKENS = 20_000
@@ -44,17 +53,17 @@ def common_views(two: ModelPair) -> list[str]:
     return [view for view in two.own.views if view in two.other.views]
 
 
-def drawn_of_both(two: ModelPair, layer: int, head: int, tokens: int) -> tuple[Drawn, Drawn]:
+def drawn_of_both(two: ModelPair, layer: int, head: int, tokens: int) -> Beside:
     """The same tokens in the same head of each model."""
     count = min(tokens, MOST_TOKENS, two.tokens)
-    return Drawn(two.own, count, layer, head), Drawn(two.other, count, layer, head)
+    return Beside(HeadTokens(two.own, count, layer, head), HeadTokens(two.other, count, layer, head))
 
 
 def both_places(two: ModelPair, view: str, layer: int, head: int, tokens: int) -> BothPlaces:
     """The other model's positions aligned to this one's over all drawn queries and keys (`store.kernels.projection`)."""
-    own, other = drawn_of_both(two, layer, head, tokens)
-    key = ("places", view, layer, head, own.tokens)
-    return cached_result(two, key, lambda: on_one_scale(own.places(view)[0], other.places(view)[0]))
+    both = drawn_of_both(two, layer, head, tokens)
+    key = ("places", view, layer, head, both.tokens)
+    return cached_result(two, key, lambda: on_one_scale(*both.places(view)))
 
 
 def on_one_scale(own: NDArray[np.float32], other: NDArray[np.float32]) -> BothPlaces:
@@ -68,70 +77,50 @@ def on_one_scale(own: NDArray[np.float32], other: NDArray[np.float32]) -> BothPl
     return BothPlaces(inside.astype(np.float32).reshape(2, *own.shape), apart)
 
 
-def selected_in_both(own: Drawn, other: Drawn, points: Selection) -> NDArray[np.bool_]:
-    """Which points are selected: (2, token, role), this model first. A lasso in this model's picture selects in both."""
-    masks = mask(own, points), mask(other, replace(points, lasso=None)) & mask(own, Selection(lasso=points.lasso))
-    shape = (1, len(own.rows), 2)
-    return np.concatenate([np.broadcast_to(mask, shape) for mask in masks])
-
-
 def shown_view(state: LinkState, two: ModelPair) -> str | None:
     """The view of the link where both models have it, else the first common one."""
     views, wanted = common_views(two), state.view or next(iter(two.own.views), None)
     return wanted if wanted in views else next(iter(views), None)
 
 
-def shown_points_of(context: Context, two: ModelPair) -> ShownPoints:
-    """The shown points of this model."""
-    state = context.state
-    own, _ = drawn_of_both(two, state.layer, state.head, state.tokens)
-    return ShownPoints.of(context, own.tokens, layer=state.layer, head=state.head)
+def selected_in_both(both: Beside, selection: Selection) -> NDArray[np.bool_]:
+    """Which points are selected: (2, token, role), this model first. A lasso in this model's picture selects in both."""
+    return np.broadcast_to(mask(both, selection), (2, both.tokens, len(both.roles)))
 
 
-def picture_notices(context: Context, two: ModelPair) -> tuple[str, ...]:
-    """Notices on what of the link the pictures of a head ignore."""
-    view, shown = context.state.view, shown_view(context.state, two)
-    notices = () if shown is None else shown_points_of(context, two).notices
-    if view in (None, shown):
-        return notices
-    instead = "No view is shown" if shown is None else f"Showing “{shown}”"
-    remedy = remedy_text(context.ingest, MAKE_PICTURE)
-    return (*notices, f"{two.names[1]} has no view “{view}”. {instead}. {remedy}")
-
-
-def both_picture(context: Context, two: ModelPair) -> Picture | None:
-    """The picture of a head in both models; None without a common view."""
-    view = shown_view(context.state, two)
+def read_head(context: Context, two: ModelPair) -> ShownPoints | None:
+    """The points of the link's head in this model, in a view of both; None without a common one."""
+    state, view = context.state, shown_view(context.state, two)
     if view is None:
         return None
-    return _picture(context, two, view, shown_points_of(context, two))
+    count = drawn_of_both(two, state.layer, state.head, state.tokens).tokens
+    return replace(ShownPoints.of(context, count, layer=state.layer, head=state.head), view=view)
 
 
-def _picture(context: Context, two: ModelPair, view: str, points: ShownPoints) -> Picture:
-    where, tokens = f"{context.state.layer}/{context.state.head}", points.drawn.tokens
-    base = f"{data_link(two.own)}/compare/{two.other.name}"
-    mask = f"{base}/mask/{where}.bin?tokens={tokens}{points.query}" if points.selection else None
-    colours = f"{base}/colours/{points.colour.name}/{where}.bin?tokens={tokens}" if points.coloured else None
-    name = head_name(context.state.layer, context.state.head)
-    return Picture(
-        roles=ROLES,
-        dimensions=ViewName.parse(view).components,
-        columns=2,
+def head_notices(
+    state: LinkState, two: ModelPair, shown: ShownPoints | None, ingest: IngestProgress | None
+) -> tuple[str, ...]:
+    """Notices on what of the link the pictures of a head ignore."""
+    notices, view = (shown.notices, shown.view) if shown else ((), None)
+    if state.view in (None, view):
+        return notices
+    instead = "No view is shown" if view is None else f"Showing “{view}”"
+    return (*notices, f"{two.names[1]} has no view “{state.view}”. {instead}. {remedy_text(ingest, MAKE_PICTURE)}")
+
+
+def both_picture(two: ModelPair, shown: ShownPoints) -> Picture:
+    """The picture of a head in both models."""
+    state = shown.state
+    where, name = f"{state.layer}/{state.head}", head_name(state.layer, state.head)
+    sources = sources_of_heads(shown, f"{data_link(two.own)}/compare/{two.other.name}", where)
+    label = f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}"
+    return replace(
+        point_picture(shown, sources, panels=_panels(state, two, name), columns=2, label=label),
         titled=True,
         min_side=SIDE,
-        panels=_panels(context.state, two, name),
         page="head",
         dropped_fields=("other",),
-        label=f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}",
-        points=f"{base}/points/{view}/{where}.bin?tokens={tokens}",
-        raster=f"{base}/raster/{view}/{where}.png?tokens={tokens}",
         cards=[f"{data_link(model)}/token/{where}/" for model in (two.own, two.other)],
-        colours=colours,
-        ramp=ramp(points.colour.kind) if colours else None,
-        outlined=bool(colours) and points.colour.kind == "category",
-        mask=mask,
-        at=context.state.at,
-        file=FileSource.of(context, points.selection.fields),
     )
 
 
@@ -150,3 +139,50 @@ def alignment(apart: float) -> str:
         "Fitted for each model; the points of B are aligned to those of A (orthogonal Procrustes), with a mean distance of "
         f"{100 * apart:.1f}% of the side."
     )
+
+
+def no_view(state: LinkState, two: ModelPair, ingest: IngestProgress | None) -> tuple[list[Any], list[Any]]:
+    """The controls of the pictures of a head, and why there are none."""
+    said = unmade(ingest, "The models have no view in common.", "Run `headscape projections` with each of them.")
+    return head_choices(state, two.own.layers, two.own.heads), [html.P(said, role="status")]
+
+
+def head_controls(two: ModelPair, shown: ShownPoints) -> tuple[list[Any], list[Any]]:
+    """The controls of the pictures of a head, and what is below them."""
+    state, heads = shown.state, head_choices(shown.state, two.own.layers, two.own.heads)
+    search = search_controls(state, matches_of(two.own))
+    controls = [*heads, *view_choices(shown.view, common_views(two)), colour_choice(shown), search]
+    return controls, [colour_legend(shown), no_hits(two.own, state) or _selected(two, shown)]
+
+
+def _selected(two: ModelPair, shown: ShownPoints) -> html.P:
+    """How many points are selected in each panel; conditions on a head's statistics select others in each model."""
+    if not shown.selection:
+        return selection_count(shown)
+    both = drawn_of_both(two, shown.state.layer, shown.state.head, shown.state.tokens)
+    counts = selected_in_both(both, shown.selection).sum(axis=(1, 2))
+    drawn = 2 * both.tokens
+    each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, lettered(two), strict=True)]
+    return count_line(shown, f"Selected of the drawn queries and keys: {' and '.join(each)}.")
+
+
+def below_head(two: ModelPair, shown: ShownPoints) -> list[object]:
+    """Captions of the pictures of a head: sample, alignment and fidelity."""
+    state, view = shown.state, shown.view
+    aligned = both_places(two, view, state.layer, state.head, state.tokens)
+    title = two.own.view(view).attrs["title"]
+    return [
+        caption(
+            f"{aligned.places.shape[1]:,} of {two.counted_tokens:,} tokens, the same in both; {title}. {_faithful(two, shown)}",
+            info("the pictures of both models", f"One colour scale. {alignment(aligned.apart)} {FIDELITY}"),
+        ),
+        html.P([TO_RING, " A click opens the head in that model.", info("the keys", KEYS)], className="caption"),
+    ]
+
+
+def _faithful(two: ModelPair, shown: ShownPoints) -> str:
+    """The rank correlation of attention and distance in each picture, and its trustworthiness."""
+    layer, head = shown.state.layer, shown.state.head
+    each = [shown_fidelity(model.view(shown.view))[:, layer, head].to_series() for model in (two.own, two.other)]
+    spearman, trustworthiness = (of_both([values[name] for values in each]) for name in ("spearman", "trustworthiness"))
+    return f"Spearman {spearman}; trustworthiness {trustworthiness}."

@@ -4,7 +4,7 @@ import numpy as np
 from flask import Flask, Response, abort, request
 from numpy.typing import NDArray
 
-from dashboard.canvas.spec import draw_panels, encode_points
+from dashboard.canvas.spec import encode_points
 from dashboard.compare.data import STANDARD, changes_table, differences_table
 from dashboard.compare.feature_points import (
     BothFeatures,
@@ -14,13 +14,11 @@ from dashboard.compare.feature_points import (
     similarity_table,
 )
 from dashboard.compare.patterns import both_patterns, patterns_table
-from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both, selected_in_both
+from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both
 from dashboard.compare.sentences import UNLIKE, typed_sentences, typed_weights
 from dashboard.compare.two_models import ModelPair
-from dashboard.points import colours, selection
-from dashboard.points.columns import column_of
-from dashboard.points.drawn import Drawn
-from dashboard.points.routes import selection_of
+from dashboard.points.point_set import Beside
+from dashboard.points.routes import selection_of, send_colours, send_mask, send_raster
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.files import FORM, file
 from dashboard.web.bounds import on_same_corpus
@@ -30,9 +28,6 @@ from dashboard.web.http import (
     binary,
     bounded,
     check_head,
-    codes,
-    png,
-    scheme,
     source_of_means,
 )
 from dashboard.web.library import Library
@@ -85,23 +80,22 @@ def _pictures(server: Flask, library: Library) -> None:
         return binary(encode_points(_places(library, snapshot, model, other, view, layer, head), width=2))
 
     @server.get(f"{PAIR}/raster/<view>/{ONE_HEAD}.png")
-    def raster(snapshot: str, model: str, other: str, view: str, layer: int, head: int) -> Response:
-        places = _places(library, snapshot, model, other, view, layer, head)
-        side, gap, title = bounded("side", 420, 600), bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
-        return png(draw_panels(places, columns=2, side=side, gap=gap, scheme=scheme(), title=title))
+    def both_raster(snapshot: str, model: str, other: str, view: str, layer: int, head: int) -> Response:
+        return _raster(_places(library, snapshot, model, other, view, layer, head))
 
     @server.get(f"{PAIR}/colours/<column>/{ONE_HEAD}.bin")
     def both_colours(snapshot: str, model: str, other: str, column: str, layer: int, head: int) -> Response:
-        own, others = _drawn(two_by_name(library, snapshot, model, other), layer, head)
-        known = column_of(own.corpus, column)
-        return codes(
-            colours.encode(np.concatenate([colours.colour_codes(known, drawn, own) for drawn in (own, others)]))
-        )
+        return send_colours(_drawn(two_by_name(library, snapshot, model, other), layer, head), column)
 
     @server.get(f"{PAIR}/mask/{ONE_HEAD}.bin")
     def both_masks(snapshot: str, model: str, other: str, layer: int, head: int) -> Response:
-        own, others = _drawn(two_by_name(library, snapshot, model, other), layer, head)
-        return codes(selection.encode(selected_in_both(own, others, selection_of(own.corpus))))
+        two = two_by_name(library, snapshot, model, other)
+        return send_mask(_drawn(two, layer, head), selection_of(two.own))
+
+
+def _raster(places: NDArray[np.float32]) -> Response:
+    """Two panels as an image."""
+    return send_raster(places, columns=2, side=420, most=600, title=80)
 
 
 def _features(server: Flask, library: Library) -> None:
@@ -112,9 +106,7 @@ def _features(server: Flask, library: Library) -> None:
 
     @server.get(f"{PAIR}/features/raster/<view>/<point>.png")
     def feature_raster(snapshot: str, model: str, other: str, view: str, point: str) -> Response:
-        places = _point_places(two_by_name(library, snapshot, model, other), view, point)
-        side, gap, title = bounded("side", 420, 600), bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
-        return png(draw_panels(places, columns=2, side=side, gap=gap, scheme=scheme(), title=title))
+        return _raster(_point_places(two_by_name(library, snapshot, model, other), view, point))
 
     @server.get(f"{PAIR}/features/likeness.{FORM}")
     def likeness(snapshot: str, model: str, other: str, form: str) -> Response:
@@ -161,7 +153,7 @@ def _places(
     return both_places(two, view, layer, head, bounded("tokens", MOST_TOKENS, MOST_TOKENS)).places
 
 
-def _drawn(two: ModelPair, layer: int, head: int) -> tuple[Drawn, Drawn]:
+def _drawn(two: ModelPair, layer: int, head: int) -> Beside:
     return drawn_of_both(_with_head(two, layer, head), layer, head, bounded("tokens", MOST_TOKENS, MOST_TOKENS))
 
 

@@ -143,14 +143,14 @@ def _sentence(state: LinkState, two: ModelPair) -> list[object]:
                 f"Mean divergence {sentence_divergence(weights):.4f} nats. ",
                 html.A("All weights as csv", href=file_href(data_link(two.own), where), download=""),
                 ".",
-                *_named(len(sentence.wordpieces)),
+                *about_axes(len(sentence.wordpieces)),
             ],
             className="caption",
         ),
     ]
 
 
-def _named(tokens: int) -> list[html.Button]:
+def about_axes(tokens: int) -> list[html.Button]:
     """An (i) where the axes do not name every token."""
     step = named_every(tokens)
     return [] if step == 1 else [info("the axes", f"The axes name one token in {step}.")]

@@ -43,15 +43,14 @@ def _figure(title: str, about: html.Button, drawn: list[object]) -> html.Div:
 
 
 def _mixing(shown: ShownFeatures) -> html.Div:
-    context = shown.context
-    over = f"Mean over {all_of(context.corpus, 'token')} of the corpus"
+    over = f"Mean over {all_of(shown.corpus, 'token')} of the corpus"
     drawn = chart(
-        mixing_lines(ratio_lines(context.corpus.layer_mixing, "all")),
+        mixing_lines(ratio_lines(shown.corpus.layer_mixing, "all")),
         name="feature-mixing",
         caption=f"{over}; every sentence has the same weight. ",
         label="Mixing ratios by layer",
         of=over,
-        data=file_href(data_link(context.corpus), "mixing.csv"),
+        data=file_href(data_link(shown.corpus), "mixing.csv"),
         height=HEIGHT,
     )
     return _figure("Token mixing", statistic_info(WHOLE), drawn)
@@ -83,7 +82,7 @@ def _similarity(shown: ShownFeatures, name: str, title: str, lines: dict[str, ND
         caption=f"{over}. ",
         label=f"{title}: cosine and CKA of every feature point",
         of=over,
-        data=file_href(data_link(shown.context.corpus), f"features/{features.name}/similarity.csv"),
+        data=file_href(data_link(shown.corpus), f"features/{features.name}/similarity.csv"),
         height=HEIGHT,
     )
     return _figure(title, info(title[0].lower() + title[1:], _SIMILARITY), drawn)
@@ -106,7 +105,7 @@ def _explained(shown: ShownFeatures) -> html.Div:
         caption=f"By {_or([FACTORS[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
         label="Share of the variance explained by feature point",
         of=f"Over {many(features.n_tokens, 'token')}",
-        data=file_href(data_link(shown.context.corpus), f"features/{features.name}/explained.csv"),
+        data=file_href(data_link(shown.corpus), f"features/{features.name}/explained.csv"),
         height=HEIGHT,
     )
     return _figure("Explained variance", info("the explained variance", _EXPLAINED), drawn)
@@ -124,7 +123,7 @@ def _matrix(shown: ShownFeatures) -> html.Div:
         caption=f"Linear CKA over {_cka_tokens(shown):,} tokens. ",
         label="CKA of every two feature points",
         of=f"Linear CKA over {_cka_tokens(shown):,} tokens",
-        data=file_href(data_link(shown.context.corpus), f"features/{features.name}/cka.csv"),
+        data=file_href(data_link(shown.corpus), f"features/{features.name}/cka.csv"),
         height=400,
         turns=True,
     )

@@ -11,18 +11,17 @@ from dash import MATCH, Dash, Input, Output, dcc, html
 
 from dashboard.canvas.spec import Picture
 from dashboard.features import routes
-from dashboard.features.contrast import selection_contrast
 from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
 from dashboard.features.figures import feature_charts
 from dashboard.features.picture import captions, features_picture, headline, panel_texts, text_of
-from dashboard.features.shown import ShownFeatures, choices
+from dashboard.features.shown import ShownFeatures, choices, selection_contrast
 from dashboard.features.token import feature_token
 from dashboard.features.trial import number_text
-from dashboard.features.trials import MISSING, Trials, can_try
+from dashboard.features.trials import MISSING, Trials
 from dashboard.notes.listing import noted_legend
 from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.colours import isolating, legend_line
-from dashboard.points.search import no_hits
+from dashboard.points.search_results import no_hits
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, info, search_controls, switch
 from dashboard.ui.deferred import job_place
@@ -32,7 +31,9 @@ from dashboard.ui.work import Job, Kind
 from dashboard.web.bounds import matches_of, value_layers
 from dashboard.web.context import Context
 from dashboard.web.http import data_link, validated
-from dashboard.web.state import MOST_NEIGHBORS, MOST_TRIED, TRIAL, TRIED
+from dashboard.web.state import MOST_NEIGHBORS, MOST_TRIED, TRIAL, TRIED, LinkState
+from store import Corpus
+from store.repository.ingest_status import IngestProgress
 from store.schema.features import point_title
 from store.schema.pictures import JOINT, METRICS
 
@@ -65,19 +66,24 @@ UNFITTED = "This link shows a trial that the server does not have yet. Press Run
 
 def picture(context: Context) -> Picture | None:
     """What the canvas shows; None where there is none."""
-    return features_picture(ShownFeatures.of(context)) if is_drawn(context) else None
+    return features_picture(ShownFeatures.of(context)) if is_drawn(context.corpus, context.state) else None
 
 
 def layout(context: Context) -> Page:
     """The page of a link; without a picture, how to get one."""
-    if not is_drawn(context):
-        return Page(above=[html.H1("Features"), dmc.Alert(_what_to_do(context), color="blue", variant="light")])
-    shown = ShownFeatures.of(context)
+    if is_drawn(context.corpus, context.state):
+        return draw(ShownFeatures.of(context))
+    todo = _what_to_do(context.corpus, context.state, context.ingest)
+    return Page(above=[html.H1("Features"), dmc.Alert(todo, color="blue", variant="light")])
+
+
+def draw(shown: ShownFeatures) -> Page:
+    """The page around the picture."""
     return Page(
         above=[_title(shown), _how_to_read(shown), *_controls(shown)],
         beside=[] if shown.panel is None else feature_token(shown),
         below=[
-            overlay_legend(overlays_of_feature(context.state)),
+            overlay_legend(overlays_of_feature(shown.state)),
             *captions(shown),
             *selection_contrast(shown),
             *_files(shown),
@@ -88,22 +94,21 @@ def layout(context: Context) -> Page:
 
 def after_picture(context: Context) -> list[object]:
     """The charts, which are drawn after the picture so that it does not wait for them."""
-    return feature_charts(ShownFeatures.of(context)) if is_drawn(context) else []
+    return feature_charts(ShownFeatures.of(context)) if is_drawn(context.corpus, context.state) else []
 
 
-def _what_to_do(context: Context) -> list[object]:
+def _what_to_do(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> list[object]:
     """How to compute feature points or their picture, and links to the token sets that have one."""
-    token_sets = context.corpus.token_sets
-    if not token_sets:
-        return unmade(context.ingest, EMPTY)
-    links = [part for name in drawn_token_sets(context.corpus) for part in (" ", _link_to(context, name))]
-    missing = UNDRAWN.format(token_set_title(context.state.material or token_sets[0]))
-    return [*unmade(context.ingest, missing), *links]
+    if not corpus.token_sets:
+        return unmade(ingest, EMPTY)
+    first = corpus.token_sets[0]
+    links = [part for name in drawn_token_sets(corpus) for part in (" ", _link_to(state, name, first))]
+    return [*unmade(ingest, UNDRAWN.format(token_set_title(state.material or first))), *links]
 
 
-def _link_to(context: Context, token_set: str) -> dcc.Link:
-    named = None if token_set == context.corpus.token_sets[0] else token_set
-    href = context.state.with_(material=named, **dict.fromkeys(OF_TOKEN_SET)).href
+def _link_to(state: LinkState, token_set: str, first: str) -> dcc.Link:
+    """A link to a token set; the first one is not named."""
+    href = state.with_(material=None if token_set == first else token_set, **dict.fromkeys(OF_TOKEN_SET)).href
     return dcc.Link(f"Show {token_set_title(token_set)}.", href=href)
 
 
@@ -114,7 +119,7 @@ def _title(shown: ShownFeatures) -> html.Div:
         what = f"{count} feature points" if series.layer is None else f"{count} heads in layer {series.layer}"
         return html.Div(html.H1(f"{headline(shown)}{what}"), className="title-row")
     title = html.H1([headline(shown), text_of("name", panel_texts(shown, shown.panel))])
-    back = dcc.Link("All panels", href=shown.context.state.with_(point=None, at=None).href)
+    back = dcc.Link("All panels", href=shown.state.with_(point=None, at=None).href)
     return html.Div([title, back], className="title-row")
 
 
@@ -139,14 +144,12 @@ def _how_to_read(shown: ShownFeatures) -> html.P:
 def _files(shown: ShownFeatures) -> list[html.P]:
     base = f"features/{shown.series.features.name}"
     where = f"{shown.series}/{shown.view}/{shown.panel or 'grid'}"
-    every = file_links(data_link(shown.context.corpus), "All tokens", f"{base}/tokens/{where}")
+    every = file_links(data_link(shown.corpus), "All tokens", f"{base}/tokens/{where}")
     if not shown.selection:
         return [every]
     return [
         every,
-        file_links(
-            data_link(shown.context.corpus), "The selected tokens", f"{base}/selection/{where}", shown.selection.fields
-        ),
+        file_links(data_link(shown.corpus), "The selected tokens", f"{base}/selection/{where}", shown.selection.fields),
     ]
 
 
@@ -154,19 +157,19 @@ def _controls(shown: ShownFeatures) -> list[object]:
     """The controls, the legend, and how many tokens are selected."""
     return [
         html.Div(
-            [_picture(shown), search_controls(shown.context.state, matches_of(shown.context.corpus))],
+            [_picture(shown), search_controls(shown.state, matches_of(shown.corpus))],
             className="control-rows",
         ),
         *trial_section(shown),
-        legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest, isolate=isolating(shown.context.state, "fonly")),
-        no_hits(shown.context) or _selected(shown),
+        legend_line(shown.legend, roles=ROLES, isolate=isolating(shown.state, "fonly")),
+        no_hits(shown.corpus, shown.state) or _selected(shown),
     ]
 
 
 def _picture(shown: ShownFeatures) -> html.Div:
-    state, series = shown.context.state, shown.series
-    token_sets = {name: token_set_title(name) for name in drawn_token_sets(shown.context.corpus)}
-    colours = {name: column.column.title for name, column in shown.columns.items()}
+    state, series = shown.state, shown.series
+    token_sets = {name: token_set_title(name) for name in drawn_token_sets(shown.corpus)}
+    colours = {name: column.title for name, column in shown.points.columns.items()}
     scale = [choice("fscale", "Scale", SCALE, state.fscale, 145)] if series.layer is None else []
     labels = [switch("labels", "labels", bool(state.labels))] if shown.panel else []
     return html.Div(
@@ -175,7 +178,7 @@ def _picture(shown: ShownFeatures) -> html.Div:
             choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
             choice("fview", "Picture", _views(shown), shown.view if shown.trial is None else TRIAL, 235),
             *scale,
-            choice("fcolour", "Colour", colours, shown.colour.column.name, 235),
+            choice("fcolour", "Colour", colours, shown.colour.name, 235),
             *labels,
         ],
         className="controls",
@@ -198,19 +201,20 @@ def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
     if not shown.selection:
         return html.P(className="count one-row")
     count, drawn = int(shown.selected.sum()), shown.tokens
-    clear = dcc.Link("clear", href=shown.context.state.with_(q=None, within="token", flasso=None, fonly=None).href)
+    clear = dcc.Link("clear", href=shown.state.with_(q=None, within="token", flasso=None, fonly=None).href)
     selected = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel. "
     return html.P([selected, clear], className="count one-row of-picture", role="status")
 
 
 def trial_section(shown: ShownFeatures) -> list[object]:
     """The section, open where the link says what is tried; of the values of heads there is none."""
-    state = shown.context.state
+    state = shown.state
     if shown.series.layer is not None:
         return []
     defaults = type(state)()
     chosen = state.fview == TRIAL or any(getattr(state, name) != getattr(defaults, name) for name in TRIED_FIELDS)
-    inner = _trial_controls(shown) if can_try() else [html.P(MISSING, className="caption")]
+    possible = shown.series.trials is not None and shown.series.trials.can_try()
+    inner = _trial_controls(shown) if possible else [html.P(MISSING, className="caption")]
     return [html.Details([html.Summary("Try UMAP on these tokens"), *inner], id="try-umap", open=chosen)]
 
 
@@ -239,7 +243,7 @@ def _trial_controls(shown: ShownFeatures) -> list[object]:
             className="running",
         ),
     ]
-    unfitted = shown.context.state.fview == TRIAL and shown.trial is None
+    unfitted = shown.state.fview == TRIAL and shown.trial is None
     return [
         html.Div(controls, className="controls"),
         html.Div([html.Div(id={"place": TRIAL}), html.P(UNFITTED if unfitted else "")], className="trial"),

@@ -1,20 +1,22 @@
 """What the canvas is asked to draw of the feature points, and the captions: how many tokens, by which method, how trustworthy."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from dash import html
+from numpy.typing import NDArray
 
-from dashboard.canvas.spec import ChosenPoint, FileSource, Headings, LinkFields, Panel, Picture, RowHeading, Step
-from dashboard.features.data import NO_PREDICTION, ROLES, Series, pieces_of, token_set_title
+from dashboard.canvas.spec import ChosenPoint, Headings, LinkFields, Panel, Picture, RowHeading, Step
+from dashboard.features.data import ROLES, Series, pieces_of, token_set_title
+from dashboard.features.feature_tokens import NO_PREDICTION
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR, where_of
 from dashboard.points.captions import caption
+from dashboard.points.picture import Sources, point_picture
 from dashboard.ui.controls import info
 from dashboard.ui.markup import Markup
 from dashboard.ui.text import with_commands
-from dashboard.ui.theme import ramp
 from store.phrases import many
 from store.schema.features import POINT_KINDS, point_kind
 from store.schema.pictures import EACH, ViewName
@@ -66,7 +68,7 @@ def _panels(series: Series) -> str:
 
 
 def _large(shown: ShownFeatures, panel: str) -> Picture:
-    series, state = shown.series, shown.context.state
+    series, state = shown.series, shown.state
     token = None if state.ftoken is None or state.ftoken >= shown.tokens else state.ftoken
     title = series.titles[series.index(panel)]
     where = f"{series}/{shown.view}/{panel}"
@@ -96,21 +98,15 @@ def _step(shown: ShownFeatures, name: str, title: str) -> Step:
 
 def _picture(shown: ShownFeatures, panels: list[Panel], columns: int, label: str) -> Picture:
     """What both kinds have in common."""
-    series, state, column = shown.series, shown.context.state, shown.colour.column
     where = shown.panel or "grid"
-    return Picture(
-        panels=panels,
-        columns=columns,
-        label=label,
-        roles=ROLES,
-        dimensions=2,
+    sources = Sources(
         points=_points(shown, where),
-        raster=f"{shown.base}/raster/{series}/{shown.view}/{where}.png?tokens={shown.tokens}",
+        raster=f"{shown.base}/raster/{shown.series}/{shown.view}/{where}.png?tokens={shown.tokens}",
         colours=shown.colours,
-        ramp=ramp(column.kind, ROLES),
-        mask=f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
-        at=state.at,
-        file=FileSource.of(shown.context, shown.selection.fields),
+        mask=shown.mask,
+    )
+    return replace(
+        point_picture(shown, sources, panels=panels, columns=columns, label=label),
         page=PAGE,
         after=shown.base,
         dropped_fields=("point",),
@@ -127,6 +123,7 @@ _COMMAND = (
     "“{}”, and the values of the last layer, which have the same settings."
 )
 TRUST = "Whether neighbours in the picture are neighbours among the vectors; 1 is perfect (Venna and Kaski 2001)."
+UNMEASURED = "Trustworthiness: too few tokens to measure. Ingest more sentences."
 #: Parameters of a fit by their names for a person.
 PARAMETERS = {
     "neighbors": "neighbours",
@@ -194,7 +191,7 @@ def _trial_caption(shown: ShownFeatures) -> list[html.P]:
     """That the picture is a trial, and the command that makes it permanent."""
     if shown.trial is None:
         return []
-    command = shown.trial.command(shown.context.corpus, shown.series.features)
+    command = shown.trial.command(shown.corpus, shown.series.features)
     return [
         caption(
             "A trial, not in the store. Make it permanent: ",
@@ -246,16 +243,19 @@ def _bases(shown: ShownFeatures) -> str:
 
 
 def _trust(shown: ShownFeatures) -> list[object]:
-    trust = shown.series.trustworthiness(shown.view)
-    if np.isnan(trust).all():
-        return ["Trustworthiness: too few tokens to measure. Ingest more sentences."]
+    means = mean_trust(shown.series.trustworthiness(shown.view), shown.series.titles)
+    if means is None:
+        return [UNMEASURED]
     judged = shown.series.attributes(shown.view)["judged_on"]
     about = info("trustworthiness", f"{TRUST} Measured on {judged}. Hover a panel for its own value.")
     if shown.panel is not None:
         return ["Trustworthiness (1: perfect): ", text_of("trust", panel_texts(shown, shown.panel)), ".", about]
-    titles = shown.series.titles
-    low, high = int(np.nanargmin(trust)), int(np.nanargmax(trust))
-    means = (
-        f"mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]})."
-    )
     return [f"Trustworthiness (1: perfect): {means}", about]
+
+
+def mean_trust(trust: NDArray[np.float64], titles: Sequence[str]) -> str | None:
+    """The mean of the panels (panel,), and the panels with the ends; None where none could be measured."""
+    if np.isnan(trust).all():
+        return None
+    low, high = int(np.nanargmin(trust)), int(np.nanargmax(trust))
+    return f"mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]})."

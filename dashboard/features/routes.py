@@ -6,20 +6,18 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
-from dashboard.canvas.spec import draw_panels, encode_points
-from dashboard.features.data import Series, cosines, pieces_of, token_columns
-from dashboard.features.shown import FIELDS, TokenSelection, parse_token_selection, token_mask
+from dashboard.canvas.spec import encode_points
+from dashboard.features.data import POINTS, Series, cosines, pieces_of
+from dashboard.features.feature_tokens import FIELDS, FeatureTokens, TokenSelection, parse_token_selection
 from dashboard.features.token import NEAR, token_card, token_focus
 from dashboard.features.trials import Trials
-from dashboard.points import selection
-from dashboard.points.colours import codes_of, encode
-from dashboard.points.columns import KINDS, kinds_of
-from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS
+from dashboard.points.head_tokens import KINDS, kinds_of
+from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS, send_colours, send_mask, send_raster
+from dashboard.points.selection import mask
 from dashboard.ui.files import FORM, Table, file, large_file
-from dashboard.web.http import BASE, binary, bounded, codes, corpus_of, lasting, png, scheme
+from dashboard.web.http import BASE, binary, bounded, corpus_of, lasting
 from dashboard.web.library import Library
 from dashboard.web.results import current_cache
-from store import Corpus
 from store.features import Features
 from store.schema.features import FACTORS, point_title
 
@@ -39,66 +37,54 @@ def register(server: Flask, library: Library) -> None:
 def _pictures(server: Flask, library: Library) -> None:
     @server.get(f"{_TOKEN_SET}/points/<series>/<view>/<panel>.bin")
     def panel_points(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
-        corpus, features = _features(library, snapshot, model, token_set)
-        shown = Series.parse(corpus, features, series, library.get(Trials))
-        if panel == "grid":
-            key = "grid points", series, view, _count(features)
-            return binary(current_cache().get(features, key, lambda: _grid_points(shown, view, _count(features))))
-        return binary(encode_points(shown.places(view, _count(features), panel), width=2))
+        points = _points(_series(library, snapshot, model, token_set, series), panel)
+        if points.panel is not None:
+            return binary(encode_points(points.places(view), width=2))
+        key = "grid points", series, view, points.tokens
+        return binary(
+            current_cache().get(points.series.features, key, lambda: encode_points(points.places(view), width=1))
+        )
 
     @server.get(f"{_TOKEN_SET}/raster/<series>/<view>/<panel>.png")
     def panel_raster(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
-        corpus, features = _features(library, snapshot, model, token_set)
-        shown = Series.parse(corpus, features, series, library.get(Trials))
-        is_single = panel != "grid"
-        places = shown.places(view, _count(features), panel if is_single else None)
-        columns, slots = (1, (0,)) if is_single else shown.grid
-        side = bounded("side", 120, MOST_RASTER_SIDE if is_single else MOST_GRID_SIDE)
-        gap, title = bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
-        return png(draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme(), slots=slots, title=title))
+        points = _points(_series(library, snapshot, model, token_set, series), panel)
+        is_single = points.panel is not None
+        columns, slots = (1, (0,)) if is_single else points.series.grid
+        side = MOST_RASTER_SIDE if is_single else MOST_GRID_SIDE
+        return send_raster(points.places(view), columns=columns, slots=slots, side=120, most=side, title=80)
 
     @server.get(f"{_TOKEN_SET}/colours/<column>.bin")
     def token_colours(snapshot: str, model: str, token_set: str, column: str) -> Response:
-        _, features = _features(library, snapshot, model, token_set)
-        token = bounded("token", 0, features.n_tokens - 1, fewest=0) if "token" in request.args else None
-        known = token_columns(features, token)
-        if column not in known:
-            abort(404, f"There is no column {column[:60]!r}. Choose one of {', '.join(known)}.")
-        values = known[column].values()[None, : _count(features), None]
-        return codes(encode(codes_of(known[column].column, values)))
+        series = _series(library, snapshot, model, token_set)
+        most = series.features.n_tokens - 1
+        chosen = bounded("token", 0, most, fewest=0) if "token" in request.args else None
+        return send_colours(FeatureTokens(series, _count(series.features), chosen=chosen), column)
 
     @server.get(f"{_TOKEN_SET}/mask.bin")
     def selected_tokens(snapshot: str, model: str, token_set: str) -> Response:
-        corpus, features = _features(library, snapshot, model, token_set)
-        trials = library.get(Trials)
-        selected = token_mask(corpus, features, _selection(corpus, features, trials), _count(features), trials)
-        return codes(selection.encode(selected[None, :, None]))
-
-
-def _grid_points(series: Series, view: str, tokens: int) -> bytes:
-    return encode_points(series.places(view, tokens), width=1)
+        series = _series(library, snapshot, model, token_set)
+        chosen = _selection(series)
+        return send_mask(FeatureTokens(series, _count(series.features), chosen=chosen.chosen), chosen)
 
 
 def _tokens(server: Flask, library: Library) -> None:
     @server.get(f"{_TOKEN_SET}/tokens.json")
     def token_names(snapshot: str, model: str, token_set: str) -> Response:
-        _, features = _features(library, snapshot, model, token_set)
+        features = _features(library, snapshot, model, token_set)
         different, ids = np.unique(features.wordpieces(), return_inverse=True)
         return lasting(jsonify({"pieces": different.tolist(), "ids": ids.tolist()}))
 
     @server.get(f"{_TOKEN_SET}/card/token/<int:token>.json")
     def feature_card(snapshot: str, model: str, token_set: str, token: int) -> Response:
-        _, features = _features(library, snapshot, model, token_set)
+        features = _features(library, snapshot, model, token_set)
         return lasting(jsonify(token_card(features, _checked(features, token))))
 
     @server.get(f"{_TOKEN_SET}/focus/<series>/<view>/<panel>/<int:token>.json")
     def feature_focus(
         snapshot: str, model: str, token_set: str, series: str, view: str, panel: str, token: int
     ) -> Response:
-        corpus, features = _features(library, snapshot, model, token_set)
-        near = bounded("near", NEAR, MOST_NEAR, fewest=0)
-        shown = Series.parse(corpus, features, series, library.get(Trials))
-        return lasting(jsonify(token_focus(shown, view, panel, _checked(features, token), near=near)))
+        shown, near = _series(library, snapshot, model, token_set, series), bounded("near", NEAR, MOST_NEAR, fewest=0)
+        return lasting(jsonify(token_focus(shown, view, panel, _checked(shown.features, token), near=near)))
 
 
 def _files(server: Flask, library: Library) -> None:
@@ -106,23 +92,32 @@ def _files(server: Flask, library: Library) -> None:
     def tokens_file(
         snapshot: str, model: str, token_set: str, what: str, series: str, view: str, panel: str, form: str
     ) -> Response:
-        corpus, features = _features(library, snapshot, model, token_set)
-        shown = Series.parse(corpus, features, series, library.get(Trials))
+        shown = _series(library, snapshot, model, token_set, series)
         panels = shown.names if panel == "grid" else (panel,)
         shown.places(view, 1, panels[0])  # a wrong name is a 404 before the first byte
-        chosen = _selection(corpus, features, shown.trials) if what == "selection" else TokenSelection()
-        selected = token_mask(corpus, features, chosen, shown.tokens(view), shown.trials)
-        return large_file(token_tables(shown, view, panels, selected), f"{what}-{token_set}-{view}-{panel}", form)
+        chosen = _selection(shown) if what == "selection" else TokenSelection()
+        rows = mask(FeatureTokens(shown, shown.tokens(view), chosen=chosen.chosen), chosen)[0, :, 0]
+        return large_file(token_tables(shown, view, panels, rows), f"{what}-{token_set}-{view}-{panel}", form)
 
     @server.get(f"{_TOKEN_SET}/<any(similarity, cka, explained):measure>.{FORM}")
     def measure_file(snapshot: str, model: str, token_set: str, measure: str, form: str) -> Response:
-        _, features = _features(library, snapshot, model, token_set)
+        features = _features(library, snapshot, model, token_set)
         return file(iter([measure_table(features, measure)]), f"{measure}-{token_set}", form)
 
 
-def _features(library: Library, snapshot: str, model: str, token_set: str) -> tuple[Corpus, Features]:
+def _features(library: Library, snapshot: str, model: str, token_set: str) -> Features:
+    return corpus_of(library, snapshot, model).features(token_set)
+
+
+def _series(library: Library, snapshot: str, model: str, token_set: str, series: str = POINTS) -> Series:
+    """The panels of a URL."""
     corpus = corpus_of(library, snapshot, model)
-    return corpus, corpus.features(token_set)
+    return Series.parse(corpus, corpus.features(token_set), series, library.get(Trials))
+
+
+def _points(series: Series, panel: str) -> FeatureTokens:
+    """The tokens of the query string in one panel, or in all."""
+    return FeatureTokens(series, _count(series.features), None if panel == "grid" else panel)
 
 
 def _count(features: Features) -> int:
@@ -135,9 +130,9 @@ def _checked(features: Features, token: int) -> int:
     return token
 
 
-def _selection(corpus: Corpus, features: Features, trials: Trials | None) -> TokenSelection:
+def _selection(series: Series) -> TokenSelection:
     """The selection of the query string; what is invalid is ignored (the page shows a notice)."""
-    return parse_token_selection({name: request.args.get(name, "") for name in FIELDS}, corpus, features, trials)[0]
+    return parse_token_selection({name: request.args.get(name, "") for name in FIELDS}, series)[0]
 
 
 def token_tables(series: Series, view: str, panels: tuple[str, ...], selected: NDArray[np.bool_]) -> Iterator[Table]:

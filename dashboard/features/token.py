@@ -6,11 +6,12 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.features.data import Series, pieces_of, sentence_order
+from dashboard.features.data import Series, pieces_of
+from dashboard.features.feature_tokens import sentence_order
 from dashboard.features.shown import ShownFeatures
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import PointTarget
-from dashboard.points.token_groups import summary
+from dashboard.points.token_groups import linked_pieces, summary
 from dashboard.ui.markup import heading
 from store.features import Features
 from store.schema.features import SAMPLE
@@ -36,10 +37,10 @@ class NearToken:
 
 def feature_token(shown: ShownFeatures) -> list[object]:
     """The panel beside the large picture."""
-    token, features = shown.context.state.ftoken, shown.series.features
+    token, features = shown.state.ftoken, shown.series.features
     if token is None or shown.panel is None:
         return [html.H2("Token"), html.P(EMPTY), *_notes(shown, None)]
-    clear = dcc.Link("clear", href=shown.context.state.with_(ftoken=None).href)
+    clear = dcc.Link("clear", href=shown.state.with_(ftoken=None).href)
     return [
         html.H2(f"“{pieces_of(features)[token]}”"),
         html.P(where_of(features, token), className="caption"),
@@ -52,7 +53,7 @@ def feature_token(shown: ShownFeatures) -> list[object]:
 
 def _notes(shown: ShownFeatures, token: int | None) -> list[object]:
     """Notes on the feature point, and on the token there; the values of a head are no feature point."""
-    corpus, series, point = shown.context.corpus, shown.series, shown.panel
+    corpus, series, point = shown.corpus, shown.series, shown.panel
     if point is None or series.layer is not None:
         return []
     title = series.titles[series.index(point)]
@@ -66,16 +67,8 @@ def _notes(shown: ShownFeatures, token: int | None) -> list[object]:
 def _sentence(shown: ShownFeatures, token: int) -> html.P:
     """The wordpieces of its sentence, each a link to that token."""
     own, pieces = sentence_tokens(shown.series.features, token), pieces_of(shown.series.features)
-    links = [
-        dcc.Link(
-            pieces[index],
-            href=shown.context.state.with_(ftoken=index).href,
-            className="piece token here" if index == token else "piece",
-            title=f"position {index - own.start}",
-        )
-        for index in own
-    ]
-    return html.P([part for link in links for part in (link, " ")], className="sentence-pieces")
+    links = [shown.state.with_(ftoken=index).href for index in own]
+    return linked_pieces(pieces[own.start : own.stop], links, token - own.start, "token")
 
 
 def _page(shown: ShownFeatures, token: int) -> list[object]:
@@ -84,7 +77,7 @@ def _page(shown: ShownFeatures, token: int) -> list[object]:
         return []
     tokens = shown.series.features.tokens
     sentence, position = (int(tokens[name].values[token]) for name in ("sentence_index", "position"))
-    return [dcc.Link("open sentence", href=shown.context.state.of_sentence(sentence, queries=str(position)).href)]
+    return [dcc.Link("open sentence", href=shown.state.of_sentence(sentence, queries=str(position)).href)]
 
 
 def _nearest(shown: ShownFeatures, token: int, panel: str) -> list[object]:
@@ -101,13 +94,13 @@ def _nearest(shown: ShownFeatures, token: int, panel: str) -> list[object]:
             f"The first {min(NEAR, len(rows))}; below, what the first {len(rows)} have in common.",
             className="caption",
         ),
-        *summary(shown.context, features.tokens, rows, _words(shown, rows)),
+        *summary(shown.corpus, shown.ingest, features.tokens, rows, _words(shown, rows)),
     ]
 
 
 def _words(shown: ShownFeatures, tokens: list[int]) -> NDArray[np.int64] | None:
     """Words of the tokens as rows of the word axis of the corpus; None of a review, whose sentences are no part of it."""
-    features, corpus = shown.series.features, shown.context.corpus
+    features, corpus = shown.series.features, shown.corpus
     if features.name != SAMPLE:
         return None
     if not corpus.has_words:
@@ -116,7 +109,7 @@ def _words(shown: ShownFeatures, tokens: list[int]) -> NDArray[np.int64] | None:
 
 
 def _row(shown: ShownFeatures, near: NearToken) -> html.Tr:
-    link = dcc.Link(html.Bdi(near.piece), href=shown.context.state.with_(ftoken=near.token).href)
+    link = dcc.Link(html.Bdi(near.piece), href=shown.state.with_(ftoken=near.token).href)
     cosine = html.Td(f"{near.cosine:.3f}", className="number")
     return html.Tr([html.Td(link), cosine, html.Td(_context(shown, near), dir="auto")])
 

@@ -1,7 +1,7 @@
 """The trials of a server: one is fitted at a time, in a process of its own, and kept for all readers."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.util import find_spec
@@ -35,18 +35,19 @@ BUSY = "The server is busy with the trials of other readers. Try again in a minu
 FITS = "Starting UMAP"
 
 
-def can_try() -> bool:
-    """Whether this server can fit a trial."""
-    return all(find_spec(name) for name in NEEDED)
-
-
 class Trials:
     """Trials that this process has, finds in the files of a `folder` that all processes of the server share, or fits."""
 
     def __init__(
-        self, folder: Path, url: str, fit: Callable[..., TrialPicture] = fit_apart, *, budget: int = BUDGET
+        self,
+        folder: Path,
+        url: str,
+        fit: Callable[..., TrialPicture] = fit_apart,
+        *,
+        budget: int = BUDGET,
+        needed: Sequence[str] = NEEDED,
     ) -> None:
-        self._folder, self._url, self._fit = folder, url, fit
+        self._folder, self._url, self._fit, self._needed = folder, url, fit, needed
         self._results: SharedResults[TrialPicture] = SharedResults(DiskCache(folder / "trials", budget))
         self._room = BoundedSemaphore(READERS)
 
@@ -54,6 +55,10 @@ class Trials:
     def of(cls, library: Library) -> "Trials":
         """Those of a library, in the folder of its server."""
         return cls(library.folder, library.url)
+
+    def can_try(self) -> bool:
+        """Whether this server can fit a trial."""
+        return all(find_spec(name) for name in self._needed)
 
     def find(self, corpus: Corpus, features: Features, trial: Trial) -> TrialPicture | None:
         """The picture of a trial that was fitted."""
@@ -63,7 +68,7 @@ class Trials:
         """The picture of a trial, fitted when it is its turn. Raises `Refusal` where it cannot be, or nobody waits any more."""
         if (found := self.find(corpus, features, trial)) is not None:
             return found
-        if not can_try():
+        if not self.can_try():
             raise Refusal(MISSING, 503)
         with self._turn(job):
             return self.find(corpus, features, trial) or self._made(corpus, features, trial, job)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dashboard.ui.controls import choice, explained, info, statistic_info
 from dashboard.ui.text import brief, spell, unit_title
-from dashboard.web.context import Context
 from dashboard.web.state import UNLABELLED, LinkState
 from store import STATISTICS, Corpus
 from store.kernels.heads import LABELS
@@ -77,13 +76,12 @@ def value_text(state: LinkState, value: float) -> str:
     return spell(value, unit) if unit == "share" and value == value else brief(value, unit)
 
 
-def arrangement_controls(context: Context, shown: Arrangement) -> html.Div:
+def arrangement_controls(corpus: Corpus, state: LinkState, shown: Arrangement) -> html.Div:
     """What sorts the heads and which are shown, and how many these are."""
-    state = context.state
     named: Any = {"aria-label": "Heads: sort, label"}
     count = html.P(f"{len(shown.heads):,} of {shown.of:,} heads", className="heads-shown", role="status")
     return html.Div(
-        [_sorting(state), _least(state), _labels(context), count],
+        [_sorting(state), _least(state), _labels(corpus, state), count],
         className="controls arrangement",
         role="group",
         **named,
@@ -116,16 +114,16 @@ def _least(state: LinkState) -> dmc.NumberInput:
     )
 
 
-def _labels(context: Context) -> html.Div:
-    labels, counts = np.unique(context.corpus.head_labels.values, return_counts=True)
+def _labels(corpus: Corpus, state: LinkState) -> html.Div:
+    labels, counts = np.unique(corpus.head_labels.values, return_counts=True)
     count = dict(zip(map(str, labels), map(int, counts), strict=True))
     titles = {"": "any"} | {label: f"{label} ({count[label]})" for label in LABELS if label in count}
     titles |= {UNLABELLED: f"unlabelled ({count['']})"} if "" in count else {}
-    return explained(choice("tagged", "Label", titles, context.state.tagged or "", 130), info("labels", _LABELS))
+    return explained(choice("tagged", "Label", titles, state.tagged or "", 130), info("labels", _LABELS))
 
 
-def nothing_shown(context: Context) -> html.P:
+def nothing_shown(state: LinkState) -> html.P:
     """Where no head passes: what to do."""
-    everything = context.state.with_(arranged=None, tagged=None, above=None).href
+    everything = state.with_(arranged=None, tagged=None, above=None).href
     link = dcc.Link("Show all heads", href=everything)
     return html.P(["No head passes. Lower the minimum, or choose another label. ", link, "."], className="no-heads")

@@ -6,13 +6,13 @@ from dash import html
 
 from dashboard.points.clicked_point import strongest_lines
 from dashboard.points.colours import span
-from dashboard.points.columns import column_of, values
 from dashboard.points.density import ENCLOSED
-from dashboard.points.drawn import Drawn
-from dashboard.points.picture import ShownPoints, head_region, is_plane, shown_fidelity
+from dashboard.points.head_tokens import HeadTokens, column_of
+from dashboard.points.picture import head_region, is_plane, shown_fidelity
+from dashboard.points.point_set import values
+from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import info
 from dashboard.ui.text import all_of, decimal, end_of_range, every_of, of_first
-from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -34,24 +34,24 @@ def caption(*parts: object) -> html.P:
     return html.P(list(parts), className="caption of-picture")
 
 
-def sample_caption(context: Context, tokens: int) -> html.P:
+def sample_caption(shown: ShownPoints) -> html.P:
     """How many of the corpus' tokens are shown, and how they were projected."""
-    corpus = context.corpus
-    attributes = corpus.view(context.view).attrs
+    corpus, tokens = shown.corpus, shown.tokens
+    attributes = corpus.view(shown.view).attrs
     every = tokens >= corpus.n_tokens
-    shown = every_of(corpus, "token") if every else f"{tokens:,} of {all_of(corpus, 'token')}, a uniform sample"
+    drawn = every_of(corpus, "token") if every else f"{tokens:,} of {all_of(corpus, 'token')}, a uniform sample"
     about = (
-        f"Fitted on {attributes['fitted_on']}{authors_size(context.view)}; tokens beyond the fit are placed {attributes['placed']}. "
+        f"Fitted on {attributes['fitted_on']}{authors_size(shown.view)}; tokens beyond the fit are placed {attributes['placed']}. "
         f"Equal axis scales. The corpus has {all_of(corpus, 'sentence')}, ordered by hash: the first are a uniform sample.{of_first(corpus)}"
     )
-    return caption(f"{attributes['title']}; {shown}.", info("the sample", about))
+    return caption(f"{attributes['title']}; {drawn}.", info("the sample", about))
 
 
-def scale_caption(context: Context, points: ShownPoints) -> list[html.P]:
+def scale_caption(shown: ShownPoints) -> list[html.P]:
     """Whose scale both heads have, where colours or sizes are numbers of a head."""
-    state = context.state
+    state = shown.state
     scaled = [
-        *(["Colours"] if points.colour.kind == "number" and points.colour.per_head else []),
+        *(["Colours"] if shown.colour.kind == "number" and shown.colour.per_head else []),
         *(["sizes"] if state.size else []),
     ]
     if state.second_head is None or not scaled:
@@ -112,31 +112,31 @@ def overlay_legend(marks: list[tuple[str, str]]) -> html.P:
 Mark = tuple[str, str]
 
 
-def marks_legend(context: Context, points: ShownPoints) -> html.P:
+def marks_legend(shown: ShownPoints) -> html.P:
     """An entry for everything that is drawn, and no other."""
-    state = context.state
-    plane = is_plane(context)
-    sizes = norm_sizes(norm_ends(context.corpus, points.drawn.tokens, state.layer, state.head)) if state.size else []
+    state = shown.state
+    plane = is_plane(shown.view)
+    sizes = norm_sizes(norm_ends(shown.corpus, shown.tokens, state.layer, state.head)) if state.size else []
     return overlay_legend(
         [
-            *marks_of_point(state, lines=_has_lines(context)),
+            *marks_of_point(state, lines=_has_lines(shown)),
             *sizes,
-            *(contour_marks(coloured=points.coloured) if state.contours and plane else []),
+            *(contour_marks(coloured=shown.coloured) if state.contours and plane else []),
             *([("cluster", "cluster, by what it has most of")] if state.clusters and plane else []),
-            *([LASSO] if _has_outline(context) else []),
+            *([LASSO] if _has_outline(shown) else []),
         ]
     )
 
 
-def _has_outline(context: Context) -> bool:
+def _has_outline(shown: ShownPoints) -> bool:
     """Whether the region of the link was drawn in a shown picture."""
-    lasso = context.state.lasso or ""
-    return any(lasso.startswith(f"{head_region(context, *head)},") for head in context.state.shown_heads)
+    lasso = shown.state.lasso or ""
+    return any(lasso.startswith(f"{head_region(shown.view, *head)},") for head in shown.state.shown_heads)
 
 
-def _has_lines(context: Context) -> bool:
+def _has_lines(shown: ShownPoints) -> bool:
     """Whether a weight in the sentence of the clicked point is drawn, in one of the shown heads; of a typed one some are."""
-    corpus, state = context.corpus, context.state
+    corpus, state = shown.corpus, shown.state
     if state.token is None:
         return True
     row = corpus.rows[state.token]
@@ -175,4 +175,4 @@ def norm_sizes(ends: tuple[float, float]) -> list[Mark]:
 def norm_ends(corpus: Corpus, tokens: int, layer: int, head: int) -> tuple[float, float]:
     """The norms between which sizes differ."""
     column = column_of(corpus, "norm")
-    return span(column, values(column, Drawn(corpus, tokens, layer, head)))
+    return span(column, values(column, HeadTokens(corpus, tokens, layer, head)))

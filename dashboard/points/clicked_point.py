@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import TokenTarget
-from dashboard.points.picture import NEAR, ShownPoints, marks
+from dashboard.points.picture import NEAR, marks
+from dashboard.points.shown import ShownPoints
 from dashboard.points.similar import SEARCHED, Point, largest_first, logits
-from dashboard.points.token_groups import FoundToken, groups_table
+from dashboard.points.token_groups import FoundToken, groups_table, linked_pieces
 from dashboard.ui.controls import number
 from dashboard.ui.markup import heading
 from dashboard.ui.text import decimal
-from dashboard.web.context import Context
 from dashboard.web.results import cached
-from dashboard.web.state import MOST_TOP, Lines
+from dashboard.web.state import MOST_TOP, Lines, LinkState
 from store import Corpus
 from store.kernels.statistics import entropy
 from store.schema.model import ROLES
@@ -105,7 +105,7 @@ class Near:
 
 
 def focus(
-    corpus: Corpus, view: str, point: Point, *, top: int, least: float, lines: Lines, near: int
+    corpus: Corpus, view: str, point: Point, *, top: int, least: float, lines: Lines, near: int, most: int = SEARCHED
 ) -> dict[str, object]:
     """JSON-ready: the point's position, the overlay of its sentence, and the `near` highest-scoring tokens of the corpus."""
     row = int(corpus.rows[point.token])
@@ -115,7 +115,7 @@ def focus(
     places = corpus.places(view, np.arange(rows.start, rows.stop), layer=point.layer, head=point.head)
     pattern = corpus.weights(sentence, layer=point.layer, head=point.head)
     overlay_lines = strongest_lines(pattern, position, role=point.role, lines=lines, top=top, least=least)
-    searched = min(corpus.n_tokens, SEARCHED)
+    searched = min(corpus.n_tokens, most)
     return {
         **sentence_overlay(position, corpus.wordpieces(rows), places, overlay_lines),
         "near": [vars(token) for token in nearest(corpus, view, point, searched=searched, count=near)],
@@ -212,14 +212,14 @@ def _near(corpus: Corpus, token: int, score: float, place: Floats, own: int) -> 
     )
 
 
-def panel(context: Context, _points: ShownPoints) -> list[object]:
+def panel(shown: ShownPoints) -> list[object]:
     """The tab Point."""
-    state = context.state
+    state = shown.state
     if state.token is None:
         return [html.H2("Point"), html.P(EMPTY)]
     point = Point(state.layer, state.head, state.role, state.token)
     point_focus: Any = focus(
-        context.corpus, context.view, point, top=state.top, least=state.least, lines=state.lines, near=NEAR
+        shown.corpus, shown.view, point, top=state.top, least=state.least, lines=state.lines, near=NEAR
     )
     return [
         html.H2(
@@ -229,31 +229,23 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
                 f" of “{point_focus['pieces'][point_focus['position']]}”",
             ]
         ),
-        _sentence(context, point_focus),
-        _controls(context),
-        note_panel("token", TokenTarget.of(context.corpus, state.token), "Notes on this token, in any head"),
-        _lines_table(context, point_focus),
-        *_near_table(context, point_focus),
+        _sentence(shown.state, point_focus),
+        _controls(shown),
+        note_panel("token", TokenTarget.of(shown.corpus, state.token), "Notes on this token, in any head"),
+        _lines_table(shown, point_focus),
+        *_near_table(shown, point_focus),
     ]
 
 
-def _sentence(context: Context, point_focus: dict[str, Any]) -> html.P:
+def _sentence(state: LinkState, point_focus: dict[str, Any]) -> html.P:
     """The wordpieces of its sentence, each a link to that token in the same role."""
-    state, first = context.state, (context.state.token or 0) - point_focus["position"]
-    pieces = [
-        dcc.Link(
-            piece,
-            href=state.with_(token=first + position, marks=None).href,
-            className=f"piece {state.role} here" if position == point_focus["position"] else "piece",
-            title=f"position {position}",
-        )
-        for position, piece in enumerate(point_focus["pieces"])
-    ]
-    return html.P([part for piece in pieces for part in (piece, " ")], className="sentence-pieces")
+    first = (state.token or 0) - point_focus["position"]
+    links = [state.with_(token=first + position, marks=None).href for position in range(len(point_focus["pieces"]))]
+    return linked_pieces(point_focus["pieces"], links, point_focus["position"], state.role)
 
 
-def _controls(context: Context) -> html.Div:
-    state = context.state
+def _controls(shown: ShownPoints) -> html.Div:
+    state = shown.state
     other = "key" if state.role == "query" else "query"
     return html.Div(
         [
@@ -265,7 +257,7 @@ def _controls(context: Context) -> html.Div:
                 value=state.lines,
                 size="xs",
             ),
-            dcc.Link("open sentence", href=_sentence_link(context)),
+            dcc.Link("open sentence", href=_sentence_link(shown)),
             dcc.Link(f"show as {other}", href=state.with_(role=other).href),
             dcc.Link("clear", href=state.with_(token=None, marks=None, lines="point").href),
         ],
@@ -273,36 +265,34 @@ def _controls(context: Context) -> html.Div:
     )
 
 
-def _sentence_link(context: Context) -> str:
+def _sentence_link(shown: ShownPoints) -> str:
     """The page of its sentence, with the point selected."""
-    corpus, state = context.corpus, context.state
+    corpus, state = shown.corpus, shown.state
     row = corpus.rows[state.token or 0]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
     return state.of_sentence(sentence, queries=str(position), heads=str(state.head)).href
 
 
-def _lines_table(context: Context, point_focus: dict[str, Any]) -> html.Div:
-    marked = [tuple(pair) for pair in marks(context.state.marks)]
-    rows = [_line_row(context, point_focus, marked, *line) for line in point_focus["lines"]]
+def _lines_table(shown: ShownPoints, point_focus: dict[str, Any]) -> html.Div:
+    marked = [tuple(pair) for pair in marks(shown.state.marks)]
+    rows = [_line_row(shown, point_focus, marked, *line) for line in point_focus["lines"]]
     if not rows:
-        return html.Div(
-            html.P(f"No weight in this sentence reaches {context.state.least:g}. Lower the minimum weight.")
-        )
+        return html.Div(html.P(f"No weight in this sentence reaches {shown.state.least:g}. Lower the minimum weight."))
     head = heading(("query", "key", "weight", "show"), {"weight"})
-    all_queries = ", all queries" if context.state.lines == "sentence" else ""
+    all_queries = ", all queries" if shown.state.lines == "sentence" else ""
     title = f"Strongest weights in its sentence{all_queries}"
     return html.Div([html.H3(title), html.Table([head, html.Tbody(rows)], className="rows")])
 
 
 def _line_row(
-    context: Context, point_focus: dict[str, Any], marked: list[tuple[int, ...]], query: int, key: int, weight: float
+    shown: ShownPoints, point_focus: dict[str, Any], marked: list[tuple[int, ...]], query: int, key: int, weight: float
 ) -> html.Tr:
     """A query, a key and their weight, with a link that shows or hides the pair in the picture."""
     pair = (query, key)
     others = [other for other in marked if other != pair]
-    shown = others if pair in marked else [*marked, pair]
-    text = ".".join("-".join(map(str, other)) for other in shown)
-    mark = dcc.Link("hide" if pair in marked else "show", href=context.state.with_(marks=text or None).href)
+    marks_of_link = others if pair in marked else [*marked, pair]
+    text = ".".join("-".join(map(str, other)) for other in marks_of_link)
+    mark = dcc.Link("hide" if pair in marked else "show", href=shown.state.with_(marks=text or None).href)
     pieces = (f"{position}:{point_focus['pieces'][position]}" for position in pair)
     return html.Tr(
         [
@@ -313,9 +303,9 @@ def _line_row(
     )
 
 
-def _near_table(context: Context, point_focus: dict[str, Any]) -> list[object]:
+def _near_table(shown: ShownPoints, point_focus: dict[str, Any]) -> list[object]:
     """The keys of a query, or the queries of a key, with the largest logits in the corpus."""
-    role = "query" if context.state.role == "key" else "key"
+    role = "query" if shown.state.role == "key" else "key"
     names = {"key": "keys", "query": "queries"}
     found = [FoundToken(near["token"], role, decimal(near["score"])) for near in point_focus["near"]]
     searched = (
@@ -323,7 +313,7 @@ def _near_table(context: Context, point_focus: dict[str, Any]) -> list[object]:
     )
     return [
         html.H3(f"Highest-scoring {names[role]} in the corpus"),
-        groups_table(context, found, (role, "logit")),
+        groups_table(shown.corpus, shown.state, found, (role, "logit")),
         html.P(
             f"By q.k / sqrt(channels), over {searched} {point_focus['tokens']:,} tokens; each wordpiece at most three times.",
             className="caption",

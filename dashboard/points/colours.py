@@ -6,16 +6,14 @@ Format, little-endian: `HSC2`, u32 panels (1 where all are the same), tokens a p
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.canvas.spec import grid_tokens
-from dashboard.points.columns import Column, Kind, Values, values
-from dashboard.points.drawn import Drawn
+from dashboard.points.point_set import Column, Kind, PointSet, Values, values
 from dashboard.ui.text import end_of_range, with_unit
 from dashboard.ui.theme import CATEGORIES, COLOURED, OTHER
 from dashboard.web.state import LinkState
@@ -48,7 +46,7 @@ class Legend:
 
     `low` and `high` are the ends of a number's colour scale, NaN where no point has a value. `categories` are those with a colour
     of their own in the order of their codes, `more` counts the other categories, `others` their points, `missing` the points without
-    a value.
+    a value, which are called `rest`.
     """
 
     column: str
@@ -62,11 +60,13 @@ class Legend:
     more: int
     others: int
     missing: int
+    rest: str
 
 
-def legend(column: Column, drawn: Drawn) -> Legend:
-    """The legend of a column over the drawn points."""
-    return legend_of(column, values(column, drawn), _like(column, drawn))
+def legend(column: Column, points: PointSet) -> Legend:
+    """The legend of a column over the points."""
+    own = values(column, points)
+    return legend_of(column, own, _like(column, points, own))
 
 
 def legend_of(column: Column, values: Values, like: Values | None = None) -> Legend:
@@ -87,19 +87,20 @@ def legend_of(column: Column, values: Values, like: Values | None = None) -> Leg
         more=len(categories) - len(shown),
         others=sum(category.count for category in categories if category.colour == COLOURED),
         missing=missing,
+        rest=column.rest,
     )
 
 
-def colour_codes(column: Column, drawn: Drawn, like: Drawn | None = None) -> NDArray[np.uint8]:
-    """The code of every drawn point: (panel, token, role); numbers on the colour scale of the picture `like`."""
-    return codes_of(column, values(column, drawn), values(column, like) if like else _like(column, drawn))
+def colour_codes(column: Column, points: PointSet) -> NDArray[np.uint8]:
+    """The code of every point: (panel, token, role)."""
+    own = values(column, points)
+    return codes_of(column, own, _like(column, points, own))
 
 
-def _like(column: Column, drawn: Drawn) -> Values | None:
-    """What decides which categories have a colour: the tokens of the grid, so that a category has one colour in every picture."""
-    if column.kind == "number" or 0 < len(column.names) <= COLOURED:
-        return None
-    return values(column, replace(drawn, tokens=grid_tokens(drawn.corpus)))
+def _like(column: Column, points: PointSet, own: Values) -> Values:
+    """The values that decide which colours the points with the values `own` have."""
+    like = points.coloured_like(column)
+    return own if like is points else values(column, like)
 
 
 def codes_of(column: Column, values: Values, like: Values | None = None) -> NDArray[np.uint8]:
@@ -168,18 +169,13 @@ def isolating(state: LinkState, field: str) -> Isolate:
     return isolate
 
 
-def legend_line(
-    shown: Legend,
-    roles: Sequence[str] = ROLES,
-    rest: str = "points without a value",
-    isolate: Isolate | None = None,
-) -> html.Div:
-    """The colour legend of a column: its range or its categories; `rest` names the points without a value.
+def legend_line(shown: Legend, roles: Sequence[str] = ROLES, isolate: Isolate | None = None) -> html.Div:
+    """The colour legend of a column: its range or its categories.
 
     Where a click on a category shows it alone, `isolate` makes the link.
     """
     body = _category_chips(shown, roles, isolate) if shown.kind == "category" else _range_bars(shown, roles)
-    missing = [_rest(f"{shown.missing:,} {rest}")] if shown.missing else []
+    missing = [_rest(f"{shown.missing:,} {shown.rest}")] if shown.missing else []
     return html.Div([html.Span(f"{shown.title}:"), *body, *missing], className="legend of-picture")
 
 

@@ -8,15 +8,15 @@ import numpy as np
 from dash import html
 
 from dashboard.points.colours import isolating, legend_line, marks_line
-from dashboard.points.columns import Column, Values, columns, values
-from dashboard.points.drawn import Drawn
-from dashboard.points.picture import ShownPoints, is_plane
-from dashboard.points.search import no_hits
+from dashboard.points.head_tokens import HeadTokens, columns
+from dashboard.points.picture import is_plane
+from dashboard.points.point_set import Column, Values, values
+from dashboard.points.search_results import no_hits
 from dashboard.points.selection import Condition
+from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import first_of, has_part, span
 from dashboard.web.bounds import matches_of
-from dashboard.web.context import Context
 from store.phrases import many
 from store.schema.model import ROLES
 
@@ -35,62 +35,62 @@ CLUSTERS = (
 )
 
 
-def around_picture(context: Context, points: ShownPoints, *more: html.Div, head: bool) -> list[object]:
+def around_picture(shown: ShownPoints, *more: html.Div, head: bool) -> list[object]:
     """Every control and the rows of `more`, then what colours mean, the filters, and how many points are selected."""
-    offered = columns(context.corpus)
-    menu = filter_menu(points.filters, offered)
+    offered = columns(shown.corpus)
+    menu = filter_menu(shown.filters, offered)
     rows = [
-        picture_controls(context, head=head),
-        search_controls(context.state, matches_of(context.corpus)),
+        picture_controls(shown, head=head),
+        search_controls(shown.state, matches_of(shown.corpus)),
         menu,
         *more,
     ]
-    count = no_hits(context) or selection_count(points)
+    count = no_hits(shown.corpus, shown.state) or selection_count(shown)
     return [
         html.Div(rows, className="control-rows"),
-        colour_legend(context, points),
-        filter_row(read_filters(points.drawn, points.filters), count),
+        colour_legend(shown),
+        filter_row(read_filters(shown.points, shown.filters), count),
     ]
 
 
-def colour_legend(context: Context, points: ShownPoints) -> html.P | html.Div:
+def colour_legend(shown: ShownPoints) -> html.P | html.Div:
     """What colours mean; an entry of a category shows it alone, and a second click all of them."""
-    if not points.coloured:
+    if not shown.coloured:
         return marks_line()
-    return legend_line(points.legend, isolate=isolating(context.state, "only"))
+    return legend_line(shown.legend, isolate=isolating(shown.state, "only"))
 
 
-def picture_controls(context: Context, *, head: bool) -> html.Div:
+def picture_controls(shown: ShownPoints, *, head: bool) -> html.Div:
     """View, colour, size and, on the page of a head, labels."""
     return html.Div(
         [
-            *view_choices(context.view, context.corpus.views),
-            colour_choice(context),
-            _switches(context) if head else _size_switch(context),
+            *view_choices(shown.view, shown.corpus.views),
+            colour_choice(shown),
+            _switches(shown) if head else _size_switch(shown),
         ],
         className="controls",
     )
 
 
-def _size_switch(context: Context) -> dmc.Switch:
-    return switch("size", "size by norm", context.state.size == "norm")
+def _size_switch(shown: ShownPoints) -> dmc.Switch:
+    return switch("size", "size by norm", shown.state.size == "norm")
 
 
-def _switches(context: Context) -> html.Div:
+def _switches(shown: ShownPoints) -> html.Div:
     """What is drawn with the points of a head, two below each other; of densities where the picture has them."""
-    state = context.state
+    state = shown.state
     densities = [
         explained(switch("contours", "contours", bool(state.contours)), info("contours", CONTOURS)),
         explained(switch("clusters", "clusters", bool(state.clusters)), info("clusters", CLUSTERS)),
     ]
     labels = switch("labels", "labels", bool(state.labels))
-    return html.Div([_size_switch(context), labels, *(densities if is_plane(context) else [])], className="switches")
+    return html.Div([_size_switch(shown), labels, *(densities if is_plane(shown.view) else [])], className="switches")
 
 
-def colour_choice(context: Context) -> dmc.Select:
+def colour_choice(shown: ShownPoints) -> dmc.Select:
     """By what points are coloured."""
-    titles = {name: column.title for name, column in columns(context.corpus).items()}
-    return choice("colour", "Colour", titles, context.state.colour, 155)
+    titles = {name: column.title for name, column in columns(shown.corpus).items()}
+    return choice("colour", "Colour", titles, shown.state.colour, 155)
 
 
 def filter_menu(where: Sequence[Condition], offered: Mapping[str, Column]) -> html.Div:
@@ -125,7 +125,7 @@ class Filter:
     step: float = 1
 
 
-def read_filters(drawn: Drawn, where: Sequence[Condition], *, roles: int = len(ROLES)) -> list[Filter]:
+def read_filters(drawn: HeadTokens, where: Sequence[Condition], *, roles: int = len(ROLES)) -> list[Filter]:
     """The conditions with the values of the drawn tokens.
 
     `roles` is how many points each token counts as: 2, or 1 where tokens are counted.
@@ -141,36 +141,36 @@ def filter_row(filters: Sequence[Filter], count: html.P) -> html.Div:
     return html.Div([*map(_filter_control, filters), count], className="filters")
 
 
-def selection_count(points: ShownPoints) -> html.P:
+def selection_count(shown: ShownPoints) -> html.P:
     """How many of the drawn points are selected, and how often a search matches in the corpus."""
-    if not points.selection:
+    if not shown.selection:
         return html.P(className="count one-row", role="status")
-    selected, drawn = points.count
-    average = ", mean over heads" if points.drawn.head is None and any(_per_head(points)) else ""
+    selected, drawn = shown.count
+    average = ", mean over heads" if shown.points.head is None and any(_per_head(shown)) else ""
     share = f"{100 * selected / drawn:.1f}%{average}"
-    return count_line(points, f"{selected:,} of {drawn:,} drawn queries and keys selected ({share}).")
+    return count_line(shown, f"{selected:,} of {drawn:,} drawn queries and keys selected ({share}).")
 
 
-def count_line(points: ShownPoints, text: str) -> html.P:
+def count_line(shown: ShownPoints, text: str) -> html.P:
     """The number of selected points, the matches of a search in the whole corpus, and a button that clears the selection."""
-    if hits := points.hits:
-        text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of {_searched(points)}."
+    if hits := shown.hits:
+        text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of {_searched(shown)}."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
     # The button comes first: the text, whose numbers change, would move it.
-    return html.P([clear, " ", text] if points.selection else text, className="count one-row of-picture", role="status")
+    return html.P([clear, " ", text] if shown.selection else text, className="count one-row of-picture", role="status")
 
 
-def _searched(points: ShownPoints) -> str:
-    corpus = points.drawn.corpus
+def _searched(shown: ShownPoints) -> str:
+    corpus = shown.corpus
     return first_of(corpus, "sentence") if has_part(corpus) else "the corpus"
 
 
-def _per_head(points: ShownPoints) -> list[bool]:
-    known = columns(points.drawn.corpus)
-    return [known[condition.column].per_head for condition in points.selection.where]
+def _per_head(shown: ShownPoints) -> list[bool]:
+    known = columns(shown.corpus)
+    return [known[condition.column].per_head for condition in shown.selection.where]
 
 
-def _filter(drawn: Drawn, condition: Condition, roles: int) -> Filter:
+def _filter(drawn: HeadTokens, condition: Condition, roles: int) -> Filter:
     column = columns(drawn.corpus)[condition.column]
     known = values(column, drawn)
     if column.kind == "category":

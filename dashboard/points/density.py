@@ -15,8 +15,7 @@ from contourpy import LineType, contour_generator
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, label
 
-from dashboard.points.columns import KINDS, kinds_of
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import KINDS, HeadTokens, kinds_of
 from dashboard.web.results import cached
 from store import Corpus
 
@@ -86,7 +85,7 @@ class Contour:
 @cached
 def contours_of_head(corpus: Corpus, view: str, tokens: int, layer: int, head: int) -> list[Contour]:
     """The contours of the drawn queries and keys of a head."""
-    places = Drawn(corpus, tokens, layer, head).places(view)[0]
+    places = HeadTokens(corpus, tokens, layer, head).places(view)[0]
     return [contour for role in range(places.shape[1]) for contour in contours(places[:, role], role)]
 
 
@@ -128,13 +127,13 @@ class Cluster:
 @cached
 def clusters_of_head(corpus: Corpus, view: str, tokens: int, layer: int, head: int) -> list[Cluster]:
     """The named clusters of the drawn queries and keys of a head, the largest first."""
-    drawn = Drawn(corpus, tokens, layer, head)
+    drawn = HeadTokens(corpus, tokens, layer, head)
     places = drawn.places(view)[0]
     found = [cluster for role in range(places.shape[1]) for cluster in _of_role(drawn, places[:, role], role)]
     return sorted(found, key=lambda cluster: -cluster.points)
 
 
-def _of_role(drawn: Drawn, places: NDArray[np.float32], role: int) -> list[Cluster]:
+def _of_role(drawn: HeadTokens, places: NDArray[np.float32], role: int) -> list[Cluster]:
     density = density_of(places)
     clusters = []
     for region in regions(density):
@@ -214,7 +213,7 @@ def over_represented(codes: Codes, member: NDArray[np.bool_]) -> list[tuple[int,
     return [(int(terms[term]), float(inside[term] / inside.sum())) for term in found]
 
 
-def name_of(drawn: Drawn, member: NDArray[np.bool_]) -> str:
+def name_of(drawn: HeadTokens, member: NDArray[np.bool_]) -> str:
     """The name of a group of the drawn tokens (token,); empty where nothing tells it from the rest."""
     pieces = _most_certain(over_represented(drawn.of_tokens("token_id").astype(np.int64), member))
     names, texts = drawn.corpus.vocab, drawn.corpus.piece_texts
@@ -238,7 +237,7 @@ def _most_certain(found: Sequence[tuple[int, float]]) -> list[tuple[int, float]]
     return named
 
 
-def _kinds_of(drawn: Drawn, member: NDArray[np.bool_]) -> list[str]:
+def _kinds_of(drawn: HeadTokens, member: NDArray[np.bool_]) -> list[str]:
     """The token type and the positions that most of a group have."""
     kinds = over_represented(kinds_of(drawn.of_tokens("token_flags")), member)
     bands = np.searchsorted(BANDS, drawn.of_tokens("position"), side="right").astype(np.int64) - 1

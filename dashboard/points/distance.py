@@ -13,14 +13,13 @@ import xarray as xr
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.points.picture import ShownPoints
+from dashboard.points.shown import ShownPoints
 from dashboard.ui.charts import DENSITY, chart, colour_bar, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href, heading
 from dashboard.ui.page import Unmade, unmade_line
 from dashboard.ui.text import decimal
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from store import Corpus, StoreError
@@ -152,12 +151,12 @@ class Density:
 
 
 @cached
-def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Density:
-    """The density of one head; q.k is of the raw vectors, from which attention is computed."""
+def density(corpus: Corpus, *, layer: int, head: int, normalization: str, most: int = PAIRS) -> Density:
+    """The density of one head, of so many pairs; q.k is of the raw vectors, from which attention is computed."""
     known = corpus.normalizations.normalization.values.tolist()
     if normalization not in known:
         raise StoreError(f"There is no normalisation {normalization[:40]!r}. Choose one of {', '.join(known)}.")
-    query_row, key_row, sentences = _pairs(corpus)
+    query_row, key_row, sentences = _pairs(corpus, most)
     stop = int(max(query_row.max(), key_row.max())) + 1
     query, key = (array.variable[layer, head, :stop].values.astype(np.float64) for array in (corpus.query, corpus.key))
     dot = np.einsum("pc,pc->p", query[query_row], key[key_row])
@@ -188,16 +187,16 @@ def density_table(density: Density) -> Table:
     }
 
 
-def _pairs(corpus: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Rows of queries and of keys, all pairs of the first sentences that make up to `PAIRS`, and how many sentences."""
+def _pairs(corpus: Corpus, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Rows of queries and of keys, all pairs of the first sentences that make up to `most`, and how many sentences."""
     sizes = corpus.sentences.row_size.values.astype(np.int64)
-    sentences = max(1, int(np.searchsorted(np.cumsum(sizes**2), PAIRS, side="right")))
+    sentences = max(1, int(np.searchsorted(np.cumsum(sizes**2), most, side="right")))
     starts = corpus.sentences.row_start.values
     each = [
         np.indices((size, size)).reshape(2, -1) + start
         for start, size in zip(starts[:sentences], sizes[:sentences], strict=True)
     ]
-    query, key = np.concatenate(each, axis=1)[:, :PAIRS]  # one sentence alone may have more
+    query, key = np.concatenate(each, axis=1)[:, :most]  # one sentence alone may have more
     return query, key, sentences
 
 
@@ -216,29 +215,28 @@ def _agreement(corpus: Corpus, layer: int, head: int, normalization: str, dot: F
     )
 
 
-def panel(context: Context, _points: ShownPoints) -> list[object]:
+def panel(shown: ShownPoints) -> list[object]:
     """The tab Distance."""
-    state, shown = context.state, ViewName.parse(context.view).normalization
-    after = OTHER if shown == RAW else shown
+    state, of_picture = shown.state, ViewName.parse(shown.view).normalization
+    after = OTHER if of_picture == RAW else of_picture
     title = html.H2(["Distance and dot product", info("these correlations", _MEASURES)])
     try:
         densities = {
-            name: density(context.corpus, layer=state.layer, head=state.head, normalization=name)
-            for name in (RAW, after)
+            name: density(shown.corpus, layer=state.layer, head=state.head, normalization=name) for name in (RAW, after)
         }
     except NotIngested as error:
-        return [title, unmade_line(Unmade.of(error, context.ingest))]
+        return [title, unmade_line(Unmade.of(error, shown.ingest))]
     titles = {RAW: "Before: raw vectors", after: f"After normalisation: {after}"}
     return [
         title,
-        *[part for name, pairs in densities.items() for part in _chart(context, name, titles[name], pairs)],
-        _constants(context),
+        *[part for name, pairs in densities.items() for part in _chart(shown, name, titles[name], pairs)],
+        _constants(shown),
     ]
 
 
-def _chart(context: Context, name: str, title: str, pairs: Density) -> list[object]:
-    state = context.state
-    data = file_href(data_link(context.corpus), f"density/{name}/{state.layer}/{state.head}.csv")
+def _chart(shown: ShownPoints, name: str, title: str, pairs: Density) -> list[object]:
+    state = shown.state
+    data = file_href(data_link(shown.corpus), f"density/{name}/{state.layer}/{state.head}.csv")
     over = f"{many(pairs.pairs, 'pair')} of the first {many(pairs.sentences, 'sentence')}"
     caption = f"{over}. {_correlations(pairs.agreement)} "
     return [
@@ -284,9 +282,9 @@ def _counts_bar(most: int) -> dict[str, Any]:
     return colour_bar("pairs") | ticks
 
 
-def _constants(context: Context) -> html.Div:
+def _constants(shown: ShownPoints) -> html.Div:
     """The constants of every normalisation of this head, and the correlations they give."""
-    constants = context.corpus.normalizations.isel(layer=context.state.layer, head=context.state.head)
+    constants = shown.corpus.normalizations.isel(layer=shown.state.layer, head=shown.state.head)
     rows = []
     for name in map(str, constants.normalization.values):
         stored = constants.sel(normalization=name)
@@ -296,7 +294,7 @@ def _constants(context: Context) -> html.Div:
         rows.append(html.Tr([html.Td([name, normalization_info(name)]), *cells]))
     names = ("normalisation", "c", "|a|", "weighted", "Spearman")
     head = heading(names, names[1:])
-    judged_on = context.corpus.normalizations.attrs["judged_on"]
+    judged_on = shown.corpus.normalizations.attrs["judged_on"]
     return html.Div(
         [
             html.H3(["All normalisations of this head", info("the constants", _CONSTANTS)]),

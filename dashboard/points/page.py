@@ -1,6 +1,6 @@
 """Pages Heads and Head: queries and keys of every head, one panel each; and of one head, with tabs beside the picture."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,11 +23,12 @@ from dashboard.points.captions import (
 )
 from dashboard.points.controls import around_picture
 from dashboard.points.density import Cluster, clusters_of_head
-from dashboard.points.picture import ShownPoints, grid_picture, is_plane, picture_with_pinned, pin_links, pinned_name
+from dashboard.points.picture import grid_picture, is_plane, picture_with_pinned, pin_links, pinned_name
 from dashboard.points.routes import register
-from dashboard.points.search import hit_table
+from dashboard.points.search_results import hit_table
+from dashboard.points.shown import ShownPoints
 from dashboard.points.similar import SIMILAR
-from dashboard.points.worked_example import example_card, example_link
+from dashboard.points.worked_example import WorkedExample, example_button, example_card, worked_example
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import deferred
@@ -37,6 +38,7 @@ from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import MOST_TOKENS, TABS, LinkState
+from store import Corpus
 from store.phrases import many
 from store.schema.model import ROLES, head_name
 
@@ -44,21 +46,16 @@ from store.schema.model import ROLES, head_name
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
 
 
-def _notes_of_heads(context: Context, _points: ShownPoints) -> list[object]:
+def _notes_of_heads(shown: ShownPoints) -> list[object]:
     """Notes on the shown head, and on the pinned one."""
     return [
         part
-        for number, head in enumerate(context.state.shown_heads)
+        for number, head in enumerate(shown.state.shown_heads)
         for part in (
             html.H2(f"Notes on {head_name(*head)}"),
-            note_panel(f"head-{number}", HeadTarget.of(context.corpus, *head), title=None),
+            note_panel(f"head-{number}", HeadTarget.of(shown.corpus, *head), title=None),
         )
     ]
-
-
-def _point_panel(context: Context, points: ShownPoints) -> list[object]:
-    """The clicked point, and the tokens most similar to it."""
-    return [*point.panel(context, points), *([] if context.state.token is None else [deferred(context, SIMILAR)])]
 
 
 #: Pixels of the tabs where their reader has chosen no others (assets/points.css).
@@ -76,7 +73,7 @@ _KEYS_OF_HEAD = (
 Layout = Callable[[Context], list[object]]
 #: Tab -> its title and layout, beside the tabs Statistics and Positions.
 PANELS = {
-    "point": ("Point", _point_panel),
+    "point": ("Point", point.panel),
     "selection": ("Selection", selection.panel),
     "pairs": ("Top pairs", pairs.panel),
     "distance": ("Distance", distance.panel),
@@ -91,80 +88,68 @@ TITLES = {tab: _TITLES[tab] for tab in TABS}
 
 def picture_of_heads(context: Context) -> Picture | None:
     """The picture of all heads; None before the first picture, and where no head passes the conditions of the link."""
-    return grid_picture(context, _points_of_heads(context)) if context.corpus.views else None
+    return grid_picture(_points_of_heads(context)) if context.corpus.views else None
 
 
 def all_heads(context: Context) -> Page:
     """Page Heads."""
-    corpus = context.corpus
-    if not corpus.views:
+    if not context.corpus.views:
         return without_picture(context, "Heads")
-    points = _points_of_heads(context)
-    shown = arrangement(corpus, context.state)
-    above = [
-        html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
-        _how_to_read_heads(context, packed=shown.packed),
-        *around_picture(context, points, arrangement_controls(context, shown), head=False),
-        *example_card(context),
-        *([] if shown.heads else [nothing_shown(context)]),
-    ]
-    tokens = points.drawn.tokens
-    below = [
-        sample_caption(context, tokens),
-        fidelity_caption(corpus, context.view),
-        file_links(
-            data_link(context.corpus),
-            "The drawn points of all heads",
-            f"points/{context.view}/grid",
-            {"tokens": str(tokens)},
-        ),
-        *hit_table(context, points.selection.q, points.hits),
-    ]
-    return Page(above=above, below=below, notices=points.notices)
-
-
-def _how_to_read_heads(context: Context, *, packed: bool) -> html.P:
-    order = ", the largest value first" if context.state.arranged else "" if packed else ": layers down, heads across"
-    text = "A key near a query receives much of its attention. Click a head to open it. "
-    about = info("the panels", f"One panel per head{order}. {_KEYS_OF_HEADS}")
-    return html.P([text, *example_link(context), about], className="how-to-read")
+    return draw_heads(_points_of_heads(context), worked_example(context.corpus, context.view))
 
 
 def _points_of_heads(context: Context) -> ShownPoints:
     return ShownPoints.of(context, grid_tokens(context.corpus))
 
 
+def draw_heads(shown: ShownPoints, example: WorkedExample | None) -> Page:
+    """Page Heads around the picture, with a worked example where there is one."""
+    corpus, state = shown.corpus, shown.state
+    heads = arrangement(corpus, state)
+    above = [
+        html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
+        _how_to_read_heads(state, packed=heads.packed, example=example),
+        *around_picture(shown, arrangement_controls(corpus, state, heads), head=False),
+        *([example_card(shown, example)] if example else []),
+        *([] if heads.heads else [nothing_shown(state)]),
+    ]
+    below = [
+        sample_caption(shown),
+        fidelity_caption(corpus, shown.view),
+        file_links(
+            data_link(corpus),
+            "The drawn points of all heads",
+            f"points/{shown.view}/grid",
+            {"tokens": str(shown.tokens)},
+        ),
+        *hit_table(corpus, state, shown.selection.q, shown.hits),
+    ]
+    return Page(above=above, below=below, notices=shown.notices)
+
+
+def _how_to_read_heads(state: LinkState, *, packed: bool, example: WorkedExample | None) -> html.P:
+    order = ", the largest value first" if state.arranged else "" if packed else ": layers down, heads across"
+    text = "A key near a query receives much of its attention. Click a head to open it. "
+    about = info("the panels", f"One panel per head{order}. {_KEYS_OF_HEADS}")
+    return html.P([text, *([example_button()] if example else []), about], className="how-to-read")
+
+
 def picture_of_head(context: Context) -> Picture | None:
     """The picture of one head, and of the pinned one beside it."""
-    return picture_with_pinned(context, _points_of_head(context)) if context.corpus.views else None
+    return picture_with_pinned(_points_of_head(context)) if context.corpus.views else None
 
 
 def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
-    """Page Head, with the layouts of the tabs of other topics."""
-    corpus, state = context.corpus, context.state
-    name = head_name(state.layer, state.head)
-    if not corpus.views:
-        return without_picture(context, name)
-    points = _points_of_head(context)
-    above = [
-        html.Div(
-            [
-                html.H1(f"Queries and keys of {name}{pinned_name(context)}"),
-                _neighbours(context),
-                _choices(context),
-                pin_links(context),
-            ],
-            className="title-row",
-        ),
-        *around_picture(context, points, head=True),
-        *_typed(context),
-    ]
-    return Page(
-        above=above,
-        beside=_beside(context, points, {"statistics": statistics, "positions": positions}),
-        below=_below(context, points),
-        notices=points.notices,
-    )
+    """Page Head, with the layouts of the tabs of other topics. Only the layout of the open tab is computed."""
+    state = context.state
+    if not context.corpus.views:
+        return without_picture(context, head_name(state.layer, state.head))
+    shown, tab = _points_of_head(context), tab_of(state)
+    others = {"statistics": statistics, "positions": positions}
+    drawn = others[tab](context) if tab in others else PANELS[tab][1](shown)
+    # The tokens most similar to the clicked point.
+    similar = [deferred(context, SIMILAR)] if tab == "point" and state.token is not None else []
+    return _head(shown, tab, [*drawn, *similar])
 
 
 def _points_of_head(context: Context) -> ShownPoints:
@@ -173,38 +158,50 @@ def _points_of_head(context: Context) -> ShownPoints:
     return ShownPoints.of(context, tokens, layer=state.layer, head=state.head)
 
 
-def _below(context: Context, points: ShownPoints) -> list[object]:
-    state, tokens = context.state, points.drawn.tokens
-    path = f"points/{context.view}/{state.layer}/{state.head}"
+def _head(shown: ShownPoints, tab: str, drawn: list[object]) -> Page:
+    title = html.H1(f"Queries and keys of {head_name(shown.state.layer, shown.state.head)}{pinned_name(shown.state)}")
+    choices = [_neighbours(shown.corpus, shown.state), _choices(shown.corpus, shown.state), pin_links(shown.state)]
+    return Page(
+        above=[
+            html.Div([title, *choices], className="title-row"),
+            *around_picture(shown, head=True),
+            *_typed(shown.state),
+        ],
+        beside=_tabs(tab, drawn),
+        below=_below(shown),
+        notices=shown.notices,
+    )
+
+
+def _below(shown: ShownPoints) -> list[object]:
+    corpus, state = shown.corpus, shown.state
+    path = f"points/{shown.view}/{state.layer}/{state.head}"
     return [
-        marks_legend(context, points),
-        *_named_clusters(context, points),
+        marks_legend(shown),
+        *_named_clusters(shown),
         _how_to_read_head(),
-        sample_caption(context, tokens),
-        *scale_caption(context, points),
-        *_fidelity(context),
-        file_links(data_link(context.corpus), "The drawn points", path, {"tokens": str(tokens)}),
-        *hit_table(context, points.selection.q, points.hits),
+        sample_caption(shown),
+        *scale_caption(shown),
+        *_fidelity(shown),
+        file_links(data_link(corpus), "The drawn points", path, {"tokens": str(shown.tokens)}),
+        *hit_table(corpus, state, shown.selection.q, shown.hits),
     ]
 
 
-def _fidelity(context: Context) -> list[object]:
+def _fidelity(shown: ShownPoints) -> list[object]:
     """The fidelity of the picture; of two pictures that of each."""
-    heads = context.state.shown_heads
+    heads = shown.state.shown_heads
     names = [f" of {head_name(*head)}" if len(heads) > 1 else "" for head in heads]
     return [
-        head_fidelity_caption(context.corpus, context.view, *head, of=name)
-        for head, name in zip(heads, names, strict=True)
+        head_fidelity_caption(shown.corpus, shown.view, *head, of=name) for head, name in zip(heads, names, strict=True)
     ]
 
 
-def _beside(context: Context, points: ShownPoints, others: Mapping[str, Layout]) -> list[object]:
-    """The tabs; only the layout of the open one is computed."""
-    shown = tab_of(context.state)
-    names = [dmc.TabsTab(title, value=tab) for tab, title in TITLES.items()]
-    drawn = others[shown](context) if shown in others else PANELS[shown][1](context, points)
-    panel = dmc.TabsPanel(drawn, value=shown, pt="sm")
-    tabs = dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=shown)
+def _tabs(tab: str, drawn: list[object]) -> list[object]:
+    """The tabs, the open one with what is drawn in it."""
+    names = [dmc.TabsTab(title, value=name) for name, title in TITLES.items()]
+    panel = dmc.TabsPanel(drawn, value=tab, pt="sm")
+    tabs = dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=tab)
     return [*_inspector_frame(), html.Div(tabs, className="inspector")]
 
 
@@ -218,17 +215,20 @@ def _inspector_frame() -> list[object]:
     ]
 
 
-def _named_clusters(context: Context, points: ShownPoints) -> list[html.Details]:
+def _named_clusters(shown: ShownPoints) -> list[html.Details]:
     """Where no name can be hovered, and for those without room: a table for each head, closed at first."""
-    state = context.state
-    if not (state.clusters and is_plane(context)):
+    if not (shown.state.clusters and is_plane(shown.view)):
         return []
-    return [_clusters_of_head(context, points.drawn.tokens, *head) for head in state.shown_heads]
+    corpus, view, tokens = shown.corpus, shown.view, shown.tokens
+    return [
+        clusters_table(head_name(*head), clusters_of_head(corpus, view, tokens, *head))
+        for head in shown.state.shown_heads
+    ]
 
 
-def _clusters_of_head(context: Context, tokens: int, layer: int, head: int) -> html.Details:
-    found = clusters_of_head(context.corpus, context.view, tokens, layer, head)
-    summary = html.Summary(f"{head_name(layer, head)}: {many(len(found), 'named cluster')}")
+def clusters_table(name: str, found: Sequence[Cluster]) -> html.Details:
+    """The clusters of a head of that name."""
+    summary = html.Summary(f"{name}: {many(len(found), 'named cluster')}")
     body = html.Tbody([_cluster_row(cluster) for cluster in found])
     return html.Details(
         [summary, html.Table([heading(CLUSTER_COLUMNS, CLUSTER_COLUMNS[2:]), body], className="rows narrow")]
@@ -241,9 +241,8 @@ def _cluster_row(cluster: Cluster) -> html.Tr:
     return html.Tr([*names, *(html.Td(number, className="number") for number in numbers)])
 
 
-def _typed(context: Context) -> list[object]:
+def _typed(state: LinkState) -> list[object]:
     """A line on the typed sentence in the picture; nothing without one."""
-    state = context.state
     if state.text is None or state.token is not None:
         return []
     name = html.Q(state.text, dir="auto")
@@ -262,7 +261,7 @@ def _how_to_read_head() -> html.P:
     return html.P([text, info("the picture", _KEYS_OF_HEAD), noted_legend()], className="caption")
 
 
-def _neighbours(context: Context) -> html.Nav:
+def _neighbours(corpus: Corpus, state: LinkState) -> html.Nav:
     """Links to the neighbouring heads; disabled at the ends of the model."""
     steps = (
         ("←", "previous head", 0, -1),
@@ -270,16 +269,16 @@ def _neighbours(context: Context) -> html.Nav:
         ("↑", "previous layer", -1, 0),
         ("↓", "next layer", 1, 0),
     )
-    links = [_neighbour(context, *step) for step in steps]
+    links = [_neighbour(corpus, state, *step) for step in steps]
     return html.Nav(links, className="neighbours", **{"aria-label": "Neighbouring heads"})
 
 
-def _neighbour(context: Context, arrow: str, direction: str, layers: int, heads: int) -> object:
-    state = step(context.state, layers, heads, context.corpus.layers, context.corpus.heads)
-    if state == context.state:
+def _neighbour(corpus: Corpus, state: LinkState, arrow: str, direction: str, layers: int, heads: int) -> object:
+    other = step(state, layers, heads, corpus.layers, corpus.heads)
+    if other == state:
         return html.Span(arrow, className="neighbour", **{"aria-disabled": "true"})
-    title = f"{direction}: {head_name(state.layer, state.head)}"
-    return neighbour(arrow, title, state.with_(at=None).href)
+    title = f"{direction}: {head_name(other.layer, other.head)}"
+    return neighbour(arrow, title, other.with_(at=None).href)
 
 
 def step(state: LinkState, layers: int, heads: int, last_layer: int, last_head: int) -> LinkState:
@@ -289,9 +288,8 @@ def step(state: LinkState, layers: int, heads: int, last_layer: int, last_head: 
     return state.with_(layer=layer, head=head)
 
 
-def _choices(context: Context) -> html.Div:
+def _choices(corpus: Corpus, state: LinkState) -> html.Div:
     """Choices of the head and of the number of tokens."""
-    corpus, state = context.corpus, context.state
     options = [count for count in TOKEN_CHOICES if count < corpus.n_tokens]
     tokens = sorted({*options, min(corpus.n_tokens, TOKEN_CHOICES[-1]), min(state.tokens, corpus.n_tokens)})
     return html.Div(

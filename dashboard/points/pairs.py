@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from dash import dcc, html
 
-from dashboard.points.picture import ShownPoints
+from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import info
 from dashboard.ui.markup import file_links, heading
 from dashboard.ui.page import Unmade
 from dashboard.ui.text import decimal, first_of
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from store import Corpus
 from store.repository.errors import NotIngested
@@ -65,32 +64,30 @@ def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) 
     ]
 
 
-def panel(context: Context, _points: ShownPoints) -> list[object]:
+def panel(shown: ShownPoints) -> list[object]:
     """The tab Top pairs."""
     title = html.H2(["Highest-scoring pairs in the corpus", info("highest-scoring pairs", _RANKING)])
     try:
-        pairs = strongest_pairs(context.corpus, context.state.layer, context.state.head)
+        pairs = strongest_pairs(shown.corpus, shown.state.layer, shown.state.head)
     except NotIngested as error:
-        return [title, html.P(Unmade.of(error, context.ingest).text)]
+        return [title, html.P(Unmade.of(error, shown.ingest).text)]
     head = heading(("query", "key", "logit", "weight", "show", "sentence"), {"logit", "weight", "sentence"})
-    rows = [_row(context, pair) for pair in pairs[:SHOWN]]
+    rows = [_row(shown, pair) for pair in pairs[:SHOWN]]
     return [
         title,
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
-            f"The first {len(rows)} of {len(pairs)}, over {first_of(context.corpus, 'sentence')}.",
+            f"The first {len(rows)} of {len(pairs)}, over {first_of(shown.corpus, 'sentence')}.",
             className="caption",
         ),
-        file_links(data_link(context.corpus), "All of them", f"pairs/{context.state.layer}/{context.state.head}"),
+        file_links(data_link(shown.corpus), "All of them", f"pairs/{shown.state.layer}/{shown.state.head}"),
     ]
 
 
-def _row(context: Context, pair: Pair) -> html.Tr:
+def _row(shown: ShownPoints, pair: Pair) -> html.Tr:
     """A row of the table: links show the pair in the picture and open its sentence."""
     marks = f"{pair.query_position}-{pair.key_position}"
-    state = context.state.with_(
-        token=pair.query_token, role="query", marks=marks, tab="point", lines="sentence", at=None
-    )
+    state = shown.state.with_(token=pair.query_token, role="query", marks=marks, tab="point", lines="sentence", at=None)
     return html.Tr(
         [
             html.Td(html.Bdi(pair.query_piece)),
@@ -98,17 +95,17 @@ def _row(context: Context, pair: Pair) -> html.Tr:
             html.Td(decimal(pair.logit), className="number"),
             html.Td(f"{100 * pair.weight:.0f}%", className="number"),
             html.Td(dcc.Link("show", href=state.href, title="Show the pair in the picture")),
-            html.Td(_sentence(context, pair), className="number"),
+            html.Td(_sentence(shown, pair), className="number"),
         ]
     )
 
 
-def _sentence(context: Context, pair: Pair) -> dcc.Link:
-    state = context.state.of_sentence(
+def _sentence(shown: ShownPoints, pair: Pair) -> dcc.Link:
+    state = shown.state.of_sentence(
         pair.sentence,
         queries=str(pair.query_position),
         role="query",
         toward=pair.key_position,
-        heads=str(context.state.head),
+        heads=str(shown.state.head),
     )
     return dcc.Link(f"{pair.sentence:,}", href=state.href, title="Open the sentence with the pair selected")

@@ -1,7 +1,7 @@
 """Routes of points: what the canvas draws, cards and lines of single points, and files."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
@@ -11,14 +11,14 @@ from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import GRID_TOKENS, draw_panels, encode_points
-from dashboard.points import colours, selection
+from dashboard.points import colours
 from dashboard.points.clicked_point import focus, point_card
-from dashboard.points.columns import column_of, columns, values
 from dashboard.points.density import clusters_of_head, contours_of_head
 from dashboard.points.distance import density, density_table
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.pairs import strongest_pairs
-from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
+from dashboard.points.point_set import Beside, PointSet, column_named, values
+from dashboard.points.selection import FIELDS, Selection, encode, mask, parse_selection
 from dashboard.points.similar import Point
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.theme import Scheme
@@ -70,12 +70,12 @@ def _points(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
     def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        return binary(encode_points(_places(_heads_of(library, snapshot, model, layer, head), view), width=2))
+        return binary(encode_points(_beside(library, snapshot, model, layer, head).places(view), width=2))
 
 
 @cached
 def _grid_points(corpus: Corpus, tokens: int, view: str) -> bytes:
-    return encode_points(Drawn(corpus, tokens).places(view), width=1)
+    return encode_points(HeadTokens(corpus, tokens).places(view), width=1)
 
 
 def _rasters(server: Flask, library: Library) -> None:
@@ -86,14 +86,9 @@ def _rasters(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/raster/<view>/{ONE_HEAD}.png")
     def head_raster(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        places = _places(_heads_of(library, snapshot, model, layer, head), view)
-        side, gap, title = (
-            bounded("side", 600, MOST_RASTER_SIDE),
-            bounded("gap", 4, 20),
-            bounded("title", 0, 40, fewest=0),
-        )
+        places = _beside(library, snapshot, model, layer, head).places(view)
         columns = bounded("columns", 1, len(places))
-        return png(draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme(), title=title))
+        return send_raster(places, columns=columns, side=600, most=MOST_RASTER_SIDE, title=40)
 
 
 @dataclass(frozen=True)
@@ -123,7 +118,7 @@ def _panels_of(corpus: Corpus) -> _Panels:
 
 @cached
 def _grid_raster(corpus: Corpus, tokens: int, view: str, panels: _Panels, palette: Scheme) -> bytes:
-    places = Drawn(corpus, tokens).places(view)[list(panels.heads)]
+    places = HeadTokens(corpus, tokens).places(view)[list(panels.heads)]
     return draw_panels(
         places, columns=panels.columns, side=panels.side, gap=panels.gap, title=panels.title, scheme=palette
     )
@@ -139,7 +134,7 @@ def _densities(server: Flask, library: Library) -> None:
         return lasting(jsonify(_of_heads(_heads_of(library, snapshot, model, layer, head), view, clusters_of_head)))
 
 
-def _of_heads(heads: list[Drawn], view: str, compute: Callable[..., list[Any]]) -> list[list[dict[str, object]]]:
+def _of_heads(heads: list[HeadTokens], view: str, compute: Callable[..., list[Any]]) -> list[list[dict[str, object]]]:
     """What is computed of the density of each head, JSON-ready; 404 for a picture that is not plane."""
     if heads[0].corpus.view(view).attrs["components"] != 2:
         abort(404, "Densities are drawn in 2D pictures. Choose a 2D picture.")
@@ -155,28 +150,52 @@ def _colours(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/colours/<column>/{ONE_HEAD}.bin")
     def head_colours(snapshot: str, model: str, column: str, layer: int, head: int) -> Response:
-        heads = _heads_of(library, snapshot, model, layer, head)
-        known, like = column_of(heads[0].corpus, column), heads[0] if len(heads) > 1 else None
-        return codes(colours.encode(np.concatenate([colours.colour_codes(known, drawn, like) for drawn in heads])))
+        return send_colours(_beside(library, snapshot, model, layer, head), column)
 
 
 @cached
 def _grid_colours(corpus: Corpus, tokens: int, column: str) -> bytes:
-    return colours.encode(colours.colour_codes(column_of(corpus, column), Drawn(corpus, tokens)))
+    return colour_bytes(HeadTokens(corpus, tokens), column)
 
 
 def _masks(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/mask/grid.bin")
     def grid_mask(snapshot: str, model: str) -> Response:
-        return _mask(_grid_of(library, snapshot, model))
+        drawn = _grid_of(library, snapshot, model)
+        return send_mask(drawn, selection_of(drawn.corpus))
 
     @server.get(f"{BASE}/mask/{ONE_HEAD}.bin")
     def head_mask(snapshot: str, model: str, layer: int, head: int) -> Response:
-        return _mask(_head_of(library, snapshot, model, layer, head))
+        drawn = _head_of(library, snapshot, model, layer, head)
+        return send_mask(drawn, selection_of(drawn.corpus))
 
 
-def _mask(drawn: Drawn) -> Response:
-    return codes(selection.encode(selection.mask(drawn, selection_of(drawn.corpus))))
+def send_raster(
+    places: NDArray[np.float32], *, columns: int, side: int, most: int, title: int, slots: Sequence[int] | None = None
+) -> Response:
+    """Places (panel, token, role, component) as an image.
+
+    The query string has the pixels of a panel's side, by default `side` and at most `most`, between panels, and of the titles above
+    them, at most `title`.
+    """
+    pixels, gap, above = bounded("side", side, most), bounded("gap", 4, 20), bounded("title", 0, title, fewest=0)
+    drawn = draw_panels(places, columns=columns, side=pixels, gap=gap, scheme=scheme(), slots=slots, title=above)
+    return png(drawn)
+
+
+def send_colours(points: PointSet, column: str) -> Response:
+    """The colour codes of the points by a column; 404 for an unknown one."""
+    return codes(colour_bytes(points, column))
+
+
+def colour_bytes(points: PointSet, column: str) -> bytes:
+    """The colour codes of the points as bytes."""
+    return colours.encode(colours.colour_codes(column_named(points.columns, column), points))
+
+
+def send_mask(points: PointSet, selection: Selection) -> Response:
+    """Which points are selected."""
+    return codes(encode(mask(points, selection)))
 
 
 def _tokens(server: Flask, library: Library) -> None:
@@ -247,32 +266,33 @@ def _tables(server: Flask, library: Library) -> None:
         return file(iter([density_table(pairs)]), f"density-{normalization}-L{layer}-H{head}", form)
 
 
-def _grid_of(library: Library, snapshot: str, model: str) -> Drawn:
+def _grid_of(library: Library, snapshot: str, model: str) -> HeadTokens:
     """The tokens drawn in every head."""
     corpus = corpus_of(library, snapshot, model)
-    return Drawn(corpus, min(bounded("tokens", GRID_TOKENS, GRID_TOKENS), corpus.n_tokens))
+    return HeadTokens(corpus, min(bounded("tokens", GRID_TOKENS, GRID_TOKENS), corpus.n_tokens))
 
 
-def _head_of(library: Library, snapshot: str, model: str, layer: int, head: int) -> Drawn:
+def _head_of(library: Library, snapshot: str, model: str, layer: int, head: int) -> HeadTokens:
     """The tokens drawn in one head."""
     corpus = corpus_of(library, snapshot, model)
     check_head(corpus, layer, head)
-    return Drawn(corpus, min(bounded("tokens", MOST_TOKENS, MOST_TOKENS), corpus.n_tokens), layer, head)
+    return HeadTokens(corpus, min(bounded("tokens", MOST_TOKENS, MOST_TOKENS), corpus.n_tokens), layer, head)
 
 
-def _heads_of(library: Library, snapshot: str, model: str, layer: int, head: int) -> list[Drawn]:
+def _heads_of(library: Library, snapshot: str, model: str, layer: int, head: int) -> list[HeadTokens]:
     """The tokens drawn in one head, and in the pinned one of the query string."""
     drawn = _head_of(library, snapshot, model, layer, head)
     pinned = re.fullmatch(HEAD, request.args.get("pinned", "")) and head_numbers(request.args["pinned"])
     if not pinned:
         return [drawn]
     check_head(drawn.corpus, *pinned)
-    return [drawn, Drawn(drawn.corpus, drawn.tokens, *pinned)]
+    return [drawn, HeadTokens(drawn.corpus, drawn.tokens, *pinned)]
 
 
-def _places(heads: list[Drawn], view: str) -> NDArray[np.float32]:
-    """Positions in each of some heads: (head, token, role, component)."""
-    return np.concatenate([drawn.places(view) for drawn in heads])
+def _beside(library: Library, snapshot: str, model: str, layer: int, head: int) -> PointSet:
+    """The same as one set of points."""
+    drawn, *pinned = _heads_of(library, snapshot, model, layer, head)
+    return Beside(drawn, pinned[0]) if pinned else drawn
 
 
 def selection_of(corpus: Corpus) -> Selection:
@@ -280,27 +300,27 @@ def selection_of(corpus: Corpus) -> Selection:
     return parse_selection({name: request.args.get(name, "") for name in FIELDS}, corpus)[0]
 
 
-def tables_of_head(drawn: Drawn, view: str, selected: NDArray[np.bool_]) -> Iterator[Table]:
-    """The selected points (token, role) of one head as columns, `ROWS` at a time; an empty table where there is none.
+def tables_of_head(drawn: HeadTokens, view: str, selected: NDArray[np.bool_], rows: int = ROWS) -> Iterator[Table]:
+    """The selected points (token, role) of one head as columns, `rows` at a time; an empty table where there is none.
 
     A row is a drawn query or key; x, y and z are its position in the picture, 0 to 1.
     """
-    yield from _selected(_of_panel(_file_columns(drawn, view), 0), selected)
+    yield from _selected(_of_panel(_file_columns(drawn, view), 0), selected, rows)
 
 
-def tables_of_heads(drawn: Drawn, view: str) -> Iterator[Table]:
+def tables_of_heads(drawn: HeadTokens, view: str) -> Iterator[Table]:
     """All drawn points of every head, one head after the other, with its layer and head in front.
 
     All heads are read at once: reading head by head took four times as long.
     """
     known, every = _file_columns(drawn, view), np.ones((len(drawn.rows), 2), bool)
     for panel, (layer, head) in enumerate(product(range(drawn.corpus.layers), range(drawn.corpus.heads))):
-        for part in _selected(_of_panel(known, panel), every):
+        for part in _selected(_of_panel(known, panel), every, ROWS):
             rows = len(part["token"])
             yield {"layer": np.full(rows, layer), "head": np.full(rows, head), **part}
 
 
-def _file_columns(drawn: Drawn, view: str) -> Table:
+def _file_columns(drawn: HeadTokens, view: str) -> Table:
     """Every column of the file for all drawn points: (panel, token, role), of length 1 where an axis makes no difference."""
     places = np.moveaxis(drawn.places(view), -1, 0)
     categories = {name: _category_names(drawn, name) for name in ("label", "kind", "role")}
@@ -320,16 +340,16 @@ def _of_panel(known: Table, panel: int) -> Table:
     return {name: column[panel if len(column) > 1 else 0] for name, column in known.items()}
 
 
-def _selected(known: Table, selected: NDArray[np.bool_]) -> Iterator[Table]:
-    """The selected points (token, role), `ROWS` at a time; one empty table where there is none."""
+def _selected(known: Table, selected: NDArray[np.bool_], rows: int) -> Iterator[Table]:
+    """The selected points (token, role), `rows` at a time; one empty table where there is none."""
     points = np.flatnonzero(selected)
     whole = {name: np.broadcast_to(column, selected.shape) for name, column in known.items()}
-    for start in range(0, max(1, len(points)), ROWS):
-        token, role = np.divmod(points[start : start + ROWS], 2)
+    for start in range(0, max(1, len(points)), rows):
+        token, role = np.divmod(points[start : start + rows], 2)
         yield {name: column[token, role] for name, column in whole.items()}
 
 
-def _category_names(drawn: Drawn, column: str) -> NDArray[np.object_]:
+def _category_names(drawn: HeadTokens, column: str) -> NDArray[np.object_]:
     """Category names of the drawn points, empty where there is none."""
     known = columns(drawn.corpus).get(column)
     if known is None:

@@ -1,28 +1,80 @@
-"""Searching the corpus for tokens, by wordpiece, by its beginning, by a phrase of the sentence, or by lemma; the results on a page.
+"""Searching the corpus for tokens, by wordpiece, by its beginning, by a phrase of the sentence, or by lemma, in any case.
 
-A phrase selects the tokens of the words it covers, even in part. Where the words of a sentence cannot be aligned with its
-text (it was cut, or its tokenizer splits otherwise), all its tokens are selected.
+A wordpiece is found by its name, such as `##ing` or `▁film`, and one that begins a word by the text that it stands for too. A phrase selects
+the tokens of the words it covers, even in part. Where the words of a sentence cannot be aligned with its text (it was cut, or its tokenizer
+splits otherwise), all its tokens are selected.
 """
 
-import itertools
 import unicodedata
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.points.piece_search import folded, occurring_pieces, tokens_of_piece
-from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.work import watched
-from dashboard.web.context import Context
 from dashboard.web.results import cached
-from dashboard.web.state import WITHIN, Within
+from dashboard.web.state import Within
 from store import Corpus
 from store.phrases import many
-from store.text import TEXTS_AT_ONCE
+from store.schema.corpus import CONTINUATION
+from store.text import TEXTS_AT_ONCE, Piece
+
+Tokens = NDArray[np.bool_]
+
+
+def folded(text: str) -> str:
+    """The text in lower case, without changing its length."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
+
+
+def tokens_of_piece(corpus: Corpus, sought: str, within: Within) -> Tokens:
+    """Which tokens of the corpus match, none where `sought` is empty: (token,). `sought` is in lower case."""
+    ids, flags = (corpus.tokens[name].values[corpus.rows] for name in ("token_id", "token_flags"))
+    named, spelled = (
+        _matching_pieces(pieces, sought, within)[ids] for pieces in (_folded_names(corpus), _folded_piece_texts(corpus))
+    )
+    matching: Tokens = named | spelled & ((flags & CONTINUATION) == 0)
+    return matching
+
+
+def matching_pieces(pieces: Sequence[Piece], sought: str, within: Within) -> Tokens:
+    """The same of wordpieces where they stand: (piece,)."""
+    names, texts = (_folded(each) for each in zip(*((piece.name, piece.text) for piece in pieces), strict=True))
+    begins = np.array([not piece.continues for piece in pieces])
+    return _matching_pieces(names, sought, within) | _matching_pieces(texts, sought, within) & begins
+
+
+def _matching_pieces(pieces: NDArray[np.str_], sought: str, within: Within) -> NDArray[np.bool_]:
+    if not sought or sought.endswith("\0"):  # numpy drops a NUL at the end
+        return np.zeros(len(pieces), bool)
+    return np.strings.startswith(pieces, sought) if within == "prefix" else pieces == sought
+
+
+@cached
+def _folded_names(corpus: Corpus) -> NDArray[np.str_]:
+    return _folded(corpus.vocab)
+
+
+@cached
+def _folded_piece_texts(corpus: Corpus) -> NDArray[np.str_]:
+    return _folded(corpus.piece_texts)
+
+
+def _folded(pieces: Iterable[object]) -> NDArray[np.str_]:
+    """In lower case, as an array of numpy's variable-width strings."""
+    return np.array([folded(str(piece)) for piece in pieces], np.dtypes.StringDType())
+
+
+@cached
+def occurring_pieces(corpus: Corpus) -> list[str]:
+    """Wordpieces of the corpus' tokens in lower case, each once."""
+    ids = np.unique(corpus.tokens.token_id.values[corpus.rows])
+    return sorted(set(_folded_names(corpus)[ids].tolist()))
+
 
 #: Stands between sentences; no sentence contains it, as white space within one is a single space.
 BETWEEN = "\n"
@@ -30,12 +82,6 @@ BETWEEN = "\n"
 _IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
 #: White space that `spaced` changes, besides `BETWEEN`.
 _WHITE = ("  ", *(letter for letter in map(chr, range(0x3001)) if letter.isspace() and letter not in (" ", BETWEEN)))
-Tokens = NDArray[np.bool_]
-#: Suggested wordpieces, and the largest difference of their length.
-OFFERED, LONGER = 4, 2
-#: Wordpieces whose matches are counted.
-COUNTED = 12
-_MATCHED = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase", "lemma": "as a lemma"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +115,7 @@ def texts(corpus: Corpus) -> Texts:
     every = [spaced(str(text)) for text in corpus.sentences.text.values]
     blob = BETWEEN.join(every) + BETWEEN
     start = np.cumsum([0, *(len(text) + 1 for text in every)])[:-1]
-    starts_word = _word_starts(blob, corpus.splits_at_marks)
+    starts_word = word_starts(blob, corpus.splits_at_marks)
     word = np.cumsum(starts_word, dtype=np.int32) - 1
     first_word = word[start].astype(np.int64) + (~starts_word[start])
     count = np.diff(np.append(first_word, int(word[-1]) + 1))
@@ -83,7 +129,7 @@ def spaced(text: str) -> str:
 
 def parted(text: str, *, at_marks: bool) -> str:
     """The text with a space between any two words, as the tokenizer parts them."""
-    starts = _word_starts(text, at_marks) if text else ()
+    starts = word_starts(text, at_marks) if text else ()
     return spaced("".join(f" {letter}" if start else letter for letter, start in zip(text, starts, strict=True)))
 
 
@@ -94,7 +140,7 @@ def _token_words(corpus: Corpus) -> NDArray[np.int64]:
     return np.maximum.reduceat(word.astype(np.int64), first) + 1
 
 
-def _word_starts(text: str, at_marks: bool) -> NDArray[np.bool_]:
+def word_starts(text: str, at_marks: bool) -> NDArray[np.bool_]:
     """Whether a word starts at each character: between spaces, and `at_marks`, by the rule of BERT, every mark alone."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     space, alone = (_characters_where(points, rule) for rule in (str.isspace, _is_alone))
@@ -120,41 +166,6 @@ def _is_alone(character: str) -> bool:
         or unicodedata.category(character).startswith("P")
         or any(low <= point <= high for low, high in _IDEOGRAPHS)
     )
-
-
-@dataclass(frozen=True)
-class SentenceHit:
-    """A sentence with matches.
-
-    `token` is its first matching token, `parts` its text, each part with whether it matches.
-    """
-
-    sentence: int
-    token: int
-    position: int
-    label: str
-    parts: tuple[tuple[str, bool], ...]
-
-
-@dataclass(frozen=True)
-class Hits:
-    """Matches of a search in the whole corpus: how many tokens and sentences, and the first sentences."""
-
-    tokens: int
-    sentences: int
-    rows: tuple[SentenceHit, ...]
-
-
-@cached
-def hits(corpus: Corpus, q: str, within: Within, *, limit: int = 50) -> Hits:
-    """The matches of a search in the whole corpus."""
-    tokens = np.flatnonzero(matching_tokens(corpus, q, within))
-    sentences, first = np.unique(corpus.tokens.sentence_index.values[corpus.rows[tokens]], return_index=True)
-    each = np.split(tokens, first[1 : limit + 1])[:limit] if len(tokens) else []
-    rows = [_sentence(corpus, int(sentence), own) for sentence, own in zip(sentences, each, strict=False)]
-    if within == "phrase":
-        rows = [replace(row, parts=_marked_phrase(corpus, row.sentence, q)) for row in rows]
-    return Hits(len(tokens), len(sentences), tuple(rows))
 
 
 def matching_tokens(corpus: Corpus, q: str, within: Within) -> Tokens:
@@ -188,7 +199,7 @@ def tokens_of_phrase(
     text: Texts, sentence: NDArray[np.integer], word_index: NDArray[np.integer], sought: str
 ) -> Tokens:
     """Which tokens, given by sentence and word, belong to a word that the phrase covers: (token,)."""
-    at = np.fromiter(_occurrences(text.folded, sought), np.int64)
+    at = np.fromiter(occurrences(text.folded, sought), np.int64)
     partly = _sentences_at(text, at)
     aligned = text.agrees[sentence]
     word = np.where(aligned & (word_index >= 0), text.first_word[sentence] + word_index, -1)
@@ -227,7 +238,7 @@ def _sentences_at(text: Texts, at: NDArray[np.int64]) -> Tokens:
     return present
 
 
-def _occurrences(text: str, sought: str) -> Iterator[int]:
+def occurrences(text: str, sought: str) -> Iterator[int]:
     """Positions where `sought` starts, overlaps included."""
     at = text.find(sought) if sought else -1
     while at >= 0:
@@ -239,130 +250,3 @@ def _covered(first: NDArray[np.int32], last: NDArray[np.int32], words: int) -> N
     """Which words lie between a `first` and its `last`: (word + 1,); the extra last one, at index -1, never."""
     steps = np.bincount(first, minlength=words + 1) - np.bincount(last + 1, minlength=words + 1)
     return np.append(np.cumsum(steps)[:words] > 0, False)
-
-
-def _sentence(corpus: Corpus, sentence: int, tokens: NDArray[np.int64]) -> SentenceHit:
-    """A sentence with the words of these tokens marked."""
-    rows, word_index = corpus.rows[tokens], corpus.tokens.word_index.values
-    text = spaced(str(corpus.sentences.text.values[sentence]))
-    # Not from `texts`: at 1,000,000 tokens these are too large for the cache, and take half a second for each sentence.
-    starts = _word_starts(text + BETWEEN, corpus.splits_at_marks)[:-1]
-    agrees = starts.sum() == word_index[corpus.sentence_rows(sentence)].max() + 1
-    marked = np.isin(np.cumsum(starts) - 1, word_index[rows]) & agrees
-    return SentenceHit(
-        sentence=sentence,
-        token=int(tokens[0]),
-        position=int(corpus.tokens.position.values[rows[0]]),
-        label=corpus.label_name(sentence),
-        parts=_parts(text, marked),
-    )
-
-
-def _marked_phrase(corpus: Corpus, sentence: int, q: str) -> tuple[tuple[str, bool], ...]:
-    text, sought = spaced(str(corpus.sentences.text.values[sentence])), folded(spaced(q))
-    marked = np.zeros(len(text), bool)
-    for at in _occurrences(folded(text), sought):
-        marked[at : at + len(sought)] = True
-    return _parts(text, marked)
-
-
-def _parts(text: str, marked: NDArray[np.bool_]) -> tuple[tuple[str, bool], ...]:
-    """The text split where marks begin and end; a mark never ends in a space."""
-    marked = marked & ~(np.array([letter == " " for letter in text], bool) & ~np.append(marked[1:], False))
-    cuts = [0, *(np.flatnonzero(np.diff(marked)) + 1).tolist(), len(text)]
-    return tuple((text[low:high], bool(marked[low])) for low, high in itertools.pairwise(cuts) if low < high)
-
-
-def hit_table(context: Context, sought: str, hits: Hits | None) -> list[object]:
-    """The first matching sentences; nothing without any."""
-    if not hits or not hits.sentences:
-        return []
-    rows = [_hit_row(context, sentence) for sentence in hits.rows]
-    shown = f"the first {len(rows)} of {hits.sentences:,}" if hits.sentences > len(rows) else f"all {hits.sentences:,}"
-    head = heading(("sentence", "token", "label", "text"), {"sentence", "token"})
-    return [
-        html.H2(f"Sentences with “{sought}”: {shown}"),
-        *_by_wordpiece(context, sought),
-        scrolling(html.Table([head, html.Tbody(rows)], className="rows"), "Matching sentences"),
-    ]
-
-
-def _by_wordpiece(context: Context, sought: str) -> list[html.P]:
-    """How many matching tokens are of which wordpiece, each a search of its own; nothing where all are of one."""
-    corpus, state = context.corpus, context.state
-    ids = corpus.tokens.token_id.values[corpus.rows[matching_tokens(corpus, sought, state.within)]]
-    different, counts = np.unique(ids, return_counts=True)
-    if len(different) < 2 or state.within == "phrase":
-        return []
-    order = np.argsort(-counts, kind="stable")
-    pieces = [(str(corpus.vocab[different[piece]]), int(counts[piece])) for piece in order[:COUNTED]]
-    links = [
-        html.Span(
-            [dcc.Link(html.Bdi(piece), href=state.with_(q=piece, within="token").href), f" {count:,}"], className="chip"
-        )
-        for piece, count in pieces
-    ]
-    more = [f"and {many(len(order) - COUNTED, 'other wordpiece')}"] if len(order) > COUNTED else []
-    return [html.P([html.Span("Tokens by wordpiece:"), *links, *more], className="legend")]
-
-
-def _hit_row(context: Context, sentence: SentenceHit) -> html.Tr:
-    state = context.state.with_(page="head", token=sentence.token, tab="point", at=None)
-    text = [html.Mark(part) if marked else part for part, marked in sentence.parts]
-    return html.Tr(
-        [
-            html.Td(
-                dcc.Link(
-                    f"{sentence.sentence:,}",
-                    href=context.state.of_sentence(sentence.sentence).href,
-                    title="Open the sentence",
-                ),
-                className="number",
-            ),
-            html.Td(
-                dcc.Link(f"at {sentence.position}", href=state.href, title="Show the token in its head"),
-                className="number",
-            ),
-            html.Td(html.Bdi(sentence.label)),
-            html.Td(text, dir="auto"),
-        ]
-    )
-
-
-def no_hits(context: Context) -> html.P | None:
-    """A line with suggestions where a search has no match; it stands where the number of matches would."""
-    corpus, state = context.corpus, context.state
-    sought = spaced(state.q or "")
-    if not sought or matching_tokens(corpus, sought, state.within).any():
-        return None
-    offers = [*_elsewhere(context, sought), *_similar(context, sought)]
-    clear = dcc.Link("Clear the search", href=state.with_(q=None, within="token").href)
-    near = [" Similar: ", *[part for offer in offers for part in (", ", offer)][1:], "."] if offers else []
-    text = f"No token matches “{sought}” {_MATCHED[state.within]}. "
-    return html.P([text, clear, ".", *near], className="count one-row no-hits", role="status")
-
-
-def _elsewhere(context: Context, sought: str) -> list[dcc.Link]:
-    """The same text with another way of matching."""
-    counts = {within: int(matching_tokens(context.corpus, sought, within).sum()) for within in WITHIN}
-    return [
-        dcc.Link(f"{many(count, 'token')} {_MATCHED[within]}", href=context.state.with_(within=within).href)
-        for within, count in counts.items()
-        if count
-    ]
-
-
-def _similar(context: Context, sought: str) -> list[dcc.Link]:
-    near = similar_pieces(context.corpus, sought)
-    return [dcc.Link(f"“{piece}”", href=context.state.with_(q=piece, within="token").href) for piece in near]
-
-
-def similar_pieces(corpus: Corpus, sought: str) -> list[str]:
-    """Wordpieces of the corpus with a similar spelling and the same first letter, the most similar first."""
-    wanted = folded(sought)
-    similar = [
-        piece
-        for piece in occurring_pieces(corpus)
-        if piece[:1] == wanted[:1] and abs(len(piece) - len(wanted)) <= LONGER
-    ]
-    return get_close_matches(wanted, similar, n=OFFERED)

@@ -10,14 +10,13 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.points.columns import Column, columns, values
-from dashboard.points.drawn import Drawn
-from dashboard.points.picture import ShownPoints
+from dashboard.points.head_tokens import HeadTokens, columns
+from dashboard.points.point_set import Column, values
+from dashboard.points.shown import ShownPoints
 from dashboard.points.token_groups import PIECES as GROUPS
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.markup import file_links, heading, scrolling
 from dashboard.ui.text import signed, spell
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from store.schema.model import ROLES
 
@@ -26,6 +25,7 @@ PIECES = 12
 CATEGORIES = ("role", "kind", "label")
 NUMBERS = ("norm", "position", "sentence_length", "received", "entropy")
 Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 #: Titles of columns of numbers.
 NUMBER_COLUMNS = ("selected", "rest", "d", "points")
 EMPTY = "Search, filter, or draw a lasso or box in the picture to compare the selected points with the rest."
@@ -76,7 +76,7 @@ class Summary:
     differences: tuple[Difference, ...]
 
 
-def summarize(drawn: Drawn, selected: Mask) -> Summary:
+def summarize(drawn: HeadTokens, selected: Mask) -> Summary:
     """How the points of a mask (panel, token, role) differ from the other drawn points."""
     flat: Mask = np.any(selected, axis=0)
     known = columns(drawn.corpus)
@@ -91,13 +91,13 @@ def summarize(drawn: Drawn, selected: Mask) -> Summary:
     )
 
 
-def _comparison(drawn: Drawn, column: Column, selected: Mask) -> Comparison:
+def _comparison(drawn: HeadTokens, column: Column, selected: Mask) -> Comparison:
     codes = values(column, drawn)[0].astype(np.int64)
     names = [column.category(code) for code in range(int(codes.max(initial=-1)) + 1)]
     return Comparison(column.name, column.title, _shares(codes, selected, names, len(names)))
 
 
-def _pieces(drawn: Drawn, selected: Mask) -> Comparison:
+def _pieces(drawn: HeadTokens, selected: Mask) -> Comparison:
     ids = np.broadcast_to(drawn.of_tokens("token_id")[:, None], selected.shape)
     names = drawn.corpus.vocab
     return Comparison("wordpiece", "wordpiece", _shares(ids, selected, names, PIECES))
@@ -107,12 +107,20 @@ def _shares(
     codes: NDArray[np.integer], selected: Mask, names: list[str] | NDArray[np.object_], most: int
 ) -> tuple[Share, ...]:
     """Shares of the `most` frequent codes among the selected; -1 is none of them, but counts in the whole."""
-    inside, outside = (
-        np.bincount(part[part >= 0], minlength=len(names)) for part in (codes[selected], codes[~selected])
-    )
+    known = codes >= 0
+    different, inside, outside = count_codes(codes[known], selected[known])
     totals = int(selected.sum()), int((~selected).sum())
-    order = [int(code) for code in np.argsort(-inside, kind="stable")[:most] if inside[code]]
-    return tuple(_share(str(names[code]), int(inside[code]), int(outside[code]), *totals) for code in order)
+    order = [place for place in np.argsort(-inside, kind="stable")[:most] if inside[place]]
+    return tuple(
+        _share(str(names[different[place]]), int(inside[place]), int(outside[place]), *totals) for place in order
+    )
+
+
+def count_codes(codes: NDArray[np.integer], selected: Mask) -> tuple[NDArray[np.integer], Counts, Counts]:
+    """The codes of points (point,) that occur, and how often each does among the selected and among the others: (code,) each."""
+    different, places = np.unique(codes, return_inverse=True)
+    inside, outside = (np.bincount(places[part], minlength=len(different)) for part in (selected, ~selected))
+    return different, inside, outside
 
 
 def _share(name: str, inside: int, outside: int, selected: int, rest: int) -> Share:
@@ -120,7 +128,7 @@ def _share(name: str, inside: int, outside: int, selected: int, rest: int) -> Sh
     return Share(name, inside, among_selected, among_rest)
 
 
-def _difference(drawn: Drawn, column: Column, selected: Mask) -> Difference:
+def _difference(drawn: HeadTokens, column: Column, selected: Mask) -> Difference:
     known = values(column, drawn)[0]
     inside, outside = (part[~np.isnan(part)] for part in (known[selected], known[~selected]))
     mean, rest = (float(part.mean()) if part.size else float("nan") for part in (inside, outside))
@@ -129,33 +137,33 @@ def _difference(drawn: Drawn, column: Column, selected: Mask) -> Difference:
     return Difference(column.name, column.title, column.unit, mean, rest, standardized)
 
 
-def panel(context: Context, points: ShownPoints) -> list[object]:
+def panel(shown: ShownPoints) -> list[object]:
     """The tab Selection."""
     title = html.H2("Selection")
-    if not points.selection:
+    if not shown.selection:
         return [title, html.P(EMPTY)]
-    selected = points.selected
+    selected = shown.selected
     if not selected.any():
-        return [title, html.P(_nothing(points))]
-    summary = summarize(points.drawn, selected)
+        return [title, html.P(_nothing(shown))]
+    summary = summarize(shown.points, selected)
     return [
         title,
         html.P(f"{summary.count:,} of {summary.of:,} drawn queries and keys ({100 * summary.share:.1f}%)."),
         _differences(summary),
         *[_share_table(comparison) for comparison in summary.comparisons],
-        _tokens(context, selected),
+        _tokens(shown, selected),
         file_links(
-            data_link(context.corpus),
+            data_link(shown.corpus),
             "All selected points",
-            f"selection/{context.view}/{context.state.layer}/{context.state.head}",
-            {"tokens": str(points.drawn.tokens)} | points.selection.fields,
+            f"selection/{shown.view}/{shown.state.layer}/{shown.state.head}",
+            {"tokens": str(shown.tokens)} | shown.selection.fields,
         ),
     ]
 
 
-def _nothing(points: ShownPoints) -> str:
+def _nothing(shown: ShownPoints) -> str:
     """Why no drawn point is selected, and what to do."""
-    selection, drawn = points.selection, points.drawn
+    selection, drawn = shown.selection, shown.points
     conditions = [
         *([f"the search “{selection.q}”"] if selection.q else []),
         *(["the filters"] if len(selection.where) > 1 else ["the filter"] if selection.where else []),
@@ -205,16 +213,16 @@ def _share_table(comparison: Comparison) -> html.Div:
     return html.Div([html.H3(comparison.title), _rows(("", "points", "selected", "rest"), rows)])
 
 
-def _tokens(context: Context, selected: Mask) -> html.Div:
+def _tokens(shown: ShownPoints, selected: Mask) -> html.Div:
     """The selected points by wordpiece, each role with its mark."""
     tokens, roles = np.nonzero(selected.any(axis=0))
     found = [
         FoundToken(token, ROLES[role], ROLES[role]) for token, role in zip(tokens.tolist(), roles.tolist(), strict=True)
     ]
-    pieces = len(np.unique(context.corpus.tokens.token_id.values[context.corpus.rows[tokens]]))
-    shown = f"the {GROUPS} most frequent of {pieces:,}" if pieces > GROUPS else f"all {pieces:,}"
-    table = groups_table(context, found, ("wordpiece", "role"), unit="point")
-    return html.Div([html.H3(f"Wordpieces: {shown}"), scrolling(table, "Selected tokens")])
+    pieces = len(np.unique(shown.corpus.tokens.token_id.values[shown.corpus.rows[tokens]]))
+    listed = f"the {GROUPS} most frequent of {pieces:,}" if pieces > GROUPS else f"all {pieces:,}"
+    table = groups_table(shown.corpus, shown.state, found, ("wordpiece", "role"), unit="point")
+    return html.Div([html.H3(f"Wordpieces: {listed}"), scrolling(table, "Selected tokens")])
 
 
 def _rows(names: tuple[str, ...], rows: list[html.Tr]) -> html.Table:

@@ -26,11 +26,20 @@ from store.schema.model import ROLES
 
 #: Tokens that are searched, from the first, which are a uniform sample.
 SEARCHED = 1_048_576
-#: Rows of the token axis that are read at once, and that are scored at once.
-TILE, PIECE = 32_768, 4_096
 Floats = NDArray[np.floating]
 #: Scores (token,) of vectors (token, channel), which it may change.
 Score = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """Rows of the token axis that are read at once, and that are scored at once."""
+
+    read: int = 32_768
+    scored: int = 4_096
+
+
+AT_ONCE = AtOnce()
 
 
 @dataclass(frozen=True)
@@ -43,15 +52,15 @@ class Point:
     token: int
 
 
-def logits(corpus: Corpus, point: Point, tokens: int) -> Floats:
+def logits(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE) -> Floats:
     """q.k / sqrt(channels) of the point with the other role's vectors of the first `tokens` tokens: (token,)."""
     own, (others, constant) = _vector(corpus, point), _others(corpus, point)
     own *= np.float32(len(own) ** -0.5)
     # What all keys have in common adds one number to all of their logits.
-    return _scan(corpus, others, lambda stored: stored @ own, tokens) + constant @ own
+    return _scan(corpus, others, lambda stored: stored @ own, tokens, at_once) + constant @ own
 
 
-def cosines(corpus: Corpus, point: Point, tokens: int) -> Floats:
+def cosines(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE) -> Floats:
     """Cosines of the point's vector with those of the same role of the first `tokens` tokens: (token,)."""
     own, (others, constant) = _vector(corpus, point), _of_role(corpus, point, point.role)
 
@@ -60,7 +69,7 @@ def cosines(corpus: Corpus, point: Point, tokens: int) -> Floats:
         norms = np.sqrt(np.einsum("tc,tc->t", stored, stored) * (own @ own))
         return (stored @ own) / np.maximum(norms, np.finfo(np.float32).tiny)
 
-    return _scan(corpus, others, score, tokens)
+    return _scan(corpus, others, score, tokens, at_once)
 
 
 def largest_first(scores: Floats, count: int) -> NDArray[np.int64]:
@@ -86,16 +95,16 @@ def _vector(corpus: Corpus, point: Point) -> NDArray[np.float32]:
     return vector
 
 
-def _scan(corpus: Corpus, stored: xr.Variable, score: Score, tokens: int) -> NDArray[np.float32]:
+def _scan(corpus: Corpus, stored: xr.Variable, score: Score, tokens: int, at_once: AtOnce) -> NDArray[np.float32]:
     """Scores of stored vectors (token, channel), those of the first `tokens` tokens: (token,)."""
     rows = corpus.rows[:tokens]
     stop = int(rows[-1]) + 1
 
     def scored(start: int) -> NDArray[np.float32]:
-        return _by_pieces(stored[start : min(start + TILE, stop)].values, score)
+        return _by_pieces(stored[start : min(start + at_once.read, stop)].values, score, at_once.scored)
 
     with ThreadPoolExecutor(os.cpu_count(), "scan") as pool:
-        parts = [pool.submit(scored, start) for start in range(0, stop, TILE)]
+        parts = [pool.submit(scored, start) for start in range(0, stop, at_once.read)]
         try:
             # Padding is scored too and dropped afterwards: faster than copying the other rows, and no block is read twice.
             return np.concatenate([part.result() for part in watched(parts)])[rows]
@@ -103,11 +112,11 @@ def _scan(corpus: Corpus, stored: xr.Variable, score: Score, tokens: int) -> NDA
             pool.shutdown(wait=False, cancel_futures=True)  # of a reader who left
 
 
-def _by_pieces(tile: NDArray[np.float16], score: Score) -> NDArray[np.float32]:
-    piece = np.empty((min(PIECE, len(tile)), tile.shape[1]), np.float32)
+def _by_pieces(tile: NDArray[np.float16], score: Score, rows: int) -> NDArray[np.float32]:
+    piece = np.empty((min(rows, len(tile)), tile.shape[1]), np.float32)
     parts = []
-    for start in range(0, len(tile), PIECE):
-        own = tile[start : start + PIECE]
+    for start in range(0, len(tile), rows):
+        own = tile[start : start + rows]
         vectors = piece[: len(own)]
         vectors[...] = own
         parts.append(score(vectors))
@@ -128,9 +137,9 @@ class Similar:
 
 
 @cached
-def similar_tokens(corpus: Corpus, point: Point) -> Similar:
+def similar_tokens(corpus: Corpus, point: Point, most: int = SEARCHED) -> Similar:
     """The other tokens whose vectors of the same role have the largest cosine with the point's, the largest first."""
-    searched = min(corpus.n_tokens, SEARCHED)
+    searched = min(corpus.n_tokens, most)
     scores = cosines(corpus, point, searched)
     if point.token < searched:
         scores[point.token] = -np.inf
@@ -162,9 +171,9 @@ def similar_part(context: Context) -> list[object]:
     )
     return [
         title,
-        scrolling(groups_table(context, found, (state.role, "cosine")), f"Most similar {names[state.role]}"),
+        scrolling(groups_table(corpus, state, found, (state.role, "cosine")), f"Most similar {names[state.role]}"),
         html.P(caption, className="caption"),
-        *summary(context, corpus.tokens, rows.tolist(), words),
+        *summary(corpus, context.ingest, corpus.tokens, rows.tolist(), words),
     ]
 
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from dashboard.ui.markup import heading
 from dashboard.ui.page import Unmade
-from dashboard.web.context import Context
+from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many
 from store.repository.errors import NotIngested
+from store.repository.ingest_status import IngestProgress
 from store.text import Piece
 
 #: Wordpieces shown, and sentences of each.
@@ -67,25 +68,25 @@ def _examples(
 
 
 def groups_table(
-    context: Context, found: Sequence[FoundToken], titles: tuple[str, str], *, unit: str = "token"
+    corpus: Corpus, state: LinkState, found: Sequence[FoundToken], titles: tuple[str, str], *, unit: str = "token"
 ) -> html.Table:
     """The groups as a table: a line with the wordpiece and its count, below it sentences that open the token."""
     heads = html.Thead(html.Tr([html.Th(titles[0]), html.Th(titles[1], className="number")]))
-    bodies = [_body(context, group, unit) for group in token_groups(context.corpus, found)]
+    bodies = [_body(corpus, state, group, unit) for group in token_groups(corpus, found)]
     return html.Table([heads, *bodies], className="rows groups")
 
 
-def _body(context: Context, group: TokenGroup, unit: str) -> html.Tbody:
+def _body(corpus: Corpus, state: LinkState, group: TokenGroup, unit: str) -> html.Tbody:
     name = html.Th(html.Bdi(group.wordpiece), scope="rowgroup")
     count = html.Td(many(group.count, unit), className="number")
-    return html.Tbody([html.Tr([name, count]), *[_row(context, found) for found in group.examples]])
+    return html.Tbody([html.Tr([name, count]), *[_row(corpus, state, found) for found in group.examples]])
 
 
-def _row(context: Context, found: FoundToken) -> html.Tr:
-    corpus, row = context.corpus, int(context.corpus.rows[found.token])
+def _row(corpus: Corpus, state: LinkState, found: FoundToken) -> html.Tr:
+    row = int(corpus.rows[found.token])
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
     words: Any = excerpt(corpus.sentence_pieces(sentence), {position: found.role}, around=AROUND)
-    href = context.state.with_(token=found.token, role=found.role, tab="point", marks=None).href
+    href = state.with_(token=found.token, role=found.role, tab="point", marks=None).href
     where = f"Open this {found.role}: sentence {sentence:,}, position {position}"
     return html.Tr(
         [html.Td(dcc.Link(words, href=href, title=where), dir="auto"), html.Td(found.note, className="number")]
@@ -115,19 +116,24 @@ class Shares:
         return cls(title, tuple(counts.most_common()), counts.total())
 
 
-def summary(context: Context, tokens: xr.Dataset, rows: Sequence[int], words: NDArray[np.int64] | None) -> list[object]:
+def summary(
+    corpus: Corpus,
+    ingest: IngestProgress | None,
+    tokens: xr.Dataset,
+    rows: Sequence[int],
+    words: NDArray[np.int64] | None,
+) -> list[object]:
     """Counts of similar tokens, which are `rows` of the token axis of `tokens`.
 
     `words` are their rows of the word axis, -1 for none; None where the tokens are no part of the annotated corpus.
     """
-    corpus = context.corpus
     next_words = Shares.among("next word", (next_word(tokens, corpus.piece_texts, row) for row in rows))
     if words is None:
         return [_bars([next_words])]
     try:
         return [_bars([*word_shares(corpus, words), next_words])]
     except NotIngested as error:
-        remedy: Any = Unmade.of(error, context.ingest).text
+        remedy: Any = Unmade.of(error, ingest).text
         return [_bars([next_words]), html.P(remedy, className="caption")]
 
 
@@ -188,6 +194,20 @@ def excerpt(pieces: Sequence[Piece], marked: Mapping[int, str], *, around: int) 
     after = [] if all(piece.special for piece in pieces[last:]) else [" …"]
     words = [part for position in shown for part in _word(pieces[position], marked.get(position), position == shown[0])]
     return [*before, *words, *after]
+
+
+def linked_pieces(pieces: Sequence[str], hrefs: Sequence[str], chosen: int, role: str) -> html.P:
+    """The wordpieces of a sentence, each with its link, the chosen one with the class of its role."""
+    links = [
+        dcc.Link(
+            piece,
+            href=href,
+            className=f"piece {role} here" if position == chosen else "piece",
+            title=f"position {position}",
+        )
+        for position, (piece, href) in enumerate(zip(pieces, hrefs, strict=True))
+    ]
+    return html.P([part for link in links for part in (link, " ")], className="sentence-pieces")
 
 
 def _word(piece: Piece, kind: str | None, is_first: bool) -> list[object]:

@@ -9,9 +9,9 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import grid_tokens
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens
+from dashboard.points.shown import ShownPoints
 from dashboard.points.token_groups import excerpt
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from store import Corpus
@@ -65,7 +65,7 @@ def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
 
 def _of_head(corpus: Corpus, view: str, layer: int, head: int) -> WorkedExample | None:
     tokens = grid_tokens(corpus)
-    places = Drawn(corpus, tokens, layer, head).places(view)[0, ..., :2]
+    places = HeadTokens(corpus, tokens, layer, head).places(view)[0, ..., :2]
     pairs = [
         pair
         for first, sentence in _sentences(corpus, tokens)
@@ -127,34 +127,29 @@ def _are_near(pair: Places, keys: Places) -> bool:
     return inside and APART <= _apart(pair) <= TOGETHER and float(nearer.mean()) <= NEAR
 
 
-def example_link(context: Context) -> list[object]:
-    """The button that shows the worked example again; nothing where there is none."""
-    if worked_example(context.corpus, context.view) is None:
-        return []
+def example_button() -> html.Button:
+    """The button that shows the worked example again."""
     shows: Any = {"data-example": "show"}
-    return [html.Button("How to read this", type="button", className="link", **shows)]
+    return html.Button("How to read this", type="button", className="link", **shows)
 
 
-def example_card(context: Context) -> list[object]:
+def example_card(shown: ShownPoints, example: WorkedExample) -> html.Div:
     """The worked example over the picture, where nothing moves when it goes (assets/web/room.mjs)."""
-    example = worked_example(context.corpus, context.view)
-    if example is None:
-        return []
     named: Any = {"aria-label": "How to read a panel"}
     leaves: Any = {"data-example": "hide"}
     card = html.Section(
         [
             html.H2("How to read a panel"),
-            html.Div([_panel(context, example), _steps(example)], className="example-pair"),
+            html.Div([_panel(shown, example), _steps(example)], className="example-pair"),
             _sentence(example),
             html.Div(
-                [html.Button("Got it", type="button", **leaves), _head_link(context, example)], className="example-end"
+                [html.Button("Got it", type="button", **leaves), _head_link(shown, example)], className="example-end"
             ),
         ],
         className="example",
         **named,
     )
-    return [html.Div(card, className="example-place")]
+    return html.Div(card, className="example-place")
 
 
 def _steps(example: WorkedExample) -> html.Ol:
@@ -173,20 +168,20 @@ def _sentence(example: WorkedExample) -> html.P:
     return html.P(words, className="example-sentence")
 
 
-def _head_link(context: Context, example: WorkedExample) -> dcc.Link:
-    state = context.state.on("head").with_(layer=example.layer, head=example.head, token=example.token, role="query")
+def _head_link(shown: ShownPoints, example: WorkedExample) -> dcc.Link:
+    state = shown.state.on("head").with_(layer=example.layer, head=example.head, token=example.token, role="query")
     label = f", labelled {example.label}" if example.label else ""
     return dcc.Link(f"Open it in {head_name(example.layer, example.head)}{label}", href=state.href)
 
 
-def _panel(context: Context, example: WorkedExample) -> html.Div:
+def _panel(shown: ShownPoints, example: WorkedExample) -> html.Div:
     """The head's points, faint, with both dots, their numbers and the line between them."""
-    path = f"raster/{context.view}/{example.layer}/{example.head}.png"
-    query = f"tokens={grid_tokens(context.corpus)}&side={SIDE}"
+    path = f"raster/{shown.view}/{example.layer}/{example.head}.png"
+    query = f"tokens={grid_tokens(shown.corpus)}&side={SIDE}"
     images = [
         html.Div(
             className=f"of-{scheme}",
-            style={"backgroundImage": f"url({data_link(context.corpus)}/{path}?{query}&scheme={scheme})"},
+            style={"backgroundImage": f"url({data_link(shown.corpus)}/{path}?{query}&scheme={scheme})"},
         )
         for scheme in ("light", "dark")
     ]

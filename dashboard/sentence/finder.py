@@ -9,8 +9,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.points.piece_search import folded
-from dashboard.points.search import sentences_with, spaced
+from dashboard.points.search import folded, sentences_with, spaced
 from dashboard.sentence.picture import isolated_head
 from dashboard.ui.controls import choice, number, statistic_choice
 from dashboard.ui.markup import heading, scrolling

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.points.columns import piece_counts
+from dashboard.points.head_tokens import piece_counts
 from dashboard.ui.charts import LINE, SERIES, layout
 from dashboard.web.results import cached
 from store import Corpus

@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.points.columns import column_of, values
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens, column_of
+from dashboard.points.point_set import values
 from dashboard.points.search import matching_tokens
 from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
 from dashboard.ui.text import has_part, of_first
@@ -166,7 +166,7 @@ def _is_complete(condition: Condition) -> bool:
 
 @cached
 def _part(corpus: Corpus, chosen: Selection) -> Part:
-    drawn = Drawn(corpus, corpus.n_tokens)
+    drawn = HeadTokens(corpus, corpus.n_tokens)
     rows = matching_tokens(corpus, chosen.q, chosen.within).copy() if chosen.q else np.ones(corpus.n_tokens, bool)
     for condition in chosen.where:
         rows &= matching_points(condition, drawn)[0, :, 0]
@@ -311,7 +311,7 @@ def sides(corpus: Corpus, part: Part) -> tuple[str, str]:
     if part.chosen.q or len(conditions) != 1 or len(conditions[0].categories) != 1:
         return PART, REST
     column = column_of(corpus, conditions[0].column)
-    codes = np.unique(values(column, Drawn(corpus, corpus.n_tokens))[0, part.others, 0])
+    codes = np.unique(values(column, HeadTokens(corpus, corpus.n_tokens))[0, part.others, 0])
     alone = len(codes) == 1 and codes[0] >= 0
     return conditions[0].categories[0], column.category(int(codes[0])) if alone else REST
 

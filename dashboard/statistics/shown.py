@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.points.columns import Column, columns
 from dashboard.points.controls import Filter, read_filters
-from dashboard.points.drawn import Drawn
+from dashboard.points.head_tokens import HeadTokens, columns
+from dashboard.points.point_set import Column
 from dashboard.points.selection import parse_conditions
 from dashboard.statistics.data import (
     HeadGrid,
@@ -168,7 +168,7 @@ def read(context: Context) -> StatisticsPage:
         models={name: titles[name] for name in comparable(context.snapshot, corpus)},
         contrasts=label_contrasts(corpus, state),
         offered=offered,
-        filters=read_filters(Drawn(corpus, corpus.n_tokens, 0, 0), where, roles=1),
+        filters=read_filters(HeadTokens(corpus, corpus.n_tokens, 0, 0), where, roles=1),
         size=size_of_part(corpus, part),
         numbers=read_numbers(context) if part.tokens and is_counted(context, part) else None,
         whole=_read_whole(context, part) if part.tokens else None,

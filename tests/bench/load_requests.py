@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from dashboard.canvas.spec import GRID_TOKENS
-from dashboard.points.columns import columns
+from dashboard.points.head_tokens import columns
 from dashboard.web.http import data_link
 from dashboard.web.state import SHOWS
 from store import STATISTICS, Corpus, Snapshot

@@ -1,29 +1,117 @@
-"""Everything a point can be coloured by, sized by and filtered by: the columns of a corpus, and how each is read.
+"""Queries and keys of heads as a set of points: the first tokens of a corpus, in one head or in all, and everything that they have.
 
-Every `read_...` function returns (panel, token, role), with 1 for what makes no difference: numbers as float64 with NaN for
-none, categories as int64 codes with -1 for none. `dashboard/points/colours.py` makes colours of them.
+They can be coloured by, sized by and filtered by the columns of the corpus. Every `read_...` function returns (panel, token, role), with 1 for
+what makes no difference: numbers as float64 with NaN for none, categories as int64 codes with -1 for none.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.points.drawn import Drawn
+from dashboard.canvas.spec import grid_tokens
+from dashboard.points.outline import Lasso
+from dashboard.points.point_set import Column, Values, column_named
+from dashboard.points.search import matching_tokens
+from dashboard.ui.theme import COLOURED
 from dashboard.web.results import cached
-from store import STATISTICS, Corpus, StoreError
+from dashboard.web.state import Within
+from store import STATISTICS, Corpus
 from store.schema.corpus import CLS, CONTINUATION, NO_WORD, PUNCTUATION, SEP, SPECIAL, SYMBOL
 from store.schema.model import ROLES
+
+#: Vectors in memory at once, but not less than a chunk of the store for each head.
+VECTORS, CHUNK = 131_072, 2_048
+
+
+@dataclass(frozen=True)
+class HeadTokens:
+    """The first `tokens` tokens of a corpus in one head; without `layer` and `head`, in every head, one panel each."""
+
+    corpus: Corpus
+    tokens: int
+    layer: int | None = None
+    head: int | None = None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """A query and a key of each token."""
+        return ROLES
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """All columns of the corpus."""
+        return columns(self.corpus)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows of the token axis that are drawn."""
+        return self.corpus.rows[: self.tokens]
+
+    @property
+    def panels(self) -> int:
+        """Number of drawn heads."""
+        return self.corpus.layers * self.corpus.heads if self.head is None else 1
+
+    def places(self, view: str) -> NDArray[np.float32]:
+        """Their positions in a view: (panel, token, role, component)."""
+        places = self.corpus.places(view, self.rows, layer=self.layer, head=self.head)
+        return places.reshape(self.panels, *places.shape[-3:])
+
+    def read(self, column: Column) -> Values:
+        """The values of a column: (panel, token, role), of length 1 where an axis makes no difference."""
+        return column.read(self)
+
+    def coloured_like(self, column: Column) -> "HeadTokens":
+        """The tokens of the grid where these decide which categories have a colour: a category has one colour in every picture."""
+        every_has_one = column.kind == "number" or 0 < len(column.names) <= COLOURED
+        return self if every_has_one else replace(self, tokens=grid_tokens(self.corpus))
+
+    def matching(self, q: str, within: Within) -> NDArray[np.bool_]:
+        """Which tokens a search finds: (token,). Their queries and keys are selected."""
+        return matching_tokens(self.corpus, q, within)[: self.tokens]
+
+    def inside(self, region: Lasso) -> NDArray[np.bool_]:
+        """Which points are inside a lasso, in the head in which it was drawn: (token, role)."""
+        return region.holds(self.corpus.places(region.view, self.rows, layer=region.layer, head=region.head))
+
+    def of_tokens(self, name: str) -> NDArray[np.integer]:
+        """One of the corpus' token coordinates: (token,)."""
+        values: NDArray[np.integer] = self.corpus.tokens[name].values[self.rows]
+        return values
+
+    def of_sentences(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Values of each sentence, repeated for its tokens: (token,)."""
+        return values[self.of_tokens("sentence_index")]
+
+    def of_heads(self, array: xr.DataArray) -> NDArray[np.float32]:
+        """A lazy array (layer, head, token), read: (panel, token)."""
+        return self._read(array, self.rows)[..., 0]
+
+    def lengths(self, vectors: xr.DataArray) -> NDArray[np.float32]:
+        """Norms of lazy vectors (layer, head, token, channel), read tile by tile: (panel, token)."""
+        parts = [np.linalg.norm(self._read(vectors, rows), axis=-1) for rows in self._tiles()]
+        return np.concatenate(parts, axis=1)
+
+    def _tiles(self) -> Iterator[NDArray[np.int64]]:
+        tile = max(CHUNK, VECTORS // self.panels)
+        return (self.rows[start : start + tile] for start in range(0, len(self.rows), tile))
+
+    def _read(self, array: xr.DataArray, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Read a lazy array: (panel, token, channel), one channel where the array has none."""
+        of_head = {} if self.head is None else {"layer": self.layer, "head": self.head}
+        start, stop = int(rows[0]), int(rows[-1]) + 1
+        read = array.isel(of_head).isel(token=slice(start, stop)).values
+        return read.reshape(self.panels, stop - start, -1)[:, rows - start].astype(np.float32)
+
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int64]
 #: Lowest number of occurrences of the second and later frequency bands; each band is about ten times the one before.
 FREQUENCIES = (2, 10, 100, 1_000)
-Kind = Literal["category", "number"]
-Values = NDArray[np.float64 | np.int64]
 KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word", "other special token")
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
 PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
@@ -31,28 +119,28 @@ PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
 FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
 
 
-def read_role(drawn: Drawn) -> Codes:
+def read_role(drawn: HeadTokens) -> Codes:
     """Role: 0 for a query, 1 for a key."""
     return np.broadcast_to(np.arange(2), (1, len(drawn.rows), 2))
 
 
-def read_position(drawn: Drawn) -> Numbers:
+def read_position(drawn: HeadTokens) -> Numbers:
     """Position in the sentence, 0 for [CLS]."""
     return _numbers(drawn.of_tokens("position"))
 
 
-def read_position_share(drawn: Drawn) -> Numbers:
+def read_position_share(drawn: HeadTokens) -> Numbers:
     """Normalised position: 0 for [CLS], 1 for the last token."""
     last = read_sentence_length(drawn) - 1
     return read_position(drawn) / np.where(last > 0, last, 1)
 
 
-def read_position_modulo_5(drawn: Drawn) -> Codes:
+def read_position_modulo_5(drawn: HeadTokens) -> Codes:
     """Position modulo 5."""
     return _codes(drawn.of_tokens("position") % 5)
 
 
-def read_kind(drawn: Drawn) -> Codes:
+def read_kind(drawn: HeadTokens) -> Codes:
     """Token type as a code of `KINDS`, the first that applies."""
     return _codes(kinds_of(drawn.of_tokens("token_flags")))
 
@@ -63,72 +151,77 @@ def kinds_of(flags: NDArray[np.integer]) -> Codes:
     return np.select([flags & bit != 0 for bit in bits], list(bits.values()), 5).astype(np.int64)
 
 
-def read_punctuation(drawn: Drawn) -> Codes:
+def read_punctuation(drawn: HeadTokens) -> Codes:
     """Punctuation as a code of `PUNCTUATION_NAMES`; other special tokens have none."""
     flags = drawn.of_tokens("token_flags")
     bits = {CLS | SEP: 2, PUNCTUATION | SYMBOL: 1, SPECIAL: -1}
     return _codes(np.select([flags & bit != 0 for bit in bits], list(bits.values()), 0))
 
 
-def read_token_length(drawn: Drawn) -> Numbers:
+def read_token_length(drawn: HeadTokens) -> Numbers:
     """Characters of the text that the wordpiece stands for; special tokens have none."""
     special = drawn.of_tokens("token_flags") & NO_WORD != 0
     return _numbers(np.where(special, np.nan, piece_lengths(drawn.corpus)[drawn.of_tokens("token_id")]))
 
 
-def read_sentence_length(drawn: Drawn) -> Numbers:
+def read_sentence_length(drawn: HeadTokens) -> Numbers:
     """Tokens of the sentence, with [CLS] and [SEP]."""
     return _numbers(drawn.of_sentences(drawn.corpus.sentences.row_size.values))
 
 
-def read_frequency(drawn: Drawn) -> Numbers:
+def read_frequency(drawn: HeadTokens) -> Numbers:
     """How often the wordpiece occurs in the whole corpus."""
     return _numbers(piece_counts(drawn.corpus)[drawn.of_tokens("token_id")])
 
 
-def read_frequency_band(drawn: Drawn) -> Codes:
+def read_frequency_band(drawn: HeadTokens) -> Codes:
     """Frequency band as a code of `FREQUENCY_BANDS`."""
-    return np.searchsorted(FREQUENCIES, read_frequency(drawn), side="right").astype(np.int64)
+    return frequency_bands(read_frequency(drawn))
 
 
-def read_norm(drawn: Drawn) -> Numbers:
+def frequency_bands(times: NDArray[np.number]) -> Codes:
+    """Codes of `FREQUENCY_BANDS` from numbers of occurrences, of any shape."""
+    return np.searchsorted(FREQUENCIES, times, side="right").astype(np.int64)
+
+
+def read_norm(drawn: HeadTokens) -> Numbers:
     """Norm of the query vector and of the key vector."""
     lengths = [drawn.lengths(vectors) for vectors in (drawn.corpus.query, drawn.corpus.key)]
     return np.stack(lengths, axis=-1).astype(np.float64)
 
 
-def read_value_norm(drawn: Drawn) -> Numbers:
+def read_value_norm(drawn: HeadTokens) -> Numbers:
     """Value norm ||f(x)|| (Kobayashi et al. 2020)."""
     return drawn.of_heads(drawn.corpus.value_norm).astype(np.float64)[..., None]
 
 
-def read_statistic(drawn: Drawn, *, name: str) -> Numbers:
+def read_statistic(drawn: HeadTokens, *, name: str) -> Numbers:
     """A statistic of the token's query: one of `store.STATISTICS`."""
     return drawn.of_heads(drawn.corpus.token_statistic.sel(statistic=name)).astype(np.float64)[..., None]
 
 
-def read_given(drawn: Drawn) -> Numbers:
+def read_given(drawn: HeadTokens) -> Numbers:
     """The share of a token's attention that goes to other tokens: 1 - p(i,i)."""
     return 1 - read_statistic(drawn, name="to_self")
 
 
-def read_label(drawn: Drawn) -> Codes:
+def read_label(drawn: HeadTokens) -> Codes:
     """Label of the sentence's review, as a code of the data's label names."""
     return _codes(drawn.of_sentences(drawn.corpus.sentences.label.values))
 
 
-def read_review(drawn: Drawn) -> Codes:
+def read_review(drawn: HeadTokens) -> Codes:
     """Number of the sentence's review in the data."""
     return _codes(drawn.of_sentences(drawn.corpus.sentences.document.values))
 
 
-def read_word_category(drawn: Drawn, *, name: str) -> Codes:
+def read_word_category(drawn: HeadTokens, *, name: str) -> Codes:
     """Codes of a category of the token's word (`store.schema.corpus`)."""
     word = drawn.corpus.token_words[drawn.rows]
     return _codes(np.where(word >= 0, drawn.corpus.words.table[name].values[word], -1))
 
 
-def read_data_column(drawn: Drawn, *, name: str) -> Codes:
+def read_data_column(drawn: HeadTokens, *, name: str) -> Codes:
     """Codes of a column of the data set."""
     return _codes(drawn.of_sentences(drawn.corpus.columns[name].values))
 
@@ -153,43 +246,6 @@ def _codes(values: NDArray[np.generic]) -> Codes:
     return values.astype(np.int64)[None, :, None]
 
 
-@dataclass(frozen=True)
-class Column:
-    """A property of every point: a number, or one of a few categories.
-
-    Attributes
-    ----------
-    title, unit
-        As shown to a reader. The unit `share` is shown in per cent.
-    per_head, per_role
-        Whether it differs between heads, and between query and key of a token.
-    names
-        Category of each code; empty where the code itself is the category's number.
-    logarithmic
-        Whether its colour scale is logarithmic.
-    """
-
-    name: str
-    title: str
-    kind: Kind = "number"
-    unit: str = ""
-    per_head: bool = False
-    per_role: bool = False
-    names: tuple[str, ...] = ()
-    logarithmic: bool = False
-    read: Callable[[Drawn], Values] = field(default=read_position, repr=False, compare=False)
-
-    def category(self, code: int) -> str:
-        """Name of a category."""
-        return self.names[code] if code < len(self.names) else f"{code}"
-
-    def code(self, name: str) -> int | None:
-        """Code of a category by its name; None for an unknown name."""
-        if self.names:
-            return self.names.index(name) if name in self.names else None
-        return int(name) if name.isascii() and name.isdigit() and len(name) < 10 else None
-
-
 @cached
 def columns(corpus: Corpus) -> dict[str, Column]:
     """All columns of a corpus by name, in the order of the menu."""
@@ -199,20 +255,8 @@ def columns(corpus: Corpus) -> dict[str, Column]:
 
 
 def column_of(corpus: Corpus, name: str) -> Column:
-    """A column by its name."""
-    column = columns(corpus).get(name)
-    if column is None:
-        raise StoreError(f"There is no column {name[:60]!r}. Choose one of {', '.join(columns(corpus))}.")
-    return column
-
-
-def values(column: Column, drawn: Drawn) -> Values:
-    """The values of the drawn points: (panel, token, role), read-only.
-
-    One panel where all heads share them. Numbers are float64 with NaN for none, categories int64 codes with -1 for none.
-    """
-    read = column.read(drawn)
-    return np.broadcast_to(read, (len(read), len(drawn.rows), len(ROLES)))
+    """A column by its name. Raises StoreError for an unknown one."""
+    return column_named(columns(corpus), name)
 
 
 def _of_positions() -> list[Column]:
