@@ -15,15 +15,14 @@ import xarray as xr
 import zarr
 from numpy.typing import NDArray
 
-from store.kernels.bootstrap import Replicates, draw_counts
-from store.kernels.moments import interval_of_sums
+from store.kernels.intervals import Replicates, draw_counts, interval_of_sums
 from store.kernels.sentence_rows import SentenceRows, order_rows
 from store.kernels.statistics import mean_over_sentences, source_rows
+from store.process import one_thread
 from store.repository.arrays import array_of
 from store.repository.errors import StoreError
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 from store.schema.model import BOUNDS, SOURCES, SQUARE_ARRAYS
-from store.threads import one_thread
 
 Floats = NDArray[np.floating]
 T = TypeVar("T")

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from store.corpus import Corpus
 from store.features import TOKEN_ARRAYS, Features
 from store.kernels.attention import attention_pattern
-from store.kernels.divergence import LARGEST_DIVERGENCE
 from store.kernels.features import summed_cosine
+from store.kernels.heads import LARGEST_DIVERGENCE
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.mend import older_branches
-from store.relations import count_links
 from store.repository.access import INGEST, MAIN, branch_problem, first_line, holds_snapshots, local_path
 from store.repository.arrays import array_of, has_checksums
 from store.repository.checksums import Checksums
 from store.repository.errors import NotIngested, StoreCorrupt
+from store.results import count_links
 from store.schema.corpus import NO_GOVERNOR, PAD
 from store.schema.features import SAMPLE
 from store.schema.model import BOUNDS, counted_size

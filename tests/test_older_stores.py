@@ -19,7 +19,7 @@ from store.__main__ import main
 from store.repository import arrays, writer
 from store.repository.arrays import CONSTANT
 from store.repository.writer import open_writer
-from store.schema.array import SCHEMA_VERSION, Array
+from store.schema import SCHEMA_VERSION, Array
 from store.schema.pictures import NORMALIZATIONS
 from tests.stores import FEATURES, Ingest
 

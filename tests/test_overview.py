@@ -20,7 +20,7 @@ from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import store.means
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of, uniform_entropy
 from dashboard.ui.job import Job
 from store import Corpus, StoreError
-from store.kernels.bootstrap import draw_counts
+from store.kernels.intervals import draw_counts
 from store.kernels.sentence_rows import order_rows
 from store.kernels.statistics import source_rows
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dashboard.points.placement import place_vectors
+from dashboard.points.distance import place_vectors
 from dashboard.sentence.sentence import stored_sentence
 from store import open_corpus
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.canvas.encoding import encode, grid_tokens
+from dashboard.canvas.spec import encode_points, grid_tokens
 from dashboard.points.drawn import Drawn
 from store import Corpus
 
@@ -24,7 +24,7 @@ def test_bytes_hold_every_place_to_half_a_step(
     panels: int, tokens: int, roles: int, components: int, width: int, seed: int
 ) -> None:
     points = np.random.default_rng(seed).random((panels, tokens, roles, components), np.float32)
-    sent = encode(points, width=width)
+    sent = encode_points(points, width=width)
     assert sent[:4] == b"HSP3"
     assert struct.unpack("<5I", sent[4:24]) == (panels, tokens, roles, components, width)
     received = np.frombuffer(sent[24:], f"<u{width}").reshape(points.shape) / (256**width - 1)
@@ -34,7 +34,7 @@ def test_bytes_hold_every_place_to_half_a_step(
 @pytest.mark.parametrize("view", [0, 1])
 def test_a_head_is_sent_as_it_is_stored(two_views: Corpus, view: int) -> None:
     name = two_views.views[view]
-    sent = encode(Drawn(two_views, 70, 1, 0).places(name), width=2)
+    sent = encode_points(Drawn(two_views, 70, 1, 0).places(name), width=2)
     stored = two_views.view(name).coordinates.sel(layer=1, head=0).values[:, two_views.rows[:70]]
     received = np.frombuffer(sent[24:], "<u2").reshape(70, 2, -1)
     np.testing.assert_array_equal(received, stored.transpose(1, 0, 2))

@@ -36,7 +36,7 @@ from dashboard.web.http import BASE, corpus_of, data_link
 from dashboard.web.library import Library
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
-from store.kernels.labels import clustered_order
+from store.kernels.heads import clustered_order
 from store.repository.errors import NotIngested
 from store.schema.model import head_name, varying_statistics
 

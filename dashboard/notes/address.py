@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from store.extras import check_extra
+from store.process import check_extra
 from store.repository.access import local_path
 
 #: What is put after the name of a store on disk.

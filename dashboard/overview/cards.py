@@ -10,7 +10,8 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from numpy.typing import NDArray
 
-from dashboard.points.captions import FIDELITY, shown_fidelity
+from dashboard.points.captions import FIDELITY
+from dashboard.points.picture import shown_fidelity
 from dashboard.sentence.finder import sentence_means
 from dashboard.statistics.kinds import (
     BEHAVIOURS,
@@ -233,7 +234,7 @@ def _exception(state: LinkState, example: KindExample, text: str) -> html.Li:
 
 
 def faithful_pictures(
-    state: LinkState, pictures: HeadPictures, spearman: NDArray[np.float64] | list[object]
+    state: LinkState, pictures: HeadPictures, spearman: NDArray[np.float64] | list[Any]
 ) -> list[object]:
     """The most and the least faithful picture of a head by these correlations (layer, head); or how to get pictures."""
     title = html.H2(["How faithful the pictures are", info("fidelity", FIDELITY)])

@@ -35,7 +35,7 @@ from dashboard.ui.text import all_of, first_of, has_part, in_brackets, spell
 from dashboard.web.context import Context, short_name
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
@@ -101,7 +101,7 @@ class OverviewPage:
     on_sinks: int
     attention: WhereAttentionGoes
     pictures: HeadPictures
-    spearman: NDArray[np.float64] | list[object]
+    spearman: NDArray[np.float64] | list[Any]
     cards: html.Div | None
     exceptions: html.Div | None
     relations: Sequence[BestHead] | Unmade

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from dashboard.web.cache import cached
 from dashboard.web.state import LinkState
 from store import Corpus, StoreError
-from store.kernels.relations import DIRECTIONS, WordPairs, halves, linked
-from store.kernels.words import StrongestWords
-from store.relations import best_heads, count_links
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halves, linked
 from store.repository.errors import NotIngested
+from store.results import best_heads, count_links
 from store.schema.relations import ALL
 from store.words import COREFERENCE
 

@@ -14,12 +14,11 @@ from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.web.http import data_link
 from store import Corpus
 from store.phrases import many
-from store.relations import best_antecedent_head
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
-from store.schema.coreference import BASELINES, CANDIDATES, GAP, GAP_BASELINES
+from store.results import best_antecedent_head
 from store.schema.model import head_name
-from store.schema.relations import METHODS
+from store.schema.relations import BASELINES, CANDIDATES, GAP, GAP_BASELINES, METHODS
 
 TITLE = "Governors found from attention"
 _MEANING = (

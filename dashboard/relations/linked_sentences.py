@@ -22,8 +22,7 @@ from dashboard.ui.text import naming
 from dashboard.web.cache import cached
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.relations import DIRECTIONS, WordPairs, linked
-from store.kernels.words import StrongestWords
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linked
 from store.phrases import many
 from store.schema.model import head_name
 from store.schema.relations import ALL

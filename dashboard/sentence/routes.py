@@ -10,7 +10,7 @@ from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
 from dashboard.points.clicked_point import sentence_overlay, strongest_lines
-from dashboard.points.placement import place_vectors
+from dashboard.points.distance import place_vectors
 from dashboard.sentence.charts import position_table
 from dashboard.sentence.encoder import TypedSentences, corpus_sentence
 from dashboard.sentence.sentence import (

@@ -14,7 +14,7 @@ from dashboard.ui.text import all_of
 from dashboard.web.cache import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
-from store.kernels.labels import LABELS, THRESHOLDS, NearHead, nearest_heads
+from store.kernels.heads import LABELS, THRESHOLDS, NearHead, nearest_heads
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress

@@ -25,11 +25,11 @@ from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
 from store import Corpus
-from store.kernels.labels import head_labels
+from store.kernels.heads import head_labels
 from store.means import Watch
 from store.phrases import many
 from store.process import reusing_freed_memory
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
 WAITING = 2

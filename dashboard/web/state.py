@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from dashboard.web.page_links import first_page, links_of, page_links
 from dashboard.web.prefix import root
 from store import STATISTICS
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from store.kernels.relations import DIRECTIONS
 from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.pictures import METRICS
