@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from dashboard.features.data import TokenColumn, token_columns
-from dashboard.web.context import feature_columns
+from dashboard.web.bounds import feature_columns
 from store import Corpus
 from store.features import Features
 

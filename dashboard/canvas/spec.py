@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from dashboard.ui.component import BrowserComponent
 from dashboard.ui.files import provenance_of
+from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import PALETTE, Scheme, rgb
 from dashboard.web.context import Context
 from store import Corpus

@@ -23,10 +23,11 @@ from dashboard.points.search import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table
-from dashboard.ui.progress import unmade
-from dashboard.ui.tables import file_href
+from dashboard.ui.markup import file_href
+from dashboard.ui.page import unmade
 from dashboard.ui.theme import ramp
-from dashboard.web.context import Context, matches_of
+from dashboard.web.bounds import matches_of
+from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from store.features import Features

@@ -61,12 +61,12 @@ from dashboard.sentence.finder import finder
 from dashboard.topic import Topic
 from dashboard.ui.controls import action, choice, head_choices, info, search_controls, statistic_choice, view_choices
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.page import Page
-from dashboard.ui.progress import unmade
+from dashboard.ui.page import Page, unmade
 from dashboard.ui.text import QUERIES, naming
-from dashboard.web.context import Context, matches_of, on_same_corpus
+from dashboard.web.bounds import matches_of, on_same_corpus
+from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
 from store import STATISTICS
 from store.schema.model import varying_statistics

@@ -23,7 +23,7 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.routes import selection_of
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.files import FORM, file
-from dashboard.web.context import on_same_corpus
+from dashboard.web.bounds import on_same_corpus
 from dashboard.web.http import (
     BASE,
     ONE_HEAD,

@@ -17,8 +17,9 @@ from dashboard.features.trial import Trial, TrialPicture
 from dashboard.features.trials import Trials
 from dashboard.points.columns import KINDS, Column, Values, kinds_of
 from dashboard.ui.theme import COLOURED
-from dashboard.web.cache import cached
-from dashboard.web.context import Context, feature_panels, feature_views, predicts_labels, value_layers
+from dashboard.web.bounds import feature_panels, feature_views, predicts_labels, value_layers
+from dashboard.web.context import Context
+from dashboard.web.results import cached
 from store import Corpus, StoreError
 from store.features import Features
 from store.schema.features import SAMPLE, point_kind, point_layer, point_title, same_basis

@@ -16,9 +16,9 @@ from dashboard.points.colours import codes_of, encode
 from dashboard.points.columns import KINDS, kinds_of
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS
 from dashboard.ui.files import FORM, Table, file, large_file
-from dashboard.web.cache import current_cache
 from dashboard.web.http import BASE, binary, bounded, codes, corpus_of, lasting, png, scheme
 from dashboard.web.library import Library
+from dashboard.web.results import current_cache
 from store import Corpus
 from store.features import Features
 from store.schema.features import FACTORS, point_title

@@ -25,9 +25,9 @@ from dashboard.points.search import (
     tokens_of_phrase,
 )
 from dashboard.points.selection import Outline
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from dashboard.web.state import MOST_SOUGHT, OF_WORDS, TRIAL, TRIED, WITHIN, Within, encode_fields
 from store import Corpus, StoreError
 from store.features import Features

@@ -12,8 +12,8 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints, head_region, is_plane, shown_fidelity
 from dashboard.ui.controls import info
 from dashboard.ui.text import all_of, decimal, end_of_range, every_of, of_first
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.schema.model import ROLES, head_name

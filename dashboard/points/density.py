@@ -17,7 +17,7 @@ from scipy.ndimage import gaussian_filter, label
 
 from dashboard.points.columns import KINDS, kinds_of
 from dashboard.points.drawn import Drawn
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from store import Corpus
 
 #: Cells along a side of the picture.

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from dashboard.canvas.spec import grid_tokens
 from dashboard.points.drawn import Drawn
 from dashboard.points.token_groups import excerpt
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from store import Corpus
 from store.schema.model import head_name
 from store.text import Piece
