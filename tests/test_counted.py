@@ -19,7 +19,7 @@ from dashboard.sentence import encoder_process as remote_encoder
 from dashboard.server import THREADS
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.page import COUNT
-from dashboard.statistics.parts import PartCounts, part_of
+from dashboard.statistics.parts import CountLimits, Part, PartCounts, PartNumbers, count, part_of
 from dashboard.ui import deferred
 from dashboard.ui.work import Job, JobNotes, new_name
 from dashboard.web.admission import Turns, reader_left
@@ -28,6 +28,7 @@ from dashboard.web.errors import Refusal
 from dashboard.web.library import WAITING, Library
 from dashboard.web.processes import write_whole
 from store import Corpus
+from store.means import Watch
 
 WHERE = "where=position:2..7"
 
@@ -59,21 +60,18 @@ def client_of(library: Library) -> FlaskClient:
 # -- once -----------------------------------------------------------------------------------------------
 
 
-def test_two_parts_are_never_counted_at_once(
-    tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_parts_are_never_counted_at_once(tiny_corpus: Corpus, tmp_path: Path) -> None:
     inside: list[int] = []
     most: list[int] = []
 
-    def count(*_: object) -> object:
+    def count(*_: object) -> PartNumbers:
         inside.append(1)
         time.sleep(0.02)
         most.append(len(inside))
         inside.pop()
         return part_counts._of_all(tiny_corpus)
 
-    monkeypatch.setattr(part_counts, "count", count)
-    counts = PartCounts(tmp_path)
+    counts = PartCounts(tmp_path, read=count)
     parts = [part_of(tiny_corpus, f"position:1..{last}") for last in range(3, 6)]
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda part: counts.numbers(tiny_corpus, part, Job()), parts))
@@ -124,7 +122,7 @@ def test_no_other_choice_counts_again(library: Library, never: Callable[[], None
 
 def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path) -> None:
     budget = 100_000
-    counts = PartCounts(tmp_path, budget)
+    counts = PartCounts(tmp_path, limits=CountLimits(file_bytes=budget))
     for last in range(3, 12):
         counts.numbers(tiny_corpus, part_of(tiny_corpus, f"position:1..{last}"))
     sizes = [file.stat().st_size for file in (tmp_path / "parts").iterdir()]
@@ -141,12 +139,15 @@ def test_a_reader_beyond_the_queue_is_refused_with_a_message(busy: Library, base
     assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
 
 
-def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(
-    library: Library, base: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part_counts, "SOON", 0.05)
-    client, go_on, count = client_of(library), Event(), part_counts.count
-    monkeypatch.setattr(part_counts, "count", lambda *what: go_on.wait() and count(*what))
+def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(library: Library, base: str) -> None:
+    client, go_on = client_of(library), Event()
+
+    def count_later(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
+        go_on.wait()
+        return count(corpus, part, watch)
+
+    short = CountLimits(file_wait_seconds=0.05)
+    library.put(PartCounts, PartCounts(library.folder, limits=short, read=count_later))
     for _ in range(2):
         answer = client.get(f"{base}/statistics.csv?{WHERE}")
         assert (answer.status_code, answer.text) == (503, part_counts.LATER)

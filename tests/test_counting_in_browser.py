@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
 from dashboard.statistics import parts as part_counts
-from dashboard.statistics.parts import Part
+from dashboard.statistics.parts import Part, PartCounts
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from store import STATISTICS, Corpus
@@ -39,16 +39,16 @@ class SlowCount:
 
 
 @pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> SlowCount:
-    count = SlowCount()
-    monkeypatch.setattr(part_counts, "count", count)
-    return count
+def slow() -> SlowCount:
+    return SlowCount()
 
 
 @pytest.fixture
 def counting(open_page: Open, tiny_store: str, slow: SlowCount) -> Iterator[Page]:
     """Statistics of a part, which are being counted."""
-    with listening(create_app(Library(tiny_store)).server) as address:
+    library = Library(tiny_store)
+    library.put(PartCounts, PartCounts(library.folder, read=slow))
+    with listening(create_app(library).server) as address:
         page = open_page(f"{address}/statistics?where=position:2..7")
         expect(page.locator(".job")).to_contain_text(re.compile(r"Counting [\d,]+ tokens: \d+%, about \d+ s left"))
         yield page

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dashboard.app import create_app
-from dashboard.statistics import parts as part_counts
-from dashboard.statistics.parts import Part, PartCounts, first_part, part_of
+from dashboard.statistics.parts import CountLimits, Part, PartCounts, PartNumbers, first_part, part_of
 from dashboard.ui.work import Job, JobNotes, new_name
 from dashboard.web.library import Library
 from store import Corpus
@@ -20,21 +19,20 @@ WHERE = "kind:word"
 ROWS = 150
 
 
-@pytest.fixture(autouse=True)
-def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small corpora count as large ones."""
-    monkeypatch.setattr(part_counts, "FIRST", ROWS)
-    monkeypatch.setattr(part_counts, "FEWEST", 2)
+#: Small corpora count as large ones.
+LARGE = CountLimits(first=ROWS, fewest=2)
 
 
 @pytest.fixture
 def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+    library = Library(tiny_store)
+    library.put(PartCounts, PartCounts(library.folder, limits=LARGE))
+    return library
 
 
 @pytest.fixture
 def first(tiny_corpus: Corpus) -> Part:
-    part = first_part(tiny_corpus, part_of(tiny_corpus, WHERE))
+    part = first_part(tiny_corpus, part_of(tiny_corpus, WHERE), LARGE)
     assert part is not None
     return part
 
@@ -68,16 +66,15 @@ def test_a_count_of_the_first_tokens_is_not_taken_for_one_of_all(tiny_corpus: Co
     assert replace(first, first=None).digest != first.digest != part_of(tiny_corpus, WHERE).digest
 
 
-@pytest.mark.parametrize(("name", "value"), [("FIRST", 10**6), ("FEWEST", 10**6)])
+@pytest.mark.parametrize("limits", [replace(LARGE, first=10**6), replace(LARGE, fewest=10**6)], ids=["half", "few"])
 def test_all_tokens_are_counted_at_once_where_the_first_are_half_or_too_few(
-    tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch, name: str, value: int
+    tiny_corpus: Corpus, limits: CountLimits
 ) -> None:
-    monkeypatch.setattr(part_counts, name, value)
-    assert first_part(tiny_corpus, part_of(tiny_corpus, WHERE)) is None
+    assert first_part(tiny_corpus, part_of(tiny_corpus, WHERE), limits) is None
 
 
 def test_the_whole_corpus_is_never_cut(tiny_corpus: Corpus) -> None:
-    assert first_part(tiny_corpus, part_of(tiny_corpus, None)) is None
+    assert first_part(tiny_corpus, part_of(tiny_corpus, None), LARGE) is None
 
 
 def filled(library: Library, place: str, name: str | None = None) -> str:
@@ -111,17 +108,16 @@ def test_a_count_of_the_first_tokens_waits_for_no_long_one(library: Library, fir
         assert counts.numbers(library.snapshot().corpus(), first, Job()).means.notnull().any()
 
 
-def test_the_first_tokens_stay_where_the_count_of_all_is_cancelled(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_tokens_stay_where_the_count_of_all_is_cancelled(library: Library) -> None:
     filled(library, "numbers")
     name = new_name()
 
-    def cancel(_corpus: Corpus, _part: Part, watch: Watch) -> None:
+    def cancel(_corpus: Corpus, _part: Part, watch: Watch) -> PartNumbers:
         library.get(JobNotes).cancel(name)
         watch(0.5)
+        raise AssertionError("The count goes on.")
 
-    monkeypatch.setattr(part_counts, "count", cancel)
+    library.put(PartCounts, PartCounts(library.folder, limits=LARGE, read=cancel))
     shown = filled(library, "all-numbers", name)
     assert "are not counted." in shown
     assert "Count them" in shown

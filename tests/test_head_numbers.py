@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 from pyarrow import parquet
 
-from dashboard.statistics.parts import Part, part_of
+from dashboard.statistics.parts import part_labels, part_of
 from dashboard.statistics.routes import heads_table
 from store import STATISTICS, Corpus
 from store.schema.model import varying_statistics
@@ -68,15 +68,11 @@ def test_attention_received_over_all_queries_is_in_no_file(
     assert ("received" in names) == there
 
 
-def test_labels_of_a_part_are_those_of_its_tokens(
-    client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def labels(corpus: Corpus, part: Part, _means: object) -> np.ndarray:
-        return corpus.head_labels.copy(data=np.full((corpus.layers, corpus.heads), f"{part.tokens} tokens"))
-
-    monkeypatch.setattr("dashboard.statistics.routes.part_labels", labels)
+def test_labels_of_a_part_are_those_of_its_tokens(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    part = part_of(tiny_corpus, "position:0..0")
+    labels = part_labels(tiny_corpus, part, counted(tiny_corpus, part).means).values.ravel().tolist()
     rows = rows_of(client, f"{base}/statistics.csv?where=position:0..0")
-    assert {row["label"] for row in rows} == {"40 tokens"}
+    assert [row["label"] for row in rows] == labels != tiny_corpus.head_labels.values.ravel().tolist()
 
 
 def test_head_importance_is_a_column(tiny_corpus: Corpus) -> None:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from dashboard.statistics import norm_by_frequency as module
-from dashboard.statistics.head_panel import head_statistics
+from dashboard.statistics.head_panel import read_norms
 from dashboard.statistics.norm_by_frequency import (
     GROUPS,
     NormByFrequency,
@@ -18,8 +17,6 @@ from dashboard.statistics.norm_by_frequency import (
     group_tokens,
     norm_by_frequency,
 )
-from dashboard.web.context import resolve
-from dashboard.web.library import Library
 from store import Corpus, open_corpus
 
 
@@ -64,23 +61,20 @@ def test_the_tokens_are_those_of_the_corpus(tiny_corpus: Corpus) -> None:
     assert grouped.spearman == pytest.approx(spearmanr(norm, count).statistic)
 
 
-def test_of_a_large_corpus_the_first_tokens_are_a_sample(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SAMPLED", 50)
+def test_of_a_large_corpus_the_first_tokens_are_a_sample(tiny_store: str) -> None:
     corpus = open_corpus(tiny_store)
     first = corpus.rows[:50]
     norm = corpus.value_norm.values[1, 0, first].astype(np.float64)
     pieces = corpus.wordpieces(corpus.rows)
-    grouped = norm_by_frequency(corpus, 1, 0)
+    grouped = norm_by_frequency(corpus, 1, 0, 50)
     assert sum(grouped.tokens) == 50
     count = [pieces.count(piece) for piece in corpus.wordpieces(first)]
     assert grouped.spearman == pytest.approx(spearmanr(norm, count).statistic)
 
 
-def test_the_caption_says_of_how_many_tokens(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SAMPLED", 50)
-    context = resolve(Library(tiny_store), "/head", "?layer=1&head=0")
-    of = context.corpus.n_tokens
-    assert f"The first 50 of {of:,} tokens; Spearman" in str(head_statistics(context))
+def test_the_caption_says_of_how_many_tokens(tiny_corpus: Corpus) -> None:
+    _, caption, _ = read_norms(tiny_corpus, 1, 0, sampled=50)
+    assert f"The first 50 of {tiny_corpus.n_tokens:,} tokens; Spearman" in caption
 
 
 def test_a_head_is_read_once(tiny_corpus: Corpus) -> None:

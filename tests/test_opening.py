@@ -5,11 +5,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+from dash import html
 
 from dashboard.pages import TabLink, page_content
 from dashboard.relations.data import BestHead
-from dashboard.sentence import heads as opening
-from dashboard.sentence.heads import FEWEST, MOST, Opening, about_head, opened, opening_of, sentence_href
+from dashboard.sentence.heads import FEWEST, MOST, Opening, about_head, opened, opening_by, opening_of, sentence_href
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
@@ -35,21 +35,17 @@ def fresh(bank_store: str) -> Corpus:
     return open_corpus(bank_store)
 
 
-def clearest(layer: int, head: int) -> list[BestHead]:
-    return [BestHead("det", "forward", layer, head, 0.8, (0.7, 0.9), 1, 0.5, 0.1, 200)]
+def clearest(layer: int, head: int) -> BestHead:
+    return BestHead("det", "forward", layer, head, 0.8, (0.7, 0.9), 1, 0.5, 0.1, 200)
 
 
-def test_the_page_opens_on_the_head_of_the_clearest_relation(fresh: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "clearest_relations", lambda _best: clearest(1, 0))
-    shown = opening_of(fresh)
-    assert (shown.layer, shown.head, shown.relation) == (1, 0, clearest(1, 0)[0])
+def test_the_page_opens_on_the_head_of_the_clearest_relation(fresh: Corpus) -> None:
+    shown = opening_by(fresh, clearest(1, 0))
+    assert (shown.layer, shown.head, shown.relation) == (1, 0, clearest(1, 0))
 
 
-def test_its_sentence_is_readable_and_of_those_that_chose_no_head(
-    fresh: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "clearest_relations", lambda _best: clearest(0, 1))
-    sentence = opening_of(fresh).sentence
+def test_its_sentence_is_readable_and_of_those_that_chose_no_head(fresh: Corpus) -> None:
+    sentence = opening_by(fresh, clearest(0, 1)).sentence
     assert FEWEST <= fresh.sentences.row_size.values[sentence] <= MOST
     assert halves(fresh.n_sentences)[sentence]
 
@@ -57,11 +53,10 @@ def test_its_sentence_is_readable_and_of_those_that_chose_no_head(
 def test_without_a_relation_it_opens_on_the_clearest_head_on_a_neighbour(
     fresh: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "clearest_relations", lambda _best: [])
     labels = fresh.head_labels.copy(data=np.array([["[SEP]", "next"], ["next", "broad"]], "U11"))
     monkeypatch.setitem(fresh.__dict__, "head_labels", labels)
     to_next = fresh.head_statistic.sel(source="all", statistic="to_next").values
-    shown = opening_of(fresh)
+    shown = opening_by(fresh, None)
     assert (shown.layer, shown.head) == max([(0, 1), (1, 0)], key=lambda head: to_next[head])
     assert shown.behaviour.startswith("attends to the next token most clearly")
 
@@ -69,11 +64,10 @@ def test_without_a_relation_it_opens_on_the_clearest_head_on_a_neighbour(
 def test_without_a_telling_head_it_opens_on_the_one_that_attends_least_to_sinks(
     fresh: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "clearest_relations", lambda _best: [])
     labels = fresh.head_labels.copy(data=np.full(fresh.head_labels.shape, "broad", "U11"))
     monkeypatch.setitem(fresh.__dict__, "head_labels", labels)
     shares = fresh.head_statistic.sel(source="all", statistic="to_sink").values
-    shown = opening_of(fresh)
+    shown = opening_by(fresh, None)
     assert shares[shown.layer, shown.head] == shares.min()
 
 
@@ -122,9 +116,12 @@ def test_a_page_whose_link_names_other_things_keeps_them(go: Go) -> None:
     assert fields["heads"] == [str(opening_of(context.corpus).head)]
 
 
-def test_the_line_on_the_head_is_empty_for_other_heads(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "opening_of", lambda _corpus: Opening(1, 0, behaviour="does something"))
-    assert "Opened on" in str(about_head(go("sentence", "?layer=1&heads=0")))
+def test_the_line_on_the_head_is_empty_for_other_heads(go: Go) -> None:
+    def line_on(query: str) -> html.P:
+        (line,) = about_head(go("sentence", query).state, lambda: Opening(1, 0, behaviour="does something"))
+        return line
+
+    assert "Opened on" in str(line_on("?layer=1&heads=0"))
     for query in ("?layer=1&heads=1", "?layer=1"):
-        (line,) = about_head(go("sentence", query))
+        line = line_on(query)
         assert (line.className, getattr(line, "children", None)) == ("about-head", None)

@@ -8,8 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.pages import TOPICS
-from dashboard.sentence import charts as module
-from dashboard.sentence.charts import PositionMeans, position_figure, position_means, sentence_figure
+from dashboard.sentence.charts import PositionLimits, PositionMeans, position_figure, position_means, sentence_figure
 from dashboard.sentence.picture import sentence_picture
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -45,15 +44,14 @@ def test_means_are_those_of_a_loop(corpus: Corpus, layer: int, head: int) -> Non
 
 
 @pytest.mark.parametrize("tokens", [1, 30, 100])
-def test_batches_change_nothing(corpus: Corpus, tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOKENS", tokens)
+def test_batches_change_nothing(corpus: Corpus, tokens: int) -> None:
     longest = int(corpus.sentences.row_size.values.max())
-    assert_equal(position_means(corpus, 1, 1), by_a_loop(corpus, 1, 1, sentences=40, positions=longest))
+    means = position_means(corpus, 1, 1, PositionLimits(tokens=tokens))
+    assert_equal(means, by_a_loop(corpus, 1, 1, sentences=40, positions=longest))
 
 
-def test_later_positions_are_left_out_but_still_attended_to(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "POSITIONS", 4)
-    means = position_means(corpus, 0, 0)
+def test_later_positions_are_left_out_but_still_attended_to(corpus: Corpus) -> None:
+    means = position_means(corpus, 0, 0, PositionLimits(positions=4))
     assert_equal(means, by_a_loop(corpus, 0, 0, sentences=40, positions=4))
     assert means.longest == corpus.sentences.row_size.values.max()
 
@@ -83,9 +81,8 @@ def test_a_reader_may_zoom_by_dragging(corpus: Corpus) -> None:
     assert (layout.dragmode, layout.xaxis.fixedrange, layout.yaxis.fixedrange) == ("zoom", False, False)
 
 
-def test_only_the_first_sentences_are_looked_at(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SENTENCES", 7)
-    means = position_means(corpus, 0, 0)
+def test_only_the_first_sentences_are_looked_at(corpus: Corpus) -> None:
+    means = position_means(corpus, 0, 0, PositionLimits(sentences=7))
     longest = int(corpus.sentences.row_size.values[:7].max())
     assert means.sentences == 7
     assert_equal(means, by_a_loop(corpus, 0, 0, sentences=7, positions=longest))

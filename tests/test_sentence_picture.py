@@ -13,12 +13,12 @@ from plotly.utils import PlotlyJSONEncoder
 from dashboard.pages import TOPICS
 from dashboard.points.pairs import panel as pairs_panel
 from dashboard.points.shown import ShownPoints
-from dashboard.sentence import charts as position_means
-from dashboard.sentence.charts import positions, read_positions
-from dashboard.sentence.controls import filter_group, input_group, view_group
+from dashboard.sentence.charts import PositionLimits, positions, read_positions
+from dashboard.sentence.controls import filter_group, view_group
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder, search_of, statistic_ranking
 from dashboard.sentence.heads import ranking_panel
+from dashboard.sentence.page import input_group
 from dashboard.sentence.picture import read_shown, sentence_picture
 from dashboard.sentence.sentence import Sentence
 from dashboard.statistics.head_panel import head_statistics
@@ -294,11 +294,11 @@ def test_a_file_of_the_neuron_view_has_the_steps_of_its_query(go: Go) -> None:
 # -- panels -------------------------------------------------------------------------------------------
 
 
-def test_the_caption_says_that_positions_are_cut(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(position_means, "POSITIONS", 4)
-    context = go("show=positions&head=1")
-    longest = context.corpus.sentences.row_size.values.max()
-    assert f"positions 0 to 3 of {longest}" in written(means_of(context))
+def test_the_caption_says_that_positions_are_cut(go: Go) -> None:
+    corpus = go("").corpus
+    longest = corpus.sentences.row_size.values.max()
+    shown = positions(read_positions(corpus, 0, 1, PositionLimits(positions=4)), beside_matrix=True)
+    assert f"positions 0 to 3 of {longest}" in written(shown)
 
 
 def test_the_means_by_position_can_be_had_as_a_file(go: Go) -> None:
@@ -325,7 +325,7 @@ def test_the_caption_says_which_words_are_not_searched_for(go: Go) -> None:
 )
 def test_conditions_that_no_sentence_meets_are_named_and_can_be_cleared(go: Go, query: str, reason: str) -> None:
     context = go(f"by=entropy&{query}")
-    _, status, _ = finder(context, search_of(context))
+    _, status, _ = finder(context, search_of(context.corpus, context.state))
     assert status.children[0] == f"None of 40 sentences {reason}"
     assert status.children[1].href == "/sentence?layer=0&by=entropy"
 
@@ -353,7 +353,7 @@ def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
 )
 def test_sentences_are_ranked_in_the_head_that_is_drawn_alone(go: Go, query: str, head: int) -> None:
     context = go(f"by=to_sep&layer=1&{query}")
-    search = search_of(context)
+    search = search_of(context.corpus, context.state)
     expected = statistic_ranking(context.corpus, "to_sep", 1, head)
     assert search.head == head
     assert search.ranking

@@ -60,18 +60,18 @@ def test_the_note_says_how_much_of_the_other_corpus_is_subtracted(library: Libra
     tokens = context.snapshot.corpus(context.state.other).n_tokens
     share = f"5 of {tokens} tokens ({500 / tokens:.1f}%)"
     assert grid.note == f"Subtracted: means over {share} of {name(library)}."
-    assert grid_notices(context) == ()
+    assert grid_notices(context.snapshot, context.corpus, context.state) == ()
 
 
 def test_a_condition_that_the_other_corpus_lacks_gets_a_notice(library: Library) -> None:
     context, _ = difference(library, "where=data.genre:war")
     notice = "Ignored a filter: there is no column “data.genre”."
-    assert grid_notices(context) == (f"{name(library)}: {notice}",)
+    assert grid_notices(context.snapshot, context.corpus, context.state) == (f"{name(library)}: {notice}",)
 
 
 def test_an_empty_part_of_the_other_corpus_gets_a_notice(library: Library) -> None:
     context, grid = difference(library, "where=frequency:30..")
-    assert grid_notices(context) == (
+    assert grid_notices(context.snapshot, context.corpus, context.state) == (
         f"No tokens of {name(library)} match, so there is nothing to subtract. Remove a filter.",
     )
     assert {text for row in grid.hover for text in row} == {"no such tokens"}
@@ -81,11 +81,11 @@ def test_where_nothing_can_be_subtracted_there_is_a_message(library: Library) ->
     context = resolve(library, "statistics", "?values=difference&statistic=entropy")
     grid = shown_grid(context, counted(context.corpus, part_of(context.corpus, None)))
     assert grid.kind == "value"
-    assert grid_notices(context) == (
+    assert grid_notices(context.snapshot, context.corpus, context.state) == (
         "No other statistic is measured in nats: showing values. Choose another model, or another statistic.",
     )
 
 
 def test_a_store_of_one_model_offers_no_other(tiny_store: str) -> None:
     context = resolve(Library(tiny_store), "statistics", "?values=difference&statistic=distance")
-    assert grid_notices(context)[0].endswith("Choose another statistic.")
+    assert grid_notices(context.snapshot, context.corpus, context.state)[0].endswith("Choose another statistic.")

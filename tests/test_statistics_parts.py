@@ -9,14 +9,16 @@ from urllib.parse import parse_qs, quote, urlsplit
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-import xarray as xr
 from dash import dcc
 from flask.testing import FlaskClient
 
 from dashboard.pages import TOPICS
+from dashboard.statistics.heads_table import table_columns
 from dashboard.statistics.kinds import nearest, read_nearest
-from dashboard.statistics.parts import PartCounts, part_of
+from dashboard.statistics.page import draw
+from dashboard.statistics.parts import PartCounts, part_labels, part_of
 from dashboard.statistics.sections import size_of_part
+from dashboard.statistics.shown import read
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
@@ -318,12 +320,12 @@ def test_a_link_to_what_all_tokens_receive_says_what_to_do(library: Library) -> 
 # -- parts ----------------------------------------------------------------------------------------------
 
 
-def test_labels_in_the_table_are_of_the_part(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    def labels(corpus: Corpus, part: Any, _means: xr.DataArray) -> xr.DataArray:
-        return corpus.head_labels.copy(data=np.full((2, 2), f"{part.tokens} tokens"))
-
-    monkeypatch.setattr("dashboard.statistics.shown.part_labels", labels)
-    assert text(page_of(library, "where=position:0..0")).count("40 tokens") >= 4
+def test_labels_in_the_table_are_of_the_part(library: Library) -> None:
+    shown = list(parts(page_of(library, "where=position:0..0")))
+    corpus = library.snapshot().corpus()
+    part = part_of(corpus, "position:0..0")
+    labels = part_labels(corpus, part, library.get(PartCounts).numbers(corpus, part).means)
+    assert shown.count("broad") == (labels == "broad").sum() > (corpus.head_labels == "broad").sum()
 
 
 def test_a_part_says_what_stays_of_the_whole_corpus(library: Library) -> None:
@@ -354,9 +356,12 @@ def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
 
 
 @pytest.mark.parametrize("sort", ["", "sort=importance"])
-def test_head_importance_is_in_the_table(library: Library, monkeypatch: pytest.MonkeyPatch, sort: str) -> None:
-    monkeypatch.setattr("dashboard.statistics.heads_table.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
-    page = page_of(library, sort)
+def test_head_importance_is_in_the_table(library: Library, sort: str) -> None:
+    read_page = read(place_of(library, "statistics", sort))
+    assert read_page.numbers is not None
+    means = library.snapshot().corpus().head_statistic
+    columns = table_columns(means, "all", np.array([[0.5, -0.25], [0, 1]]))
+    page = draw(replace(read_page, numbers=replace(read_page.numbers, columns=columns)))
     shown = [part for part in parts(page) if part in ("+0.500", "−0.250", "0.000", "+1.000")]
     order = ["+1.000", "+0.500", "0.000", "−0.250"] if sort else ["+0.500", "−0.250", "0.000", "+1.000"]
     assert shown == order

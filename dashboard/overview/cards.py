@@ -1,4 +1,4 @@
-"""The clearest head of each kind with two sentences of the corpus, and its card: its picture beside the lines of its attention."""
+"""Heads as pictures: the clearest head of each kind with two sentences of the corpus and its card, and the most and least faithful picture."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +10,13 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from numpy.typing import NDArray
 
+from dashboard.points.captions import FIDELITY
+from dashboard.points.picture import shown_fidelity
 from dashboard.sentence.finder import sentence_means
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of, largest_values
+from dashboard.ui.controls import info
 from dashboard.ui.markup import FOLLOWED
-from dashboard.ui.text import all_of, spell, unbroken
+from dashboard.ui.text import all_of, decimal, spell, unbroken
 from dashboard.ui.work import watched
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
@@ -204,12 +207,10 @@ def attention_lines(pattern: NDArray[np.floating]) -> str:
     return f"data:image/svg+xml,{quote(svg)}"
 
 
-def exceptions(context: Context) -> list[object]:
+def exceptions(corpus: Corpus, state: LinkState) -> list[object]:
     """Sentences in which the clearest heads do not do as usual."""
-    texts = context.corpus.sentences.text.values
-    items: list[Any] = [
-        _exception(context.state, example, str(texts[example.unusual])) for example in examples_of(context.corpus)
-    ]
+    texts = corpus.sentences.text.values
+    items: list[Any] = [_exception(state, example, str(texts[example.unusual])) for example in examples_of(corpus)]
     return [html.Ul(items, className="findings")]
 
 
@@ -225,3 +226,43 @@ def _exception(state: LinkState, example: KindExample, text: str) -> html.Li:
             dcc.Link(html.Q(text if len(text) <= 90 else f"{text[:90]} ..."), href=link),
         ]
     )
+
+
+def faithful_pictures(
+    state: LinkState, pictures: HeadPictures, spearman: NDArray[np.float64] | list[Any]
+) -> list[object]:
+    """The most and the least faithful picture of a head by these correlations (layer, head); or how to get pictures."""
+    title = html.H2(["How faithful the pictures are", info("fidelity", FIDELITY)])
+    if isinstance(spearman, list):
+        return [title, html.P(spearman)]
+    ends = [np.unravel_index(index, spearman.shape) for index in (np.nanargmin(spearman), np.nanargmax(spearman))]
+    figures: list[Any] = [
+        _faithful(state, pictures, which, int(layer), int(head), float(spearman[layer, head]))
+        for which, (layer, head) in zip(("Most", "Least"), ends, strict=True)
+    ]
+    every = dcc.Link("All heads", href=state.on("heads").href)
+    return [
+        title,
+        html.P(
+            [
+                f"Attention and distance on screen correlate by {decimal(float(np.nanmean(spearman)))} on average; −1 is perfect. ",
+                every,
+                ".",
+            ]
+        ),
+        html.Div(figures, className="faithful"),
+    ]
+
+
+@cached
+def read_spearman(corpus: Corpus, view: str) -> NDArray[np.float64]:
+    """Rank correlation of attention and distance in a view: (layer, head)."""
+    values: NDArray[np.float64] = shown_fidelity(corpus.view(view)).sel(measure="spearman").values
+    return values
+
+
+def _faithful(
+    state: LinkState, pictures: HeadPictures, which: str, layer: int, head: int, spearman: float
+) -> html.Figure:
+    caption = html.Figcaption(f"{which} faithful: {head_name(layer, head)}, {decimal(spearman)}")
+    return html.Figure([picture_of_head(state, pictures, layer, head, 132), caption])

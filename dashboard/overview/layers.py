@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import dcc, html
 
-from dashboard.statistics.parts import label_contrasts
+from dashboard.statistics.shown import label_contrasts
 from dashboard.ui.controls import info
 from dashboard.web.state import LinkState
 from store import Corpus

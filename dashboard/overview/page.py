@@ -15,14 +15,13 @@ from dashboard.overview.cards import (
     cards_outline,
     example_cards,
     exceptions,
+    faithful_pictures,
     head_link,
     heads_on_sinks,
-    picture_of_head,
     read_pictures,
+    read_spearman,
 )
 from dashboard.overview.layers import WhereAttentionGoes, read_attention, where_attention_goes
-from dashboard.points.captions import FIDELITY
-from dashboard.points.picture import shown_fidelity
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, about_divergence, divergence_info, kinds_of, mean_divergence
 from dashboard.topic import Topic, read_then_draw
@@ -30,10 +29,9 @@ from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import FOLLOWED, heading, scrolling
 from dashboard.ui.page import Page, Unmade, unmade, unmade_line
-from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, spell
+from dashboard.ui.text import all_of, first_of, has_part, in_brackets, spell
 from dashboard.web.bounds import short_name
 from dashboard.web.context import Context
-from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.heads import LABELS
@@ -102,7 +100,7 @@ class OverviewPage:
     on_sinks: int
     attention: WhereAttentionGoes
     pictures: HeadPictures
-    spearman: NDArray[np.float64] | list[object]
+    spearman: NDArray[np.float64] | list[Any]
     cards: html.Div | None
     exceptions: html.Div | None
     relations: Sequence[BestHead] | Unmade
@@ -128,7 +126,7 @@ def read(context: Context) -> OverviewPage:
         on_sinks=heads_on_sinks(corpus),
         attention=read_attention(corpus, context.state),
         pictures=read_pictures(context),
-        spearman=_spearman(corpus, context.view) if corpus.views else no_picture,
+        spearman=read_spearman(corpus, context.view) if corpus.views else no_picture,
         cards=deferred(context, CARDS) if kinds else None,
         exceptions=deferred(context, UNUSUAL) if kinds else None,
         relations=relations,
@@ -153,7 +151,12 @@ def draw(shown: OverviewPage) -> Page:
             html.Div(
                 [
                     _section(_kinds(shown)),
-                    _section([*where_attention_goes(shown.attention), *_pictures(shown)]),
+                    _section(
+                        [
+                            *where_attention_goes(shown.attention),
+                            *faithful_pictures(shown.state, shown.pictures, shown.spearman),
+                        ]
+                    ),
                     _section(_examples(shown), "wide"),
                     _section(_relations(shown)),
                     _section(_unusual(shown)),
@@ -312,7 +315,15 @@ def _unusual(shown: OverviewPage) -> list[object]:
 
 
 CARDS = DeferredPart("cards", "a typical sentence of each kind", example_cards, (), 348, outline=cards_outline)
-UNUSUAL = DeferredPart("unusual", "the least usual sentence of each kind", exceptions, (), 208, 312, shape="lines")
+UNUSUAL = DeferredPart(
+    "unusual",
+    "the least usual sentence of each kind",
+    lambda context: exceptions(context.corpus, context.state),
+    (),
+    208,
+    312,
+    shape="lines",
+)
 
 
 def _read_outlier(corpus: Corpus) -> Outlier | None:
@@ -342,42 +353,6 @@ def _outlier(state: LinkState, outlier: Outlier) -> list[Any]:
             ]
         )
     ]
-
-
-def _pictures(shown: OverviewPage) -> list[object]:
-    """The most and the least faithful picture of a head, in the default view."""
-    title, spearman = html.H2(["How faithful the pictures are", info("fidelity", FIDELITY)]), shown.spearman
-    if isinstance(spearman, list):
-        return [title, html.P(spearman)]
-    ends = [np.unravel_index(index, spearman.shape) for index in (np.nanargmin(spearman), np.nanargmax(spearman))]
-    figures: list[Any] = [
-        _faithful(shown, which, int(layer), int(head), float(spearman[layer, head]))
-        for which, (layer, head) in zip(("Most", "Least"), ends, strict=True)
-    ]
-    every = dcc.Link("All heads", href=shown.state.on("heads").href)
-    return [
-        title,
-        html.P(
-            [
-                f"Attention and distance on screen correlate by {decimal(float(np.nanmean(spearman)))} on average; −1 is perfect. ",
-                every,
-                ".",
-            ]
-        ),
-        html.Div(figures, className="faithful"),
-    ]
-
-
-@cached
-def _spearman(corpus: Corpus, view: str) -> NDArray[np.float64]:
-    """Rank correlation of attention and distance in a view: (layer, head)."""
-    values: NDArray[np.float64] = shown_fidelity(corpus.view(view)).sel(measure="spearman").values
-    return values
-
-
-def _faithful(shown: OverviewPage, which: str, layer: int, head: int, spearman: float) -> html.Figure:
-    caption = html.Figcaption(f"{which} faithful: {head_name(layer, head)}, {decimal(spearman)}")
-    return html.Figure([picture_of_head(shown.state, shown.pictures, layer, head, 132), caption])
 
 
 OVERVIEW = Topic(

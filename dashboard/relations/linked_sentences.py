@@ -142,15 +142,12 @@ class CommonKind:
 
 def common_kind(words: Words, pairs: Sequence[WordPair]) -> CommonKind:
     """What pairs have in common, at least one of them."""
-    ends = [_one_of([_part_of_speech(words, row) for row in rows]) or ANY for rows in zip(*pairs, strict=True)]
+    parts = [{_part_of_speech(words, row) for row in rows} for rows in zip(*pairs, strict=True)]
+    ends = [(each.pop() if len(each) == 1 else "") or ANY for each in parts]
     found = [_dependency(words, pair) for pair in pairs]
     labels = {label for label in found if label is not None}
     label, up = labels.pop() if len(labels) == 1 else ("", True)
     return CommonKind(ends[0], ends[1], True, label, up) if None not in found else CommonKind(ends[0], ends[1], False)
-
-
-def _one_of(names: list[str]) -> str:
-    return names[0] if len(set(names)) == 1 else ""
 
 
 def _part_of_speech(words: Words, row: int) -> str:

@@ -24,10 +24,6 @@ from store.kernels.attention import attention_pattern
 from store.phrases import as_label
 from store.schema.model import RATIOS, head_name
 
-#: Sentences at most, from the first on (a uniform sample), and positions of each.
-SENTENCES, POSITIONS = 1_000, 64
-#: Tokens of a batch, padding included.
-TOKENS = 8_192
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 #: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/scale.mjs`).
@@ -44,6 +40,18 @@ NAMED = 24
 WRITTEN = 24
 #: Above this many tokens the axis does not name all of them.
 NAMED_PIECES = 60
+
+
+@dataclass(frozen=True)
+class PositionLimits:
+    """Sentences at most, from the first on (a uniform sample), positions of each, and tokens of a batch with its padding."""
+
+    sentences: int = 1_000
+    positions: int = 64
+    tokens: int = 8_192
+
+
+LIMITS = PositionLimits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +77,15 @@ class PositionMeans:
 
 
 @cached
-def position_means(corpus: Corpus, layer: int, head: int) -> PositionMeans:
+def position_means(corpus: Corpus, layer: int, head: int, limits: PositionLimits = LIMITS) -> PositionMeans:
     """Means over the first sentences of the corpus."""
-    starts, sizes = (corpus.sentences[name].values[:SENTENCES].astype(np.int64) for name in ("row_start", "row_size"))
+    starts, sizes = (
+        corpus.sentences[name].values[: limits.sentences].astype(np.int64) for name in ("row_start", "row_size")
+    )
     stop = int((starts + sizes).max())
     query, key = (array.variable[layer, head, :stop].values.astype(np.float32) for array in (corpus.query, corpus.key))
-    total = np.zeros((min(POSITIONS, int(sizes.max())),) * 2)
-    for batch in _batches(sizes):
+    total = np.zeros((min(limits.positions, int(sizes.max())),) * 2)
+    for batch in _batches(sizes, limits.tokens):
         _add(total, query, key, starts[batch], sizes[batch])
     count = _sentences_with_both(sizes, len(total))
     return PositionMeans(total / count, count, len(sizes), int(sizes.max()))
@@ -93,12 +103,12 @@ def position_table(corpus: Corpus, layer: int, head: int) -> Table:
     }
 
 
-def _batches(sizes: Rows) -> Iterator[Rows]:
-    """Sentences of similar length together, the shortest first, so that there is little padding."""
+def _batches(sizes: Rows, tokens: int) -> Iterator[Rows]:
+    """Sentences of similar length together in batches of so many tokens, padding included, the shortest first, so that there is little padding."""
     order = np.argsort(sizes, kind="stable")
     while len(order):
         # The last of a batch is the longest: as many as fit at that length.
-        fit = np.arange(1, len(order) + 1) * sizes[order] <= TOKENS
+        fit = np.arange(1, len(order) + 1) * sizes[order] <= tokens
         count = max(1, int(fit.sum()))
         yield order[:count]
         order = order[count:]
@@ -131,9 +141,9 @@ class ShownMeans:
     csv: str
 
 
-def read_positions(corpus: Corpus, layer: int, head: int) -> ShownMeans:
+def read_positions(corpus: Corpus, layer: int, head: int, limits: PositionLimits = LIMITS) -> ShownMeans:
     """Those of a head."""
-    means = position_means(corpus, layer, head)
+    means = position_means(corpus, layer, head, limits)
     over = f"Mean weight over the first {means.sentences:,} of {all_of(corpus, 'sentence')}"
     return ShownMeans(
         means, head_name(layer, head), over, file_href(data_link(corpus), f"positions/{layer}/{head}.csv")
@@ -223,14 +233,9 @@ def sentence_figure(pattern: NDArray[np.floating], pieces: list[str], position: 
     names = {"tickvals": list(range(len(pieces))), "ticktext": labels} if len(pieces) <= NAMED else {}
     across: dict[str, Any] = {"title": "key", **names} | ({"tickangle": -60} if names else {})
     down: dict[str, Any] = {"title": "query", "autorange": "reversed", **names}
-    font = {"size": 11, "color": QUIET}
-    figure = go.Figure(heat, layout(across, down, zooms=True, margin=MARGIN | _room(names), font=font))
+    font, room = {"size": 11, "color": QUIET}, {"l": 84, "b": 84} if names else {}
+    figure = go.Figure(heat, layout(across, down, zooms=True, margin=MARGIN | room, font=font))
     return figure.add_shape(**_frame(position, len(pieces), role))
-
-
-def _room(names: dict[str, Any]) -> dict[str, int]:
-    """Pixels beside the cells for the names of tokens."""
-    return {"l": 84, "b": 84} if names else {}
 
 
 def _frame(position: int, count: int, role: str) -> dict[str, Any]:

@@ -13,10 +13,8 @@ from dashboard.ui.controls import (
     explained,
     info,
     number,
-    other_sentences,
     statistic_choice,
     switch,
-    text_input,
 )
 from dashboard.web.state import LinkState
 from store.schema.model import RATIOS
@@ -53,19 +51,6 @@ _SCALE = (
     "Which colour a weight has. Square root: most weights are small, and would all look alike. Largest shown and row: small weights "
     "stand out, but colours cannot be compared with those of another head. Logarithmic: each step is ten times the one before."
 )
-
-
-def input_group(state: LinkState, sentences: int) -> html.Fieldset:
-    """Which sentence: a typed one, or a pair; or another of so many of the corpus."""
-    second = text_input("second", "Second sentence (Sentence B)", "optional", state.second, 190)
-    second.disabled = not state.text
-    typed = text_input("text", "Your own sentence", "type, then Enter", state.text, 300)
-    others = other_sentences(
-        state.sentence,
-        sentences,
-        lambda sentence: state.of_sentence(sentence).href,
-    )
-    return control_group("Input", [typed, second, others])
 
 
 def view_group(state: LinkState, layers: int, heads: int) -> html.Fieldset:

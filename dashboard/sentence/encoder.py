@@ -14,6 +14,7 @@ from dashboard.web.context import Context, no_vectors
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.results import current_cache
+from dashboard.web.state import LinkState
 from store import Corpus
 from store.process import missing_packages
 
@@ -134,7 +135,7 @@ def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
         key=vectors.key,
         value_norm=vectors.value_norm,
         mixing=vectors.mixing,
-        cut=_is_cut(tokens, text, second),
+        cut=bool(tokens.truncated[0]) or any(len(each) > MOST_CHARACTERS for each in (text, second)),
     )
 
 
@@ -156,10 +157,6 @@ def _run(model: "SentenceModel", pair: "Pair") -> "Vectors":
 def _cannot_run(error: RuntimeError) -> Refusal:
     log.error("could not run a model", exc_info=error)
     return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
-
-
-def _is_cut(tokens: "Tokens", *texts: str) -> bool:
-    return bool(tokens.truncated[0]) or any(len(text) > MOST_CHARACTERS for text in texts)
 
 
 def check_words(present: bool, which: str) -> None:
@@ -299,7 +296,7 @@ def corpus_sentence(library: Library, corpus: Corpus, sentence: int) -> Sentence
 
 def shown_sentence(context: Context) -> Sentence:
     """The sentence of a page: the typed one, else one of the corpus."""
-    return context.share("sentence", lambda: _sentence(context))
+    return context.share("sentence", lambda: _sentence(context.library, context.corpus, context.state))
 
 
 def waits_for_model(context: Context) -> bool:
@@ -312,12 +309,10 @@ def waits_for_model(context: Context) -> bool:
     return not typed.is_encoded(corpus, state.text or "", state.second or "")
 
 
-def _sentence(context: Context) -> Sentence:
-    state = context.state
+def _sentence(library: Library, corpus: Corpus, state: LinkState) -> Sentence:
     if state.text is None:
-        return corpus_sentence(context.library, context.corpus, state.sentence)
-    typed = context.library.get(TypedSentences)
-    return typed.encode(context.corpus, state.text, state.second or "", reader_left)
+        return corpus_sentence(library, corpus, state.sentence)
+    return library.get(TypedSentences).encode(corpus, state.text, state.second or "", reader_left)
 
 
 def _key(sentence: int) -> Hashable:

@@ -187,16 +187,16 @@ def sentence_filter_of(state: LinkState) -> SentenceFilter:
     return SentenceFilter(state.find or "", state.labelled or "", state.fewest, state.most)
 
 
-def search_of(context: Context) -> Search:
+def search_of(corpus: Corpus, link: LinkState) -> Search:
     """On page Sentence: all sentences of the corpus; those with vectors, ranked in the head that is shown alone."""
-    state, corpus = context.state.with_(head=isolated_head(context.state)), context.corpus
+    state = link.with_(head=isolated_head(link))
     ranking = ranking_by(corpus, state.by, state.layer, state.head)
     return Search(
         RANKINGS,
         state.by or ORDER,
         ranking,
         corpus.n_sentences if ranking else corpus.counted_sentences,
-        lambda sentence: context.state.of_sentence(sentence).href,
+        lambda sentence: link.of_sentence(sentence).href,
         head=state.head,
     )
 

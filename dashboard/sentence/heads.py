@@ -1,5 +1,6 @@
 """Heads that page Sentence points to: the one that it opens on, with a sentence, and all of them ranked by a token pair."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -69,12 +70,12 @@ def ranking_panel(shown: ShownSentence) -> list[object]:
     It is as high without a pair as with one, so that a selection moves nothing.
     """
     sentence, pair = shown.sentence, selected_pair(shown)
-    is_off = shown.selected_query is None
+    is_off, empty = shown.selected_query is None, html.P(EMPTY, className="caption of-pair")
     choices = [_key_choice(sentence, pair and pair[1], disabled=is_off), _clear(disabled=is_off)]
     return [
         html.H2("Heads ranked by a token pair"),
         html.Div(choices, className="controls"),
-        *(_ranking(shown.state, sentence, *pair) if pair else _empty()),
+        *(_ranking(shown.state, sentence, *pair) if pair else [empty, _table([])]),
     ]
 
 
@@ -83,10 +84,6 @@ def selected_pair(shown: ShownSentence) -> tuple[int, int] | None:
     query, key = shown.selected_query, shown.state.toward
     is_there = key is not None and key < len(shown.sentence.wordpieces)
     return (query, key) if query is not None and key is not None and is_there else None
-
-
-def _empty() -> list[object]:
-    return [html.P(EMPTY, className="caption of-pair"), _table([])]
 
 
 def _ranking(state: LinkState, sentence: Sentence, query: int, key: int) -> list[object]:
@@ -140,7 +137,11 @@ class Opening:
 @cached
 def opening_of(corpus: Corpus) -> Opening:
     """The head that a reader sees first: by a relation, else by a label, else the one that attends least to sinks."""
-    relation = _clearest_relation(corpus)
+    return opening_by(corpus, _clearest_relation(corpus))
+
+
+def opening_by(corpus: Corpus, relation: BestHead | None) -> Opening:
+    """The head that is best at the clearest relation, where there is one."""
     if relation:
         return Opening(relation.layer, relation.head, _sentence_with_links(corpus, relation), relation)
     return _by_label(corpus) or _off_sinks(corpus)
@@ -188,14 +189,14 @@ def opened(context: Context) -> Context:
     """The context of a page as it opens: a bare link to page Sentence shows one head."""
     if not context.bare:
         return context
-    return replace(context, state=opened_state(context), completed=True)
+    return replace(context, state=opened_state(context.corpus, context.state), completed=True)
 
 
-def opened_state(context: Context) -> LinkState:
+def opened_state(corpus: Corpus, state: LinkState) -> LinkState:
     """The state of page Sentence with the head and the sentence that it opens on."""
-    opening = opening_of(context.corpus)
+    opening = opening_of(corpus)
     chosen = {"layer": opening.layer, "head": opening.head, "heads": str(opening.head), "sentence": opening.sentence}
-    return context.state.on("sentence").with_(**chosen)
+    return state.on("sentence").with_(**chosen)
 
 
 def sentence_href(context: Context) -> str:
@@ -205,23 +206,20 @@ def sentence_href(context: Context) -> str:
         return state.with_(heads=state.heads or str(state.head)).href
     if context.state.page == "sentence" or state.chosen & set(_OF_SENTENCE):
         return state.href
-    return opened_state(context).href if state.chosen else state.bare_href
+    return opened_state(context.corpus, context.state).href if state.chosen else state.bare_href
 
 
-def about_head(context: Context) -> list[html.P]:
-    """In the head view, why the page opened on the shown head; an empty line for others, so that a choice moves nothing."""
-    if context.state.show != "head":
+def about_head(state: LinkState, opening: Callable[[], Opening]) -> list[html.P]:
+    """In the head view, why the page opened on the shown head; an empty line for others, so that a choice moves nothing.
+
+    `opening` is what the page opens on, which is sought where a head is drawn alone.
+    """
+    if state.show != "head":
         return []
-    opening = _opening_shown(context.state, context.corpus)
-    return [html.P(_about(context.state, opening) if opening else None, className="about-head")]
-
-
-def _opening_shown(state: LinkState, corpus: Corpus) -> Opening | None:
-    """What the page opens on, where its head is drawn alone."""
-    if state.rollout or len(numbers(state.heads)) != 1:
-        return None
-    opening = opening_of(corpus)
-    return opening if (state.layer, isolated_head(state)) == (opening.layer, opening.head) else None
+    is_alone = not state.rollout and len(numbers(state.heads)) == 1
+    shown = opening() if is_alone else None
+    is_shown = shown is not None and (state.layer, isolated_head(state)) == (shown.layer, shown.head)
+    return [html.P(_about(state, shown) if shown and is_shown else None, className="about-head")]
 
 
 def _about(state: LinkState, opening: Opening) -> list[Any]:

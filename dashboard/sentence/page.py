@@ -1,6 +1,7 @@
 """Page Sentence: what every head does with one sentence, of the corpus or typed by a reader."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -9,15 +10,20 @@ from dash import dcc, html
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
-from dashboard.sentence.controls import SHOWN, filter_group, input_group, view_group
+from dashboard.sentence.controls import SHOWN, filter_group, view_group
 from dashboard.sentence.encoder import encodable_sentences, shown_sentence, waits_for_model
 from dashboard.sentence.finder import choices, finder, search_of
-from dashboard.sentence.heads import about_head, opened, ranking_panel, sentence_href
+from dashboard.sentence.heads import about_head, opened, opening_of, ranking_panel, sentence_href
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
 from dashboard.sentence.routes import register
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
 from dashboard.topic import Topic, read_then_draw
-from dashboard.ui.controls import info
+from dashboard.ui.controls import (
+    control_group,
+    info,
+    other_sentences,
+    text_input,
+)
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.text import all_of, first_of, has_part, with_commands
@@ -26,6 +32,7 @@ from dashboard.web.errors import Refusal
 from dashboard.web.paths import PageLinks
 from dashboard.web.responses import for_one_reader
 from dashboard.web.state import ORDER, LinkState
+from store import Corpus
 from store.phrases import many
 from store.schema.model import head_name
 
@@ -108,23 +115,23 @@ def read(context: Context) -> SentencePage:
     """Everything that the page shows; without a sentence that cannot be encoded, or not yet."""
     corpus, state = context.corpus, context.state
     shown, refused = _read_shown(context)
-    encodes = context.has_no_vectors and shown is not None
+    unstored = context.has_no_vectors
     return SentencePage(
         state=state,
         layers=corpus.layers,
         heads=corpus.heads,
         sentences=encodable_sentences(corpus),
-        title=_title(context),
-        plain=state.text or (corpus.counted_text(state.sentence) if context.has_no_vectors else ""),
+        title=_title(corpus, state, unstored=unstored),
+        plain=state.text or (corpus.counted_text(state.sentence) if unstored else ""),
         refused=refused,
         shown=shown,
-        encoded=_ENCODED.format(corpus.attributes["dtype"], first_of(corpus, "sentence")) if encodes else "",
-        origin="encoded by the corpus' model" if state.text or context.has_no_vectors else _FROM_STORE,
+        encoded=_ENCODED.format(corpus.attributes["dtype"], first_of(corpus, "sentence")) if unstored and shown else "",
+        origin="encoded by the corpus' model" if state.text or unstored else _FROM_STORE,
         has_picture=bool(corpus.views),
-        about=about_head(context) if shown else [],
+        about=about_head(state, partial(opening_of, corpus)) if shown else [],
         means=read_positions(corpus, state.layer, state.head) if shown and state.show == "positions" else None,
-        tree=read_tree(context) if shown and state.show != "mixing" else None,
-        notes=_notes(context, shown) if shown else [],
+        tree=read_tree(corpus, state) if shown and state.show != "mixing" and not unstored else None,
+        notes=_notes(corpus, shown) if shown and not unstored else [],
         found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
     )
 
@@ -167,6 +174,19 @@ def draw(page: SentencePage) -> Page:
     return Page(above=above, beside=[*beside, *found], below=below, notices=_notices(page.shown))
 
 
+def input_group(state: LinkState, sentences: int) -> html.Fieldset:
+    """Which sentence: a typed one, or a pair; or another of so many of the corpus."""
+    second = text_input("second", "Second sentence (Sentence B)", "optional", state.second, 190)
+    second.disabled = not state.text
+    typed = text_input("text", "Your own sentence", "type, then Enter", state.text, 300)
+    others = other_sentences(
+        state.sentence,
+        sentences,
+        lambda sentence: state.of_sentence(sentence).href,
+    )
+    return control_group("Input", [typed, second, others])
+
+
 def _plain_text(page: SentencePage) -> html.P:
     """The text of a sentence that is not encoded."""
     second = page.state.second
@@ -205,21 +225,20 @@ TYPED = DeferredPart(
 FOUND = DeferredPart(
     "found",
     "the statistic in every sentence",
-    lambda context: finder(context, search_of(context)),
+    lambda context: finder(context, search_of(context.corpus, context.state)),
     ("by", "layer", "head", "heads", "first", "find", "labelled", "fewest", "most"),
     704,
 )
 
 
-def _title(context: Context) -> list[object]:
-    if context.state.text:
-        return ["Your own pair of sentences" if context.state.second else "Your own sentence"]
-    corpus = context.corpus
-    label = corpus.label_name(context.state.sentence)
+def _title(corpus: Corpus, state: LinkState, *, unstored: bool) -> list[object]:
+    if state.text:
+        return ["Your own pair of sentences" if state.second else "Your own sentence"]
+    label = corpus.label_name(state.sentence)
     among = first_of(corpus, "sentence") if has_part(corpus) else f"{corpus.n_sentences:,}"
-    if context.has_no_vectors:
+    if unstored:
         among = all_of(corpus, "sentence")
-    return [f"Sentence {context.state.sentence:,} of {among}", *([", ", html.Bdi(label)] if label else [])]
+    return [f"Sentence {state.sentence:,} of {among}", *([", ", html.Bdi(label)] if label else [])]
 
 
 def _text(shown: ShownSentence) -> list[object]:
@@ -253,14 +272,11 @@ def _among_points(state: LinkState) -> list[object]:
     return [dcc.Link(f"Show among the corpus' queries and keys of {name}", href=href), "."]
 
 
-def _notes(context: Context, shown: ShownSentence) -> list[object]:
-    """Notes on the sentence, and on the token that is selected alone; a typed sentence is in no corpus.
-
-    A note finds its sentence again among those with vectors.
-    """
-    corpus, sentence = context.corpus, context.state.sentence
-    if context.state.text or context.has_no_vectors:
+def _notes(corpus: Corpus, shown: ShownSentence) -> list[object]:
+    """Notes on the sentence, which has vectors, and on the token that is selected alone; a typed sentence is in no corpus."""
+    if shown.state.text:
         return []
+    sentence = shown.state.sentence
     panels = [note_panel("sentence", SentenceTarget.of(corpus, sentence), "Notes on this sentence")]
     match [unit.positions for unit in shown.selected_units]:
         case [[position]]:

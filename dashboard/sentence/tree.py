@@ -9,8 +9,8 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.ui.markup import file_href, scrolling
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
 from store import Corpus
 from store.repository.errors import NotIngested
 from store.schema.corpus import ROOT
@@ -54,10 +54,9 @@ class Tree:
     svg: str
 
 
-def read_tree(context: Context) -> Tree | None:
-    """The tree of the shown sentence; None where it is typed, has no vectors, or its corpus has no words."""
-    corpus, state = context.corpus, context.state
-    if state.text or context.has_no_vectors or not corpus.has_words:
+def read_tree(corpus: Corpus, state: LinkState) -> Tree | None:
+    """The tree of the sentence of a link, which has vectors; None where it is typed, or its corpus has no words."""
+    if state.text or not corpus.has_words:
         return None
     words = corpus.words.texts(corpus.words.rows(state.sentence))
     drawn = 1 < len(words) <= MOST_WORDS

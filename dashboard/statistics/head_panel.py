@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dashboard.statistics.data import Values, interval_of, ranks, values_of
 from dashboard.statistics.figures import received_by_position
 from dashboard.statistics.kinds import Nearest, head_label, label_of, nearest, read_nearest
-from dashboard.statistics.norm_by_frequency import frequency_figure, norm_by_frequency, sampled_tokens
+from dashboard.statistics.norm_by_frequency import SAMPLED, frequency_figure, norm_by_frequency
 from dashboard.statistics.sections import (
     Importance,
     Profile,
@@ -118,7 +118,7 @@ def read_head_statistics(context: Context) -> HeadStatistics:
         importance=_importance(corpus),
         profile=read_profile(corpus, layer, head),
         received=_read_received(corpus, layer, head),
-        norms=_read_norms(corpus, layer, head),
+        norms=read_norms(corpus, layer, head),
         nearest=read_nearest(corpus, layer, head, context.ingest, listed=5),
         files=data_link(corpus),
     )
@@ -141,11 +141,12 @@ def _read_received(corpus: Corpus, layer: int, head: int) -> tuple[go.Figure, st
     return received_by_position(own, mean, count[real]), caption
 
 
-def _read_norms(corpus: Corpus, layer: int, head: int) -> tuple[go.Figure, str, str]:
-    by_frequency = norm_by_frequency(corpus, layer, head)
+def read_norms(corpus: Corpus, layer: int, head: int, sampled: int = SAMPLED) -> tuple[go.Figure, str, str]:
+    """The figure of value norm by token frequency, its caption, and what it is over."""
+    by_frequency = norm_by_frequency(corpus, layer, head, sampled)
     spearman = by_frequency.spearman
     correlation = "none, as all are equal" if spearman != spearman else decimal(spearman)
-    over = capital(searched_tokens(corpus, sampled_tokens(corpus)))
+    over = capital(searched_tokens(corpus, min(corpus.n_tokens, sampled)))
     return frequency_figure(by_frequency), f"{over}; Spearman correlation of norm and frequency: {correlation}. ", over
 
 

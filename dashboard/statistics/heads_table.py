@@ -84,15 +84,16 @@ def table_of_heads(state: LinkState, columns: Columns, labels: NDArray[np.str_],
 def table_columns(means: xr.DataArray, source: str, importance: Values | None) -> dict[str, TableColumn]:
     """Columns by their names in a link, from means (source, statistic, layer, head) and importance (layer, head)."""
     of_source = means.sel(source=source)
-    columns = {name: _table_column(name, of_source.sel(statistic=name).values) for name in varying_statistics(source)}
+    columns = {
+        name: TableColumn(
+            COLUMN_NAMES[name], STATISTICS[name].title, STATISTICS[name].unit, of_source.sel(statistic=name).values
+        )
+        for name in varying_statistics(source)
+    }
     if importance is not None:
         title = "importance: change of the model's loss without the head"
         columns["importance"] = TableColumn("import.", title, "nats", importance, signed=True)
     return columns
-
-
-def _table_column(name: str, values: Values) -> TableColumn:
-    return TableColumn(COLUMN_NAMES[name], STATISTICS[name].title, STATISTICS[name].unit, values)
 
 
 def _table_controls(state: LinkState, labels: NDArray[np.str_]) -> html.Div:

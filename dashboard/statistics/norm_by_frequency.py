@@ -71,24 +71,16 @@ class FrequencyGroups:
 
 
 @cached
-def norm_by_frequency(corpus: Corpus, layer: int, head: int) -> NormByFrequency:
-    """The value norms of one head over the first tokens of the corpus, all where they are no more than `SAMPLED`."""
-    rows = _rows(corpus)
-    return by_frequency(corpus.value_norm.variable[layer, head, : int(rows[-1]) + 1].values[rows], _groups(corpus))
-
-
-def sampled_tokens(corpus: Corpus) -> int:
-    """How many tokens `norm_by_frequency` is of."""
-    return min(corpus.n_tokens, SAMPLED)
-
-
-def _rows(corpus: Corpus) -> NDArray[np.int64]:
-    return corpus.rows[: sampled_tokens(corpus)]
+def norm_by_frequency(corpus: Corpus, layer: int, head: int, sampled: int = SAMPLED) -> NormByFrequency:
+    """The value norms of one head over the first tokens of the corpus, all where they are no more than `sampled`."""
+    rows = corpus.rows[:sampled]
+    norm = corpus.value_norm.variable[layer, head, : int(rows[-1]) + 1].values[rows]
+    return by_frequency(norm, _groups(corpus, sampled))
 
 
 @cached
-def _groups(corpus: Corpus) -> FrequencyGroups:
-    return group_tokens(piece_counts(corpus)[corpus.tokens.token_id.values[_rows(corpus)]])
+def _groups(corpus: Corpus, sampled: int) -> FrequencyGroups:
+    return group_tokens(piece_counts(corpus)[corpus.tokens.token_id.values[corpus.rows[:sampled]]])
 
 
 def group_tokens(frequency: NDArray[np.integer]) -> FrequencyGroups:

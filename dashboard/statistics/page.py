@@ -9,7 +9,7 @@ from dash import dcc, html
 from dashboard.points.controls import filter_menu, filter_row
 from dashboard.statistics.data import HeadGrid, comparable_statistics, largest, written_interval
 from dashboard.statistics.heads_table import table_of_heads
-from dashboard.statistics.parts import Part, first_part, part_of
+from dashboard.statistics.parts import Part, PartCounts, part_of
 from dashboard.statistics.routes import register
 from dashboard.statistics.sections import (
     curves,
@@ -267,7 +267,7 @@ def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
 def first_numbers(context: Context, counting: Job) -> list[object]:
     """All numbers of the link's part, or those of the first tokens with a job that replaces them."""
     state, part = context.state, part_of(context.corpus, context.state.where)
-    first = first_part(context.corpus, part)
+    first = context.library.get(PartCounts).first_part(context.corpus, part)
     if first is None or is_counted(context, part):
         return draw_numbers(state, read_numbers(context, counting))
     shown = draw_numbers(state, read_numbers(replace(context, first=True), counting))
@@ -279,7 +279,8 @@ def all_numbers(context: Context, counting: Job) -> list[object]:
     try:
         return draw_numbers(context.state, read_numbers(context, counting))
     except ReaderLeft:
-        first = first_part(context.corpus, part_of(context.corpus, context.state.where))
+        part = part_of(context.corpus, context.state.where)
+        first = context.library.get(PartCounts).first_part(context.corpus, part)
         if first is None:
             raise
         again = html.A("Count them", href=context.state.href)

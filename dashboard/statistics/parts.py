@@ -1,6 +1,6 @@
 """Parts of a corpus: the tokens that filters select, all others beside them, and their numbers, counted once for all readers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
@@ -23,7 +23,6 @@ from dashboard.web.admission import Turns
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from dashboard.web.results import DiskCache, SharedResults, cached, current_cache
-from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.heads import head_labels
 from store.means import Watch
@@ -38,23 +37,39 @@ FIRST_WAITING = 1
 #: Readers of files who wait for the numbers of a part, which another thread counts.
 FILE_READERS = 2
 BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
-#: Seconds that the reader of a file waits, and what they are told then: it is counted on, for when they ask again.
-SOON = 10.0
+#: What the reader of a file is told who has waited long enough: it is counted on, for when they ask again.
 LATER = "The part is not counted yet. Ask for the file again in a few seconds."
-#: Bytes of the files of numbers of parts: one has 0.2 MB for 72 heads.
-BUDGET = 64 << 20
 #: Bytes of the largest arrays that a count reads into memory used before: new pages took a third of its processor time.
 REUSED = 32 << 20
-#: Rows whose tokens are counted first: 16 blocks, a uniform sample, where a corpus has more than twice as many.
-FIRST = 16 * BLOCK
-#: Sentences that a first count is of at least.
-FEWEST = 100
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
 MOSTLY = 0.9
 #: Names of a part and of the rest that no single category names.
 PART, REST = "filtered tokens", "all others"
-#: Labels of which each has a link; of two, one link says it all.
-MOST_LABELS = 5
+
+
+@dataclass(frozen=True)
+class CountLimits:
+    """How much is counted first, kept, and waited for.
+
+    Attributes
+    ----------
+    first
+        Rows whose tokens are counted first: 16 blocks, a uniform sample, where a corpus has more than twice as many.
+    fewest
+        Sentences that a first count is of at least.
+    file_bytes
+        Bytes of the files of numbers of parts: one has 0.2 MB for 72 heads.
+    file_wait_seconds
+        How long the reader of a file waits.
+    """
+
+    first: int = 16 * BLOCK
+    fewest: int = 100
+    file_bytes: int = 64 << 20
+    file_wait_seconds: float = 10.0
+
+
+LIMITS = CountLimits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +130,15 @@ def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: 
     return replace(part, notices=(*notices, *ignored))
 
 
-def first_part(corpus: Corpus, part: Part) -> Part | None:
+def first_part(corpus: Corpus, part: Part, limits: CountLimits = LIMITS) -> Part | None:
     """The part among the first tokens of a large corpus; None where all are counted as soon, or the first have too few."""
-    first = int(np.searchsorted(corpus.rows, FIRST))
+    first = int(np.searchsorted(corpus.rows, limits.first))
     if part.whole or corpus.n_tokens <= 2 * first:
         return None
     rows = part.rows.copy()
     rows[first:] = False
     sentences = len(np.unique(corpus.tokens.sentence_index.values[corpus.rows[rows]]))
-    few = sentences < FEWEST
+    few = sentences < limits.fewest
     return None if few else replace(part, rows=rows, tokens=int(rows.sum()), sentences=sentences, first=first)
 
 
@@ -197,11 +212,38 @@ class PartNumbers:
     mixing: xr.DataArray
 
 
-class PartCounts:
-    """Numbers of parts, held by this process or found in the files of a `folder` that all processes of the server share."""
+def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
+    """Read what the store has of every token of the part."""
+    statistics = corpus.part_statistics(part.rows, lambda share: watch(MOSTLY * share))
+    mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share))
+    return PartNumbers(statistics["mean"], statistics["interval"], statistics["layer_interval"], mixing)
 
-    def __init__(self, folder: Path, budget: int = BUDGET) -> None:
-        self._results: SharedResults[PartNumbers] = SharedResults(DiskCache(folder / "parts", budget))
+
+def count_contrast(corpus: Corpus, part: Part, watch: Watch) -> tuple[PartNumbers, PartNumbers]:
+    """The numbers of the part as `count` has them, and the same minus those of all other tokens."""
+    counted = corpus.contrast_statistics(part.rows, lambda share: watch(MOSTLY * share), part.others)
+    mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share / 2))
+    rest = corpus.mixing_means(part.others, lambda share: watch(MOSTLY + (1 - MOSTLY) * (1 + share) / 2))
+    own = PartNumbers(counted["mean"], counted["interval"], counted["layer_interval"], mixing)
+    return own, PartNumbers(
+        counted["difference"], counted["difference_interval"], counted["difference_layer_interval"], mixing - rest
+    )
+
+
+#: Reads the numbers of a part.
+Count = Callable[[Corpus, Part, Watch], PartNumbers]
+
+
+class PartCounts:
+    """Numbers of parts, held by this process or found in the files of a `folder` that all processes of the server share.
+
+    `read` reads the numbers of a part, see `count`.
+    """
+
+    def __init__(self, folder: Path, *, limits: CountLimits = LIMITS, read: Count = count) -> None:
+        self._results: SharedResults[PartNumbers] = SharedResults(DiskCache(folder / "parts", limits.file_bytes))
+        self._limits = limits
+        self._read_part = read
         self._turns = Turns(WAITING, BUSY, name="statistics")
         self._first_turns = Turns(FIRST_WAITING, BUSY, name="statistics")  # of short counts, which wait for no long one
         self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
@@ -213,6 +255,10 @@ class PartCounts:
     def of(cls, library: Library) -> "PartCounts":
         """Those of a library, in the folder of its server."""
         return cls(library.folder)
+
+    def first_part(self, corpus: Corpus, part: Part) -> Part | None:
+        """The part among the first tokens of a large corpus; see `first_part`."""
+        return first_part(corpus, part, self._limits)
 
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
         """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
@@ -231,7 +277,7 @@ class PartCounts:
         if not self._readers.acquire(blocking=False):
             raise Refusal(BUSY, 503)
         try:
-            return self._begun(corpus, part).result(SOON)
+            return self._begun(corpus, part).result(self._limits.file_wait_seconds)
         except TimeoutError:
             raise Refusal(LATER, 503) from None
         finally:
@@ -260,7 +306,7 @@ class PartCounts:
 
     def _count(self, corpus: Corpus, part: Part, counting: Job) -> PartNumbers:
         if not part.minus_rest:
-            return self._keep(corpus, part, count(corpus, part, counting.watch))
+            return self._keep(corpus, part, self._read_part(corpus, part, counting.watch))
         own, difference = count_contrast(corpus, part, counting.watch)
         self._keep(corpus, replace(part, minus_rest=False), own)
         return self._keep(corpus, part, difference)
@@ -268,24 +314,6 @@ class PartCounts:
     def _keep(self, corpus: Corpus, part: Part, counted: PartNumbers) -> PartNumbers:
         arrays = {name.name: getattr(counted, name.name).values for name in fields(counted)}
         return self._results.add(_key(corpus, part), counted, arrays)
-
-
-def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
-    """Read what the store has of every token of the part."""
-    statistics = corpus.part_statistics(part.rows, lambda share: watch(MOSTLY * share))
-    mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share))
-    return PartNumbers(statistics["mean"], statistics["interval"], statistics["layer_interval"], mixing)
-
-
-def count_contrast(corpus: Corpus, part: Part, watch: Watch) -> tuple[PartNumbers, PartNumbers]:
-    """The numbers of the part as `count` has them, and the same minus those of all other tokens."""
-    counted = corpus.contrast_statistics(part.rows, lambda share: watch(MOSTLY * share), part.others)
-    mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share / 2))
-    rest = corpus.mixing_means(part.others, lambda share: watch(MOSTLY + (1 - MOSTLY) * (1 + share) / 2))
-    own = PartNumbers(counted["mean"], counted["interval"], counted["layer_interval"], mixing)
-    return own, PartNumbers(
-        counted["difference"], counted["difference_interval"], counted["difference_layer_interval"], mixing - rest
-    )
 
 
 def _of_all(corpus: Corpus) -> PartNumbers:
@@ -321,23 +349,3 @@ def size_of_rest(corpus: Corpus, part: Part) -> str:
     sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.others]])
     tokens = many(int(part.others.sum()), "token")
     return f"Subtracted: means over the other {tokens}, in {many(len(sentences), 'sentence')}.{of_first(corpus)}"
-
-
-def label_contrasts(corpus: Corpus, state: LinkState) -> dict[str, str]:
-    """Titles and links of page Statistics that compare the sentences of a label with all others; empty without two kinds."""
-    return {f"{label} minus {other}": _contrast_href(state, label) for label, other in _labels(corpus).items()}
-
-
-@cached
-def _labels(corpus: Corpus) -> dict[str, str]:
-    """Labels that sentences of the corpus have, each with the name of all other sentences."""
-    codes = np.unique(corpus.sentences.label.values)
-    names = [corpus.label_names[code] for code in codes if code >= 0]
-    if len(codes) < 2:
-        return {}
-    return {names[1]: names[0]} if len(codes) == len(names) == 2 else dict.fromkeys(names[:MOST_LABELS], REST)
-
-
-def _contrast_href(state: LinkState, label: str) -> str:
-    where = str(Condition("label", (label,)))
-    return state.on("statistics").with_(where=where, values="rest").href

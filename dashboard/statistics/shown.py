@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dashboard.points.controls import Filter, read_filters
 from dashboard.points.head_tokens import HeadTokens, columns
 from dashboard.points.point_set import Column
-from dashboard.points.selection import parse_conditions
+from dashboard.points.selection import Condition, parse_conditions
 from dashboard.statistics.data import (
     HeadGrid,
     Values,
@@ -25,17 +25,7 @@ from dashboard.statistics.data import (
     written_interval,
 )
 from dashboard.statistics.heads_table import Columns, read_columns
-from dashboard.statistics.parts import (
-    Part,
-    PartCounts,
-    PartNumbers,
-    first_part,
-    label_contrasts,
-    part_labels,
-    part_of,
-    sides,
-    size_of_rest,
-)
+from dashboard.statistics.parts import REST, Part, PartCounts, PartNumbers, part_labels, part_of, sides, size_of_rest
 from dashboard.statistics.sections import (
     CurveFigure,
     Importance,
@@ -61,12 +51,16 @@ from dashboard.ui.work import Job
 from dashboard.web.bounds import comparable
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
-from store import STATISTICS, Corpus
+from store import STATISTICS, Corpus, Snapshot
+from store.repository.ingest_status import IngestProgress
 
 NO_PART = "No filter is set, so there is no part to compare: showing values. Add a filter."
 #: What the heat map shows of a part beside its own means.
 OF_PART = ("part", "rest")
+#: Labels of which each has a link; of two, one link says it all.
+MOST_LABELS = 5
 
 
 @dataclass(frozen=True)
@@ -171,15 +165,15 @@ def read(context: Context) -> StatisticsPage:
         filters=read_filters(HeadTokens(corpus, corpus.n_tokens, 0, 0), where, roles=1),
         size=size_of_part(corpus, part),
         numbers=read_numbers(context) if part.tokens and is_counted(context, part) else None,
-        whole=_read_whole(context, part) if part.tokens else None,
-        notices=(*part.notices, *grid_notices(context)),
+        whole=_read_whole(corpus, state, part, context.ingest) if part.tokens else None,
+        notices=(*part.notices, *grid_notices(context.snapshot, corpus, state)),
     )
 
 
 def read_numbers(context: Context, counting: Job | None = None) -> Numbers:
     """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
     corpus, state = context.corpus, context.state
-    part = shown_part(corpus, state.where, first=context.first)
+    part = shown_part(context.library.get(PartCounts), corpus, state.where, first=context.first)
     counted = part_numbers(context, counting)
     return Numbers(
         grid=shown_grid(context, counted, counting),
@@ -195,8 +189,7 @@ def read_numbers(context: Context, counting: Job | None = None) -> Numbers:
     )
 
 
-def _read_whole(context: Context, part: Part) -> WholeCorpus:
-    corpus, state = context.corpus, context.state
+def _read_whole(corpus: Corpus, state: LinkState, part: Part, running: IngestProgress | None) -> WholeCorpus:
     sentences = all_of(corpus, "sentence")
     whole = f"the whole corpus, {sentences}" if has_part(corpus) else "the whole corpus"
     return WholeCorpus(
@@ -204,7 +197,7 @@ def _read_whole(context: Context, part: Part) -> WholeCorpus:
         remark="" if part.whole else f"Filters do not apply below: these figures are of {whole}.",
         of_layers=read_profile_of_layers(corpus),
         profile=read_profile(corpus, state.layer, state.head),
-        importance=read_importance(corpus, context.ingest),
+        importance=read_importance(corpus, running),
     )
 
 
@@ -215,16 +208,16 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     }
 
 
-def shown_part(corpus: Corpus, where: str | None, *, first: bool) -> Part:
+def shown_part(counts: PartCounts, corpus: Corpus, where: str | None, *, first: bool) -> Part:
     """The part of a link in a corpus; among the `first` tokens where it is of these alone."""
     part = part_of(corpus, where)
-    return (first_part(corpus, part) or part) if first else part
+    return (counts.first_part(corpus, part) or part) if first else part
 
 
 def part_numbers(context: Context, counting: Job | None = None) -> PartNumbers:
     """Numbers of the link's part. A difference from the rest is counted first: that count has those of the part, too."""
     counts = context.library.get(PartCounts)
-    part = shown_part(context.corpus, context.state.where, first=context.first)
+    part = shown_part(counts, context.corpus, context.state.where, first=context.first)
     if _is_minus_rest(context.state, part):
         counts.numbers(context.corpus, replace(part, minus_rest=True), counting)
     return counts.numbers(context.corpus, part, counting)
@@ -243,12 +236,12 @@ def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = No
         return replace(difference_grid(values, whole, statistic, "that of the whole corpus"), note=note)
     counts = context.library.get(PartCounts)
     if _is_minus_rest(state, part):
-        own = shown_part(corpus, state.where, first=context.first)
+        own = shown_part(counts, corpus, state.where, first=context.first)
         counted = counts.numbers(corpus, replace(own, minus_rest=True), counting)
         return _minus_rest(corpus, own, values, counted, (statistic, state.source))
     if state.values == "difference" and state.other:
         other = context.snapshot.corpus(state.other)
-        others = shown_part(other, state.where, first=context.first)
+        others = shown_part(counts, other, state.where, first=context.first)
         counted = counts.numbers(other, others, counting)
         subtracted = values_of(counted.means, statistic, state.source)
         grid = difference_grid(values, subtracted, statistic, f"that of {model_names(context.snapshot)[state.other]}")
@@ -259,23 +252,22 @@ def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = No
     return values_grid(values, statistic, interval_of(numbers.interval, statistic, state.source))
 
 
-def grid_notices(context: Context) -> tuple[str, ...]:
-    """What of the link the heat map cannot show."""
-    state, shown = context.state, shown_statistic(context.state, context.corpus)
-    if shown in context.corpus.missing_statistics:
+def grid_notices(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> tuple[str, ...]:
+    """What of a link the heat map cannot show."""
+    shown = shown_statistic(state, corpus)
+    if shown in corpus.missing_statistics:
         return (f"This store has no {STATISTICS[shown].title}: run `headscape ingest` again.",)
     if state.values in OF_PART:
-        return (NO_PART,) if part_of(context.corpus, state.where).whole else ()
+        return (NO_PART,) if part_of(corpus, state.where).whole else ()
     if state.values != "difference":
         return ()
     if state.other:
-        corpus = context.snapshot.corpus(state.other)
-        return _of_other(part_of(corpus, state.where), model_names(context.snapshot)[state.other])
-    statistic = shown_statistic(state, context.corpus)
-    if compared_with(state, statistic):
+        part = part_of(snapshot.corpus(state.other), state.where)
+        return _of_other(part, model_names(snapshot)[state.other])
+    if compared_with(state, shown):
         return ()
-    models = "another model, or " if comparable(context.snapshot, context.corpus) else ""
-    unit = STATISTICS[statistic].unit
+    models = "another model, or " if comparable(snapshot, corpus) else ""
+    unit = STATISTICS[shown].unit
     return (f"No other statistic is measured in {unit}: showing values. Choose {models}another statistic.",)
 
 
@@ -328,3 +320,23 @@ def _of_other(part: Part, name: str) -> tuple[str, ...]:
     """What of the link the other model's corpus cannot show."""
     empty = f"No tokens of {name} match, so there is nothing to subtract. Remove a filter."
     return (*(f"{name}: {notice}" for notice in part.notices), *([] if part.tokens else [empty]))
+
+
+def label_contrasts(corpus: Corpus, state: LinkState) -> dict[str, str]:
+    """Titles and links of page Statistics that compare the sentences of a label with all others; empty without two kinds."""
+    return {f"{label} minus {other}": _contrast_href(state, label) for label, other in _labels(corpus).items()}
+
+
+@cached
+def _labels(corpus: Corpus) -> dict[str, str]:
+    """Labels that sentences of the corpus have, each with the name of all other sentences."""
+    codes = np.unique(corpus.sentences.label.values)
+    names = [corpus.label_names[code] for code in codes if code >= 0]
+    if len(codes) < 2:
+        return {}
+    return {names[1]: names[0]} if len(codes) == len(names) == 2 else dict.fromkeys(names[:MOST_LABELS], REST)
+
+
+def _contrast_href(state: LinkState, label: str) -> str:
+    where = str(Condition("label", (label,)))
+    return state.on("statistics").with_(where=where, values="rest").href

@@ -49,7 +49,7 @@ def _titled(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "reviews that are read", _first(settings)
     yield "columns", " and ".join(f"“{settings[name]}”" for name in ("text", "label") if settings.get(name))
     yield "device, precision", ", ".join(filter(None, (_choice(settings, name) for name in ("device", "dtype"))))
-    yield "forward pass", _batch(settings)
+    yield "forward pass", f"{settings['batch']:,} tokens" if settings.get("batch") else ""
     yield "pictures of heads", _listed(list(_titles(settings.get("views"), ViewName.parse)))
     yield "pictures of points", _listed(list(_titles(settings.get("features"), ViewName.parse_points)))
     yield "points, UMAP", _points(settings)
@@ -81,10 +81,6 @@ def _worded(settings: Settings, name: str, unit: str = "", before: str = "") -> 
 def _choice(settings: Settings, name: str) -> str:
     """Empty where the ingest chose: the facts of the model say what it chose."""
     return str(settings.get(name, AUTO)).replace(AUTO, "")
-
-
-def _batch(settings: Settings) -> str:
-    return f"{settings['batch']:,} tokens" if settings.get("batch") else ""
 
 
 def _listed(titles: Sequence[str]) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from dashboard.relations.accuracies import RANKED as LISTED
-from dashboard.relations.accuracies import first_heads
+from dashboard.relations.accuracies import RANKED, first_heads
 from dashboard.relations.data import links_of
 from dashboard.relations.example import MarkedPair, kind_of, rank_heads
 from dashboard.relations.linked_sentences import CommonKind, Kind, NamedKind, linked_sentences
@@ -47,7 +46,7 @@ def _by_relation(corpus: Corpus, relation: str) -> None:
 
 
 def _by_example(corpus: Corpus, pairs: Sequence[MarkedPair]) -> None:
-    ranked = [(each.layer, each.head) for each in rank_heads(corpus, pairs)[:LISTED]]
+    ranked = [(each.layer, each.head) for each in rank_heads(corpus, pairs)[:RANKED]]
     _sentences(corpus, kind_of(corpus, pairs), ranked)
 
 
