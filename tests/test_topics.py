@@ -56,7 +56,7 @@ def test_nobody_else_lists_the_pages() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("ui/controls", "ui/progress", "ui/tables"),
+        *("ui/controls", "ui/markup", "ui/page"),
         *("statistics/differences", "statistics/heads_table", "statistics/sections"),
         *("sentence/controls", "sentence/mixing", "sentence/positions", "sentence/ranked_heads"),
         *("compare/head_differences", "compare/largest", "compare/relations", "compare/sentences"),

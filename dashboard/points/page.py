@@ -99,7 +99,7 @@ def all_heads(context: Context) -> Page:
     """Page Heads."""
     corpus = context.corpus
     if not corpus.views:
-        return without_picture(context, "Heads")
+        return without_picture(context.ingest, "Heads")
     points = _points_of_heads(context)
     shown = arrangement(corpus, context.state)
     above = [
@@ -145,7 +145,7 @@ def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
     corpus, state = context.corpus, context.state
     name = head_name(state.layer, state.head)
     if not corpus.views:
-        return without_picture(context, name)
+        return without_picture(context.ingest, name)
     points = _points_of_head(context)
     above = [
         html.Div(
