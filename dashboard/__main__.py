@@ -18,8 +18,7 @@ from dashboard.access.settings import access_of, add_flags
 from dashboard.web.addresses import bind_of, check_free, socket_path
 from dashboard.web.processes import environment, own_module, workers_by_default
 from store.__main__ import NOTHING_YET
-from store.extras import check_extra
-from store.process import end, until_pipe_closes
+from store.process import check_extra, end, until_pipe_closes
 from store.repository.errors import StoreError
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from dashboard.notes.page import NOTES
 from dashboard.overview.page import OVERVIEW
 from dashboard.points.page import HEADS, head_topic
 from dashboard.relations.page import RELATIONS
+from dashboard.sentence.charts import head_positions
 from dashboard.sentence.page import SENTENCE
-from dashboard.sentence.sentence_positions import head_positions
 from dashboard.server_page.page import SERVER
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.statistics.page import STATISTICS_OF_HEADS

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dashboard.pages import TOPICS
-from dashboard.statistics.data import part_numbers
+from dashboard.statistics.shown import part_numbers
 from dashboard.ui.work import Job
 from dashboard.web.context import resolve
 from dashboard.web.library import Library

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.statistics.data import part_numbers
 from dashboard.statistics.parts import part_of
+from dashboard.statistics.shown import part_numbers
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.ui.work import Job

@@ -57,9 +57,9 @@ def test_nobody_else_lists_the_pages() -> None:
     "name",
     [
         *("ui/controls", "ui/markup", "ui/page"),
-        *("statistics/differences", "statistics/heads_table", "statistics/sections"),
-        *("sentence/controls", "sentence/mixing", "sentence/positions", "sentence/ranked_heads"),
-        *("compare/head_differences", "compare/largest", "compare/relations", "compare/sentences"),
+        *("statistics/heads_table", "statistics/sections"),
+        "sentence/controls",
+        *("compare/head_differences", "compare/patterns", "compare/relations", "compare/sentences"),
     ],
 )
 def test_what_draws_from_values_knows_no_context(name: str) -> None:

@@ -12,9 +12,8 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.features import trials as trials_of_server
-from dashboard.features.page import layout, picture
+from dashboard.features.page import TRYING, UNFITTED, layout, picture, tried
 from dashboard.features.trial import Trial
-from dashboard.features.trial_section import TRYING, UNFITTED, tried
 from dashboard.features.trials import BUSY, MISSING, Trials
 from dashboard.ui.work import Job, JobNotes, new_name
 from dashboard.web.context import Context, resolve

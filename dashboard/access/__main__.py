@@ -10,7 +10,7 @@ from typing import get_args
 from dashboard.access.person import Role
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import add_folder_flags, folders
-from store.extras import check_extra
+from store.process import check_extra
 from store.repository.errors import StoreError
 
 

@@ -24,8 +24,8 @@ from dashboard.web.errors import Refusal
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.attention import attention_pattern
-from store.kernels.bootstrap import Segments
-from store.kernels.divergence import row_divergence
+from store.kernels.heads import row_divergence
+from store.kernels.intervals import Segments
 from store.schema.model import head_name, varying_statistics
 
 #: The statistic that is compared where a link names none.

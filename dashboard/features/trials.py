@@ -82,7 +82,11 @@ class Trials:
         seed = int(corpus.attributes["provenance"]["settings"]["seed"])
         made = self._fit(Request(self._url, corpus.snapshot, corpus.name, features.name, trial, seed), job.watch)
         attributes = np.array(json.dumps(dict(made.attributes)))
-        arrays = {"coordinates": made.coordinates, "trustworthiness": made.trustworthiness, "attributes": attributes}
+        arrays: dict[str, NDArray[Any]] = {
+            "coordinates": made.coordinates,
+            "trustworthiness": made.trustworthiness,
+            "attributes": attributes,
+        }
         return self._results.add(_key(corpus, features, trial), made, arrays)
 
 

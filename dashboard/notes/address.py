@@ -12,7 +12,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from dashboard.web.errors import Refusal
-from store.extras import check_extra
+from store.process import check_extra
 from store.repository.access import local_path
 
 #: What is put after the name of a store on disk.

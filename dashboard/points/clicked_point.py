@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import TokenTarget
 from dashboard.points.picture import NEAR, ShownPoints, marks
-from dashboard.points.scan import SEARCHED, Point, largest_first, logits
+from dashboard.points.similar import SEARCHED, Point, largest_first, logits
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.controls import number
 from dashboard.ui.markup import heading

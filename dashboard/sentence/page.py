@@ -8,14 +8,12 @@ from dash import dcc, html
 
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
+from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import SHOWN, filter_group, input_group, view_group
 from dashboard.sentence.encoder import encodable_sentences, shown_sentence, waits_for_model
 from dashboard.sentence.finder import choices, finder, search_of
-from dashboard.sentence.mixing import sentence_mixing
-from dashboard.sentence.opening import about_head, opened, sentence_href
+from dashboard.sentence.heads import about_head, opened, ranking_panel, sentence_href
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
-from dashboard.sentence.positions import ShownMeans, positions, read_positions
-from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.routes import register
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
 from dashboard.topic import Topic, read_then_draw

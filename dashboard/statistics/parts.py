@@ -1,4 +1,4 @@
-"""Parts of a corpus: the tokens that filters select, and their numbers, which are counted once for all readers."""
+"""Parts of a corpus: the tokens that filters select, all others beside them, and their numbers, counted once for all readers."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,22 +13,23 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.points.columns import column_of
+from dashboard.points.columns import column_of, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import matching_tokens
 from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
-from dashboard.ui.text import has_part
+from dashboard.ui.text import has_part, of_first
 from dashboard.ui.work import Job
 from dashboard.web.admission import Room, Turns
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from dashboard.web.results import DiskCache, SharedResults, cached, current_cache
+from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.labels import head_labels
+from store.kernels.heads import head_labels
 from store.means import Watch
 from store.phrases import many
 from store.process import reusing_freed_memory
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
 WAITING = 2
@@ -50,6 +51,10 @@ FIRST = 16 * BLOCK
 FEWEST = 100
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
 MOSTLY = 0.9
+#: Names of a part and of the rest that no single category names.
+PART, REST = "filtered tokens", "all others"
+#: Labels of which each has a link; of two, one link says it all.
+MOST_LABELS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,3 +300,41 @@ def _key(corpus: Corpus, part: Part) -> str:
     """Two filters that choose the same tokens are one part."""
     identity = f"{corpus.snapshot} {corpus.name} {part.digest}"
     return sha256(identity.encode()).hexdigest()
+
+
+def sides(corpus: Corpus, part: Part) -> tuple[str, str]:
+    """Names of a part and of the rest, such as `positive` and `negative` where the corpus has two labels."""
+    conditions = part.chosen.where
+    if part.chosen.q or len(conditions) != 1 or len(conditions[0].categories) != 1:
+        return PART, REST
+    column = column_of(corpus, conditions[0].column)
+    codes = np.unique(values(column, Drawn(corpus, corpus.n_tokens))[0, part.others, 0])
+    alone = len(codes) == 1 and codes[0] >= 0
+    return conditions[0].categories[0], column.category(int(codes[0])) if alone else REST
+
+
+def size_of_rest(corpus: Corpus, part: Part) -> str:
+    """How many tokens and sentences the part is compared with."""
+    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.others]])
+    tokens = many(int(part.others.sum()), "token")
+    return f"Subtracted: means over the other {tokens}, in {many(len(sentences), 'sentence')}.{of_first(corpus)}"
+
+
+def label_contrasts(corpus: Corpus, state: LinkState) -> dict[str, str]:
+    """Titles and links of page Statistics that compare the sentences of a label with all others; empty without two kinds."""
+    return {f"{label} minus {other}": _contrast_href(state, label) for label, other in _labels(corpus).items()}
+
+
+@cached
+def _labels(corpus: Corpus) -> dict[str, str]:
+    """Labels that sentences of the corpus have, each with the name of all other sentences."""
+    codes = np.unique(corpus.sentences.label.values)
+    names = [corpus.label_names[code] for code in codes if code >= 0]
+    if len(codes) < 2:
+        return {}
+    return {names[1]: names[0]} if len(codes) == len(names) == 2 else dict.fromkeys(names[:MOST_LABELS], REST)
+
+
+def _contrast_href(state: LinkState, label: str) -> str:
+    where = str(Condition("label", (label,)))
+    return state.on("statistics").with_(where=where, values="rest").href

@@ -235,7 +235,8 @@ class Profile:
 def read_profile(corpus: Corpus, layer: int, head: int) -> Profile:
     """That of a head."""
     csv = file_href(data_link(corpus), f"profile/{layer}/{head}.csv")
-    return Profile(head_name(layer, head), _profile_of_head(corpus, layer, head), csv, _over_all(corpus))
+    of = f"Means over {all_of(corpus, 'sentence')}; every sentence has the same weight."
+    return Profile(head_name(layer, head), _profile_of_head(corpus, layer, head), csv, of)
 
 
 def relative_position(of_layers: Layout, profile: Profile) -> list[html.Div]:
@@ -263,10 +264,6 @@ def head_profile(profile: Profile, *, height: int) -> list[object]:
         data=profile.csv,
         height=height,
     )
-
-
-def _over_all(corpus: Corpus) -> str:
-    return f"Means over {all_of(corpus, 'sentence')}; every sentence has the same weight."
 
 
 @cached

@@ -161,3 +161,20 @@ def file_href(files: str, path: str, query: Mapping[str, str | None] = _NOTHING)
     """The URL of a file; `files` begins it (`http.data_link`), `path` is the route's; parameters that are None or empty are left out."""
     written = urlencode({name: value for name, value in query.items() if value})
     return f"{files}/{path}" + (f"?{written}" if written else "")
+
+
+def stacked_table(titles: Sequence[str], rows: Sequence[Sequence[object]], numbers: Collection[str] = ()) -> html.Table:
+    """The table; columns named in `numbers` are aligned as numbers are."""
+    body = html.Tbody([html.Tr(_cells(titles, row, numbers)) for row in rows])
+    return html.Table([heading(titles, numbers), body], className="rows stacked")
+
+
+def _cells(titles: Sequence[str], row: Sequence[object], numbers: Collection[str]) -> list[html.Td]:
+    return [_cell(title, content, title in numbers) for title, content in zip(titles, row, strict=True)]
+
+
+def _cell(title: str, content: Any, is_number: bool) -> html.Td:
+    named: dict[str, Any] = {"data-name": title}
+    # In a narrow window title and content stand at the two sides: a content of several parts is one element.
+    whole = html.Span(content) if isinstance(content, list) else content
+    return html.Td(whole, className="number" if is_number else None, **named)

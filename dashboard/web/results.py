@@ -360,7 +360,7 @@ class SharedResults(Generic[T]):
     def add(self, key: str, result: T, arrays: Mapping[str, Any]) -> T:
         """Cache a result, and write its arrays for the other processes."""
         content = BytesIO()
-        np.savez(content, **arrays)
+        np.savez(content, allow_pickle=False, **dict(arrays))
         content.seek(0)
         self._files.add(key, b"", content)
         return current_cache().get(self, key, lambda: result)

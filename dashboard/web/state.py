@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from dashboard.web.paths import first_page, links_of, page_links, root
 from store import STATISTICS
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from store.kernels.relations import DIRECTIONS
 from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.pictures import METRICS

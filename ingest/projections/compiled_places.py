@@ -1,4 +1,11 @@
-"""The nearest of some vectors, by their products. Imports numba: import it where it is used."""
+"""The places of tokens that were not fitted: among the nearest of the fitted vectors, by their products, or on principal components.
+
+Components take vectors straight from the store: normalised, scaled to norm 1 and projected in one pass. A pass for each of
+these steps takes ten times as long, as the vectors of a layer do not fit into the cache of a core.
+Imports numba: import it where it is used.
+"""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -6,8 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.run.compiled import njit
-from store.kernels.normalization import unit
-from store.kernels.projection import NEIGHBOURS
+from store.kernels.projection import NEIGHBOURS, unit
+
+if TYPE_CHECKING:
+    from ingest.projections.normalizations import Constants
+
 
 Floats = NDArray[np.floating]
 Singles = NDArray[np.float32]
@@ -197,12 +207,12 @@ def _insert(value: np.float32, column: int, large: Singles, place: Numbers) -> N
 def places_among(square: Singles, index: NDArray[np.int32], fitted: Singles) -> Singles:
     """`store.kernels.projection.place_by_neighbours` of points (point, neighbour) among fitted places (fitted, component)."""
     places = np.empty((len(square), fitted.shape[1]), np.float32)
-    _place(square, index, fitted, places)
+    _place_among(square, index, fitted, places)
     return places
 
 
 @njit(cache=True, nogil=True)
-def _place(square: Singles, index: NDArray[np.int32], fitted: Singles, places: Singles) -> None:
+def _place_among(square: Singles, index: NDArray[np.int32], fitted: Singles, places: Singles) -> None:
     weights = np.empty(square.shape[1], np.float32)
     for point in range(len(square)):
         for near in range(len(weights)):
@@ -213,3 +223,52 @@ def _place(square: Singles, index: NDArray[np.int32], fitted: Singles, places: S
             for near in range(len(weights)):
                 mean += weights[near] * fitted[index[point, near], component]
             places[point, component] = mean / total
+
+
+def pca_places(query: Singles, key: Singles, constants: "Constants", mean: Floats, axes: Floats) -> Singles:
+    """Places (head, role, token, component) of queries and keys (head, token, channel) by a normalisation and a fit."""
+    heads, tokens, channels = query.shape
+    radius = constants.radius if constants.radius is not None else np.full(heads, np.nan)
+    scale, shift = constants.scale.astype(np.float32), constants.shift.astype(np.float32)
+    single_axes = axes.astype(np.float32)
+    centre = np.matmul(single_axes, mean.astype(np.float32)[..., None])[..., 0]
+    places = np.empty((heads, 2, tokens, axes.shape[1]), np.float32)
+    still = np.zeros(channels, np.float32)
+    for head, (of_queries, of_keys) in enumerate(places):
+        fit = single_axes[head], centre[head]
+        # A query has no height over the plane of exact mode, a key that of a sphere with the radius.
+        _place_on_axes(query[head], scale[head], still, np.nan, *fit, of_queries)
+        _place_on_axes(key[head], 1 / scale[head], shift[head], radius[head], *fit, of_keys)
+    return places
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _place_on_axes(
+    vectors: Singles, factor: np.float32, shift: Singles, radius: float, axes: Singles, centre: Singles, places: Singles
+) -> None:
+    """Places (token, component) of vectors (token, channel): times a factor, shifted, in exact mode where there is a radius."""
+    channels, features = vectors.shape[1], axes.shape[1]
+    moved = np.zeros(features, np.float32)
+    for token in range(len(vectors)):
+        square = np.float32(0)
+        for channel in range(channels):
+            moved[channel] = vectors[token, channel] * factor + shift[channel]
+        if radius > 0:
+            moved[channels] = _height(moved[:channels], radius)
+        for feature in range(features):
+            square += moved[feature] * moved[feature]
+        norm = np.sqrt(square) if square > 0 else np.float32(1)
+        for component in range(len(axes)):
+            product = np.float32(0)
+            for feature in range(features):
+                product += moved[feature] * axes[component, feature]
+            places[token, component] = product / norm - centre[component]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _height(vector: Singles, radius: float) -> np.float32:
+    """What is missing to a norm, in float64: the longest keys would lose the difference of two squares."""
+    square = 0.0
+    for value in vector:
+        square += np.float64(value) * np.float64(value)
+    return np.float32(np.sqrt(max(0.0, radius * radius - square)))

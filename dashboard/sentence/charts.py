@@ -1,6 +1,6 @@
-"""The view By position: the mean attention of a head for each pair of positions, over sentences of the corpus."""
+"""The views of page Sentence that are charts: mixing by layer, and attention by position; and tab Positions of page Head."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +9,20 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.ui.charts import QUIET, chart, layout
+from dashboard.sentence.picture import ShownSentence, query_string
+from dashboard.ui.charts import QUIET, RAMP, chart, colour_bar, every, layers_down, layout
 from dashboard.ui.files import Table
-from dashboard.ui.markup import file_href
+from dashboard.ui.markup import file_href, scrolling
 from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
+from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
+from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern
-from store.schema.model import head_name
+from store.phrases import as_label
+from store.schema.model import RATIOS, head_name
 
 #: Sentences at most, from the first on (a uniform sample), and positions of each.
 SENTENCES, POSITIONS = 1_000, 64
@@ -34,6 +38,12 @@ SHADES = [((step / 16) ** 2, between(_STOPS, step / 16)) for step in range(17)]
 #: The bar beside the cells, and the room around them.
 WEIGHT_BAR: Any = {"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.1, 0.25, 0.5, 1]}
 MARGIN = {"l": 44, "r": 8, "t": 6, "b": 38}
+#: Tokens of a sentence that can be named beside their rows.
+NAMED = 24
+#: Above this many tokens a cell is too narrow for its number, which is on hover and in the table.
+WRITTEN = 24
+#: Above this many tokens the axis does not name all of them.
+NAMED_PIECES = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,3 +177,120 @@ def position_figure(means: PositionMeans) -> go.Figure:
     )
     across, down = {"title": "position of the key"}, {"title": "position of the query", "autorange": "reversed"}
     return go.Figure(heat, layout(across, down, zooms=True, margin=MARGIN, font={"size": 11, "color": QUIET}))
+
+
+def head_positions(context: Context) -> list[object]:
+    """Both; without a selected token the mean alone."""
+    corpus, state = context.corpus, context.state
+    means = read_positions(corpus, state.layer, state.head)
+    of_sentence = [] if state.token is None else _of_sentence(corpus, state, state.token)
+    return [*of_sentence, *positions(means, beside_matrix=False)]
+
+
+def _of_sentence(corpus: Corpus, state: LinkState, token: int) -> list[object]:
+    row = corpus.rows[token]
+    sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
+    pattern = corpus.weights(sentence, layer=state.layer, head=state.head)
+    pieces = corpus.wordpieces(corpus.sentence_rows(sentence))
+    name = head_name(state.layer, state.head)
+    return [
+        html.H2(f"Attention of {name} in sentence {sentence:,}"),
+        *chart(
+            sentence_figure(pattern, pieces, position, state.role),
+            name="sentence-positions",
+            caption=f"Weights in the sentence of “{pieces[position]}”, whose {state.role} has a frame; same colours as below. ",
+            label=f"Attention weights of {name} in sentence {sentence}",
+            data=file_href(data_link(corpus), f"sentence/{sentence}/weights/{state.layer}/{state.head}.csv"),
+            turns=True,
+        ),
+    ]
+
+
+def sentence_figure(pattern: NDArray[np.floating], pieces: list[str], position: int, role: str) -> go.Figure:
+    """A cell for each pair of tokens; the row of a selected query, or the column of a key, has a frame."""
+    labels = list(map(as_label, pieces))
+    named = [f"{index}:{label}" for index, label in enumerate(labels)]
+    queries, keys = np.meshgrid(named, named, indexing="ij")
+    heat: Any = go.Heatmap(
+        z=pattern,
+        customdata=np.stack([queries, keys], axis=-1),
+        colorscale=SHADES,
+        zmin=0,
+        zmax=1,
+        colorbar=WEIGHT_BAR,
+        hovertemplate="query %{customdata[0]}, key %{customdata[1]}: %{z:.4f}<extra></extra>",
+    )
+    names = {"tickvals": list(range(len(pieces))), "ticktext": labels} if len(pieces) <= NAMED else {}
+    across: dict[str, Any] = {"title": "key", **names} | ({"tickangle": -60} if names else {})
+    down: dict[str, Any] = {"title": "query", "autorange": "reversed", **names}
+    font = {"size": 11, "color": QUIET}
+    figure = go.Figure(heat, layout(across, down, zooms=True, margin=MARGIN | _room(names), font=font))
+    return figure.add_shape(**_frame(position, len(pieces), role))
+
+
+def _room(names: dict[str, Any]) -> dict[str, int]:
+    """Pixels beside the cells for the names of tokens."""
+    return {"l": 84, "b": 84} if names else {}
+
+
+def _frame(position: int, count: int, role: str) -> dict[str, Any]:
+    """Round the row or the column of a position."""
+    own, others = (position - 0.5, position + 0.5), (-0.5, count - 0.5)
+    (x0, x1), (y0, y1) = (others, own) if role == "query" else (own, others)
+    return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": {"color": "#D55E00", "width": 2}}
+
+
+def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) -> go.Figure:
+    """The figure of shares (layer, token)."""
+    layers, tokens = values.shape
+    names_of_cells = np.broadcast_to(np.array([*map(as_label, wordpieces)], object), values.shape)
+    heat: Any = go.Heatmap(
+        z=values,
+        customdata=names_of_cells,
+        texttemplate="%{z:.0%}" if tokens <= WRITTEN else None,
+        hovertemplate="%{customdata}, at %{x}, layer %{y}: %{z:.1%}<extra></extra>",
+        colorscale=RAMP,
+        zmin=0,
+        xgap=1,
+        ygap=2,
+        colorbar=colour_bar("%"),
+    )
+    shown = list(range(0, tokens, every(tokens, NAMED_PIECES)))
+    names = [as_label(wordpieces[position]) for position in shown]
+    across = {"side": "top", "tickmode": "array", "tickvals": shown, "ticktext": names, "tickangle": -50}
+    down = layers_down(layers)
+    return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 96, "b": 6}))
+
+
+def sentence_mixing(shown: ShownSentence) -> list[object]:
+    """The selected mixing ratio as a figure and as a table."""
+    sentence, ratio = shown.sentence, RATIOS[shown.state.ratio]
+    values = sentence.mixing[list(RATIOS).index(shown.state.ratio)]
+    caption = (
+        f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens. "
+    )
+    figure = chart(
+        mixing_figure(values, sentence.wordpieces),
+        name="sentence-mixing",
+        caption=caption,
+        label="Mixing ratio of each token by layer",
+        data=f"{shown.url}/mixing.csv{query_string(shown.state, {})}",
+        height=150 + 34 * len(values),
+        turns=True,
+    )
+    return [*figure, _table(values, sentence.wordpieces)]
+
+
+def _table(values: NDArray[np.float32], wordpieces: tuple[str, ...]) -> html.Details:
+    head = html.Thead(
+        html.Tr([html.Th("token"), *(html.Th(f"L{layer}", className="number") for layer in range(len(values)))])
+    )
+    rows = [_row(piece, shares) for piece, shares in zip(wordpieces, values.T, strict=True)]
+    table = html.Table([head, html.Tbody(rows)], className="rows")
+    scroll = scrolling(table, "Mixing of each token")
+    return html.Details([html.Summary("Table"), scroll])
+
+
+def _row(piece: str, shares: NDArray[np.float32]) -> html.Tr:
+    numbers = [html.Td(f"{100 * share:.1f}%", className="number") for share in shares.tolist()]
+    return html.Tr([html.Th(html.Bdi(piece)), *numbers])
