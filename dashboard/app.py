@@ -299,4 +299,4 @@ def _notice_new_data(app: Dash, library: Library) -> None:
         notice = f"{newest} {context.state.href}"
         if notice == noticed:  # its reader may have closed it
             return no_update, no_update, *others
-        return shell.newer_notice(context, library.snapshot(newest)), notice, *others
+        return shell.newer_notice(context.state, library.snapshot(newest)), notice, *others

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from dash import html
@@ -58,6 +58,7 @@ TOPICS = topics_by_name(
 )
 declare_pages({name: topic.links for name, topic in TOPICS.items()})
 
+T = TypeVar("T")
 #: The status of what a person may not see; the browser shows its sentence instead of the page.
 FORBIDDEN = 403
 
@@ -102,7 +103,7 @@ def sentence_of(context: Context) -> dict[str, Any] | None:
 
 def _picture(context: Context) -> dict[str, Any]:
     try:
-        picture = _for_reader(picture_of, context)
+        picture = _for_reader(lambda: picture_of(context))
         before = TOPICS[context.state.page].before_sentence
         message = condensed(before(context), "message") if before else None
         return {"picture": picture and picture.json(), "sentence": sentence_of(context), "message": message or None}
@@ -113,12 +114,12 @@ def _picture(context: Context) -> dict[str, Any]:
 def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
     try:
         topic = TOPICS[context.state.page]
-        page = _for_reader(topic.layout, context)
-        above = [*shell.notices(context, page.notices), *page.above]
+        page = _for_reader(lambda: topic.layout(context))
+        above = [*shell.notices([*context.every_notice, *page.notices]), *page.above]
         parts = {"above": above, "beside": page.beside, "below": page.below}
         navigation = shell.navigation(context, TOPICS)
-        parts |= {"navigation": navigation, "drawer": shell.drawer(navigation, context, newest)}
-        parts |= {"header": shell.what_is_shown(context, newest)}
+        parts |= {"navigation": navigation, "drawer": shell.drawer(navigation, context.snapshot, context.state, newest)}
+        parts |= {"header": shell.what_is_shown(context.snapshot, context.corpus, context.state, newest)}
         return _condensed(parts) | {"shown": shell.shown(context, topic, search, page.notices)}
     except Exception as error:
         if isinstance(error, Refusal) and error.status == FORBIDDEN:
@@ -126,11 +127,11 @@ def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
         return _error_page(error)
 
 
-def _for_reader(part: Callable[[Context], Any], context: Context) -> Any:
+def _for_reader(part: Callable[[], T]) -> T:
     """A part of the page; not computed where the reader has gone to another page meanwhile."""
     if reader_left():
         raise ReaderLeft
-    return part(context)
+    return part()
 
 
 def _condensed(parts: dict[str, list[Any]]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The shell around every page: header, navigation, notices."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -23,8 +23,8 @@ from dashboard.ui.text import model_names, with_commands
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context
 from dashboard.web.paths import root
-from dashboard.web.state import encode_fields
-from store import Snapshot
+from dashboard.web.state import LinkState, encode_fields
+from store import Corpus, Snapshot
 
 #: Keys of a picture -> what they do.
 PICTURE_KEYS = {
@@ -191,9 +191,9 @@ def _opened_by(person: Person, topics: Iterable[Topic]) -> list[Topic]:
     return [topic for topic in topics if person.writes or not topic.for_authors]
 
 
-def drawer(navigation: list[html.A], context: Context, newest: str) -> list[html.A]:
+def drawer(navigation: list[html.A], snapshot: Snapshot, state: LinkState, newest: str) -> list[html.A]:
     """The navigation of a narrow window, with what does not fit into its header."""
-    return [*navigation, *_open_newest(context, newest, "page-link")]
+    return [*navigation, *_open_newest(snapshot, state, newest, "page-link")]
 
 
 def _page_link(context: Context, topic: Topic) -> html.A:
@@ -233,31 +233,31 @@ def shown(context: Context, topic: Topic, search: str, of_page: tuple[str, ...] 
     return fields | provenance_of(context) | {"defaults": defaults} | link_parts | written | role
 
 
-def what_is_shown(context: Context, newest: str) -> list[object]:
+def what_is_shown(snapshot: Snapshot, corpus: Corpus, state: LinkState, newest: str) -> list[object]:
     """The line in the header: model, corpus, snapshot and its date; a menu where there are several models."""
     return [
-        _model_choice(context),
-        html.Span(_snapshot_line(context.snapshot), className="snapshot", title=context.snapshot.id),
-        *_open_newest(context, newest, "newest"),
+        _model_choice(snapshot, corpus),
+        html.Span(_snapshot_line(snapshot), className="snapshot", title=snapshot.id),
+        *_open_newest(snapshot, state, newest, "newest"),
     ]
 
 
-def _open_newest(context: Context, newest: str, kind: str) -> list[html.A]:
+def _open_newest(snapshot: Snapshot, state: LinkState, newest: str, kind: str) -> list[html.A]:
     """A link to the newest snapshot; none where the page shows it."""
-    href = context.state.with_(snapshot=None).href
-    return [] if context.snapshot.id == newest else [html.A("Open the newest", href=href, className=kind)]
+    href = state.with_(snapshot=None).href
+    return [] if snapshot.id == newest else [html.A("Open the newest", href=href, className=kind)]
 
 
-def _model_choice(context: Context) -> object:
-    if len(context.snapshot.models) == 1:
+def _model_choice(snapshot: Snapshot, corpus: Corpus) -> object:
+    if len(snapshot.models) == 1:
         return html.Span(
-            f"{context.corpus.title} on {context.corpus.corpus_attributes['name']}",
+            f"{corpus.title} on {corpus.corpus_attributes['name']}",
             className="one-model",
         )
     return dmc.Select(
         id={"choose": "model", "by": "header"},
-        data=[{"value": name, "label": label} for name, label in model_names(context.snapshot).items()],
-        value=context.corpus.name,
+        data=[{"value": name, "label": label} for name, label in model_names(snapshot).items()],
+        value=corpus.name,
         size="xs",
         w=300,
         allowDeselect=False,
@@ -270,16 +270,16 @@ def _snapshot_line(snapshot: Snapshot) -> str:
     return f"snapshot {snapshot.id[:8]}, {snapshot.published:%d %b %Y, %H:%M} UTC"
 
 
-def newer_notice(context: Context, newest: Snapshot) -> dmc.Alert:
+def newer_notice(state: LinkState, newest: Snapshot) -> dmc.Alert:
     """New data is available: a link opens the page with the newest snapshot."""
     newer = f"{newest.published:%d %b %Y, %H:%M} UTC"
-    pinned = context.state.snapshot is not None
+    pinned = state.snapshot is not None
     return dmc.Alert(
         [
             f"This link shows an older snapshot. New data is available ({newer}). "
             if pinned
             else f"New data is available ({newer}). ",
-            html.A("Open the newest", href=context.state.with_(snapshot=None).href),
+            html.A("Open the newest", href=state.with_(snapshot=None).href),
         ],
         color="blue",
         withCloseButton=True,
@@ -287,9 +287,8 @@ def newer_notice(context: Context, newest: Snapshot) -> dmc.Alert:
     )
 
 
-def notices(context: Context, of_page: tuple[str, ...]) -> list[dmc.Alert]:
+def notices(sentences: Sequence[str]) -> list[dmc.Alert]:
     """One notice on what of the link was changed: a sentence, or a list of them."""
-    sentences = _sentences(context, of_page)
     if not sentences:
         return []
     several = html.Ul([html.Li(with_commands(sentence)) for sentence in sentences], className="notices")
@@ -304,7 +303,7 @@ def valid_search(context: Context, search: str, of_page: tuple[str, ...]) -> str
     """
     if context.completed:
         return f"?{urlsplit(context.state.href).query}"
-    if not _sentences(context, of_page):
+    if not (context.every_notice or of_page):
         return search
     state = context.state
     if of_page:
@@ -314,8 +313,3 @@ def valid_search(context: Context, search: str, of_page: tuple[str, ...]) -> str
     written = dict(parse_qsl(search.lstrip("?"))).keys()
     fields = {name: text for name, text in parse_qsl(urlsplit(state.href).query) if name in written}
     return f"?{encode_fields(fields)}" if fields else ""
-
-
-def _sentences(context: Context, of_page: tuple[str, ...]) -> list[str]:
-    missing = [context.missing_snapshot] if context.missing_snapshot else []
-    return [*missing, *context.notices, *of_page]

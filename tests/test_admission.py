@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from dashboard.web.admission import Turns
-from dashboard.web.errors import Refusal
+from dashboard.web.admission import Room, Turns
+from dashboard.web.errors import NotYet, Refusal
 
 
 class Owner:
@@ -118,3 +118,12 @@ def test_an_error_ends_the_turn() -> None:
         raise ZeroDivisionError
     with turns.turn(here):
         assert turns.waiting == 0
+
+
+def test_a_reader_beyond_a_room_is_refused_and_does_not_wait() -> None:
+    room = Room(1, "Busy. Try again in a few seconds.")
+    with room.entered():
+        with pytest.raises(NotYet, match="Busy"), room.entered():
+            raise AssertionError
+        assert room.taken == 1
+    assert room.taken == 0

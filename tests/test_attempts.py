@@ -16,7 +16,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
 from dashboard.access.attempts import SCHEME, AttemptsFile, client
-from dashboard.access.password import FairTurns
+from dashboard.access.password import password_turns
 from dashboard.access.users import change_user
 from dashboard.web.errors import Refusal
 from dashboard.web.processes import environment
@@ -166,7 +166,7 @@ def test_too_many_attempts_are_a_sentence_with_the_time_to_wait(
 
 
 def test_passwords_of_one_address_let_another_wait_for_one_check_alone() -> None:
-    turns, order, begun = FairTurns(12), list[str](), Event()
+    turns, order, begun = password_turns(12), list[str](), Event()
 
     def check(sender: str) -> None:
         with turns.turn(sender, lambda: False):

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -158,9 +159,10 @@ def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(library: Library
 
 
 def test_few_readers_wait_for_the_file_of_one_part(library: Library, base: str) -> None:
-    for _ in range(part_counts.FILE_READERS):
-        assert library.get(PartCounts)._readers.acquire(blocking=False)
-    answer = client_of(library).get(f"{base}/statistics.csv?{WHERE}")
+    with ExitStack() as others:
+        for _ in range(part_counts.FILE_READERS):
+            others.enter_context(library.get(PartCounts)._readers.entered())
+        answer = client_of(library).get(f"{base}/statistics.csv?{WHERE}")
     assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
 
 

@@ -71,23 +71,24 @@ def test_an_unpublished_snapshot_is_not_shown(growing: tuple[str, Library]) -> N
         growing[1].snapshot("ZZZZZZZZZZZZZZZZZZZZ")
 
 
-def test_a_slow_snapshot_does_not_delay_others(
-    growing: tuple[str, Library], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url, library = growing
-    before = library.snapshot()
-    ingest(Path(url), sentences=20)
+def test_a_slow_snapshot_does_not_delay_others(growing: tuple[str, Library], ingest: Ingest) -> None:
+    url, _ = growing
+    opened: list[str] = []
     others: list[Snapshot] = []
     meanwhile: list[Snapshot] = []
-    reader = Thread(target=lambda: others.append(library.snapshot(before.id)))
 
     def slow(repository: Repository, url: str, name: str) -> Snapshot:
-        reader.start()
-        reader.join(10)
-        meanwhile.extend(others)
+        if opened:
+            reader.start()
+            reader.join(10)
+            meanwhile.extend(others)
+        opened.append(name)
         return Snapshot(repository, url, name)
 
-    monkeypatch.setattr("dashboard.web.library.Snapshot", slow)
+    library = Library(url, open_snapshot=slow)
+    before = library.snapshot()
+    reader = Thread(target=lambda: others.append(library.snapshot(before.id)))
+    ingest(Path(url), sentences=20)
     library.snapshot()
     reader.join()
     assert meanwhile == [before]

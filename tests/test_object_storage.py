@@ -176,23 +176,17 @@ def test_expiring_deletes_old_snapshots() -> None:
     assert numbers() == ["number 2"]
 
 
-def test_a_server_asks_object_storage_for_the_newest_publication_now_and_then(
-    s3: FaultyS3, few_store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dashboard.web.library.ASK_AGAIN", 1_000)
+def test_a_server_asks_object_storage_for_the_newest_publication_now_and_then(s3: FaultyS3, few_store: str) -> None:
     s3.upload(Path(few_store), "store")
-    library = Library(URL)
+    library = Library(URL, ask_again=1_000)
     newest, asked = library.newest, s3.seen.total()
     assert library.newest == newest
     assert s3.seen.total() == asked
 
 
-def test_a_server_sees_a_publication_in_object_storage(
-    s3: FaultyS3, few_store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dashboard.web.library.ASK_AGAIN", 0)
+def test_a_server_sees_a_publication_in_object_storage(s3: FaultyS3, few_store: str) -> None:
     s3.upload(Path(few_store), "store")
-    library = Library(URL)
+    library = Library(URL, ask_again=0)
     assert library.snapshot().corpus().n_sentences == 10
     snapshot = written(1)
     assert library.snapshot().id == library.newest == snapshot

@@ -13,6 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from dashboard.access import provider as by_provider
 from dashboard.access.sessions import EndedSessions
 from dashboard.access.settings import Access, Provider
 from tests.access import HTML, comes_in, cookie_of, server_of
@@ -220,7 +221,7 @@ def test_a_provider_that_is_down_is_a_sentence(path: str, access: Access, tiny_s
 
 
 def test_a_silent_provider_is_a_sentence(access: Access, tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.access.provider.TIMEOUT", 0.05)
+    monkeypatch.setattr(by_provider, "TIMEOUT", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/.well-known/openid-configuration"
         assert access.provider

@@ -56,7 +56,7 @@ def test_nobody_else_lists_the_pages() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("ui/controls", "ui/markup"),
+        *("ui/controls", "ui/markup", "ui/page"),
         *("statistics/heads_table", "statistics/sections"),
         "sentence/controls",
         *("compare/head_differences", "compare/patterns", "compare/relations", "compare/sentences"),

@@ -1,6 +1,7 @@
 """A trial of UMAP: its parameters in a link, its picture beside those of the store, one fit at a time."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from time import sleep
 from typing import Any
@@ -256,10 +257,11 @@ def test_a_second_reader_is_told_to_wait_and_gets_the_same_trial(library: Librar
 
 def test_a_reader_beyond_the_queue_asks_again(library: Library) -> None:
     trials = library.get(Trials)
-    for _ in range(trials_of_server.READERS):
-        assert trials._room.acquire(blocking=False)
-    with pytest.raises(NotYet, match=BUSY):
-        tried(resolve(library, "features", TRY), Job())
+    with ExitStack() as others:
+        for _ in range(trials_of_server.READERS):
+            others.enter_context(trials._room.entered())
+        with pytest.raises(NotYet, match=BUSY):
+            tried(resolve(library, "features", TRY), Job())
 
 
 def test_a_cancelled_trial_ends_and_leaves_its_turn(library: Library, fit: FakeFit) -> None:

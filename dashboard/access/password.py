@@ -1,10 +1,6 @@
 """Access by name and password, from the users file; the turns in which passwords are checked."""
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import Lock
-from weakref import WeakValueDictionary
 
 from flask import Flask, redirect, request
 from limits import RateLimitItem
@@ -18,7 +14,7 @@ from dashboard.access.sessions import Sessions
 from dashboard.access.settings import Access
 from dashboard.access.sign_in_page import SIGN_IN, local_link
 from dashboard.access.users import User, checked_user, watched_users
-from dashboard.web.admission import Turns, reader_left
+from dashboard.web.admission import FairTurns, reader_left
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 
@@ -39,7 +35,7 @@ class ByPassword:
     def __init__(self, access: Access) -> None:
         self._sessions = Sessions(access)
         self._users = watched_users(access.users)
-        self._turns, self._turns_of_known = FairTurns(STRANGERS), FairTurns(KNOWN)
+        self._turns, self._turns_of_known = password_turns(STRANGERS), password_turns(KNOWN)
 
     def register(self, server: Flask, library: Library) -> None:
         """Add the page to sign in and what its form is sent to."""
@@ -93,29 +89,6 @@ def _limits(name: str, address: str, device: str | None) -> tuple[tuple[RateLimi
     )
 
 
-class FairTurns:
-    """One password is checked at a time. However many an address sends, others wait for one of them.
-
-    `most` passwords wait or are checked at once, and `waiting` do now: each holds a thread of the server.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most, self.waiting = most, 0
-        self._first = Turns(most, BUSY, name="passwords")
-        self._queues: WeakValueDictionary[str, Turns] = WeakValueDictionary()
-        self._lock = Lock()
-
-    @contextmanager
-    def turn(self, sender: str, has_left: Callable[[], bool]) -> Iterator[None]:
-        """Wait for the turn of a sender and hold it within the context. Raises `Refusal` where a queue is full."""
-        with self._lock:
-            if self.waiting == self._most:
-                raise Refusal(BUSY, 503)
-            self.waiting += 1
-            own = self._queues.setdefault(sender, Turns(WAITING, BUSY_HERE, name="passwords of an address"))
-        try:
-            with own.turn(has_left), self._first.turn(has_left):
-                yield
-        finally:
-            with self._lock:
-                self.waiting -= 1
+def password_turns(most: int) -> FairTurns:
+    """The turns of so many passwords that wait to be checked."""
+    return FairTurns(most, WAITING, BUSY, BUSY_HERE, name="passwords")

@@ -12,7 +12,7 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.web.bounds import names_of
-from dashboard.web.context import Context, other_model
+from dashboard.web.context import Context
 from dashboard.web.results import current_cache
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -93,7 +93,7 @@ class ModelPair:
 
 def pair_of(context: Context) -> ModelPair | None:
     """The models of a link, by default the last ingested on the same corpus; None where there is no other."""
-    other = other_model(context)
+    other = context.other_model
     return ModelPair(context.corpus, other) if other else None
 
 

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from threading import BoundedSemaphore
 from time import monotonic, sleep
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from dashboard.features.trial import Trial, TrialPicture
 from dashboard.features.trial_process import LIMIT, Request, fit_apart
 from dashboard.ui.work import Job
-from dashboard.web.admission import PAUSE
+from dashboard.web.admission import PAUSE, Room
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import locked
@@ -49,7 +48,7 @@ class Trials:
     ) -> None:
         self._folder, self._url, self._fit, self._needed = folder, url, fit, needed
         self._results: SharedResults[TrialPicture] = SharedResults(DiskCache(folder / "trials", budget))
-        self._room = BoundedSemaphore(READERS)
+        self._room = Room(READERS, BUSY)
 
     @classmethod
     def of(cls, library: Library) -> "Trials":
@@ -76,17 +75,12 @@ class Trials:
     @contextmanager
     def _turn(self, job: Job) -> Iterator[None]:
         """One process of the server fits at a time."""
-        if not self._room.acquire(blocking=False):
-            raise NotYet(BUSY)
-        try:
+        with self._room.entered(), (self._folder / "trial.lock").open("w") as turn:
             deadline = monotonic() + LIMIT
-            with (self._folder / "trial.lock").open("w") as turn:
-                while not locked(turn):
-                    _check(job, deadline)
-                    sleep(PAUSE)
-                yield
-        finally:
-            self._room.release()
+            while not locked(turn):
+                _check(job, deadline)
+                sleep(PAUSE)
+            yield
 
     def _made(self, corpus: Corpus, features: Features, trial: Trial, job: Job) -> TrialPicture:
         job.begin(FITS)

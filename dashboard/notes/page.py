@@ -31,6 +31,7 @@ from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.paths import root
 from dashboard.web.state import LinkState
+from store import Corpus
 from store.schema.features import point_title
 from store.schema.model import head_name
 
@@ -118,7 +119,7 @@ def _of_page(server: Flask, library: Library) -> None:
     @_uncached
     def marks_of_page() -> dict[str, Any]:
         context = _context(library)
-        return marks_of(context, notes.counts(context.corpus))
+        return marks_of(context.corpus, context.state, notes.counts(context.corpus))
 
     @server.post("/data/notes/on")
     @_uncached
@@ -199,24 +200,22 @@ Counts = Mapping[Target, int]
 MOST_MARKED = 2_000
 
 
-def marks_of(context: Context, counts: Counts) -> dict[str, Any]:
+def marks_of(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
     """JSON-ready: how many notes the panels, the points and the tokens of a page have, and every target by its key.
 
     `base` is how the data URLs of the picture begin that the marks are for.
     """
-    page = context.state.page
     nothing: dict[str, Any] = {"panels": {}, "tokens": {}, "positions": {}}
-    marks = {"features": _of_features, "sentence": _of_sentence}.get(page, _of_heads)(context, counts)
-    return {"base": data_link(context.corpus), "counts": dict(_by_key(counts)), **nothing, **marks}
+    marks = {"features": _of_features, "sentence": _of_sentence}.get(state.page, _of_heads)(corpus, state, counts)
+    return {"base": data_link(corpus), "counts": dict(_by_key(counts)), **nothing, **marks}
 
 
 def _by_key(counts: Counts) -> Iterator[tuple[str, int]]:
     return ((target.key, count) for target, count in counts.items())
 
 
-def _of_heads(context: Context, counts: Counts) -> dict[str, Any]:
+def _of_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, Any]:
     """Heads by their names, and tokens of the corpus by their numbers."""
-    corpus = context.corpus
     heads = {
         head_name(target.layer, target.head): count
         for target, count in counts.items()
@@ -226,10 +225,9 @@ def _of_heads(context: Context, counts: Counts) -> dict[str, Any]:
     return {"base": f"{data_link(corpus)}/points", "panels": heads, "tokens": _numbered(tokens)}
 
 
-def _of_sentence(context: Context, counts: Counts) -> dict[str, Any]:
+def _of_sentence(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
     """Tokens of the sentence by their positions; a typed sentence has none, nor has one without vectors."""
-    state, corpus = context.state, context.corpus
-    if state.text or context.has_no_vectors:
+    if state.text or state.sentence >= corpus.n_sentences:
         return {}
     own = sentence_name(corpus, state.sentence)
     tokens = (
@@ -240,9 +238,8 @@ def _of_sentence(context: Context, counts: Counts) -> dict[str, Any]:
     return {"base": f"{data_link(corpus)}/sentence/{state.sentence}", "positions": _numbered(tokens)}
 
 
-def _of_features(context: Context, counts: Counts) -> dict[str, Any]:
+def _of_features(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
     """Feature points by their titles; in the large panel, tokens of the shown token set by their numbers."""
-    corpus, state = context.corpus, context.state
     if not corpus.token_sets:
         return {}
     token_set = state.material or corpus.token_sets[0]

@@ -94,7 +94,7 @@ def picture_of_heads(context: Context) -> Picture | None:
 def all_heads(context: Context) -> Page:
     """Page Heads."""
     if not context.corpus.views:
-        return without_picture(context, "Heads")
+        return without_picture(context.ingest, "Heads")
     return draw_heads(_points_of_heads(context), worked_example(context.corpus, context.view))
 
 
@@ -143,7 +143,7 @@ def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
     """Page Head, with the layouts of the tabs of other topics. Only the layout of the open tab is computed."""
     state = context.state
     if not context.corpus.views:
-        return without_picture(context, head_name(state.layer, state.head))
+        return without_picture(context.ingest, head_name(state.layer, state.head))
     shown, tab = _points_of_head(context), tab_of(state)
     others = {"statistics": statistics, "positions": positions}
     drawn = others[tab](context) if tab in others else PANELS[tab][1](shown)

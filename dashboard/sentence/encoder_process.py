@@ -9,15 +9,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
-from threading import BoundedSemaphore, Thread
+from threading import Thread
 
 from dashboard.sentence.encoder import BUSY, CorpusModel, Encoder
 from dashboard.sentence.sentence import Sentence
-from dashboard.web.admission import PAUSE, Step, current_meter, current_tell, steps_told_to
+from dashboard.web.admission import PAUSE, Room, Step, current_tell, steps_told_to
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.processes import ServerFolder, environment, own_module, return_freed_memory
 from dashboard.web.results import BUDGET, Cache
@@ -49,7 +49,8 @@ class RemoteEncoder:
         self._folder = folder
         self._idle = idle
         self._patience = patience
-        self._room = BoundedSemaphore(READERS)
+        # No more threads of this worker wait than the process has room for, even before it listens.
+        self._room = Room(READERS, BUSY, name=QUEUE)
 
     @property
     def is_running(self) -> bool:
@@ -59,26 +60,12 @@ class RemoteEncoder:
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """As `Encoder.encode`."""
         request, deadline = (model, text, second), time.monotonic() + self._patience
-        with self._admitted(), self._connect(deadline) as connection:
+        with self._room.entered(), self._connect(deadline) as connection:
             answer = _ask(connection, request, lambda: _check(has_left, deadline))
         if isinstance(answer, Refusal):
             raise answer
         assert isinstance(answer, Sentence)
         return answer
-
-    @contextmanager
-    def _admitted(self) -> Iterator[None]:
-        """No more threads of this worker wait than the process has room for, even before it listens."""
-        meter = current_meter()
-        if not self._room.acquire(blocking=False):
-            meter.refused(QUEUE)
-            raise NotYet(BUSY)
-        meter.joined(QUEUE)
-        try:
-            yield
-        finally:
-            self._room.release()
-            meter.left(QUEUE)
 
     def _connect(self, deadline: float) -> Connection:
         return self._existing_connection() or self._started(deadline)

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from dashboard.points.search import matching_tokens
 from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
 from dashboard.ui.text import has_part, of_first
 from dashboard.ui.work import Job
-from dashboard.web.admission import Turns
+from dashboard.web.admission import Room, Turns
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from dashboard.web.results import DiskCache, SharedResults, cached, current_cache
@@ -248,7 +248,7 @@ class PartCounts:
         self._first_turns = Turns(FIRST_WAITING, BUSY, name="statistics")  # of short counts, which wait for no long one
         self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
         self._under_way: dict[str, Future[PartNumbers]] = {}
-        self._readers = BoundedSemaphore(FILE_READERS)  # each holds a thread of the server
+        self._readers = Room(FILE_READERS, BUSY)  # each holds a thread of the server
         self._lock = Lock()
 
     @classmethod
@@ -274,14 +274,11 @@ class PartCounts:
 
     def _soon(self, corpus: Corpus, part: Part) -> PartNumbers:
         """Counted by another thread, which goes on where this one has waited long enough."""
-        if not self._readers.acquire(blocking=False):
-            raise Refusal(BUSY, 503)
-        try:
-            return self._begun(corpus, part).result(self._limits.file_wait_seconds)
-        except TimeoutError:
-            raise Refusal(LATER, 503) from None
-        finally:
-            self._readers.release()
+        with self._readers.entered():
+            try:
+                return self._begun(corpus, part).result(self._limits.file_wait_seconds)
+            except TimeoutError:
+                raise Refusal(LATER, 503) from None
 
     def _begun(self, corpus: Corpus, part: Part) -> "Future[PartNumbers]":
         """The one count of this part."""

@@ -22,6 +22,8 @@ from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.http import STANDING, PartWait, Shown, Text, snapshot_of, validated
 from dashboard.web.library import Library
 from dashboard.web.results import current_cache
+from dashboard.web.state import LinkState
+from store import Corpus
 
 #: Pixels of a row of a table and of a line of text.
 ROW, LINE = 30, 24
@@ -83,26 +85,26 @@ Work = Callable[[Context, Job], list[object]]
 
 def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None) -> html.Div:
     """The part where it was computed before, or where it is `ready`; else its skeleton."""
-    is_there = was_computed(context, part) if ready is None else ready
+    is_there = was_computed(context.corpus, context.state, part) if ready is None else ready
     content: Any = part.compute(context) if is_there else waiting(context, part)
     reserved = {"--height": f"{part.height}px", "--narrow": f"{part.narrow or part.height}px"}
     return html.Div(content, id={"place": part.name}, className="deferred", style=reserved)
 
 
-def was_computed(context: Context, part: DeferredPart) -> bool:
+def was_computed(corpus: Corpus, state: LinkState, part: DeferredPart) -> bool:
     """Whether `computed` was called for the same part of a link before, not too long ago."""
-    return current_cache().find(context.corpus, _key(context, part)) is not None
+    return current_cache().find(corpus, _key(state, part)) is not None
 
 
 def computed(context: Context, part: DeferredPart) -> list[object]:
     """The content, computed now."""
     content = part.compute(context)
-    current_cache().get(context.corpus, _key(context, part), lambda: True)
+    current_cache().get(context.corpus, _key(context.state, part), lambda: True)
     return content
 
 
-def _key(context: Context, part: DeferredPart) -> Hashable:
-    return "deferred", part.name, *(context.state.fields[name] for name in part.fields)
+def _key(state: LinkState, part: DeferredPart) -> Hashable:
+    return "deferred", part.name, *(state.fields[name] for name in part.fields)
 
 
 def waiting(context: Context, part: DeferredPart) -> html.Div:

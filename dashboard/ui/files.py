@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dashboard.ui.text import all_of, first_of, has_part
 from dashboard.web.admission import reader_left
 from dashboard.web.bounds import names_of
-from dashboard.web.context import Context, other_model
+from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import lasting
 from dashboard.web.library import Library
@@ -89,7 +89,7 @@ def provenance_of(context: Context) -> dict[str, str]:
     other = _other(context)
     models = [context.corpus.name] + ([other.name] if other else [])
     provenance = Provenance.of(context.snapshot, models)
-    source = f"{_models(context, other)} on {provenance.corpus}, snapshot {context.snapshot.id[:8]}"
+    source = f"{_models(context.state.page, context.corpus, other)} on {provenance.corpus}, snapshot {context.snapshot.id[:8]}"
     return {"source": source, "stem": provenance.stem}
 
 
@@ -97,17 +97,17 @@ def _other(context: Context) -> Corpus | None:
     """The other model of a page that shows two: Compare, and Statistics where it shows differences."""
     state = context.state
     if state.page == "compare":
-        return other_model(context)
+        return context.other_model
     subtracts = state.page == "statistics" and state.values == "difference"
     return context.snapshot.corpus(state.other) if subtracts and state.other else None
 
 
-def _models(context: Context, other: Corpus | None) -> str:
+def _models(page: str, own: Corpus, other: Corpus | None) -> str:
     """On Statistics only the heat map is of two models."""
     if other is None:
-        return context.corpus.title
-    own, subtracted = names_of(context.corpus, other)
-    return f"{own} and {subtracted}" if context.state.page == "compare" else f"{own} (differences: minus {subtracted})"
+        return own.title
+    name, subtracted = names_of(own, other)
+    return f"{name} and {subtracted}" if page == "compare" else f"{name} (differences: minus {subtracted})"
 
 
 def large_file(parts: Iterator[Table], name: str, form: str) -> Response:

@@ -7,7 +7,6 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.ui.text import with_commands
-from dashboard.web.context import Context
 from dashboard.web.errors import sentence_for, stage_line
 from dashboard.web.responses import for_one_reader
 from store.repository.errors import NotIngested
@@ -27,9 +26,9 @@ class Page:
     notices: tuple[str, ...] = ()
 
 
-def without_picture(context: Context, title: str) -> Page:
+def without_picture(running: IngestProgress | None, title: str) -> Page:
     """A page whose model has no picture yet: how to get one."""
-    alert = dmc.Alert(unmade(context.ingest, "This model has no picture yet."), color="blue", variant="light")
+    alert = dmc.Alert(unmade(running, "This model has no picture yet."), color="blue", variant="light")
     return Page(above=[html.H1(title), alert])
 
 

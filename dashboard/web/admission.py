@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from time import monotonic
 from typing import Any
+from weakref import WeakValueDictionary
 
 from flask import has_request_context, request
 
@@ -54,6 +55,36 @@ def metered_by(meter: Meter) -> Iterator[None]:
 def current_meter() -> Meter:
     """The meter of the application that this thread works for."""
     return _METER.get()
+
+
+class Room:
+    """Room for so many readers at once: whoever comes beyond is refused, and does not wait.
+
+    `busy` is the message to them; `name` is the queue's in the metrics, which do not count a room without one.
+    """
+
+    def __init__(self, most: int, busy: str, *, name: str = "") -> None:
+        self._most, self._busy, self._name = most, busy, name
+        self._lock = Lock()
+        #: How many readers are in it.
+        self.taken = 0
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Be in the room within the context. Raises `Refusal` where it is full."""
+        meter = current_meter() if self._name else Meter()
+        with self._lock:
+            if self.taken == self._most:
+                meter.refused(self._name)
+                raise NotYet(self._busy)
+            self.taken += 1
+        meter.joined(self._name)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.taken -= 1
+            meter.left(self._name)
 
 
 class Turns:
@@ -110,6 +141,37 @@ class Turns:
             self._queue.remove(own)
             if self._queue:
                 self._queue[0].set()
+
+
+class FairTurns:
+    """One reader has the turn at a time. However many requests a sender sends, others wait for one of them.
+
+    At most `most` wait or have the turn, and of one sender `of_sender`: each holds a thread of the server. `busy` and `busy_here`
+    are the messages to whoever comes beyond; `name` is the queue's in the metrics.
+    """
+
+    def __init__(self, most: int, of_sender: int, busy: str, busy_here: str, *, name: str) -> None:
+        self._room = Room(most, busy)
+        self._first = Turns(most, busy, name=name)
+        self._of_sender, self._busy_here, self._name = of_sender, busy_here, name
+        self._queues: WeakValueDictionary[str, Turns] = WeakValueDictionary()
+        self._lock = Lock()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait or have the turn."""
+        return self._room.taken
+
+    @contextmanager
+    def turn(self, sender: str, has_left: Callable[[], bool]) -> Iterator[None]:
+        """Wait for the turn of a sender and hold it within the context. Raises `Refusal` where a queue is full."""
+        with self._room.entered(), self._queue(sender).turn(has_left), self._first.turn(has_left):
+            yield
+
+    def _queue(self, sender: str) -> Turns:
+        with self._lock:
+            new = Turns(self._of_sender, self._busy_here, name=f"{self._name} of an address")
+            return self._queues.setdefault(sender, new)
 
 
 def _check_present(has_left: Callable[[], bool]) -> None:

@@ -73,6 +73,17 @@ class Context:
         return self.state.view or self.corpus.views[0]
 
     @property
+    def other_model(self) -> Corpus | None:
+        """The model that the link's is compared with on page Compare, by default the last ingested on the same corpus."""
+        other = self.state.other or next(iter(on_same_corpus(self.snapshot, self.corpus)), None)
+        return self.snapshot.corpus(other) if other else None
+
+    @property
+    def every_notice(self) -> tuple[str, ...]:
+        """Every notice on what of the link was changed."""
+        return (*([self.missing_snapshot] if self.missing_snapshot else []), *self.notices)
+
+    @property
     def has_no_vectors(self) -> bool:
         """Whether the sentence of the link is one of the corpus whose vectors are not stored."""
         return self.state.text is None and self.state.sentence >= self.corpus.n_sentences
@@ -225,13 +236,6 @@ def resolve(library: Library, pathname: str | None, search: str | None, standing
         **_of_feature_points(reader, corpus, page),
     )
     return Context(state, snapshot, corpus, tuple(notices), library, ingest, missing, _is_bare(written))
-
-
-def other_model(context: Context) -> Corpus | None:
-    """The model that the link's is compared with on page Compare, by default the last ingested on the same corpus."""
-    others = on_same_corpus(context.snapshot, context.corpus)
-    other = context.state.other or next(iter(others), None)
-    return context.snapshot.corpus(other) if other else None
 
 
 def _written(search: str, notices: list[str]) -> dict[str, str]:

@@ -3,12 +3,14 @@
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Protocol, Self, TypeVar
 
 from cachetools import LRUCache, TTLCache
+from icechunk import Repository
 
 from dashboard.web.admission import Turns
 from dashboard.web.results import BUDGET as RESULTS
@@ -46,12 +48,20 @@ S = TypeVar("S", bound=OfLibrary)
 class Library:
     """Opens snapshots of one store, and holds everything that lives as long as the server: two libraries share nothing.
 
-    A new publication is noticed at the next request: checking takes 0.05 ms. Object storage is asked once a second. `shared` is a folder that the processes of a
-    server share.
+    A new publication is noticed at the next request: checking takes 0.05 ms. Object storage is asked again after `ask_again` seconds.
+    `shared` is a folder that the processes of a server share; `open_snapshot` opens a snapshot by its id.
     """
 
-    def __init__(self, url: str, shared: Path | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        shared: Path | None = None,
+        *,
+        ask_again: float = ASK_AGAIN,
+        open_snapshot: Callable[[Repository, str, str], Snapshot] = Snapshot,
+    ) -> None:
         self.url = url
+        self._open_snapshot = open_snapshot
         self.cache = Cache(RESULTS)
         #: Large files are made for one reader at a time.
         self.files = Turns(WAITING, BUSY, name="files")
@@ -62,7 +72,7 @@ class Library:
         self._local = local_path(url)
         self._newest: tuple[tuple[int, int] | None, str] = None, ""
         #: Snapshots that object storage was asked for a moment ago.
-        self._asked: TTLCache[str, str] = TTLCache(ASKED, ASK_AGAIN)
+        self._asked: TTLCache[str, str] = TTLCache(ASKED, ask_again)
         self._open: LRUCache[str, Snapshot] = LRUCache(BUDGET, opened_size)
         self._lock = Lock()
 
@@ -128,7 +138,7 @@ class Library:
             opened: Snapshot | None = self._open.get(key)
         if name and not (opened and self._is_stored(name)):
             self._check(name)
-        return opened or self._add(key, Snapshot(self._repository, self.url, key))
+        return opened or self._add(key, self._open_snapshot(self._repository, self.url, key))
 
     def _add(self, name: str, opened: Snapshot) -> Snapshot:
         """The snapshot, opened by one of two threads that both need it."""

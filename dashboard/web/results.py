@@ -357,7 +357,7 @@ class SharedResults(Generic[T]):
             arrays = {name: opened[name] for name in opened.files}
         return current_cache().get(self, key, lambda: read(arrays))
 
-    def add(self, key: str, result: T, arrays: Mapping[str, NDArray[Any]]) -> T:
+    def add(self, key: str, result: T, arrays: Mapping[str, Any]) -> T:
         """Cache a result, and write its arrays for the other processes."""
         content = BytesIO()
         np.savez(content, allow_pickle=False, **dict(arrays))
