@@ -90,7 +90,7 @@ def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "Dat
     from store.process import check_extra
 
     check_extra("dashboard")
-    from dashboard.notes.frame import notes_frame
+    from dashboard.notes.search import notes_frame
 
     return notes_frame(path_or_url, notes)
 

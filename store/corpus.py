@@ -13,7 +13,7 @@ from store.features import Features
 from store.groups import Groups, Views
 from store.kernels.attention import attention_pattern, merge_words
 from store.kernels.heads import head_labels
-from store.means import Watch, contrast_statistics, part_means, part_statistics
+from store.means import ChosenTokens, Watch, contrast_statistics, part_means, part_statistics
 from store.repository.arrays import missing_statistics, stored_vectors, with_keys, with_statistics
 from store.repository.errors import StoreError
 from store.repository.tiles import read_rows
@@ -143,7 +143,10 @@ class Corpus(StageResults):
         chosen
             (n_tokens,), which of `rows` count.
         """
-        return part_means(self.token_statistic, self.tokens, self.rows, chosen)
+        return part_means(self.token_statistic, self._chosen(chosen))
+
+    def _chosen(self, chosen: NDArray[np.bool_]) -> ChosenTokens:
+        return ChosenTokens(self.tokens, self.rows, chosen, self.block)
 
     def part_statistics(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.Dataset:
         """Head statistics over the chosen tokens only, with 95% intervals by bootstrap over sentences.
@@ -160,9 +163,7 @@ class Corpus(StageResults):
         mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head) and layer_interval
         (bound, source, statistic, layer).
         """
-        return part_statistics(
-            self.token_statistic, self.tokens, self.rows, chosen, seed=self._bootstrap_seed, watch=watch
-        )
+        return part_statistics(self.token_statistic, self._chosen(chosen), seed=self._bootstrap_seed, watch=watch)
 
     def contrast_statistics(
         self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None, others: NDArray[np.bool_] | None = None
@@ -171,9 +172,8 @@ class Corpus(StageResults):
 
         `difference_interval` and `difference_layer_interval` are its 95% intervals, paired by sentence.
         """
-        return contrast_statistics(
-            self.token_statistic, self.tokens, self.rows, chosen, others, seed=self._bootstrap_seed, watch=watch
-        )
+        own, rest = self._chosen(chosen), self._chosen(~chosen if others is None else others)
+        return contrast_statistics(self.token_statistic, own, rest, seed=self._bootstrap_seed, watch=watch)
 
     @property
     def _bootstrap_seed(self) -> int:
@@ -219,7 +219,7 @@ class Corpus(StageResults):
 
     def mixing_means(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.DataArray:
         """Mixing ratios over the chosen tokens only: (source, ratio, layer), NaN without any; as `part_statistics`."""
-        return part_means(self.token_mixing, self.tokens, self.rows, chosen, watch)
+        return part_means(self.token_mixing, self._chosen(chosen), watch)
 
     @cached_property
     def expansion_rate(self) -> xr.DataArray:

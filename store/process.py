@@ -40,9 +40,9 @@ def check_extra(extra: str) -> None:
         )
 
 
-def check_installed() -> None:
+def check_installed(package: str = "headscape") -> None:
     """Raise ExtraMissing where Headscape itself is not installed: what a command writes names the version."""
-    if _installed("headscape") is None:
+    if _installed(package) is None:
         raise ExtraMissing(
             "Headscape is not installed, so a result could not name its version. Run `pip install '.[ingest]'` in the clone."
         )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.pages import TOPICS
 from dashboard.points.density import (
     PRIOR,
     Cluster,
@@ -19,7 +20,6 @@ from dashboard.points.density import (
     regions,
 )
 from dashboard.points.page import clusters_table
-from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store.schema.corpus import CONTINUATION

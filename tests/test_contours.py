@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.pages import picture_of
+from dashboard.pages import TOPICS, picture_of
 from dashboard.points.controls import picture_controls
 from dashboard.points.density import CELLS, ENCLOSED, contours, density_of
 from dashboard.points.outline import inside
-from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 

@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.library import Library
 from ingest.projections import projection
 from store import open_corpus, open_snapshot

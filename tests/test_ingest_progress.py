@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dashboard.app import create_app
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.errors import stage_line
 from dashboard.web.library import Library

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from sklearn.manifold import trustworthiness
 
 import store
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.projections.projection import Projection

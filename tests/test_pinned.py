@@ -7,11 +7,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.canvas.spec import Picture, encode_points
-from dashboard.pages import picture_of
+from dashboard.pages import TOPICS, picture_of
 from dashboard.points.colours import codes_of
 from dashboard.points.head_tokens import HeadTokens, column_of
 from dashboard.points.point_set import values
-from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus

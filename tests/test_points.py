@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dashboard.canvas.spec import encode_points, grid_tokens
 from dashboard.points.head_tokens import HeadTokens
-from store import Corpus
+from store import Corpus, open_snapshot
 
 
 @given(
@@ -52,16 +52,20 @@ def test_the_grid_and_a_head_agree(tiny_corpus: Corpus) -> None:
     np.testing.assert_array_equal(grid[1 * tiny_corpus.heads + 0], head[0])
 
 
-def test_nothing_behind_the_prefix_is_read(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_behind_the_prefix_is_read(tiny_store: str) -> None:
     last_rows: list[int] = []
-    places = Corpus.places
-    monkeypatch.setattr(
-        Corpus,
-        "places",
-        lambda corpus, view, rows, **head: last_rows.append(int(rows.max())) or places(corpus, view, rows, **head),
-    )
-    HeadTokens(tiny_corpus, 30).places(tiny_corpus.views[0])
-    assert last_rows == [int(tiny_corpus.rows[29])]
+
+    class Noting(Corpus):
+        def places(
+            self, view: str, rows: np.ndarray, *, layer: int | None = None, head: int | None = None
+        ) -> np.ndarray:
+            last_rows.append(int(rows.max()))
+            return super().places(view, rows, layer=layer, head=head)
+
+    snapshot = open_snapshot(tiny_store)
+    corpus = Noting(snapshot.chunks, snapshot.id, snapshot.corpus().name, title="")
+    HeadTokens(corpus, 30).places(corpus.views[0])
+    assert last_rows == [int(corpus.rows[29])]
 
 
 def test_many_heads_get_fewer_tokens_each() -> None:

@@ -14,8 +14,8 @@ from flask.testing import FlaskClient
 
 import store
 from dashboard.app import create_app
+from dashboard.pages import TOPICS
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.topics import TOPICS
 from dashboard.web.library import Library
 from ingest.encode.counted_attention import Sentences
 from ingest.encode.hooked_model import Capture, HookedModel, SentenceModel

@@ -10,6 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
+from dashboard.pages import TOPICS
 from dashboard.points.pairs import panel as pairs_panel
 from dashboard.points.shown import ShownPoints
 from dashboard.sentence import charts as position_means
@@ -21,7 +22,6 @@ from dashboard.sentence.heads import ranking_panel
 from dashboard.sentence.picture import read_shown, sentence_picture
 from dashboard.sentence.sentence import Sentence
 from dashboard.statistics.head_panel import head_statistics
-from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library

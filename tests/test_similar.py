@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from dashboard.points.similar import SUMMARIZED, Point, similar_tokens
 from dashboard.points.token_groups import END, NONE, Shares, next_word, word_shares
-from dashboard.web.cache import BUDGET, Cache
+from dashboard.web.results import BUDGET, Cache
 from store import Corpus
 from store.repository.errors import NotIngested
 from tests.client import shown

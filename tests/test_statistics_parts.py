@@ -13,10 +13,10 @@ import xarray as xr
 from dash import dcc
 from flask.testing import FlaskClient
 
+from dashboard.pages import TOPICS
 from dashboard.statistics.kinds import nearest, read_nearest
 from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.statistics.sections import size_of_part
-from dashboard.topics import TOPICS
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve

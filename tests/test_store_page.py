@@ -9,11 +9,11 @@ from shutil import copytree
 import pytest
 from playwright.sync_api import Page, expect
 
+from dashboard.pages import TOPICS
 from dashboard.store_page.contents import PLACES, command, many_cut, readable_settings
 from dashboard.store_page.history import history_section
-from dashboard.topics import TOPICS
-from dashboard.ui.progress import STORE, UNDER_WAY, under_way
-from dashboard.ui.tables import stacked_table
+from dashboard.ui.markup import stacked_table
+from dashboard.ui.page import STORE, UNDER_WAY, under_way
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.run.settings import Settings

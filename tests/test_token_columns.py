@@ -9,7 +9,7 @@ import xarray as xr
 
 from dashboard.features.feature_tokens import token_columns
 from dashboard.points.point_set import Column
-from dashboard.web.context import feature_columns
+from dashboard.web.bounds import feature_columns
 from store import Corpus
 from store.features import Features
 

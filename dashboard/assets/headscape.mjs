@@ -1,4 +1,4 @@
-// What the dashboard's modules are to Dash: components by their names, and the functions that its callbacks call.
+// What the dashboard is to Dash: components by their names, and the modules whose functions its callbacks call.
 import * as address from "./web/address.mjs";
 import { PointPanels } from "./canvas/component.mjs";
 import { followImport, followNotes } from "./notes/header.mjs";
@@ -8,7 +8,7 @@ import { SavedViews } from "./notes/saved_views.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
 import { Chart, saveChart } from "./web/chart.mjs";
 import { followShortcuts, keepFocus } from "./web/keyboard.mjs";
-import { dropInvalid, followPage, scrollToParts, showDone, toggleDrawer } from "./web/follow.mjs";
+import * as follow from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
 import { showExampleOnce, sizeInspector } from "./web/remembered.mjs";
 import { Markup } from "./web/markup.mjs";
@@ -23,7 +23,7 @@ explainButtons();
 showExampleOnce();
 sizeInspector();
 followShortcuts();
-scrollToParts();
+follow.scrollToParts();
 followNotes();
 followImport();
 
@@ -35,8 +35,7 @@ window.headscape = {
   Markup,
   Chart,
   address,
-  follow: { page: followPage, done: showDone, dropInvalid },
-  drawer: toggleDrawer,
+  follow,
   notes: { follow: followMarks },
   chart: { save: saveChart },
 };

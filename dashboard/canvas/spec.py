@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from dashboard.ui.component import BrowserComponent
+from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import PALETTE, Scheme, rgb
 from store import Corpus
 from store.schema.model import ROLES

@@ -19,7 +19,7 @@ from dashboard.compare.two_models import (
     segments_of,
 )
 from dashboard.ui.files import Table
-from dashboard.ui.job import watched
+from dashboard.ui.work import watched
 from dashboard.web.errors import Refusal
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus

@@ -26,9 +26,10 @@ from dashboard.points.search_results import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table
-from dashboard.ui.progress import unmade
-from dashboard.ui.tables import file_href
-from dashboard.web.context import Context, matches_of
+from dashboard.ui.markup import file_href
+from dashboard.ui.page import unmade
+from dashboard.web.bounds import matches_of
+from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState

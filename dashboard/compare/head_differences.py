@@ -17,7 +17,7 @@ from dashboard.statistics.data import difference_grid, values_of
 from dashboard.statistics.sections import definitions
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.tables import file_href, file_links
+from dashboard.ui.markup import file_href, file_links
 from dashboard.ui.text import QUERIES, all_of, brief, difference_unit, signed, spell, unit_title
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState

@@ -57,12 +57,12 @@ from dashboard.sentence.finder import finder
 from dashboard.topic import Topic
 from dashboard.ui.controls import action, choice, info, statistic_choice
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.page import Page
-from dashboard.ui.progress import unmade
+from dashboard.ui.page import Page, unmade
 from dashboard.ui.text import QUERIES, naming
-from dashboard.web.context import Context, on_same_corpus
+from dashboard.web.bounds import on_same_corpus
+from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
 from store import STATISTICS
 from store.repository.ingest_status import IngestProgress

@@ -218,6 +218,5 @@ def _difference(weights: Floats, tokens: tuple[str, ...]) -> html.Div:
 
 def _figure(name: str, title: html.Span, text: str, drawn: Any) -> html.Div:
     label = f"Queries downwards, keys across: weights of {text}"
-    return html.Div(
-        [html.H3(title), *chart(drawn, name=name, caption="", label=label, height=325, turns=True)], className="figure"
-    )
+    shown: Any = chart(drawn, name=name, caption="", label=label, height=325, turns=True)
+    return html.Div([html.H3(title), *shown], className="figure")

@@ -18,8 +18,9 @@ from dashboard.points.search_results import no_hits
 from dashboard.points.selection import Selection, mask
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import head_choices, info, search_controls, view_choices
-from dashboard.ui.progress import unmade
-from dashboard.web.context import Context, matches_of
+from dashboard.ui.page import unmade
+from dashboard.web.bounds import matches_of
+from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState

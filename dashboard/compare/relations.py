@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dashboard.compare.two_models import SEED, ModelPair, cached_result, lettered
 from dashboard.relations.data import BestHead, best_of, links_of_pairs
 from dashboard.ui.controls import info
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import in_brackets, signed
 from dashboard.web.state import LinkState
 from store import Corpus

@@ -21,7 +21,7 @@ from dashboard.points.point_set import Beside
 from dashboard.points.routes import selection_of, send_colours, send_mask, send_raster
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.files import FORM, file
-from dashboard.web.context import on_same_corpus
+from dashboard.web.bounds import on_same_corpus
 from dashboard.web.http import (
     BASE,
     ONE_HEAD,

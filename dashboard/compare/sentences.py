@@ -15,7 +15,7 @@ from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.ui.controls import head_choices, info, number, other_sentences, text_input
-from dashboard.ui.tables import file_href
+from dashboard.ui.markup import file_href
 from dashboard.ui.text import has_part
 from dashboard.web.admission import reader_left
 from dashboard.web.http import data_link

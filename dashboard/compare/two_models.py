@@ -11,8 +11,9 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.web.cache import current_cache
-from dashboard.web.context import Context, names_of, other_model
+from dashboard.web.bounds import names_of
+from dashboard.web.context import Context, other_model
+from dashboard.web.results import current_cache
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.intervals import PERCENTILES, Segments, draw_counts, find_segments

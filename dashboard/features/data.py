@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dashboard.features.trial import Trial, TrialPicture
 from dashboard.features.trials import Trials
-from dashboard.web.cache import cached
-from dashboard.web.context import feature_panels, feature_views, value_layers
+from dashboard.web.bounds import feature_panels, feature_views, value_layers
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus, StoreError
 from store.features import Features

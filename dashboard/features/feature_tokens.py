@@ -28,8 +28,8 @@ from dashboard.points.search import (
 )
 from dashboard.points.selection import Condition, Selection
 from dashboard.ui.theme import COLOURED
-from dashboard.web.cache import cached
-from dashboard.web.context import predicts_labels
+from dashboard.web.bounds import predicts_labels
+from dashboard.web.results import cached
 from dashboard.web.state import MOST_SOUGHT, OF_WORDS, WITHIN, Within
 from store import Corpus, StoreError
 from store.features import Features

@@ -18,19 +18,19 @@ from dashboard.features.shown import ShownFeatures, choices, selection_contrast
 from dashboard.features.token import feature_token
 from dashboard.features.trial import number_text
 from dashboard.features.trials import MISSING, Trials
-from dashboard.notes.panel import noted_legend
+from dashboard.notes.listing import noted_legend
 from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.colours import isolating, legend_line
 from dashboard.points.search_results import no_hits
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, info, search_controls, switch
-from dashboard.ui.job import Job, Kind, job_place
-from dashboard.ui.page import Page
-from dashboard.ui.progress import unmade
-from dashboard.ui.tables import file_links
-from dashboard.web.callbacks import validated
-from dashboard.web.context import Context, matches_of, value_layers
-from dashboard.web.http import data_link
+from dashboard.ui.deferred import job_place
+from dashboard.ui.markup import file_links
+from dashboard.ui.page import Page, unmade
+from dashboard.ui.work import Job, Kind
+from dashboard.web.bounds import matches_of, value_layers
+from dashboard.web.context import Context
+from dashboard.web.http import data_link, validated
 from dashboard.web.state import MOST_NEIGHBORS, MOST_TRIED, TRIAL, TRIED, LinkState
 from store import Corpus
 from store.repository.ingest_status import IngestProgress

@@ -15,9 +15,9 @@ from dashboard.points.head_tokens import KINDS, kinds_of
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS, send_colours, send_mask, send_raster
 from dashboard.points.selection import mask
 from dashboard.ui.files import FORM, Table, file, large_file
-from dashboard.web.cache import current_cache
 from dashboard.web.http import BASE, binary, bounded, corpus_of, lasting
 from dashboard.web.library import Library
+from dashboard.web.results import current_cache
 from store.features import Features
 from store.schema.features import FACTORS, point_title
 

@@ -15,7 +15,7 @@ from dashboard.points.point_set import Mask, values
 from dashboard.points.selection_summary import count_codes
 from dashboard.points.shown import Shown
 from dashboard.ui.files import provenance_of
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import signed
 from dashboard.web.context import Context
 from dashboard.web.http import data_link

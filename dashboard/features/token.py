@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from dashboard.features.data import Series, pieces_of
 from dashboard.features.feature_tokens import sentence_order
 from dashboard.features.shown import ShownFeatures
-from dashboard.notes.panel import note_panel
+from dashboard.notes.listing import note_panel
 from dashboard.notes.target import PointTarget
 from dashboard.points.token_groups import linked_pieces, summary
-from dashboard.ui.tables import heading
+from dashboard.ui.markup import heading
 from store.features import Features
 from store.schema.features import SAMPLE
 

@@ -26,14 +26,13 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.files import FORM, Table, file
-from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import file_href, file_links
+from dashboard.ui.markup import file_href, file_links
+from dashboard.ui.page import Page, Unmade
 from dashboard.ui.text import unit_title
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of, data_link
 from dashboard.web.library import Library
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.heads import clustered_order

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.finder import sentence_means
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of, largest_values
-from dashboard.ui.job import watched
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import all_of, spell, unbroken
-from dashboard.web.cache import cached
+from dashboard.ui.work import watched
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many

@@ -28,13 +28,12 @@ from dashboard.statistics.kinds import BEHAVIOURS, Kind, about_divergence, diver
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.markup import FOLLOWED
-from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade, unmade, unmade_line
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import FOLLOWED, heading, scrolling
+from dashboard.ui.page import Page, Unmade, unmade, unmade_line
 from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, spell
-from dashboard.web.cache import cached
-from dashboard.web.context import Context, short_name
+from dashboard.web.bounds import short_name
+from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.heads import LABELS

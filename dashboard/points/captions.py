@@ -13,7 +13,7 @@ from dashboard.points.point_set import values
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import info
 from dashboard.ui.text import all_of, decimal, end_of_range, every_of, of_first
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.schema.model import ROLES, head_name

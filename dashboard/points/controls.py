@@ -16,7 +16,7 @@ from dashboard.points.selection import Condition
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import first_of, has_part, span
-from dashboard.web.context import matches_of
+from dashboard.web.bounds import matches_of
 from store.phrases import many
 from store.schema.model import ROLES
 

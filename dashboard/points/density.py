@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, label
 
 from dashboard.points.head_tokens import KINDS, HeadTokens, kinds_of
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from store import Corpus
 
 #: Cells along a side of the picture.

@@ -17,11 +17,11 @@ from dashboard.points.shown import ShownPoints
 from dashboard.ui.charts import DENSITY, chart, colour_bar, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
-from dashboard.ui.progress import Unmade, unmade_line
-from dashboard.ui.tables import file_href, heading
+from dashboard.ui.markup import file_href, heading
+from dashboard.ui.page import Unmade, unmade_line
 from dashboard.ui.text import decimal
-from dashboard.web.cache import cached
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from store import Corpus, StoreError
 from store.kernels.projection import NEIGHBOURS, normalized, place, place_by_neighbours, place_by_network, unit
 from store.phrases import many

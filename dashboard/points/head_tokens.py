@@ -17,7 +17,7 @@ from dashboard.points.outline import Lasso
 from dashboard.points.point_set import Column, Values, column_named
 from dashboard.points.search import matching_tokens
 from dashboard.ui.theme import COLOURED
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import Within
 from store import STATISTICS, Corpus
 from store.schema.corpus import CLS, CONTINUATION, NO_WORD, PUNCTUATION, SEP, SPECIAL, SYMBOL

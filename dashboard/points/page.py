@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture, grid_tokens
-from dashboard.notes.panel import note_panel, noted_legend
+from dashboard.notes.listing import note_panel, noted_legend
 from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
@@ -32,11 +32,11 @@ from dashboard.points.worked_example import WorkedExample, example_button, examp
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import deferred
+from dashboard.ui.markup import file_links, heading
 from dashboard.ui.page import Page, without_picture
-from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import MOST_TOKENS, TABS, LinkState
 from store import Corpus
 from store.phrases import many

@@ -22,7 +22,6 @@ from dashboard.points.selection import FIELDS, Selection, encode, mask, parse_se
 from dashboard.points.similar import Point
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.theme import Scheme
-from dashboard.web.cache import cached
 from dashboard.web.http import (
     BASE,
     ONE_HEAD,
@@ -38,6 +37,7 @@ from dashboard.web.http import (
     share,
 )
 from dashboard.web.library import Library
+from dashboard.web.results import cached
 from dashboard.web.state import HEAD, LEAST, MOST_TOKENS, MOST_TOP, TOP, head_numbers
 from store import Corpus
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.ui.job import watched
-from dashboard.web.cache import cached
+from dashboard.ui.work import watched
+from dashboard.web.results import cached
 from dashboard.web.state import Within
 from store import Corpus
 from store.phrases import many

@@ -17,8 +17,8 @@ from dashboard.points.search import (
     spaced,
     word_starts,
 )
-from dashboard.ui.tables import heading, scrolling
-from dashboard.web.cache import cached
+from dashboard.ui.markup import heading, scrolling
+from dashboard.web.results import cached
 from dashboard.web.state import WITHIN, LinkState, Within
 from store import Corpus
 from store.phrases import many

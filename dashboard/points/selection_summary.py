@@ -15,7 +15,7 @@ from dashboard.points.point_set import Column, values
 from dashboard.points.shown import ShownPoints
 from dashboard.points.token_groups import PIECES as GROUPS
 from dashboard.points.token_groups import FoundToken, groups_table
-from dashboard.ui.tables import file_links, heading, scrolling
+from dashboard.ui.markup import file_links, heading, scrolling
 from dashboard.ui.text import signed, spell
 from dashboard.web.http import data_link
 from store.schema.model import ROLES

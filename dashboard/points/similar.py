@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from dashboard.points.token_groups import FoundToken, groups_table, summary
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.job import watched
-from dashboard.ui.tables import scrolling
+from dashboard.ui.markup import scrolling
 from dashboard.ui.text import searched_tokens
-from dashboard.web.cache import cached
+from dashboard.ui.work import watched
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from store import Corpus
 from store.schema.model import ROLES
 

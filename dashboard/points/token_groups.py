@@ -11,8 +11,8 @@ import xarray as xr
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import heading
+from dashboard.ui.markup import heading
+from dashboard.ui.page import Unmade
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many

@@ -12,8 +12,8 @@ from dashboard.canvas.spec import grid_tokens
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
 from dashboard.points.token_groups import excerpt
-from dashboard.web.cache import cached
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from store import Corpus
 from store.schema.model import head_name
 from store.text import Piece

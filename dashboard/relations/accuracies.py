@@ -43,9 +43,9 @@ from dashboard.ui.charts import (
     layout,
 )
 from dashboard.ui.controls import info
-from dashboard.ui.job import watched
-from dashboard.ui.tables import file_href, file_links, heading, scrolling
+from dashboard.ui.markup import file_href, file_links, heading, scrolling
 from dashboard.ui.text import first_of, in_brackets, signed, spell
+from dashboard.ui.work import watched
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import Corpus

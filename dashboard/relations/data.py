@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus, StoreError
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halves, linked

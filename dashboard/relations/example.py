@@ -22,9 +22,9 @@ from dashboard.relations.linked_sentences import (
 )
 from dashboard.ui.controls import action, info, number
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.job import watched
-from dashboard.ui.tables import heading, scrolling
-from dashboard.web.cache import cached
+from dashboard.ui.markup import heading, scrolling
+from dashboard.ui.work import watched
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many

@@ -8,7 +8,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.notes.panel import note_panels
+from dashboard.notes.listing import note_panels
 from dashboard.notes.target import PairTarget
 from dashboard.relations.data import (
     WordOfSentence,
@@ -17,9 +17,9 @@ from dashboard.relations.data import (
     word_of_sentence,
 )
 from dashboard.ui.controls import action
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import naming
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linked

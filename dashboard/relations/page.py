@@ -38,12 +38,11 @@ from dashboard.relations.routes import register
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import heading
+from dashboard.ui.markup import heading
+from dashboard.ui.page import Page, Unmade
 from dashboard.ui.text import first_of, has_part, naming, spell
 from dashboard.web.context import Context
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from dashboard.sentence.picture import ShownSentence, query_string
 from dashboard.ui.charts import QUIET, RAMP, chart, colour_bar, every, layers_down, layout
 from dashboard.ui.files import Table
-from dashboard.ui.tables import file_href, scrolling
+from dashboard.ui.markup import file_href, scrolling
 from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern

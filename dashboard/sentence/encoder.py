@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 from cachetools import LRUCache
 
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
-from dashboard.web.admission import Turns, reader_left
-from dashboard.web.cache import current_cache
-from dashboard.web.context import Context
+from dashboard.web.admission import Tell, Turns, current_tell, reader_left
+from dashboard.web.context import Context, no_vectors
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
-from dashboard.web.link_reader import no_vectors
-from dashboard.web.steps import Tell, current_tell
+from dashboard.web.results import current_cache
 from store import Corpus
 from store.process import missing_packages
 

@@ -13,10 +13,10 @@ from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
 from dashboard.sentence.sentence import Sentence
 from dashboard.statistics.kinds import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import choice, info
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import in_brackets, spell
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern

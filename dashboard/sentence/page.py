@@ -6,7 +6,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.notes.panel import note_panel
+from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import SHOWN, filter_group, input_group, view_group
@@ -23,7 +23,7 @@ from dashboard.ui.page import Page
 from dashboard.ui.text import all_of, first_of, has_part, with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from dashboard.web.responses import for_one_reader
 from dashboard.web.state import ORDER, LinkState
 from store.phrases import many

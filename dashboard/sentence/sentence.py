@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import PAIRS, Mean, Pair
 from store import Corpus
 from store.kernels.attention import attention_pattern, attention_rollout, merge_words

@@ -12,14 +12,12 @@ from dash import html
 from prometheus_client.metrics_core import Metric
 
 from dashboard.access.person import current_person
-from dashboard.monitoring.history import EVERY, Sample, classes_between, quantile
-from dashboard.monitoring.monitor import Monitor
-from dashboard.monitoring.store_metrics import snapshot_age
+from dashboard.monitoring.monitor import SAMPLE_SECONDS, Monitor, Sample, classes_between, quantile, snapshot_age
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import SERIES, chart, layout
 from dashboard.ui.controls import info
+from dashboard.ui.markup import scrolling, stacked_table
 from dashboard.ui.page import Page
-from dashboard.ui.tables import scrolling, stacked_table
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from store.phrases import many
@@ -179,9 +177,12 @@ def _charts(samples: Sequence[Sample]) -> list[object]:
     if len(samples) < 2:
         return [
             title,
-            html.P(f"No numbers yet: a sample is taken every {EVERY} s. Reload the page.", className="unmade"),
+            html.P(f"No numbers yet: a sample is taken every {SAMPLE_SECONDS} s. Reload the page.", className="unmade"),
         ]
-    hour, rhythm = last_hour(samples), html.P(f"A sample every {EVERY} s; times are in UTC.", className="caption")
+    hour, rhythm = (
+        last_hour(samples),
+        html.P(f"A sample every {SAMPLE_SECONDS} s; times are in UTC.", className="caption"),
+    )
     return [title, rhythm, html.Div([html.Div(each) for each in _figures(hour)], className="figures halves")]
 
 

@@ -15,7 +15,7 @@ from dashboard.ui.text import (
     spell,
     unit_title,
 )
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, StoreError
 from store.kernels.statistics import spread_between_heads

@@ -25,12 +25,12 @@ from dashboard.statistics.sections import (
 )
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import file_href, file_links, heading
+from dashboard.ui.markup import file_href, file_links, heading
+from dashboard.ui.page import Unmade
 from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval, searched_tokens, spell
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, StoreError
 from store.phrases import many

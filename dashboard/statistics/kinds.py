@@ -8,10 +8,10 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.ui.controls import info
-from dashboard.ui.progress import Unmade, unmade_line
-from dashboard.ui.tables import heading
+from dashboard.ui.markup import heading
+from dashboard.ui.page import Unmade, unmade_line
 from dashboard.ui.text import all_of
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.heads import LABELS, THRESHOLDS, NearHead, nearest_heads

@@ -32,18 +32,20 @@ from dashboard.statistics.shown import (
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
-from dashboard.ui.job import Job, Kind, job_place
+from dashboard.ui.deferred import job_place
+from dashboard.ui.markup import file_href
 from dashboard.ui.page import Page
-from dashboard.ui.tables import file_href
 from dashboard.ui.text import (
     QUERIES,
     capital,
     every_of,
     searched_tokens,
 )
-from dashboard.web.context import Context, comparable
+from dashboard.ui.work import Job, Kind
+from dashboard.web.bounds import comparable
+from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.phrases import many

@@ -22,11 +22,11 @@ from dashboard.statistics.figures import (
 from dashboard.statistics.parts import Part, PartNumbers, uniform_entropy
 from dashboard.ui.charts import Layout, chart, heat_map
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.progress import Unmade, unmade_line
-from dashboard.ui.tables import file_href, heading
+from dashboard.ui.markup import file_href, heading
+from dashboard.ui.page import Unmade, unmade_line
 from dashboard.ui.text import QUERIES, all_of, first_of, signed
-from dashboard.web.cache import cached, current_cache
 from dashboard.web.http import data_link
+from dashboard.web.results import cached, current_cache
 from store import STATISTICS, Corpus
 from store.phrases import many
 from store.repository.errors import NotIngested

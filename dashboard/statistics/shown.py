@@ -48,8 +48,7 @@ from dashboard.statistics.sections import (
     size_of_part,
 )
 from dashboard.ui.charts import Layout
-from dashboard.ui.job import Job
-from dashboard.ui.progress import Unmade
+from dashboard.ui.page import Unmade
 from dashboard.ui.text import (
     all_of,
     first_of,
@@ -58,7 +57,9 @@ from dashboard.ui.text import (
     model_names,
     searched_tokens,
 )
-from dashboard.web.context import Context, comparable
+from dashboard.ui.work import Job
+from dashboard.web.bounds import comparable
+from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus

@@ -7,7 +7,7 @@ from datetime import datetime
 from dash import dcc, html
 
 from dashboard.ui.controls import action, info
-from dashboard.ui.tables import scrolling, stacked_table
+from dashboard.ui.markup import scrolling, stacked_table
 from dashboard.ui.text import brief, difference_unit, naming, signed, with_unit
 from dashboard.web.library import Library
 from dashboard.web.state import LinkState

@@ -13,14 +13,13 @@ from dashboard.store_page.contents import corpus_section, many_cut, model_sectio
 from dashboard.store_page.history import Since, changes_section, history_section, published_at, read_changes
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import info
-from dashboard.ui.page import Page
-from dashboard.ui.progress import STORE, UNDER_WAY, ingest_state
-from dashboard.ui.tables import stacked_table
+from dashboard.ui.markup import stacked_table
+from dashboard.ui.page import STORE, UNDER_WAY, Page, ingest_state
 from dashboard.ui.text import has_part
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.library import Library
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.describe import (

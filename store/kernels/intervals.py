@@ -20,6 +20,8 @@ from store.kernels import AnyArray, namespace
 REPLICATES = 500
 #: Percentiles of the ends of a 95% interval.
 PERCENTILES = (2.5, 97.5)
+#: Standard deviations of a normal distribution around its mean that hold 95%.
+DEVIATIONS = 1.959964
 
 
 class Segments(NamedTuple):
@@ -210,10 +212,6 @@ class ShareReplicates:
         if not drawn.any():
             return np.full((len(PERCENTILES), *self.sums.shape[:-1]), np.nan)
         return np.percentile(self.sums[..., drawn] / self.items[drawn], PERCENTILES, axis=-1)
-
-
-#: Standard deviations of a normal distribution around its mean that hold 95%.
-DEVIATIONS = 1.959964
 
 
 def squared_sums(statistics: AnyArray, weights: AnyArray) -> tuple[AnyArray, AnyArray]:

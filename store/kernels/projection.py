@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from store.kernels import AnyArray, namespace
 
+Floats = NDArray[np.floating]
+#: Fitted points that `place_by_neighbours` averages.
+NEIGHBOURS = 5
 #: Share of pairs, the nearest, that enter the weighted correlation (0.5% in the scaling experiments of AttentionViz).
 NEAREST_SHARE = 0.005
 #: Smallest number of pairs for a correlation: two pairs always give 1 or -1.
@@ -152,12 +155,6 @@ def _mean(values: AnyArray, weight: AnyArray, total: AnyArray) -> AnyArray:
 def _append(vectors: AnyArray, channel: AnyArray) -> AnyArray:
     xp = namespace(vectors)
     return xp.concatenate([vectors, channel[..., None]], -1)
-
-
-Floats = NDArray[np.floating]
-
-#: Fitted points that `place_by_neighbours` averages.
-NEIGHBOURS = 5
 
 
 def fit_pca(points: Floats, *, components: int) -> tuple[Floats, Floats, Floats]:

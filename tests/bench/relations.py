@@ -11,7 +11,7 @@ from dashboard.relations.accuracies import first_heads
 from dashboard.relations.data import links_of
 from dashboard.relations.example import MarkedPair, kind_of, rank_heads
 from dashboard.relations.linked_sentences import CommonKind, Kind, NamedKind, linked_sentences
-from dashboard.web.cache import BUDGET, Cache
+from dashboard.web.results import BUDGET, Cache
 from store import Corpus, open_corpus
 from tests.bench.synthetic import temporary_store
 from tests.bench.table import show

@@ -1,45 +1,29 @@
-"""Work that a part of a page waits for: its progress, Cancel, and what fills the part at the end.
+"""Work that a page or a part of it waits for: how far it is, and how its reader ends it.
 
-Progress is in small files, as any process of the server may be asked for it.
+Progress is in small files, as any process of the server may be asked for it. `deferred.py` shows it on the page.
 """
 
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import dash_mantine_components as dmc
-from dash import MATCH, Dash, Input, Output, State, dcc, html, set_props
-from dash.exceptions import PreventUpdate
-
-from dashboard.ui.markup import condensed
-from dashboard.ui.page import problem
-from dashboard.ui.text import with_commands
-from dashboard.web.admission import cancelled_by, reader_left
-from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, validated
-from dashboard.web.context import Context, resolve
-from dashboard.web.errors import NotYet, ReaderLeft, Refusal
+from dashboard.web.admission import cancelled_by, reader_left, steps_told_to
+from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
 from dashboard.web.responses import for_one_reader
-from dashboard.web.steps import steps_told_to
 
 T = TypeVar("T")
 #: Seconds between two notes of how far a job is.
 PAUSE = 0.1
 _NAME = re.compile(r"[0-9a-f]{16}")
-#: Milliseconds between two updates of the progress; most jobs end before the first.
-TICK = 300
-#: The kind of each element of a wait, in its id beside the name of the job.
-STATE, CLOCK, CANCEL, LATER = "state", "clock", "cancel", "later"
-#: Milliseconds until a page asks again for what a busy server could not give.
-LATER_PAUSE = 2_000
 
 
 @dataclass(frozen=True)
@@ -238,115 +222,3 @@ def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise Refusal("There is no such job. Reload the page.", 404)
     return name
-
-
-def job_place(kind: Kind, height: int = 0, skeleton: Sequence[Any] = ()) -> html.Div:
-    """The placeholder of what a job makes, of at least this height; the callbacks below fill it and show the progress."""
-    name = new_name()
-    waits = [
-        html.Div(html.P(kind.waiting), id=_id(STATE, name), role="status"),
-        dmc.Button("Cancel", id=_id(CANCEL, name), size="compact-xs", variant="default", className="cancel"),
-        dcc.Interval(id=_id(CLOCK, name), interval=TICK),
-        dcc.Interval(id=_id(LATER, name), interval=LATER_PAUSE, max_intervals=0),
-        *skeleton,
-    ]
-    fields: dict[str, Any] = {"data-fields": " ".join(kind.fields)}  # assets/web/follow.mjs
-    return html.Div(waits, id=_id(kind.place, name), className="job", style={"minHeight": height}, **fields)
-
-
-def register(app: Dash, library: Library, works: Mapping[Kind, Callable[[Context, Job], list[object]]]) -> None:
-    """Add the callbacks. They find a job by its name: another process of the server may be the one that works."""
-    for kind, work in works.items():
-        _fill(app, library, kind, work)
-    _follow(app, library)
-
-
-def _fill(app: Dash, library: Library, kind: Kind, work: Callable[[Context, Job], list[object]]) -> None:
-    @app.callback(
-        Output(_id(kind.place, MATCH), "children"),
-        Input(_id(kind.place, MATCH), "id"),
-        Input(_id(LATER, MATCH), "n_intervals"),
-        State(_id(CANCEL, MATCH), "disabled"),
-        *STANDING,
-    )
-    @validated
-    def fill(
-        job: Named,
-        asked: int | None,
-        is_cancelled: bool | None,
-        pathname: Text | None,
-        search: Text | None,
-        shown: Shown | None,
-    ) -> list[object]:
-        try:
-            if is_cancelled:  # while the page waited to ask again
-                raise ReaderLeft(kind.cancelled)
-            with library.get(JobNotes).job(job.name, kind) as watched:
-                context = resolve(library, pathname, search, snapshot_of(shown))
-                return condensed(work(context, watched), kind.place)
-        except NotYet as later:
-            _ask_later(job.name, str(later), (asked or 0) + 1)
-            raise PreventUpdate from later
-        except Refusal as refusal:
-            return _not_done(str(refusal), kind, f"{pathname or ''}{search or ''}")
-        except Exception as error:
-            return [problem(error)]
-
-
-def _follow(app: Dash, library: Library) -> None:
-    @app.callback(
-        Output(_id(STATE, MATCH), "children"),
-        Input(_id(CLOCK, MATCH), "n_intervals"),
-        State(_id(CLOCK, MATCH), "id"),
-        prevent_initial_call=True,
-    )
-    @validated
-    def look(_ticks: int | None, job: Named) -> list[object]:
-        notes = library.get(JobNotes)
-        if (progress := notes.find(job.name)) is not None:
-            return progress_lines(progress)
-        if not (waiting := notes.waiting(job.name)):  # the page is about to ask again
-            raise PreventUpdate
-        return [html.P(waiting)]
-
-    @app.callback(
-        Output(_id(CANCEL, MATCH), "disabled"),
-        Input(_id(CANCEL, MATCH), "n_clicks"),
-        State(_id(CANCEL, MATCH), "id"),
-        prevent_initial_call=True,
-    )
-    @validated
-    def cancel(clicks: int | None, job: Named) -> bool:
-        if clicks:
-            library.get(JobNotes).cancel(job.name)
-        return bool(clicks)
-
-
-def _id(kind: str, name: Any) -> dict[str, Any]:
-    """The id of an element of a job by its name, or of any job by Dash's wildcard."""
-    return {"job": kind, "name": name}
-
-
-def progress_lines(progress: Progress) -> list[object]:
-    """How far a job is, with a bar where its share is known."""
-    line = html.P(progress.sentence)
-    if progress.share is None:
-        return [line]
-    return [line, dmc.Progress(value=100 * progress.share, **{"aria-label": "Progress"})]
-
-
-def asks_again(reason: str) -> str:
-    """What keeps a page waiting, without the advice to try again: the page does."""
-    return f"{reason.partition(' Try again')[0]} This page asks again by itself."
-
-
-def _ask_later(name: str, reason: str, times: int) -> None:
-    """Say what keeps the page waiting, and let it ask again; its skeleton and Cancel stay."""
-    set_props(_id(STATE, name), {"children": [html.P(asks_again(reason))]})
-    set_props(_id(LATER, name), {"max_intervals": times})
-
-
-def _not_done(reason: str, kind: Kind, href: str) -> list[object]:
-    """Why the part is not there, and a link that starts the job again."""
-    again = [" ", html.A(kind.again, href=href)] if kind.again else []
-    return [dmc.Alert([*with_commands(reason), *again], color="orange", variant="light")]
