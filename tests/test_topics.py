@@ -60,6 +60,15 @@ def test_nobody_else_lists_the_pages() -> None:
         *("statistics/heads_table", "statistics/sections"),
         "sentence/controls",
         *("compare/head_differences", "compare/patterns", "compare/relations", "compare/sentences"),
+        *("canvas/spec", "features/figures", "features/picture", "features/token"),
+        *(
+            "points/captions",
+            "points/clicked_point",
+            "points/controls",
+            "points/distance",
+            "points/pairs",
+            "points/picture",
+        ),
     ],
 )
 def test_what_draws_from_values_knows_no_context(name: str) -> None:

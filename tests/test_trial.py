@@ -283,6 +283,7 @@ def test_a_cancelled_trial_ends_and_leaves_its_turn(library: Library, fit: FakeF
     assert tried(resolve(library, "features", TRY), Job())
 
 
+@pytest.mark.usefixtures("fit")
 def test_old_trials_are_deleted(library: Library) -> None:
     context = resolve(library, "features", TRY)
     features, budget = context.corpus.features("sample"), 30_000

@@ -36,7 +36,7 @@ class Shown(Generic[P]):
     points
         The drawn points.
     view
-        The name of their picture.
+        The name of their picture; empty before the first one.
     colour
         By which column they are coloured.
     notices
@@ -96,7 +96,8 @@ class ShownPoints(Shown[HeadTokens]):
         elif state.only is not None:
             selection = replace(selection, where=(*filters, Condition(colour.name, (state.only,))))
         points, origin = HeadTokens(context.corpus, tokens, layer, head), provenance_of(context)
-        return cls(state, points, context.view, selection, colour, notices, origin, context.ingest, filters)
+        view = context.view if context.corpus.views else ""
+        return cls(state, points, view, selection, colour, notices, origin, context.ingest, filters)
 
     @property
     def components(self) -> int:
