@@ -66,7 +66,7 @@ export MODEL DATA CHOOSE SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install lock ingest projections finetune dashboard describe verify mend expire docs hooks test test-all test-quick test-minimum imports lint check bench check-published clean
+.PHONY: help install lock ingest projections finetune dashboard describe verify mend expire debian docs hooks test test-all test-quick test-minimum imports lint check bench check-published clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
@@ -92,6 +92,9 @@ INSTALL = $(PYTHON) -m pip install --quiet --no-compile
 COMPILED = --sentences=12 --views=pca-raw-2d --features=none --annotate=none
 COMPILE = folder=$$(mktemp -d) && cp docs/ingest.md $$folder/lines.txt \
   && $(PYTHON) -m ingest --data=$$folder/lines.txt --store=$$folder/store $(COMPILED) > /dev/null 2>&1; rm -r $$folder
+
+debian:     ## install the packages of Debian that the tests use (as root)
+	@.ci/debian
 
 lock:       ## write the versions of constraints.txt with their hashes to requirements.lock, those of the tools to docs/requirements.lock
 	python3 -m venv .lock

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
-from dashboard.access.flags import access_of, add_flags
 from dashboard.access.private_file import AccessFileError
-from dashboard.listening import bind_of, check_free, socket_path
+from dashboard.access.settings import access_of, add_flags
+from dashboard.web.addresses import bind_of, check_free, socket_path
 from dashboard.web.processes import environment, own_module, workers_by_default
 from store.__main__ import NOTHING_YET
-from store.extras import check_extra
-from store.process import end, until_pipe_closes
+from store.process import check_extra, end, until_pipe_closes
 from store.repository.errors import StoreError
 
 if TYPE_CHECKING:
@@ -195,11 +194,11 @@ def _serve(options: argparse.Namespace, serving: "Serving") -> int:
 
 
 def _serving(options: argparse.Namespace) -> "Serving":
-    from dashboard.monitoring.access_log import check_file
+    from dashboard.monitoring.logs import check_file
     from dashboard.notes.address import notes_address
     from dashboard.serving import Serving
     from dashboard.web.addresses import address_list
-    from dashboard.web.prefix import path_prefix
+    from dashboard.web.paths import path_prefix
     from dashboard.web.security import allowed_hosts
 
     check_file(options.access_log)

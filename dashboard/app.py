@@ -1,4 +1,7 @@
-"""The Dash application: the shell, and the callbacks by which its page follows the link."""
+"""The Dash application: the shell, and the callbacks by which its page follows the link.
+
+`window.headscape.address`, `.follow` and `.room` are the modules of these names in `assets/web/`.
+"""
 
 from functools import partial
 
@@ -6,29 +9,28 @@ from dash import ALL, Dash, Input, Output, State, no_update
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 
-from dashboard import documentation, routes, shell, waiting
+from dashboard import documentation, pages, shell
 from dashboard.access.gate import guard
-from dashboard.monitoring import routes as monitoring
+from dashboard.monitoring import monitor
 from dashboard.monitoring.monitor import Monitor
 from dashboard.monitoring.requests import name_requests, watch_requests
 from dashboard.notes.database import Database
-from dashboard.notes.marks import notes_version
-from dashboard.pages import after_picture_of
+from dashboard.notes.page import notes_version
+from dashboard.pages import TOPICS, after_picture_of
 from dashboard.serving import Serving
-from dashboard.topics import TOPICS
-from dashboard.ui import job
+from dashboard.ui import deferred
 from dashboard.ui.markup import condensed
-from dashboard.ui.progress import UNDER_WAY, under_way
+from dashboard.ui.page import UNDER_WAY, under_way
 from dashboard.web import assets, responses, security
 from dashboard.web import errors as problems
 from dashboard.web.addresses import follow_proxies
-from dashboard.web.cache import Cache
-from dashboard.web.callbacks import STANDING, Painted, Shown, Text, snapshot_of, validated
 from dashboard.web.connections import BODY
 from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for
+from dashboard.web.http import STANDING, Painted, Shown, Text, snapshot_of, validated
 from dashboard.web.library import Library
-from dashboard.web.prefix import serve_under
+from dashboard.web.paths import serve_under
+from dashboard.web.results import Cache
 
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
@@ -42,7 +44,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     server = Flask(__name__)
     serve_under(server, serving.prefix)  # outside of the prefix there is nothing
     # Before anything else is called for a request: whatever is added below is behind the gate.
-    guard(server, serving.access, library, {monitoring.METRICS: serving.collectors})
+    guard(server, serving.access, library, {monitor.METRICS: serving.collectors})
     app = Dash(
         __name__,
         server=server,  # type: ignore[arg-type]  # Dash takes the server too
@@ -61,8 +63,10 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     follow_proxies(app.server, serving.proxies, serving.access.proxy.header if serving.access.proxy else "")
     security.check_hosts(app.server, serving.allowed)
     security.check_callbacks(app)
-    responses.register(app.server, library, partial(routes.page_key, library))
-    app.layout = partial(shell.layout, signs_in=serving.access.signs_in, named=serving.access.kind != "none")
+    responses.register(app.server, library, partial(pages.page_key, library))
+    app.layout = partial(
+        shell.layout, TOPICS.values(), signs_in=serving.access.signs_in, named=serving.access.kind != "none"
+    )
     _follow_address(app)
     _add_callbacks(app, library)
     _follow_painting(app, library)
@@ -72,10 +76,10 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     _follow_sentence(app)
     _follow_notes(app)
     _notice_new_data(app, library)
-    routes.register(app.server, library)
+    pages.register(app.server, library)
     documentation.register(app.server)
     name_requests(app.server)
-    monitoring.register(app.server, library, serving.collectors)
+    monitor.register(app.server, library, serving.collectors)
     _use_cache(app.server, library.cache)
     problems.register(app.server)
     security.add_headers(app)
@@ -97,8 +101,8 @@ def warm_up(app: Dash) -> None:
 def _add_callbacks(app: Dash, library: Library) -> None:
     """The callbacks of what pages wait for, and those of the topics."""
     topics = TOPICS.values()
-    waiting.register(app, library, {part.name: part for topic in topics for part in topic.deferred})
-    job.register(app, library, {kind: work for topic in topics for kind, work in topic.jobs.items()})
+    parts = {part.name: part for topic in topics for part in topic.deferred}
+    deferred.register(app, library, parts, {kind: work for topic in topics for kind, work in topic.jobs.items()})
     for topic in topics:
         for add in topic.callbacks:
             add(app)
@@ -120,14 +124,14 @@ def _log_error(error: Exception) -> None:
 def _follow_address(app: Dash) -> None:
     """The browser fetches the page of a link itself, and waits only for the last of several links."""
     app.clientside_callback(
-        "(pathname, search, reloaded) => window.headscape.follow.page(pathname, search, reloaded)",
+        "(pathname, search, reloaded) => window.headscape.follow.followPage(pathname, search, reloaded)",
         *_outputs(),
         Input("location", "pathname"),
         Input("location", "search"),
         Input("reloaded", "data"),
     )
     app.clientside_callback(
-        "(done) => window.headscape.follow.done(done)",
+        "(done) => window.headscape.follow.showDone(done)",
         *_outputs(allow_duplicate=True),
         Input({"done": ALL}, "data"),
         prevent_initial_call=True,
@@ -136,7 +140,7 @@ def _follow_address(app: Dash) -> None:
         "(shown) => window.headscape.follow.dropInvalid(shown)", Input("shown", "data"), prevent_initial_call=True
     )
     app.clientside_callback(
-        "(burger, drawer) => window.headscape.drawer(burger, drawer)",
+        "(burger, drawer) => window.headscape.room.toggleDrawer(burger, drawer)",
         Output("burger", "opened"),
         Output("drawer", "opened"),
         Input("burger", "opened"),

@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 from dashboard.web.assets import FONTS
-from dashboard.web.prefix import root
+from dashboard.web.paths import root
 
 _TREE = Path(__file__).parents[1]
 FOLDER = _TREE / "docs"

@@ -1,20 +1,62 @@
 """The pages: what a link shows, its picture and its texts in one answer, so that both are of the same head."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 from dash import html
+from flask import Flask, Response, jsonify, request
+from plotly.io.json import to_json_plotly
 
 from dashboard import shell
+from dashboard.access.person import current_person
 from dashboard.canvas.spec import Picture
-from dashboard.topics import TOPICS
+from dashboard.compare.page import COMPARE
+from dashboard.features.page import FEATURES
+from dashboard.head_map.page import HEAD_MAP
+from dashboard.notes.page import NOTES
+from dashboard.overview.page import OVERVIEW
+from dashboard.points.page import HEADS, head_topic
+from dashboard.relations.page import RELATIONS
+from dashboard.sentence.charts import head_positions
+from dashboard.sentence.page import SENTENCE
+from dashboard.server_page.page import SERVER
+from dashboard.statistics.head_panel import head_statistics
+from dashboard.statistics.page import STATISTICS_OF_HEADS
+from dashboard.store_page.page import STORE_PAGE
+from dashboard.topic import topics_by_name
+from dashboard.ui.files import LIBRARY
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
+from dashboard.ui.work import PAGE as PAGE_JOB
+from dashboard.ui.work import JobNotes
+from dashboard.web import assets, http
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
+from dashboard.web.paths import declare_pages, first_page, page_name
+from dashboard.web.responses import share
+
+#: The pages in the order of the navigation, the first page first. Nothing else knows which there are.
+TOPICS = topics_by_name(
+    OVERVIEW,
+    HEADS,
+    head_topic(statistics=head_statistics, positions=head_positions),
+    STATISTICS_OF_HEADS,
+    HEAD_MAP,
+    RELATIONS,
+    FEATURES,
+    SENTENCE,
+    COMPARE,
+    NOTES,
+    STORE_PAGE,
+    SERVER,
+)
+declare_pages({name: topic.links for name, topic in TOPICS.items()})
 
 #: The status of what a person may not see; the browser shows its sentence instead of the page.
 FORBIDDEN = 403
@@ -70,12 +112,14 @@ def _picture(context: Context) -> dict[str, Any]:
 
 def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
     try:
-        page = _for_reader(TOPICS[context.state.page].layout, context)
+        topic = TOPICS[context.state.page]
+        page = _for_reader(topic.layout, context)
         above = [*shell.notices(context, page.notices), *page.above]
         parts = {"above": above, "beside": page.beside, "below": page.below}
-        parts |= {"navigation": shell.navigation(context), "drawer": shell.drawer(context, newest)}
+        navigation = shell.navigation(context, TOPICS)
+        parts |= {"navigation": navigation, "drawer": shell.drawer(navigation, context, newest)}
         parts |= {"header": shell.what_is_shown(context, newest)}
-        return _condensed(parts) | {"shown": shell.shown(context, search, page.notices)}
+        return _condensed(parts) | {"shown": shell.shown(context, topic, search, page.notices)}
     except Exception as error:
         if isinstance(error, Refusal) and error.status == FORBIDDEN:
             raise
@@ -97,3 +141,77 @@ def _error_page(error: Exception) -> dict[str, Any]:
     """What is wrong instead of the page; navigation and header stay."""
     above = [html.H1("Headscape"), problem(error)]
     return _condensed({"above": above, "beside": [], "below": []})
+
+
+#: The URL of the content of pages.
+PAGE = "/data/page"
+#: The URL of how far the server is with a page, for the browser that waits for it.
+PROGRESS = f"{PAGE}/progress"
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the data routes to the server."""
+    server.extensions[LIBRARY] = library
+    of_topics = (routes for topic in TOPICS.values() for routes in topic.routes)
+    for routes in (assets.register, *of_topics, http.register):
+        routes(server, library)
+    _add_page_routes(server, library)
+
+
+def _add_page_routes(server: Flask, library: Library) -> None:
+    """The content of a page. The request is a form, not JSON: a form has nothing nested that could be malformed."""
+
+    @server.post(PAGE)
+    def page() -> Response:
+        link = _tab_link()
+        with _noted(library):
+            content = page_content(library, link)
+        if _is_shared(content.get("shown"), link, library.newest):
+            share()
+        return Response(to_json_plotly(content), mimetype="application/json")
+
+    @server.post(PROGRESS)
+    def progress() -> Response:
+        found = library.get(JobNotes).find(request.form.get("wait", ""))
+        return jsonify({"said": found and found.sentence})
+
+
+def _noted(library: Library) -> AbstractContextManager[object]:
+    """Notes how far the page is, under the name that its browser asks by; nothing where it names none."""
+    wait = request.form.get("wait")
+    return library.get(JobNotes).job(wait, PAGE_JOB) if wait else nullcontext()
+
+
+def _is_shared(shown: Mapping[str, object] | None, link: TabLink, newest: str) -> bool:
+    """Whether the page depends on its link alone, and no other link shows it: each field has the value that the page shows."""
+    if shown is None or _changes(str(shown["path"])) or shown["snapshot"] != newest:
+        return False
+    written = _fields(link)
+    is_own = link.pathname == shown["path"] and link.snapshot in ("", newest)
+    is_completed = "written" in shown and len(written) > 1  # the browser compares the whole link
+    each_once = len(dict(written)) == len(written)
+    return is_own and not is_completed and each_once and all(str(shown.get(name, "")) == text for name, text in written)
+
+
+def _changes(path: str) -> bool:
+    """Whether the page of a link that was shown depends on more than the link."""
+    return TOPICS[page_name(path) or first_page()].changes
+
+
+def _fields(link: TabLink) -> list[tuple[str, str]]:
+    return sorted(parse_qsl(link.search.lstrip("?"), keep_blank_values=True))
+
+
+def page_key(library: Library) -> str | None:
+    """What a page depends on; None for another request, and while an ingest runs, whose progress pages show.
+
+    The newest snapshot is a part of it: an older one may be deleted at any time, so its pages are not shared.
+    """
+    if request.path != PAGE or request.method != "POST" or library.ingest is not None:
+        return None
+    link = _tab_link()
+    return json.dumps([PAGE, library.newest, current_person().role, link.pathname, _fields(link), link.snapshot])
+
+
+def _tab_link() -> TabLink:
+    return TabLink(*(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))

@@ -1,23 +1,74 @@
-"""The production server: processes of gunicorn, each with an event loop and threads of waitress."""
+"""The production server: processes of gunicorn, each with an event loop and threads of waitress.
+
+SIGHUP replaces them one after the other, so that no request is refused.
+"""
 
 import atexit
+import signal
+import time
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
+from gunicorn.errors import HaltServer
 
 from dashboard.app import create_app
-from dashboard.monitoring.metric_files import take_places
-from dashboard.monitoring.metrics import VARIABLE, forget_dead, share_metrics
+from dashboard.monitoring import logs
+from dashboard.monitoring.metrics import VARIABLE, forget_dead, share_metrics, take_places
 from dashboard.monitoring.monitor import Monitor
 from dashboard.notes.database import Database
-from dashboard.reloading import RollingArbiter
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.encoder_process import RemoteEncoder
 from dashboard.serving import Serving
-from dashboard.web import log as counting_handler
 from dashboard.web.connections import BufferingWorker
 from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, one_thread_per_product, return_freed_memory
+
+#: Seconds between two looks at a worker that starts.
+LOOK_SECONDS = 0.05
+
+
+class RollingArbiter(Arbiter):  # type: ignore[misc]
+    """Gunicorn's process that starts and watches workers.
+
+    Gunicorn itself stops all old workers as soon as it has forked new ones: requests then wait until these have opened
+    the store, and twice as many workers need memory. Here an old worker leaves when a new one answers.
+    """
+
+    _replaced: frozenset[int] = frozenset()
+
+    def reload(self) -> None:
+        """Replace every worker; where a new one cannot start, the old ones stay."""
+        for pid in self._answering():
+            if not self._start():
+                self.log.error("A new worker could not start, so the running ones stay. Mend that, then reload again.")
+                return
+            self.kill_worker(pid, signal.SIGUSR2)
+            self._replaced = self._replaced & self.WORKERS.keys() | {pid}
+
+    def _answering(self) -> list[int]:
+        """Process ids of the workers that no other replaces yet, the oldest first."""
+        return sorted(self.WORKERS.keys() - self._replaced, key=lambda pid: self.WORKERS[pid].age)
+
+    def _start(self) -> bool:
+        """Start a worker, and wait until it answers; False where it does not."""
+        pid = self.spawn_worker()
+        end = time.monotonic() + self.cfg.timeout
+        while time.monotonic() < end and self._is_there(pid):
+            if self.WORKERS[pid].answers:
+                return True
+            time.sleep(LOOK_SECONDS)
+        if pid in self.WORKERS:
+            self.kill_worker(pid, signal.SIGKILL)
+        return False
+
+    def _is_there(self, pid: int) -> bool:
+        try:
+            self.reap_workers()
+        except HaltServer:  # it could not start; when a server starts, this ends the server
+            return False
+        return pid in self.WORKERS
+
 
 #: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
 THREADS = 20
@@ -63,7 +114,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Any:
         """The WSGI application of a worker."""
-        counting_handler.configure()
+        logs.configure()
         return_freed_memory()
         one_thread_per_product()
         encoder = RemoteEncoder(self.folder)

@@ -1,6 +1,6 @@
 """The shell around every page: header, navigation, notices."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -8,22 +8,21 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from flask import has_request_context, request
 
-from dashboard.access.gate import SIGN_OUT
 from dashboard.access.person import Person, current_person
+from dashboard.access.sign_in_page import SIGN_OUT
 from dashboard.canvas.spec import PointPanels
 from dashboard.documentation import address
 from dashboard.points.selection import FIELDS as SELECTION
 from dashboard.points.selection import parse_selection
 from dashboard.sentence.picture import SentenceViews
 from dashboard.topic import Topic
-from dashboard.topics import TOPICS
 from dashboard.ui.controls import OF_DATA
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED, Markup
 from dashboard.ui.text import model_names, with_commands
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context
-from dashboard.web.prefix import root
+from dashboard.web.paths import root
 from dashboard.web.state import encode_fields
 from store import Snapshot
 
@@ -44,7 +43,7 @@ NOTES: Any = {"aria-haspopup": "dialog", "title": "Notes on this view, saved vie
 POLL_MILLISECONDS = 5_000
 
 
-def layout(*, signs_in: bool = False, named: bool = False) -> dmc.MantineProvider:
+def layout(topics: Iterable[Topic], *, signs_in: bool = False, named: bool = False) -> dmc.MantineProvider:
     """The empty shell. The browser fills in the page and the header, by the link.
 
     `named`: every request is of a known person, whom the header names; `signs_in`: who can sign out.
@@ -68,16 +67,16 @@ def layout(*, signs_in: bool = False, named: bool = False) -> dmc.MantineProvide
             ),
             _drawer(_account(person, signs_in, "account-in-drawer")),
             html.Div(id="newer", className="newer", role="status"),
-            _shortcuts(),
+            _shortcuts(topics),
         ],
         theme=MANTINE,
         defaultColorScheme="auto",
     )
 
 
-def _shortcuts() -> html.Dialog:
+def _shortcuts(topics: Iterable[Topic]) -> html.Dialog:
     """The list of keys, opened by `?` or its button (assets/web/keyboard.mjs)."""
-    pages = {f"g {topic.letter}": topic.title for topic in topics_of(current_person())}
+    pages = {f"g {topic.letter}": topic.title for topic in _opened_by(current_person(), topics)}
     named: Any = {"aria-labelledby": "shortcuts-title"}
     return html.Dialog(
         [
@@ -178,23 +177,23 @@ def _header(account: list[object]) -> html.Div:
     )
 
 
-def navigation(context: Context) -> list[html.A]:
+def navigation(context: Context, topics: Mapping[str, Topic]) -> list[html.A]:
     """Links to the pages, with the same model, head and snapshot, and to the page's documentation.
 
     That to page Sentence is as it opens, where no head was chosen.
     """
-    pages = [_page_link(context, topic) for topic in topics_of(current_person())]
-    return [*pages, *_documentation_link(TOPICS[context.state.page])]
+    pages = [_page_link(context, topic) for topic in _opened_by(current_person(), topics.values())]
+    return [*pages, *_documentation_link(topics[context.state.page])]
 
 
-def topics_of(person: Person) -> list[Topic]:
+def _opened_by(person: Person, topics: Iterable[Topic]) -> list[Topic]:
     """The pages that somebody may open."""
-    return [topic for topic in TOPICS.values() if person.writes or not topic.for_authors]
+    return [topic for topic in topics if person.writes or not topic.for_authors]
 
 
-def drawer(context: Context, newest: str) -> list[html.A]:
+def drawer(navigation: list[html.A], context: Context, newest: str) -> list[html.A]:
     """The navigation of a narrow window, with what does not fit into its header."""
-    return [*navigation(context), *_open_newest(context, newest, "page-link")]
+    return [*navigation, *_open_newest(context, newest, "page-link")]
 
 
 def _page_link(context: Context, topic: Topic) -> html.A:
@@ -213,7 +212,7 @@ def _documentation_link(topic: Topic) -> list[html.A]:
     )
 
 
-def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[str, object]:
+def shown(context: Context, topic: Topic, search: str, of_page: tuple[str, ...] = ()) -> dict[str, object]:
     """What the page shows, for the browser: the value of every field and the defaults that depend on the store.
 
     The browser makes no new link of a control that already has its value, and leaves defaults out of links. It replaces
@@ -224,8 +223,8 @@ def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[
     if context.corpus.views:
         fields |= {"view": context.view, "tokens": min(state.tokens, context.corpus.n_tokens)}
     defaults: dict[str, object] = {"view": next(iter(context.corpus.views), None)}
-    if choices := TOPICS[state.page].choices:
-        chosen, standard = choices(context)
+    if topic.choices:
+        chosen, standard = topic.choices(context)
         fields, defaults = fields | chosen, defaults | standard
     link = valid_search(context, search, of_page)
     written = {} if link == search else {"written": search}

@@ -1,4 +1,4 @@
-"""What a page declares of itself, in its own folder: its name, its parts, its routes. `dashboard/topics.py` lists every topic."""
+"""What a page declares of itself, in its own folder: its name, its parts, its routes. `dashboard/pages.py` lists every topic."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from flask import Flask
 
 from dashboard.canvas.spec import Picture
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.job import Job, Kind
 from dashboard.ui.page import Page
+from dashboard.ui.work import Job, Kind
 from dashboard.web.context import Context
 from dashboard.web.library import Library
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 
 #: Values of a page's controls that its link does not hold, and the defaults that depend on the store.
 Choices = tuple[dict[str, object], dict[str, object]]

@@ -1,12 +1,15 @@
 """Headscape in a notebook: open a store, show the picture of a head, show a sentence, read the notes of a server.
 
 `open` gives a `store.Corpus`, whose arrays are labelled. `show` and `sentence` give plotly figures, which a notebook
-draws. Imports nothing slow: every process of the command `headscape` imports this file first.
+draws. Imports nothing slow, and no package of Headscape before `check_packages`: every process of the command `headscape`
+imports this file first, and a file or a folder of the reader may have the plain name of a package.
 """
 
+import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-from headscape.packages import check_packages
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from store import Corpus
 
 __all__ = ["notes", "open", "sentence", "show"]
+
+_ROOT = Path(__file__).resolve().parents[1]
 
 
 def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = None) -> "Corpus":  # noqa: A001
@@ -82,9 +87,42 @@ def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "Dat
     A target of kind `head` is `head/<SHA-256 of the weights>/<layer>/<head>`; docs/notes.md has all kinds.
     """
     check_packages("store", "dashboard")
-    from store.extras import check_extra
+    from store.process import check_extra
 
     check_extra("dashboard")
-    from dashboard.notes.frame import notes_frame
+    from dashboard.notes.search import notes_frame
 
     return notes_frame(path_or_url, notes)
+
+
+def check_packages(*names: str) -> None:
+    """Raise ImportError with the file that hides a package of Headscape.
+
+    A folder without Python's `__init__.py`, such as one of data, is no obstacle: in a clone it hides a package all the
+    same, so the package is imported here from its file.
+    """
+    for name in names:
+        spec = _found(name)
+        if spec is not None and spec.origin is None:
+            _import_own(name)
+        elif spec is not None and Path(str(spec.origin)).resolve().parent != _ROOT / name:
+            raise ImportError(
+                f"{spec.origin} hides the package {name!r} of Headscape. Rename it, or start Python in another folder.",
+                name=name,
+                path=spec.origin,
+            )
+
+
+def _found(name: str) -> ModuleSpec | None:
+    """What `import` of the name gives; None where only the module itself knows, which a script has made."""
+    try:
+        return find_spec(name)
+    except ValueError:
+        return None
+
+
+def _import_own(name: str) -> None:
+    spec = spec_from_file_location(name, _ROOT / name / "__init__.py")
+    if spec is not None and spec.loader is not None:
+        sys.modules[name] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])

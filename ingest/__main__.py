@@ -23,7 +23,7 @@ def _ingest() -> None:
     from ingest.run.errors import short
     from ingest.run.folders import check_folders
     from ingest.run.settings import parse
-    from store.extras import check_extra, check_installed
+    from store.process import check_extra, check_installed
     from store.repository.access import local_path
 
     settings = parse()

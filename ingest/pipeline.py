@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ingest.encode.feature_points import FeaturePoints, check_features
-from ingest.encode.loading import find_device, find_dtype, import_libraries
+from ingest.encode.loading import check_shapes, find_device, find_dtype, import_libraries
 from ingest.encode.sample import Sample, split_sentences, take_sample
 from ingest.encode.tensors import (
     ATTENTION,
     EncodeBlocks,
+    Loading,
     ModelGroup,
     complete,
     encode_corpus,
+    encode_on_workers,
     pending_blocks,
 )
-from ingest.encode.weights import check_shapes
-from ingest.encode.worker_blocks import Loading, encode_on_workers
 from ingest.heads.divergence import update_divergence
 from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
@@ -31,10 +31,9 @@ from ingest.projections.drawing import FeatureDrawing, draw, pending_features, s
 from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
 from ingest.projections.head_view import HeadVectors, has_been_whole
 from ingest.projections.normalizations import normalize_corpus
-from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, longest_input
+from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, held_data, held_models, longest_input
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
-from ingest.run.held import held_data, held_models
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
 from ingest.run.settings import Settings, parse_first
@@ -43,14 +42,14 @@ from ingest.text.corpus import Budget, PlannedCorpus, cut_report, find_corpus, p
 from ingest.text.reviews import Data, find_data
 from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation, check_pipeline
 from ingest.words.coreference import find_coreference, keep_mentions
+from ingest.words.patterns import find_strongest_words
 from ingest.words.relations import find_relations
-from ingest.words.strongest import find_strongest_words
 from ingest.words.uas import find_uas
 from store.phrases import held_sentences, many
+from store.process import one_thread
 from store.repository.access import open_repository
 from store.repository.writer import Writer, open_writer
 from store.schema.pictures import RAW, ViewName
-from store.threads import one_thread
 
 if TYPE_CHECKING:
     from ingest.encode.encoder import Encoder

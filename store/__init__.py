@@ -4,8 +4,8 @@ The ingest writes the store and the dashboard reads it; nothing else passes betw
 """
 
 from store.corpus import Corpus
-from store.relations import best_heads
 from store.repository.errors import StoreError
+from store.results import best_heads
 from store.schema.model import STATISTICS
 from store.snapshot import Snapshot, open_corpus, open_snapshot
 

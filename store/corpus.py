@@ -12,18 +12,14 @@ from zarr.abc.store import Store
 from store.features import Features
 from store.groups import Groups, Views
 from store.kernels.attention import attention_pattern, merge_words
-from store.kernels.labels import head_labels
-from store.kernels.words import StrongestWords
-from store.means import Watch, contrast_statistics, part_means, part_statistics
-from store.relations import with_accuracies, with_shares
-from store.repository.arrays import stored_vectors, with_keys
+from store.kernels.heads import head_labels
+from store.means import ChosenTokens, Watch, contrast_statistics, part_means, part_statistics
+from store.repository.arrays import missing_statistics, stored_vectors, with_keys, with_statistics
 from store.repository.errors import StoreError
 from store.repository.tiles import read_rows
 from store.results import StageResults
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
-from store.stored_statistics import missing_statistics, with_statistics
-from store.text import WORDS_REMEDY
 
 HEADS = "layer", "head"
 
@@ -147,7 +143,10 @@ class Corpus(StageResults):
         chosen
             (n_tokens,), which of `rows` count.
         """
-        return part_means(self.token_statistic, self.tokens, self.rows, chosen)
+        return part_means(self.token_statistic, self._chosen(chosen))
+
+    def _chosen(self, chosen: NDArray[np.bool_]) -> ChosenTokens:
+        return ChosenTokens(self.tokens, self.rows, chosen, self.block)
 
     def part_statistics(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.Dataset:
         """Head statistics over the chosen tokens only, with 95% intervals by bootstrap over sentences.
@@ -164,9 +163,7 @@ class Corpus(StageResults):
         mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head) and layer_interval
         (bound, source, statistic, layer).
         """
-        return part_statistics(
-            self.token_statistic, self.tokens, self.rows, chosen, seed=self._bootstrap_seed, watch=watch
-        )
+        return part_statistics(self.token_statistic, self._chosen(chosen), seed=self._bootstrap_seed, watch=watch)
 
     def contrast_statistics(
         self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None, others: NDArray[np.bool_] | None = None
@@ -175,9 +172,8 @@ class Corpus(StageResults):
 
         `difference_interval` and `difference_layer_interval` are its 95% intervals, paired by sentence.
         """
-        return contrast_statistics(
-            self.token_statistic, self.tokens, self.rows, chosen, others, seed=self._bootstrap_seed, watch=watch
-        )
+        own, rest = self._chosen(chosen), self._chosen(~chosen if others is None else others)
+        return contrast_statistics(self.token_statistic, own, rest, seed=self._bootstrap_seed, watch=watch)
 
     @property
     def _bootstrap_seed(self) -> int:
@@ -223,7 +219,7 @@ class Corpus(StageResults):
 
     def mixing_means(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.DataArray:
         """Mixing ratios over the chosen tokens only: (source, ratio, layer), NaN without any; as `part_statistics`."""
-        return part_means(self.token_mixing, self.tokens, self.rows, chosen, watch)
+        return part_means(self.token_mixing, self._chosen(chosen), watch)
 
     @cached_property
     def expansion_rate(self) -> xr.DataArray:
@@ -232,54 +228,10 @@ class Corpus(StageResults):
 
     @cached_property
     def head_labels(self) -> xr.DataArray:
-        """Label of each head (layer, head), "" where no rule of `store.kernels.labels.LABELS` holds."""
+        """Label of each head (layer, head), "" where no rule of `store.kernels.heads.LABELS` holds."""
         return head_labels(self.head_statistic, self.counted_lengths)
 
     # -- words --------------------------------------------------------------------------------------
-
-    @cached_property
-    def strongest_words(self) -> xr.Dataset:
-        """The word that each word attends to most, and the one that attends most to it.
-
-        `most_attended` and `most_attending` (layer, head, word): indices in the sentence, -1 where it has no other word. Lazy.
-        NotIngested where the ingest has not computed them.
-        """
-        group = self._of_words("words", "sentences", "Attention between words", WORDS_REMEDY)
-        return group[list(StrongestWords._fields)].isel(word=slice(0, len(self.words)))
-
-    @cached_property
-    def relations(self) -> xr.Dataset:
-        """How often each head links the words of each relation. Arrays as in `store.schema.relations`.
-
-        And `accuracy` (relation, direction, layer, head), share of the pairs that the head links, in all sentences;
-        `chosen_accuracy` and `reported_accuracy`, the same in each half of the sentences; `random_accuracy`, that of the
-        same head with random weights; `offset_accuracy` (relation), share of the pairs of the second half with the offset most frequent in the
-        first. Loaded at first use. NotIngested where the ingest has not computed them.
-        """
-        return with_accuracies(self._of_words("relations", "relations_hash", "Relations", WORDS_REMEDY).load())
-
-    @cached_property
-    def uas(self) -> xr.Dataset:
-        """Share of words whose governor is found from attention (Clark et al. 2019, section 5), of held-out sentences.
-
-        `uas` (approach, decoding), its 95% `interval` (bound) and `of_seed` (seed); approaches are the methods of `store.schema.relations`
-        (xarray's `sel` keeps the name `method` for itself). Attributes: `trained_on` and `reported_on` sentences, `words`.
-        Loaded at first use. NotIngested where the ingest has not computed it.
-        """
-        remedy = "Run `headscape ingest --probes=all`."
-        return self._of_words("uas", "uas_hash", "Governors from attention", remedy).load().rename(method="approach")
-
-    @cached_property
-    def coreference(self) -> xr.Dataset:
-        """How often each head finds the antecedent of a mention (Clark et al. 2019, section 4.3). Loaded at first use.
-
-        Arrays as in `store.schema.coreference`, whose dims depend on the attribute `scheme`: `chains` of mentions, or the
-        pronouns of `gap`. And `accuracy`, found / mentions in each half (half, ...), with `baseline_accuracy` and
-        `random_accuracy`; of GAP also `f1`, `baseline_f1` and `random_f1`, as its scorer counts.
-        NotIngested where the ingest has not computed it.
-        """
-        remedy = "Run `headscape ingest --data=<file>` with coreference: .conll (CoNLL-2012) or the .tsv of GAP."
-        return with_shares(self._of_words("coreference", "coreference_hash", "Coreference", remedy).load())
 
     def word_pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
         """Attention between the words of a sentence: to a word the sum over its wordpieces, from a word their mean.

@@ -7,6 +7,7 @@ memory does not depend on the size of the corpus, and a reader sees the progress
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -15,15 +16,13 @@ import xarray as xr
 import zarr
 from numpy.typing import NDArray
 
-from store.kernels.bootstrap import Replicates, draw_counts
-from store.kernels.moments import interval_of_sums
+from store.kernels.intervals import Replicates, draw_counts, interval_of_sums
 from store.kernels.sentence_rows import SentenceRows, order_rows
 from store.kernels.statistics import mean_over_sentences, source_rows
+from store.process import one_thread
 from store.repository.arrays import array_of
 from store.repository.errors import StoreError
-from store.schema.array import BLOCK
 from store.schema.model import BOUNDS, SOURCES, SQUARE_ARRAYS
-from store.threads import one_thread
 
 Floats = NDArray[np.floating]
 T = TypeVar("T")
@@ -110,6 +109,51 @@ class PartBlock(NamedTuple):
     sentences: int
 
 
+@dataclass(frozen=True)
+class ChosenTokens:
+    """The tokens of a corpus that a part has.
+
+    Attributes
+    ----------
+    tokens
+        token_flags and sentence_index (token).
+    real
+        Ascending rows of the token axis that are not padding.
+    chosen
+        Which of them are in the part: bool of the shape of `real`.
+    block
+        Rows of a block of the token axis.
+
+    Raises
+    ------
+    StoreError
+        Where `chosen` has another shape or dtype.
+    """
+
+    tokens: xr.Dataset
+    real: NDArray[np.int64]
+    chosen: NDArray[np.bool_]
+    block: int
+
+    def __post_init__(self) -> None:
+        chosen, tokens = self.chosen, len(self.real)
+        if chosen.shape != self.real.shape or chosen.dtype != bool:
+            raise StoreError(
+                f"`chosen` has shape {chosen.shape} and dtype {chosen.dtype}. Pass a bool for each of the {tokens} tokens."
+            )
+
+    def blocks(self) -> list[PartBlock]:
+        """Blocks that have chosen tokens."""
+        chosen, real, sentence = self.chosen, self.real, self.tokens.sentence_index.values
+        ends = np.searchsorted(real, np.arange(0, len(sentence) + self.block, self.block)).tolist()
+        blocks = []
+        for index, (start, stop) in enumerate(pairwise(ends)):
+            if (rows := real[start:stop][chosen[start:stop]]).size:
+                first, last = int(sentence[real[start]]), int(sentence[real[stop - 1]])
+                blocks.append(PartBlock(index, rows, first, last - first + 1))
+        return blocks
+
+
 class PartRun(NamedTuple):
     """Consecutive blocks that are read at once.
 
@@ -145,11 +189,7 @@ class PartRun(NamedTuple):
 
 
 def part_means(
-    stored: xr.DataArray,
-    tokens: xr.Dataset,
-    real: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    watch: Watch = lambda _: None,
+    stored: xr.DataArray, part: ChosenTokens, watch: Watch = lambda _: None, *, read_bytes: int = READ_BYTES
 ) -> xr.DataArray:
     """Mean over sentences of the mean over the chosen rows of each source.
 
@@ -159,35 +199,22 @@ def part_means(
     ----------
     stored
         (number, ..., token), lazy: one number of each token, such as a statistic, per layer and head.
-    tokens
-        token_flags and sentence_index (token).
-    real
-        Ascending rows of the token axis that are not padding.
-    chosen
-        Which of them are in the part: bool of the shape of `real`.
+    part
+        The chosen rows.
     watch
         Called after every piece.
+    read_bytes
+        Bytes of stored numbers that a thread reads at once; at least one number of a block is.
 
     Returns
     -------
     (source, number, ...) in float64, NaN where no sentence has such rows.
-
-    Raises
-    ------
-    StoreError
-        Where `chosen` has another shape or dtype.
     """
-    return _labelled(_Sums(stored, _part_blocks(tokens, real, chosen), tokens, watch).means(), stored)
+    return _labelled(_Sums(stored, part, watch, read_bytes=read_bytes).means(), stored)
 
 
 def part_statistics(
-    stored: xr.DataArray,
-    tokens: xr.Dataset,
-    real: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    *,
-    seed: int,
-    watch: Watch = lambda _: None,
+    stored: xr.DataArray, part: ChosenTokens, *, seed: int, watch: Watch = lambda _: None
 ) -> xr.Dataset:
     """Means of head statistics as `part_means`, with 95% intervals by bootstrap over the sentences of the part.
 
@@ -198,20 +225,13 @@ def part_statistics(
     mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head), and layer_interval (bound,
     source, statistic, layer) of the mean over heads.
     """
-    return _counted(stored, _part_blocks(tokens, real, chosen), tokens, seed, watch).with_intervals()
+    return _counted(stored, part, seed, watch).with_intervals()
 
 
 def contrast_statistics(
-    stored: xr.DataArray,
-    tokens: xr.Dataset,
-    real: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    others: NDArray[np.bool_] | None,
-    *,
-    seed: int,
-    watch: Watch = lambda _: None,
+    stored: xr.DataArray, own: ChosenTokens, others: ChosenTokens, *, seed: int, watch: Watch = lambda _: None
 ) -> xr.Dataset:
-    """Head statistics of the chosen tokens, as `part_statistics`, and how they differ from those of `others`, None for all others.
+    """Head statistics of a part, as `part_statistics`, and how they differ from those of `others`.
 
     Both means are counted alike: a sentence that has chosen and other tokens counts in each with its own of them.
 
@@ -220,14 +240,8 @@ def contrast_statistics(
     Those of `part_statistics`, and `difference`, `difference_interval` and `difference_layer_interval` of their dims: the
     chosen tokens minus the others. The draws of a sentence are the same in both, so that the intervals are paired.
     """
-    part = _counted(stored, _part_blocks(tokens, real, chosen), tokens, seed, lambda share: watch(share / 2))
-    rest = _counted(
-        stored,
-        _part_blocks(tokens, real, ~chosen if others is None else others),
-        tokens,
-        seed,
-        lambda share: watch((1 + share) / 2),
-    )
+    part = _counted(stored, own, seed, lambda share: watch(share / 2))
+    rest = _counted(stored, others, seed, lambda share: watch((1 + share) / 2))
     between = part.replicates.difference_interval(rest.replicates)
     of_layers = part.replicates.layer_difference_interval(rest.replicates)
     minus = _with_intervals(part.mean - rest.mean, between, of_layers)
@@ -240,42 +254,40 @@ class _Sums:
     def __init__(
         self,
         stored: xr.DataArray,
-        blocks: Sequence[PartBlock],
-        tokens: xr.Dataset,
+        part: ChosenTokens,
         watch: Watch,
         replicates: Replicates | None = None,
         seed: int = 0,
+        *,
+        read_bytes: int = READ_BYTES,
     ) -> None:
-        self.stored, self.replicates, self.seed = stored.variable, replicates, seed
+        self.stored, self.tokens, self.replicates, self.seed = stored.variable, part.tokens, replicates, seed
+        block_bytes = int(np.prod(stored.shape[1:-1])) * part.block * stored.dtype.itemsize  # of one number
         self.sums = np.zeros((len(SOURCES), *stored.shape[:-1]))
         self.counts = np.zeros(len(SOURCES), np.int64)
         # Small numbers without intervals at once: their shards have those of all, so that each is one read.
-        is_small = replicates is None and len(stored) * self._block_bytes <= READ_BYTES
+        is_small = replicates is None and len(stored) * block_bytes <= read_bytes
         self._at_once = len(stored) if is_small else 1
-        self._add_all(list(_runs(blocks, max(1, READ_BYTES // (self._at_once * self._block_bytes)))), tokens, watch)
+        longest = max(1, read_bytes // (self._at_once * block_bytes))
+        self._add_all(list(_runs(part.blocks(), longest)), watch)
 
     def means(self) -> NDArray[np.float64]:
         """(source, number, ...), NaN where no sentence has rows of a source."""
         return mean_over_sentences(self.sums, self.counts)
 
-    @property
-    def _block_bytes(self) -> int:
-        """Bytes of one number of a block."""
-        return int(np.prod(self.stored.shape[1:-1])) * BLOCK * self.stored.dtype.itemsize
-
-    def _add_all(self, runs: Sequence[Sequence[PartBlock]], tokens: xr.Dataset, watch: Watch) -> None:
+    def _add_all(self, runs: Sequence[Sequence[PartBlock]], watch: Watch) -> None:
         pieces = [slice(start, start + self._at_once) for start in range(0, len(self.stored), self._at_once)]
         # Threads of BLAS beside those of the pool took three times the time of the cores.
         with ThreadPoolExecutor(os.cpu_count(), "part") as pool, one_thread("blas"):
-            prepared = _one_ahead(pool, lambda blocks: self._prepared(blocks, tokens), runs)
+            prepared = _one_ahead(pool, self._prepared, runs)
             for index, (run, draws) in enumerate(prepared):
                 added = pool.map(lambda piece, run=run, draws=draws: self._add(piece, run, draws), pieces)
                 for finished, _ in enumerate(added, index * len(pieces) + 1):
                     watch(finished / (len(runs) * len(pieces)))
                 self._count(run, draws)
 
-    def _prepared(self, blocks: Sequence[PartBlock], tokens: xr.Dataset) -> tuple[PartRun, NDArray[np.float32] | None]:
-        run = PartRun.of(blocks, tokens)
+    def _prepared(self, blocks: Sequence[PartBlock]) -> tuple[PartRun, NDArray[np.float32] | None]:
+        run = PartRun.of(blocks, self.tokens)
         return run, None if self.replicates is None else run.draws(self.seed)
 
     def _add(self, piece: slice, run: PartRun, draws: NDArray[np.float32] | None) -> None:
@@ -305,12 +317,10 @@ class _Counted(NamedTuple):
         return _with_intervals(self.mean, self.replicates.interval(), self.replicates.layer_interval())
 
 
-def _counted(
-    stored: xr.DataArray, blocks: Sequence[PartBlock], tokens: xr.Dataset, seed: int, watch: Watch
-) -> _Counted:
+def _counted(stored: xr.DataArray, part: ChosenTokens, seed: int, watch: Watch) -> _Counted:
     numbers, layers, heads, _ = stored.shape
     replicates = Replicates(sources=len(SOURCES), statistics=numbers, layers=layers, heads=heads, dtype=np.float32)
-    return _Counted(_labelled(_Sums(stored, blocks, tokens, watch, replicates, seed).means(), stored), replicates)
+    return _Counted(_labelled(_Sums(stored, part, watch, replicates, seed).means(), stored), replicates)
 
 
 def _with_intervals(mean: xr.DataArray, interval: NDArray[np.float64], of_layers: NDArray[np.float64]) -> xr.Dataset:
@@ -323,22 +333,6 @@ def _with_intervals(mean: xr.DataArray, interval: NDArray[np.float64], of_layers
         },
         {"bound": list(BOUNDS)},
     )
-
-
-def _part_blocks(tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_]) -> list[PartBlock]:
-    """Blocks that have chosen tokens."""
-    if chosen.shape != real.shape or chosen.dtype != bool:
-        raise StoreError(
-            f"`chosen` has shape {chosen.shape} and dtype {chosen.dtype}. Pass a bool for each of the {len(real)} tokens."
-        )
-    sentence = tokens.sentence_index.values
-    ends = np.searchsorted(real, np.arange(0, len(sentence) + BLOCK, BLOCK)).tolist()
-    blocks = []
-    for index, (start, stop) in enumerate(pairwise(ends)):
-        if (rows := real[start:stop][chosen[start:stop]]).size:
-            first, last = int(sentence[real[start]]), int(sentence[real[stop - 1]])
-            blocks.append(PartBlock(index, rows, first, last - first + 1))
-    return blocks
 
 
 def _runs(blocks: Sequence[PartBlock], longest: int) -> Iterator[list[PartBlock]]:

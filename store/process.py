@@ -1,4 +1,4 @@
-"""How a process ends, and what it keeps of the memory that it has freed.
+"""The process of a command: the extra that it needs, its threads of linear algebra, its end, the freed memory that it keeps.
 
 A command ends quietly when the program that reads its output, such as `head`, closes the pipe, and whatever threads
 still do. Memory follows options of glibc's malloc: nothing with another C library.
@@ -10,13 +10,82 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from typing import NamedTuple, NoReturn
+
+from packaging.requirements import Requirement
+from threadpoolctl import ThreadpoolController
+
+from store.repository.errors import StoreError
 
 #: Exit status that a shell shows for a process with a closed output pipe: 128 + SIGPIPE.
 PIPE_CLOSED = 141
 #: Options in malloc.h of glibc.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
+
+
+class ExtraMissing(StoreError):
+    """A command needs packages of an extra that is not installed."""
+
+
+def check_extra(extra: str) -> None:
+    """Raise ExtraMissing where a package of the extra is not installed."""
+    missing = missing_packages(extra)
+    if missing:
+        raise ExtraMissing(
+            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed. "
+            f"Install the extra: pip install 'headscape[{extra}]', or '.[{extra}]' in a clone."
+        )
+
+
+def check_installed(package: str = "headscape") -> None:
+    """Raise ExtraMissing where Headscape itself is not installed: what a command writes names the version."""
+    if _installed(package) is None:
+        raise ExtraMissing(
+            "Headscape is not installed, so a result could not name its version. Run `pip install '.[ingest]'` in the clone."
+        )
+
+
+def missing_packages(extra: str) -> list[str]:
+    """Names of the packages of an extra that are not installed; none where Headscape itself is not."""
+    try:
+        requirements = [Requirement(text) for text in distribution("headscape").requires or []]
+    except PackageNotFoundError:
+        return []
+    return [
+        requirement.name
+        for requirement in requirements
+        if _is_of(requirement, extra) and _installed(requirement.name) is None
+    ]
+
+
+def _is_of(requirement: Requirement, extra: str) -> bool:
+    marker = requirement.marker
+    return marker is not None and marker.evaluate({"extra": extra}) and not marker.evaluate({"extra": ""})
+
+
+def _installed(name: str) -> Distribution | None:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return None
+
+
+def one_thread(api: str | None = None) -> AbstractContextManager[object]:
+    """Leave the libraries of an interface (`blas`), or all, one thread each within the context.
+
+    To find them reads all that the process has mapped, for longer than a small product takes. They come with modules:
+    they are looked for again where modules have been imported since.
+    """
+    return _libraries(len(sys.modules)).limit(limits=1, user_api=api)
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    assert modules
+    return ThreadpoolController()
 
 
 def until_pipe_closes(work: Callable[[], int]) -> int:

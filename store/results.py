@@ -1,13 +1,18 @@
-"""What single stages of an ingest have found out about a model on its corpus; each may be missing."""
+"""What single stages of an ingest have found out about a model on its corpus, each of which may be missing; accuracies of heads from counts."""
 
 from functools import cached_property
 
+import numpy as np
 import xarray as xr
 
 from store.groups import Groups, with_written_attributes, written
+from store.kernels.intervals import ShareReplicates, draw_counts
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, halves, linked
+from store.process import one_thread
 from store.repository.errors import NotIngested
 from store.schema.model import PAIR_NUMBERS
-from store.text import REMEDY, CorpusText
+from store.schema.relations import ALL, GAP
+from store.text import REMEDY, WORDS_REMEDY, CorpusText
 
 
 class StageResults(CorpusText):
@@ -61,6 +66,50 @@ class StageResults(CorpusText):
         """Constants and quality of each normalisation (normalization, layer, head), `store.schema.pictures`; or NotIngested."""
         return self._results("normalizations", "judged_on", "Normalisations").load()
 
+    @cached_property
+    def strongest_words(self) -> xr.Dataset:
+        """The word that each word attends to most, and the one that attends most to it.
+
+        `most_attended` and `most_attending` (layer, head, word): indices in the sentence, -1 where it has no other word. Lazy.
+        NotIngested where the ingest has not computed them.
+        """
+        group = self._of_words("words", "sentences", "Attention between words", WORDS_REMEDY)
+        return group[list(StrongestWords._fields)].isel(word=slice(0, len(self.words)))
+
+    @cached_property
+    def relations(self) -> xr.Dataset:
+        """How often each head links the words of each relation. Arrays as in `store.schema.relations`.
+
+        And `accuracy` (relation, direction, layer, head), share of the pairs that the head links, in all sentences;
+        `chosen_accuracy` and `reported_accuracy`, the same in each half of the sentences; `random_accuracy`, that of the
+        same head with random weights; `offset_accuracy` (relation), share of the pairs of the second half with the offset most frequent in the
+        first. Loaded at first use. NotIngested where the ingest has not computed them.
+        """
+        return with_accuracies(self._of_words("relations", "relations_hash", "Relations", WORDS_REMEDY).load())
+
+    @cached_property
+    def uas(self) -> xr.Dataset:
+        """Share of words whose governor is found from attention (Clark et al. 2019, section 5), of held-out sentences.
+
+        `uas` (approach, decoding), its 95% `interval` (bound) and `of_seed` (seed); approaches are the methods of `store.schema.relations`
+        (xarray's `sel` keeps the name `method` for itself). Attributes: `trained_on` and `reported_on` sentences, `words`.
+        Loaded at first use. NotIngested where the ingest has not computed it.
+        """
+        remedy = "Run `headscape ingest --probes=all`."
+        return self._of_words("uas", "uas_hash", "Governors from attention", remedy).load().rename(method="approach")
+
+    @cached_property
+    def coreference(self) -> xr.Dataset:
+        """How often each head finds the antecedent of a mention (Clark et al. 2019, section 4.3). Loaded at first use.
+
+        Arrays as in `store.schema.relations`, whose dims depend on the attribute `scheme`: `chains` of mentions, or the
+        pronouns of `gap`. And `accuracy`, found / mentions in each half (half, ...), with `baseline_accuracy` and
+        `random_accuracy`; of GAP also `f1`, `baseline_f1` and `random_f1`, as its scorer counts.
+        NotIngested where the ingest has not computed it.
+        """
+        remedy = "Run `headscape ingest --data=<file>` with coreference: .conll (CoNLL-2012) or the .tsv of GAP."
+        return with_shares(self._of_words("coreference", "coreference_hash", "Coreference", remedy).load())
+
     def _results(self, stage: str, finished: str, title: str, remedy: str = REMEDY) -> xr.Dataset:
         """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""
         group = self._groups.open_optional(f"models/{self.name}/{stage}")
@@ -76,3 +125,120 @@ class StageResults(CorpusText):
         if group.attrs.get("annotation") != written(self.words.identity):
             raise NotIngested(f"{title}: not computed.", remedy)
         return group
+
+
+def with_shares(counts: xr.Dataset) -> xr.Dataset:
+    """The counts of `/models/<key>/coreference` with the shares that `Corpus.coreference` describes.
+
+    A pronoun of GAP that gets an answer gets exactly one name, so of its answers `found` are true positives, the
+    others false positives; names that are not found are false negatives.
+    """
+    shares = {}
+    for before, mentions in (("", "mentions"), ("baseline_", "mentions"), ("random_", "random_mentions")):
+        shares[f"{before}accuracy"] = counts[f"{before}found"] / counts[mentions]
+        if counts.attrs["scheme"] == GAP:
+            answered = counts[mentions.replace("mentions", "answered")]
+            shares[f"{before}f1"] = 2 * counts[f"{before}found"] / (counts[mentions] + answered)
+    return counts.assign(shares)
+
+
+def best_antecedent_head(coreference: xr.Dataset, of: str = "") -> tuple[int, int]:
+    """Layer and head that find most antecedents in the first half of the sentences, whatever the mention.
+
+    Of chains among the mentions before. `of` is `random_` for the network with random weights.
+    """
+    found = coreference[f"{of}found"][0]
+    chosen = {"gender": ALL} if coreference.attrs["scheme"] == GAP else {"kind": ALL, "candidates": "mentions"}
+    layer, head = divmod(int(found.sel(chosen).values.argmax()), found.sizes["head"])
+    return layer, head
+
+
+def with_accuracies(counts: xr.Dataset) -> xr.Dataset:
+    """The counts of `/models/<key>/relations` with the shares that `Corpus.relations` describes."""
+    shares = {
+        "accuracy": counts.linked.sum("half") / counts.pairs.sum("half"),
+        "chosen_accuracy": counts.linked[0] / counts.pairs[0],
+        "reported_accuracy": counts.linked[1] / counts.pairs[1],
+        "random_accuracy": counts.random_linked.sum("half") / counts.random_pairs.sum("half"),
+        "offset_accuracy": counts.offset_linked[1] / counts.pairs[1],
+    }
+    return counts.assign({name: share.drop_vars("half", errors="ignore") for name, share in shares.items()})
+
+
+def best_heads(relations: xr.Dataset) -> xr.Dataset:
+    """The head and direction that link most pairs of each relation in the first half of the sentences: (relation).
+
+    `direction`, `layer`, `head`; `accuracy`, its `interval` (bound), `offset_accuracy` and `pairs` in the second half;
+    `random_accuracy`, of the best head with random weights, which is chosen and reported in the same way.
+    """
+    cell = ("direction", "layer", "head")
+    chosen = relations.chosen_accuracy.fillna(-1).stack(cell=cell)
+    best = chosen.argmax("cell")
+    random = relations.random_linked.stack(cell=cell) / relations.random_pairs
+    random_best = random[0].fillna(-1).argmax("cell")
+    return xr.Dataset(
+        {
+            **{dim: ("relation", chosen[dim].values[best.values]) for dim in cell},
+            "accuracy": _at(relations.reported_accuracy.stack(cell=cell), best),
+            "interval": _at(relations.interval.stack(cell=cell), best),
+            "random_accuracy": _at(random[1].drop_vars("half"), random_best),
+            "offset": relations.offset,
+            "offset_accuracy": relations.offset_accuracy,
+            "pairs": relations.pairs[1].drop_vars("half", errors="ignore"),
+        }
+    )
+
+
+def _at(cells: xr.DataArray, best: xr.DataArray) -> xr.DataArray:
+    """The number of one cell of each relation."""
+    return cells.isel(cell=best).drop_vars(("cell", "direction", "layer", "head"))
+
+
+def count_links(strongest: xr.Dataset, pairs: WordPairs, *, sentences: int, seed: int) -> xr.Dataset:
+    """The same counts, shares and intervals as of a relation of the store, of any word pairs; none with random weights.
+
+    Reads the strongest words of one layer at a time.
+
+    Parameters
+    ----------
+    strongest
+        `Corpus.strongest_words`.
+    pairs
+        Pairs of the corpus.
+    sentences, seed
+        Number of its sentences; the seed of the bootstrap.
+    """
+    reported = halves(sentences)[pairs.sentence]
+    counts = draw_counts(seed, 0, sentences)
+    with one_thread("blas"):  # the matrices are small: threads would wait for each other
+        layers = [
+            _layer_links(strongest.isel(layer=layer), pairs, reported, counts) for layer in strongest.layer.values
+        ]
+    offset = frequent_offset(pairs.offsets[~reported])
+    linked_pairs = np.stack([layer[0] for layer in layers], axis=2)
+    of_half = np.array([(~reported).sum(), reported.sum()])
+    dims = ("direction", "layer", "head")
+    coordinates = {"direction": list(DIRECTIONS), "layer": strongest.layer, "head": strongest["head"]}
+    found = xr.Dataset(
+        {
+            "pairs": ("half", of_half),
+            "linked": (("half", *dims), linked_pairs),
+            "interval": (("bound", *dims), np.stack([layer[1] for layer in layers], axis=2)),
+            "offset": offset,
+            "offset_linked": ("half", [(pairs.offsets[half] == offset).sum() for half in (~reported, reported)]),
+            "random_pairs": ("half", np.zeros(2, np.int64)),
+            "random_linked": (("half", *dims), np.zeros_like(linked_pairs)),
+        },
+        coordinates,
+    )
+    return with_accuracies(found)
+
+
+def _layer_links(
+    layer: xr.Dataset, pairs: WordPairs, reported: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Linked pairs (half, direction, head) of one layer, and the interval of the second half (bound, direction, head)."""
+    hits = linked(StrongestWords(*(layer[name].values for name in StrongestWords._fields)), pairs)
+    replicates = ShareReplicates(hits.shape[:-1])
+    replicates.add(hits[..., reported], pairs.sentence[reported], counts)
+    return np.stack([hits[..., half].sum(axis=-1) for half in (~reported, reported)]), replicates.interval()

@@ -19,7 +19,7 @@ from store.repository.checksums import CheckedStore, Checksums
 from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
 from store.repository.history import PUBLISHED, bytes_on_disk, check_snapshot, published_snapshot
 from store.repository.remote import RemoteStore, read_ahead
-from store.schema.array import READABLE, SCHEMA_VERSION
+from store.schema import READABLE, SCHEMA_VERSION
 
 Attributes = Mapping[str, Any]
 #: Characters at the end of a model's key that differ between any two models.

@@ -63,6 +63,8 @@ class CorpusText:
         Sizes. Padding is not counted.
     counted_sentences, counted_tokens
         Sizes of all sentences that the model was run on, which its head and layer statistics are of.
+    block
+        Rows of the token axis that were encoded at once; no sentence crosses a block.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class CorpusText:
         self.corpus_attributes: Mapping[str, Any] = self._text.attrs
         self.n_sentences, self.n_tokens = sentences, tokens
         self.counted_sentences, self.counted_tokens = counted_sentences, counted_tokens
+        self.block = int(self._text.token_id.encoding["chunks"][0])
 
     @cached_property
     def sentences(self) -> xr.Dataset:

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from store.corpus import Corpus
 from store.features import TOKEN_ARRAYS, Features
 from store.kernels.attention import attention_pattern
-from store.kernels.divergence import LARGEST_DIVERGENCE
 from store.kernels.features import summed_cosine
+from store.kernels.heads import LARGEST_DIVERGENCE
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.mend import older_branches
-from store.relations import count_links
 from store.repository.access import INGEST, MAIN, branch_problem, first_line, holds_snapshots, local_path
 from store.repository.arrays import array_of, has_checksums
 from store.repository.checksums import Checksums
 from store.repository.errors import NotIngested, StoreCorrupt
+from store.results import count_links
 from store.schema.corpus import NO_GOVERNOR, PAD
 from store.schema.features import SAMPLE
 from store.schema.model import BOUNDS, counted_size
@@ -59,8 +59,10 @@ INTERVALS = {"head_interval": "the intervals of heads", "layer_interval": "the i
 TIED = 1e-5
 
 
-def verify(snapshot: Snapshot) -> Iterator[str]:
+def verify(snapshot: Snapshot, recomputed: int = RECOMPUTED) -> Iterator[str]:
     """Check the arrays of a snapshot, shard by shard: memory does not depend on the size of the store.
+
+    Statistics of `recomputed` sentences are computed again from their queries and keys.
 
     Returns
     -------
@@ -78,7 +80,7 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
         corpus, group = snapshot.corpus(key), snapshot.group(f"models/{key}")
         yield from _wrong_rows(corpus)
         yield from _missing_numbers(corpus)
-        yield from _wrong_statistics(corpus)
+        yield from _wrong_statistics(corpus, recomputed)
         yield from _wrong_means(corpus, group)
         yield from _wrong_profiles(corpus)
         yield from _wrong_intervals(corpus)
@@ -87,7 +89,7 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
         if "importance" in group and "importance_hash" in group["importance"].attrs:
             yield from _wrong_importance(corpus)
         yield from wrong_features(corpus)
-        yield from wrong_words(corpus)
+        yield from wrong_words(corpus, recomputed)
 
 
 def wrong_files(url: str) -> Iterator[str]:
@@ -169,9 +171,14 @@ def _missing_numbers(corpus: Corpus) -> Iterator[str]:
                 yield f"{corpus.name}: tokens of layer {layer} lack their {name}."
 
 
-def _wrong_statistics(corpus: Corpus) -> Iterator[str]:
+def _across(corpus: Corpus, count: int) -> list[int]:
+    """So many sentences across the corpus, or all."""
+    return [int(sentence) for sentence in np.unique(np.linspace(0, corpus.n_sentences - 1, count).astype(int))]
+
+
+def _wrong_statistics(corpus: Corpus, recomputed: int) -> Iterator[str]:
     """Statistics of sentences across the corpus must follow from their queries, keys and value norms."""
-    for sentence in sorted({int(index) for index in np.linspace(0, corpus.n_sentences - 1, RECOMPUTED)}):
+    for sentence in _across(corpus, recomputed):
         worst = _disagreement(corpus, sentence)
         if worst > TOLERANCE:
             yield f"{corpus.name}: the statistics of sentence {sentence} do not follow from its queries and keys (off by {worst:.2g})."
@@ -309,8 +316,8 @@ def _follows(features: Features) -> bool:
     return bool(np.allclose(sums / features.n_tokens, features.similarity.values, atol=COSINE_ROUNDED))
 
 
-def wrong_words(corpus: Corpus) -> Iterator[str]:
-    """A sentence for each finding; none where the corpus has no words."""
+def wrong_words(corpus: Corpus, recomputed: int = RECOMPUTED) -> Iterator[str]:
+    """A sentence for each finding, `recomputed` sentences computed again; none where the corpus has no words."""
     if not corpus.has_words:
         return
     if impossible := list(_impossible(corpus)):
@@ -320,8 +327,7 @@ def wrong_words(corpus: Corpus) -> Iterator[str]:
         strongest = corpus.strongest_words
     except NotIngested:
         return
-    sentences = np.unique(np.linspace(0, corpus.n_sentences - 1, RECOMPUTED).astype(int))
-    wrong = [int(sentence) for sentence in sentences if _differs(corpus, strongest, int(sentence))]
+    wrong = [sentence for sentence in _across(corpus, recomputed) if _differs(corpus, strongest, sentence)]
     if wrong:
         yield f"{corpus.name}: the strongest words of sentence {wrong[0]} are not those of its attention."
     yield from _wrong_counts(corpus, strongest)

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.security import generate_password_hash
 
 from dashboard.access import users
-from dashboard.access.devices import SUFFIX
+from dashboard.access.attempts import DEVICE_SUFFIX
 from dashboard.access.settings import Access, TrustedProxy
 from dashboard.access.users import User
 from dashboard.app import create_app
@@ -58,7 +58,7 @@ def sign_in(client: FlaskClient, name: str = "ada", password: str = PASSWORD, li
 
 def cookie_of(client: FlaskClient) -> tuple[str, str]:
     """The name and the value of the cookie of a session."""
-    (cookie,) = [each for each in client._cookies.values() if not each.key.endswith(SUFFIX)]  # type: ignore[union-attr]
+    (cookie,) = [each for each in client._cookies.values() if not each.key.endswith(DEVICE_SUFFIX)]  # type: ignore[union-attr]
     return cookie.key, cookie.value
 
 

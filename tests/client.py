@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from dashboard import routes
+from dashboard import pages
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
@@ -56,7 +56,7 @@ def sentence_client(tiny_store: str) -> FlaskClient:
     server = Flask("sentences")
     library = Library(tiny_store)
     library.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
-    routes.register(server, library)
+    pages.register(server, library)
     problems.register(server)
     return server.test_client()
 

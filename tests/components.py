@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import Context
 
 DEFERRED = {part.name: part for topic in TOPICS.values() for part in topic.deferred}

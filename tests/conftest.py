@@ -84,5 +84,5 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than cores, as some tests wait for a process or a clock while others compute; each takes about 2 GB."""
-    return min(os.cpu_count() or 1, 7) + 1
+    """Two for each core, as tests wait for a browser, a process or a clock half of the time; each takes up to 2 GB."""
+    return min(2 * (os.cpu_count() or 1), 8)

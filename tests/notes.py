@@ -16,9 +16,8 @@ from typing import Any, TypeVar
 import pytest
 
 from dashboard.access.person import Person
-from dashboard.notes.address import NotesAddress, notes_address
+from dashboard.notes.address import NotesAddress, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
-from dashboard.notes.failures import NotesUnavailable
 from dashboard.notes.note import Draft
 from dashboard.notes.notes import Notes
 from dashboard.notes.target import HeadTarget

@@ -14,8 +14,8 @@ import numpy as np
 
 import store
 from dashboard.notes.target import parse_target
-from dashboard.points.placement import place_vectors
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
+from dashboard.points.distance import place_vectors
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store.__main__ import main as check

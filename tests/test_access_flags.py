@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import __main__ as command
-from dashboard.access.flags import SECRET, access_of, add_flags, is_of_this_machine
-from dashboard.access.settings import Access
+from dashboard.access.settings import SECRET, Access, access_of, add_flags, is_of_this_machine
 from tests.access import write_users
 
 OIDC = ["--auth=oidc", "--oidc-discovery=https://id.example.org", "--oidc-client=heads", "--oidc-domains=example.org"]

@@ -13,8 +13,8 @@ import store
 from dashboard.app import create_app
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from store.relations import best_antecedent_head
 from store.repository.errors import NotIngested
+from store.results import best_antecedent_head
 from store.words import COREFERENCE
 from tests.coreference import write_chains, write_gap
 from tests.published.coreference import (

@@ -12,18 +12,18 @@ from dashboard.points.page import all_heads, picture_of_heads
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from dashboard.web.state import LinkState
-from store import Corpus
+from store import Corpus, open_corpus
 
 LABELS = np.array([["", "previous"], ["broad", "previous"]])
+HEAD_LABELS = xr.DataArray(LABELS, dims=("layer", "head"), name="head_label")
 
 
 @pytest.fixture
-def labelled(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> Corpus:
+def labelled(tiny_store: str) -> Corpus:
     """Heads of which two are labelled previous, one broad."""
-    monkeypatch.setattr(
-        Corpus, "head_labels", property(lambda _: xr.DataArray(LABELS, dims=("layer", "head"), name="head_label"))
-    )
-    return tiny_corpus
+    corpus = open_corpus(tiny_store)
+    corpus.head_labels = HEAD_LABELS
+    return corpus
 
 
 def shown(corpus: Corpus, **fields: Any) -> tuple[int, ...]:
@@ -80,9 +80,10 @@ def test_a_head_without_a_value_shows_none() -> None:
     assert value_text(LinkState(arranged="to_sep"), float("nan")) == ""
 
 
-@pytest.mark.usefixtures("labelled")
 def test_panels_have_the_labels_of_their_heads(tiny_store: str) -> None:
-    picture = picture_of_heads(context_of(tiny_store, ""))
+    library = Library(tiny_store)
+    library.snapshot().corpus().head_labels = HEAD_LABELS
+    picture = picture_of_heads(resolve(library, "heads", ""))
     assert picture is not None
     assert [panel.tag for panel in picture.panels] == LABELS.ravel().tolist()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from zarr.storage import MemoryStore
 
 from store.repository.arrays import array_of, create_arrays, write_block
-from store.schema.array import Array
+from store.schema import Array
 
 DIMS = ("layer", "head", "token", "channel")
 

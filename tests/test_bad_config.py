@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from ingest.encode.feature_points import check_features
 from ingest.encode.loading import load_model
-from ingest.encode.point_model import class_names
+from ingest.encode.point_vectors import class_names
 from ingest.family.bert import FIELDS
-from ingest.heads.silenced_model import label_outputs
+from ingest.heads.importance import label_outputs
 from ingest.run import checkpoint
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError

@@ -14,7 +14,7 @@ from store.__main__ import main
 from store.repository.access import open_repository
 from store.repository.errors import SchemaMismatch, StoreError, StoreIncomplete
 from store.repository.writer import open_writer
-from store.schema.array import SCHEMA_VERSION
+from store.schema import SCHEMA_VERSION
 
 Complaint = Callable[..., str]
 

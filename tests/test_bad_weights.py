@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store
-from ingest.encode.loading import load_model
-from ingest.encode.weights import weight_shapes
+from ingest.encode.loading import load_model, weight_shapes
 from ingest.projections.fits import fit_points
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError

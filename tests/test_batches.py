@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.encode.batches import group_by_length, make_batches
 from ingest.encode.encoder import BATCH_TOKENS, default_batch
-from ingest.text.blocks import Block
-from store.schema.array import BLOCK
+from ingest.text.blocks import Block, group_by_length, make_batches
+from store.schema import BLOCK
 
 LENGTHS = st.lists(st.integers(1, 30), min_size=1, max_size=40).map(lambda sizes: np.array(sizes, np.int32))
 TOKENS = st.integers(1, 100)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ingest.encode.hooked_model import Capture, HookedModel
 from ingest.encode.loading import find_device, find_dtype
-from ingest.finetuning.model import find_precision
+from ingest.finetuning.training import find_precision
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from store.kernels.attention import attention_pattern

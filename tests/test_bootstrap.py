@@ -1,10 +1,10 @@
-"""`store.kernels.bootstrap`, against scipy's bootstrap and the normal approximation."""
+"""`store.kernels.intervals`, against scipy's bootstrap and the normal approximation."""
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from store.kernels.bootstrap import REPLICATES, Replicates, draw_counts, find_segments
+from store.kernels.intervals import REPLICATES, Replicates, draw_counts, find_segments
 
 LENGTHS = np.array([2, 3, 1])
 #: Rows of a source: the second of the first sentence, first and last of the second, none of the third.

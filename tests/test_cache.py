@@ -6,17 +6,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Thread
 
 import numpy as np
 import pytest
 import torch
 import xarray as xr
 
-from dashboard.web.cache import BUDGET, Cache, cached, current_cache, memory_size
 from dashboard.web.errors import ReaderLeft
+from dashboard.web.results import BUDGET, Cache, cached, current_cache, memory_size
 from store import Corpus, open_corpus, open_snapshot
-from store.features import Features
 
 
 class Owner:
@@ -27,19 +25,11 @@ def kilobytes(count: int) -> Callable[[], bytes]:
     return lambda: bytes(1_000 * count)
 
 
-def slowly(compute: Callable[[], object], make: Callable[..., object]) -> tuple[list[object], Callable[..., object]]:
-    """What a faster reader gets of `compute` while `make` is at work for the first time; and such a `make`."""
-    faster: list[object] = []
-
-    def slow(*arguments: object, **named: object) -> object:
-        if not faster:
-            faster.append(None)
-            reader = Thread(target=lambda: faster.append(compute()))
-            reader.start()
-            reader.join()
-        return make(*arguments, **named)
-
-    return faster, slow
+def read_at_once(read: Callable[[], object]) -> list[object]:
+    """What eight threads read that begin together."""
+    begin = threading.Barrier(8)
+    with ThreadPoolExecutor(8) as pool:
+        return [result.result() for result in [pool.submit(lambda: (begin.wait(), read())[1]) for _ in range(8)]]
 
 
 def test_the_least_recently_used_result_is_removed_first() -> None:
@@ -167,18 +157,15 @@ def test_the_budget_of_an_application_is_smaller_than_a_workers_memory() -> None
     assert BUDGET <= 64 << 20
 
 
-def test_two_readers_get_the_same_corpus(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot = open_snapshot(tiny_store)
-    faster, slow = slowly(snapshot.corpus, Corpus)
-    monkeypatch.setattr("store.snapshot.Corpus", slow)
-    assert snapshot.corpus() is faster[1]
+def test_readers_who_open_a_corpus_at_once_get_the_same(tiny_store: str) -> None:
+    corpora = read_at_once(open_snapshot(tiny_store).corpus)
+    assert all(corpus is corpora[0] for corpus in corpora)
 
 
-def test_two_readers_get_the_same_feature_points(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_who_open_feature_points_at_once_get_the_same(tiny_store: str) -> None:
     corpus = open_corpus(tiny_store)
-    faster, slow = slowly(lambda: corpus.features("sample"), Features)
-    monkeypatch.setattr("store.corpus.Features", slow)
-    assert corpus.features("sample") is faster[1]
+    features = read_at_once(lambda: corpus.features("sample"))
+    assert all(points is features[0] for points in features)
 
 
 def test_an_array_in_the_cache_counts_its_bytes() -> None:

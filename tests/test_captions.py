@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from dashboard.statistics.data import part_numbers
-from dashboard.topics import TOPICS
-from dashboard.ui.job import Job
+from dashboard.pages import TOPICS
+from dashboard.statistics.shown import part_numbers
+from dashboard.ui.work import Job
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from tests.components import components, deferred_content

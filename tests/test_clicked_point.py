@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from dashboard.points import clicked_point as module
-from dashboard.points import scan
+from dashboard.points import similar
 from dashboard.points.clicked_point import focus, point_card, strongest_lines
-from dashboard.points.scan import Point
+from dashboard.points.similar import Point
 from store import Corpus
 
 QUERY, KEY = Point(1, 0, "query", 40), Point(1, 0, "key", 40)
@@ -55,7 +55,7 @@ def test_the_sentence_is_where_it_is_in_the_picture(tiny_corpus: Corpus) -> None
 def test_near_are_the_largest_products_in_the_corpus(
     tiny_corpus: Corpus, point: Point, own: str, others: str, tile: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "TILE", tile)
+    monkeypatch.setattr(similar, "TILE", tile)
     vectors = {name: getattr(tiny_corpus, name)[1, 0].values[tiny_corpus.rows].astype(float) for name in (own, others)}
     products = vectors[others] @ vectors[own][40] / np.sqrt(vectors[own].shape[1])
     pieces, shown_pieces = tiny_corpus.wordpieces(tiny_corpus.rows), Counter[str]()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from ingest.encode.worker_blocks import Loading
+from ingest.encode.tensors import Loading
 from ingest.run import cluster, worker
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings

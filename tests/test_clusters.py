@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.pages import TOPICS
 from dashboard.points import page as points_page
-from dashboard.points.cluster_names import PRIOR, log_odds, name_of, over_represented
-from dashboard.points.clusters import Cluster, regions
-from dashboard.points.density import density_of
-from dashboard.topics import TOPICS
+from dashboard.points.density import PRIOR, Cluster, density_of, log_odds, name_of, over_represented, regions
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store.schema.corpus import CONTINUATION

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dashboard.canvas.encoding import grid_tokens
+from dashboard.canvas.spec import grid_tokens
 from dashboard.points.colours import colour_codes, encode, legend
 from dashboard.points.columns import column_of, columns, values
 from dashboard.points.controls import colour_legend

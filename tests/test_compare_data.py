@@ -19,12 +19,12 @@ from dashboard.compare.data import (
     head_sample,
     ranked_heads,
 )
-from dashboard.compare.sentences import both_patterns, patterns_table, sentence_divergence
+from dashboard.compare.patterns import both_patterns, patterns_table, sentence_divergence
 from dashboard.compare.two_models import SEED, ModelPair, mean_interval, sample_of
 from dashboard.sentence.sentence import stored_sentence
 from store import Corpus
-from store.kernels.bootstrap import draw_counts
-from store.kernels.divergence import divergence_sums, row_divergence
+from store.kernels.heads import divergence_sums, row_divergence
+from store.kernels.intervals import draw_counts
 from store.kernels.statistics import source_rows
 from store.schema.model import SOURCES, varying_statistics
 from tests.test_divergence import MAKERS

@@ -12,8 +12,7 @@ from dashboard.compare.relations import changed_relations
 from dashboard.compare.two_models import ModelPair
 from dashboard.relations.data import BestHead, best_of
 from dashboard.web.library import Library
-from store.kernels.relations import DIRECTIONS, WordPairs, halves, linked
-from store.kernels.words import StrongestWords
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halves, linked
 from tests.tiny_models import save_model
 from tests.treebanks import write_treebank
 

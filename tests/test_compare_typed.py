@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.compare.page import deferred_typed
 from dashboard.compare.two_models import ModelPair
-from dashboard.compare.typed import deferred_typed
 from dashboard.sentence.encoder import CorpusModel, Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.context import Context, resolve

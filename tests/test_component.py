@@ -5,9 +5,7 @@ from dash.development.base_component import Component, ComponentRegistry
 
 from dashboard.canvas.spec import PointPanels
 from dashboard.sentence.picture import SentenceViews
-from dashboard.ui.charts import Chart
-from dashboard.ui.component import BrowserComponent
-from dashboard.ui.markup import Markup
+from dashboard.ui.markup import BrowserComponent, Chart, Markup
 
 COMPONENTS: list[type[BrowserComponent]] = [Markup, Chart, PointPanels, SentenceViews]
 

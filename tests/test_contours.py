@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.pages import picture_of
-from dashboard.points.contours import SHARES, contours
+from dashboard.pages import TOPICS, picture_of
 from dashboard.points.controls import picture_controls
-from dashboard.points.density import CELLS, density_of
+from dashboard.points.density import CELLS, ENCLOSED, contours, density_of
 from dashboard.points.selection import inside
-from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 
@@ -24,14 +22,14 @@ def link(store: str, query: str) -> Context:
     return resolve(Library(store), "/head", f"?layer=1&head=0&{query}")
 
 
-@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("share", ENCLOSED)
 def test_a_contour_of_a_bell_has_the_radius_at_which_the_bell_has_the_share(share: float) -> None:
     (outline,) = next(contour.lines for contour in contours(cloud(), 0) if contour.share == share)
     radius = np.linalg.norm(np.reshape(outline, (-1, 2)) - 0.5, axis=1).mean()
     assert radius == pytest.approx(0.1 * np.sqrt(-2 * np.log(1 - share)), rel=0.06)
 
 
-@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("share", ENCLOSED)
 def test_a_contour_encloses_its_share_of_the_points(share: float) -> None:
     places = cloud(spread=0.2)
     lines = next(contour.lines for contour in contours(places, 0) if contour.share == share)
@@ -47,7 +45,7 @@ def test_two_clouds_have_a_line_each() -> None:
 def test_the_density_of_points_in_one_place_is_theirs() -> None:
     density = density_of(np.full((30, 2), 1.0))
     assert density.grid.argmax() == CELLS * CELLS - 1
-    assert np.isfinite([density.level(share) for share in SHARES]).all()
+    assert np.isfinite([density.level(share) for share in ENCLOSED]).all()
 
 
 def test_the_contours_of_a_head_and_of_the_pinned_one_come_together(client: FlaskClient, base: str) -> None:
@@ -55,7 +53,7 @@ def test_the_contours_of_a_head_and_of_the_pinned_one_come_together(client: Flas
     assert own == client.get(f"{base}/contours/pca-exact-2d/1/0.json?tokens=100").json[0]
     assert pinned == client.get(f"{base}/contours/pca-exact-2d/0/1.json?tokens=100").json[0]
     assert [(contour["role"], contour["share"]) for contour in own] == [
-        (role, share) for role in (0, 1) for share in sorted(SHARES, reverse=True)
+        (role, share) for role in (0, 1) for share in sorted(ENCLOSED, reverse=True)
     ]
 
 

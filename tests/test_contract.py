@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.canvas import spec
 from dashboard.pages import TabLink, page_content
-from dashboard.sentence.pattern import Unit
+from dashboard.sentence.sentence import Unit
 from dashboard.web.assets import ASSETS
 from dashboard.web.library import Library
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels.coreference import (
+from store.kernels.relations import (
     GapRow,
     MentionHeads,
     baseline_found,

@@ -14,14 +14,14 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.features import trials
+from dashboard.pages import TOPICS
 from dashboard.sentence import encoder_process as remote_encoder
 from dashboard.server import THREADS
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.page import COUNT
 from dashboard.statistics.parts import PartCounts, part_of
-from dashboard.topics import TOPICS
-from dashboard.ui import job
-from dashboard.ui.job import Job, JobNotes, new_name
+from dashboard.ui import deferred
+from dashboard.ui.work import Job, JobNotes, new_name
 from dashboard.web.admission import Turns, reader_left
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
@@ -119,15 +119,17 @@ def test_no_other_choice_counts_again(library: Library, never: Callable[[], None
     never()
     page = str(TOPICS["statistics"].layout(resolve(library, "statistics", f"{WHERE}&{change}")).above)
     assert "heat-map" in page
-    assert "'job': 'numbers'" not in page
+    assert "'deferred': 'numbers'" not in page
 
 
-def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(part_counts, "FILES", 2)
-    counts = PartCounts(tmp_path)
-    for last in range(3, 7):
+def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path) -> None:
+    budget = 100_000
+    counts = PartCounts(tmp_path, budget)
+    for last in range(3, 12):
         counts.numbers(tiny_corpus, part_of(tiny_corpus, f"position:1..{last}"))
-    assert len(list(tmp_path.iterdir())) == 2
+    sizes = [file.stat().st_size for file in (tmp_path / "parts").iterdir()]
+    assert 0 < len(sizes) < 9
+    assert sum(sizes) <= budget
 
 
 # -- waiting --------------------------------------------------------------------------------------------
@@ -168,7 +170,7 @@ def test_the_whole_corpus_needs_no_turn(busy: Library, base: str) -> None:
 def test_a_page_is_there_before_its_numbers(library: Library, never: Callable[[], None]) -> None:
     never()
     page = str(TOPICS["statistics"].layout(resolve(library, "statistics", WHERE)).above)
-    for there in ("Means over", "Remove filter", "Attention by relative position", "'job': 'cancel'"):
+    for there in ("Means over", "Remove filter", "Attention by relative position", "'is': 'cancel'"):
         assert there in page
     assert "heat-map" not in page
 
@@ -177,8 +179,8 @@ def callbacks(library: Library) -> dict[str, Any]:
     """The functions that a waiting page calls, by the element they fill."""
     registered = create_app(library).callback_map
     callbacks = {}
-    for what in ("numbers", "state", "cancel"):
-        (entry,) = (callback for name, callback in registered.items() if f'"job":"{what}"' in name)
+    for what in ("job", "state", "cancel"):
+        (entry,) = (callback for name, callback in registered.items() if f'"is":"{what}"' in name)
         callbacks[what] = entry["callback"].__wrapped__
     return callbacks
 
@@ -186,14 +188,16 @@ def callbacks(library: Library) -> dict[str, Any]:
 def test_a_page_asks_again_for_a_count_that_a_busy_server_could_not_give(busy: Library, asked: dict[str, Any]) -> None:
     name = new_name()
     with pytest.raises(PreventUpdate):
-        callbacks(busy)["numbers"]({"name": name}, 2, None, "/statistics", f"?{WHERE}", None)
+        callbacks(busy)["job"]({"deferred": "numbers", "wait": name}, 2, None, "/statistics", f"?{WHERE}", None)
     assert asked["later"] == {"max_intervals": 3}
     said = "The server is busy counting parts of the corpus for other readers. This page asks again by itself."
     assert said in str(asked["state"]["children"])
 
 
 def test_a_count_that_is_cancelled_before_the_page_asks_again_offers_to_count_again(busy: Library) -> None:
-    filled = str(callbacks(busy)["numbers"]({"name": new_name()}, 1, True, "/statistics", f"?{WHERE}", None))
+    filled = str(
+        callbacks(busy)["job"]({"deferred": "numbers", "wait": new_name()}, 1, True, "/statistics", f"?{WHERE}", None)
+    )
     assert "Counting was cancelled." in filled
     assert f"href='/statistics?{WHERE}'" in filled
 
@@ -202,7 +206,7 @@ def test_a_count_that_is_cancelled_before_the_page_asks_again_offers_to_count_ag
 def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a callback sets beside its output, by the part of the job."""
     set_now: dict[str, Any] = {}
-    monkeypatch.setattr(job, "set_props", lambda wanted, properties: set_now.update({wanted["job"]: properties}))
+    monkeypatch.setattr(deferred, "set_props", lambda wanted, properties: set_now.update({wanted["is"]: properties}))
     return set_now
 
 
@@ -250,7 +254,9 @@ def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.
         return sums(corpus, rows, listen)
 
     monkeypatch.setattr(Corpus, "part_statistics", cancel_amid)
-    filled = str(callbacks(library)["numbers"]({"name": name}, None, None, "/statistics", f"?{WHERE}", None))
+    filled = str(
+        callbacks(library)["job"]({"deferred": "numbers", "wait": name}, None, None, "/statistics", f"?{WHERE}", None)
+    )
     assert "Counting was cancelled." in filled
     assert len(numbers) == 1
     assert list(library.folder.iterdir()) == []
@@ -260,10 +266,12 @@ def test_a_reader_who_cancels_leaves_the_queue(busy: Library) -> None:
     busy.get(PartCounts)._turns._most = 9
     name = new_name()
     with ThreadPoolExecutor(1) as pool:
-        filled = pool.submit(callbacks(busy)["numbers"], {"name": name}, None, None, "/statistics", f"?{WHERE}", None)
+        filled = pool.submit(
+            callbacks(busy)["job"], {"deferred": "numbers", "wait": name}, None, None, "/statistics", f"?{WHERE}", None
+        )
         while not (busy.get(PartCounts)._turns.waiting or filled.done()):
             time.sleep(0.01)
-        assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"name": name}))
+        assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"deferred": "numbers", "wait": name}))
         busy.get(JobNotes).cancel(name)
         assert "Counting was cancelled." in str(filled.result())
 

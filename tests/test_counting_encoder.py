@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from ingest.encode.buffers import BlockBuffers, Shape
-from ingest.encode.encoder import Encoder
+from ingest.encode.encoder import BlockBuffers, Encoder, Shape
 from ingest.encode.hooked_model import HookedModel
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block, plan

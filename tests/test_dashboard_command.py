@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from dashboard import __main__ as command
-from dashboard.listening import bind_of, check_free
+from dashboard.web.addresses import bind_of, check_free
 
 Popen = subprocess.Popen[bytes]
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from dashboard.ui.deferred import DeferredPart, computed, deferred, waiting
-from dashboard.ui.job import JobNotes, current_job, new_name, watched
-from dashboard.web.cache import Cache
+from dashboard.ui.work import JobNotes, current_job, new_name, watched
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
+from dashboard.web.results import Cache
 
 PART = DeferredPart("answer", "the answer", lambda _: ["forty-two"], ("layer",), 100)
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
 from dashboard.points import similar
-from dashboard.points.scan import Point
+from dashboard.points.similar import Point
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.library import Library
 from store import Corpus

@@ -6,7 +6,7 @@ from scipy.stats import pearsonr
 
 from dashboard.points import distance as module
 from dashboard.points.distance import density
-from dashboard.web import cache
+from dashboard.web import results
 from store import Corpus, StoreError
 from store.schema.pictures import NORMALIZATIONS
 
@@ -14,7 +14,7 @@ from store.schema.pictures import NORMALIZATIONS
 @pytest.fixture(autouse=True)
 def nothing_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test sets how many pairs are shown, which is no part of the key of a cached density."""
-    monkeypatch.setattr(cache, "current_cache", lambda: cache.Cache(0))
+    monkeypatch.setattr(results, "current_cache", lambda: results.Cache(0))
 
 
 def by_hand(corpus: Corpus, normalization: str) -> tuple[list[float], list[float]]:

@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 import store
 from ingest.heads.divergence import head_map, parts_of
-from store.kernels.divergence import divergence_sums, map_stress
+from store.kernels.heads import divergence_sums, map_stress
 from store.repository.errors import StoreError
 from tests.stores import FIT_TOKENS
 

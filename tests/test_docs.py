@@ -12,7 +12,7 @@ from dashboard.web.state import FIELDS, LinkState
 from headscape.__main__ import COMMANDS
 from ingest.finetuning.settings import FinetuningSettings
 from ingest.run.settings import DEFAULT_SENTENCES, Settings
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from store.schema.features import LAYER_KINDS
 from store.schema.model import RATIOS, SOURCES, STATISTICS
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS

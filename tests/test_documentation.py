@@ -7,7 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard import documentation
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from tests.docs_site import ROOT
 from tests.test_pages import page
 

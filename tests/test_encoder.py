@@ -216,7 +216,7 @@ def test_a_model_for_which_there_is_no_memory_is_not_put_on_the_store(
     def full(*_asked: object, **_settings: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(f"ingest.encode.sentence_model.SentenceModel.{step}", full)
+    monkeypatch.setattr(f"ingest.encode.hooked_model.SentenceModel.{step}", full)
     refused = refusal(TypedSentences(), tiny_corpus, "good")
     assert refused.status == 503
     assert str(refused).startswith("The model cannot run now. Try again")

@@ -23,9 +23,9 @@ from dashboard.sentence.encoder_process import (
     RemoteEncoder,
     _ask,
 )
+from dashboard.web.admission import current_tell, steps_told_to
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.processes import ServerFolder, server_folder
-from dashboard.web.steps import current_tell, steps_told_to
 from store import Corpus
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ from typing import Any
 
 from dash import html
 
-from dashboard.points.excerpt import excerpt
+from dashboard.points.token_groups import excerpt
 from store.text import Piece
 
 TEXTS = ["[CLS]", "he", "was", "caution", "ed", "to", "stay", ".", "[SEP]"]

@@ -1,6 +1,8 @@
 """Files of a store that are sound and not where they belong: each is told for what it is, and what can be is mended."""
 
+import os
 import shutil
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import count, pairwise
@@ -14,9 +16,8 @@ from dashboard.app import create_app
 from dashboard.web.library import Library
 from store.__main__ import main
 from store.mend import mend
-from store.repository import checksums
 from store.repository.access import INGEST, MAIN, named_snapshot, open_repository
-from store.repository.checksums import checksum
+from store.repository.checksums import SOON, checksum, relist
 from store.repository.errors import StoreCorrupt
 from store.repository.history import history
 from store.repository.writer import open_writer
@@ -47,15 +48,13 @@ def test_exchanged_chunk_files_give_no_number(copy: str) -> None:
         store.open_corpus(copy).pattern(3, layer=1, head=0)
 
 
-def test_exchanged_chunk_files_are_found_while_a_server_has_the_store_open(
-    copy: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checksums, "SOON", 0)
+def test_exchanged_chunk_files_are_found_while_a_server_has_the_store_open(copy: str) -> None:
     client = create_app(Library(copy)).server.test_client()
     corpus = store.open_corpus(copy)
     route = f"{data_link(corpus)}/points/pca-exact-2d/1/0.bin?tokens=20"
     assert client.get(route).status_code == 200
     exchange(Path(copy))
+    time.sleep(SOON)
     answer = client.get(f"{route}&again")
     assert answer.status_code == 503
     assert "holds the bytes of chunks/" in answer.text
@@ -164,6 +163,13 @@ def test_a_flipped_bit_in_a_list_is_told_from_damaged_data(
     assert main(["verify", copy]) == 0
 
 
-def test_files_are_not_read_again_that_nobody_has_touched(three: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checksums, "_held", lambda _: pytest.fail("read again"))
-    assert store.open_corpus(three).pattern(3, layer=1, head=0).sum() > 0
+def test_files_are_not_read_again_that_nobody_has_touched(copy: str) -> None:
+    """Of two files the bytes are exchanged and the times put back: who reads the files again finds it."""
+    files = exchange(Path(copy))
+    relist(Path(copy))
+    first, second = (file.read_bytes() for file in files)
+    for file, other in zip(files, (second, first), strict=True):
+        touched = file.stat()
+        file.write_bytes(other)
+        os.utime(file, ns=(touched.st_atime_ns, touched.st_mtime_ns))
+    assert store.open_corpus(copy).pattern(3, layer=1, head=0).sum() > 0

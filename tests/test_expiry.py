@@ -1,7 +1,7 @@
 """Old publications are forgotten once nobody can be reading them, and never before."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -21,17 +21,6 @@ def sentences_by_snapshot(url: str) -> list[int]:
     return [store.open_corpus(url, snapshot=snapshot).n_sentences for snapshot in snapshots]
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
-    """Lets `expire` believe that so much time has passed since now."""
-
-    def move(by: timedelta) -> None:
-        moved = type("Moved", (datetime,), {"now": classmethod(lambda _, zone: datetime.now(zone) + by)})
-        monkeypatch.setattr("store.repository.history.datetime", moved)
-
-    return move
-
-
 def test_expiring_at_once_keeps_what_readers_see_now_and_nothing_older(copy: str) -> None:
     expire(copy, timedelta(0))
     assert sentences_by_snapshot(copy) == [15]
@@ -43,11 +32,10 @@ def test_nothing_expires_before_its_age(copy: str) -> None:
     assert sentences_by_snapshot(copy) == [15, 10, 5, 5]
 
 
-def test_expiring_keeps_the_snapshot_that_was_current_at_the_age(copy: str, clock: Callable[[timedelta], None]) -> None:
+def test_expiring_keeps_the_snapshot_that_was_current_at_the_age(copy: str) -> None:
     """A reader who opened the second publication shortly before the third may still read."""
     second = history(open_repository(copy), copy)[1].published
-    clock(second + timedelta(days=7, microseconds=1) - datetime.now(UTC))
-    expire(copy, timedelta(days=7))
+    expire(copy, timedelta(days=7), now=second + timedelta(days=7, microseconds=1))
     assert sentences_by_snapshot(copy) == [15, 10]
     for publication in history(open_repository(copy), copy):
         assert list(verify(store.open_snapshot(copy, publication.snapshot))) == []

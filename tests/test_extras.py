@@ -14,8 +14,7 @@ from dashboard.sentence.encoder import CorpusModel, Encoder
 from dashboard.web.errors import Refusal
 from headscape.__main__ import COMMANDS
 from headscape.__main__ import main as headscape
-from store import extras
-from store.extras import missing_packages
+from store.process import ExtraMissing, check_installed, missing_packages
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -75,7 +74,7 @@ def distribution_names(requirements: list[str]) -> list[str]:
 
 
 def modules_of_extras() -> str:
-    """Names of the modules of all extras, as JSON."""
+    """Names of the modules of all process, as JSON."""
     extras = PROJECT["optional-dependencies"]
     names = {*distribution_names(extras["dashboard"]), *distribution_names(extras["ingest"])}
     # pandas comes with xarray.
@@ -126,10 +125,9 @@ def test_a_server_without_a_model_says_that_nothing_can_be_typed() -> None:
         Encoder().encode(model, "The film was good.", "", lambda: False)
 
 
-def test_an_ingest_of_a_tree_that_is_not_installed_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "_installed", lambda _: None)
-    with pytest.raises(extras.ExtraMissing, match=r"Headscape is not installed, .* Run `pip install '.\[ingest\]'`"):
-        extras.check_installed()
+def test_an_ingest_of_a_tree_that_is_not_installed_says_what_to_do() -> None:
+    with pytest.raises(ExtraMissing, match=r"Headscape is not installed, .* Run `pip install '.\[ingest\]'`"):
+        check_installed("not-installed")
 
 
 @pytest.mark.usefixtures("bare")

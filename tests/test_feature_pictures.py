@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -18,9 +17,9 @@ from zarr import create_array
 
 import store
 from ingest.encode.point_vectors import read_point
-from ingest.projections import feature_pictures, methods
+from ingest.projections import feature_pictures, projection
 from ingest.projections.feature_pictures import FeaturePicture
-from ingest.projections.methods import Method, near_fitted
+from ingest.projections.projection import Projection, near_fitted
 from ingest.projections.table import PROJECTIONS, PlaceGrid
 from store.features import Features
 from store.kernels.projection import align
@@ -33,9 +32,7 @@ NAMES = "pca-joint,pca-each,pca-L00.mixed,umap-joint,umap-each,tsne-L01.mixed"
 @pytest.fixture(scope="module")
 def drawn(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Features]:
     """Every kind of picture, of which those that look for neighbours are fitted on a part of the tokens."""
-    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
-        # Processes take seconds to import what they fit with.
-        patch.setattr(methods, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feature_pictures, "FEW_TOKENS", 40)
         for name, few in {"umap": {"point_vectors": 60, "value_tokens": 60}, "tsne": {"point_vectors": 50}}.items():
             patch.setitem(PROJECTIONS, name, replace(PROJECTIONS[name], joint_vectors=0, **few))
@@ -128,17 +125,17 @@ def test_a_view_names_the_perplexity_that_so_few_points_allow(drawn: Features) -
 
 
 def test_more_neighbours_than_points_are_not_named() -> None:
-    method = Method("umap", 4, {"neighbors": 100, "min_dist": 0.1})
+    method = Projection("umap", 4, {"neighbors": 100, "min_dist": 0.1})
     assert method.parameters(41) == {"neighbors": 40, "min_dist": 0.1, "seed": 4}
 
 
 def test_a_fit_that_waits_holds_no_other_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting: list[np.ndarray] = []
 
-    monkeypatch.setattr(methods, "fit_later", lambda _, read: waiting.append(read()))
+    monkeypatch.setattr(projection, "fit_later", lambda _, read: waiting.append(read()))
     monkeypatch.setattr(FeaturePicture, "fitted_tokens", 7)
     feature = create_array({}, data=np.ones((3, 90, 4), np.float16))
-    method = Method("umap", 0, {"metric": "euclidean"})
+    method = Projection("umap", 0, {"metric": "euclidean"})
     FeaturePicture(
         ViewName.parse_points("umap-each"), method, ["a", "b", "c"], 90, partial(read_point, feature)
     ).begin()
@@ -229,7 +226,7 @@ FEW: dict[str, dict[str, float]] = {
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=SLOW if kind == "umap" else ()) for kind in FEW])
 @pytest.mark.parametrize("tokens", [2, 3, 5])
 def test_a_handful_of_tokens_can_be_fitted(tokens: int, kind: str) -> None:
-    points, method = np.eye(tokens, 7, dtype=np.float32), Method(kind, 0, FEW[kind])
+    points, method = np.eye(tokens, 7, dtype=np.float32), Projection(kind, 0, FEW[kind])
     places = method.place(points, method.fit(points), points)
     assert places.shape == (tokens, 2)
     assert np.isfinite(places).all()

@@ -12,7 +12,7 @@ import transformers
 
 import store
 from ingest.encode.hooked_model import HookedModel
-from ingest.encode.point_model import PointModel, as_half
+from ingest.encode.point_vectors import PointModel, as_half
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.settings import EMBEDDED
 from store.features import Features

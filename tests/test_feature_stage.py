@@ -189,7 +189,7 @@ def test_the_finer_set_stays_when_it_is_not_requested_again(copy: Path, ingest: 
 def test_numbers_beyond_float16_are_reported(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ingest.encode.point_model.LARGEST", 1.0)
+    monkeypatch.setattr("ingest.encode.point_vectors.LARGEST", 1.0)
     features = store.open_corpus(ingest(tmp_path / "store", sentences=5, **JOINT)).features("sample")
     assert features.attributes["clipped"] > 0
     assert f"Clipped {features.attributes['clipped']:,} numbers of the feature points" in capsys.readouterr().out
@@ -300,7 +300,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
 def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
     copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.projections.methods.fit_points", lambda points, *_: points[:, :2])
+    monkeypatch.setattr("ingest.projections.projection.fit_points", lambda points, *_: points[:, :2])
     umap = {"features": "umap-joint", "reviews": "none"}
     ingest(copy, sentences=5, **umap)
     interrupted(ingest, copy, "ingest.projections.drawing.FeatureDrawing.draw", after=2, sentences=15, **umap)

@@ -4,7 +4,6 @@ import json
 import shlex
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.manifold import trustworthiness
 
 import store
 from headscape.__main__ import COMMANDS
-from ingest.projections import methods
 from ingest.projections.feature_pictures import LOADED, PLACED, try_picture
 from ingest.projections.table import PlaceGrid
 from ingest.run.settings import Settings, parse
@@ -88,9 +86,7 @@ def test_a_trial_tells_how_far_it_is(tried: object, told: list[tuple[float, str]
     assert len([share for share in shares if LOADED < share < PLACED]) > 1
 
 
-def test_the_command_of_the_page_makes_the_trial_permanent(
-    tiny_store: str, ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_the_page_makes_the_trial_permanent(tiny_store: str, ingest: Ingest, tmp_path: Path) -> None:
     from dashboard.features.trial import Trial
 
     place = str(shutil.copytree(tiny_store, tmp_path / "store"))
@@ -101,9 +97,7 @@ def test_the_command_of_the_page_makes_the_trial_permanent(
     assert program == "headscape"
     settings = vars(parse([*COMMANDS[command].arguments, *flags]))
     asked = {name: value for name, value in settings.items() if value != getattr(Settings(), name)}
-    with ThreadPoolExecutor(1) as pool:  # processes take seconds to import what they fit with
-        monkeypatch.setattr(methods, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
-        ingest(Path(place), **asked)
+    ingest(Path(place), **asked)
     made = store.open_corpus(place).features("sample")
     assert set(made.views) == {*features.views, "umap-L00.mixed"}
     coordinates, trust, facts = try_picture(

@@ -11,7 +11,7 @@ import transformers
 from scipy.spatial.distance import cosine
 
 import store
-from ingest.encode.token_set import review_token_set
+from ingest.encode.sample import review_token_set
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.rules import split_text

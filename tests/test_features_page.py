@@ -10,8 +10,7 @@ from playwright.sync_api import FloatRect, Page, expect
 
 from dashboard.features.data import Series
 from dashboard.features.shown import ShownFeatures
-from dashboard.pages import picture_of
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS, picture_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus

@@ -15,7 +15,7 @@ import store
 from ingest.finetuning import run, training
 from ingest.finetuning.data import hold_out, read_labelled
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
-from ingest.heads.silenced_model import find_kind, label_outputs
+from ingest.heads.importance import find_kind, label_outputs
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
 from tests.finetuned import accuracy_of, finetune, metrics_of, weights_of, write_opinions

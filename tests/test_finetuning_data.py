@@ -149,7 +149,7 @@ def test_accuracy_is_the_share_of_labels_with_the_highest_output() -> None:
 def test_a_cpu_is_given_sixteen_bits_only_if_it_multiplies_in_them(
     able: dict[str, Any], precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ingest.finetuning.model import find_precision
+    from ingest.finetuning.training import find_precision
 
     monkeypatch.setattr("torch.cpu.get_capabilities", lambda: able)
     assert find_precision(torch.device("cpu")) == precision

@@ -9,7 +9,7 @@ import pytest
 from dashboard.app import create_app
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.parts import Part, PartCounts, first_part, part_of
-from dashboard.ui.job import Job, JobNotes, new_name
+from dashboard.ui.work import Job, JobNotes, new_name
 from dashboard.web.library import Library
 from store import Corpus
 from store.means import Watch
@@ -83,9 +83,10 @@ def test_the_whole_corpus_is_never_cut(tiny_corpus: Corpus) -> None:
 def filled(library: Library, place: str, name: str | None = None) -> str:
     """What fills the place of a job."""
     registered = create_app(library).callback_map
-    (entry,) = (entry for key, entry in registered.items() if f'"job":"{place}"' in key)
+    (entry,) = (entry for key, entry in registered.items() if '"is":"job"' in key)
     callback: Any = entry["callback"]
-    return str(callback.__wrapped__({"name": name or new_name()}, None, None, "/statistics", f"?where={WHERE}", None))
+    wait = {"deferred": place, "wait": name or new_name()}
+    return str(callback.__wrapped__(wait, None, None, "/statistics", f"?where={WHERE}", None))
 
 
 def test_the_first_tokens_are_shown_until_all_are_counted(library: Library, first: Part) -> None:
@@ -94,7 +95,7 @@ def test_the_first_tokens_are_shown_until_all_are_counted(library: Library, firs
     assert f"So far: means over {first.tokens:,} tokens in {first.sentences} sentences, those of " in shown
     assert f"the first {first.first} of {of:,} tokens, a uniform sample." in shown
     assert f"All {of:,} tokens are being counted." in shown.replace("', '", "")
-    assert "'job': 'all-numbers'" in shown
+    assert "'deferred': 'all-numbers', 'is': 'job'" in shown
     assert "heat-map" in shown
 
 

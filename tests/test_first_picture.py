@@ -11,9 +11,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.library import Library
-from ingest.projections import methods
+from ingest.projections import projection
 from store import open_corpus, open_snapshot
 from store.repository.errors import NotIngested
 from store.verify import verify
@@ -40,7 +40,7 @@ def test_fits_begin_before_the_stages_that_do_not_need_them(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[object] = []
-    monkeypatch.setattr(methods, "fit_later", lambda fit, _: begun.append(fit))
+    monkeypatch.setattr(projection, "fit_later", lambda fit, _: begun.append(fit))
     interrupted(ingest, tmp_path / "store", "ingest.pipeline.update_pairs", after=0, views=f"{VIEWS},tsne-raw-2d")
     assert begun
 

@@ -7,8 +7,7 @@ import datasets
 import pytest
 
 import store
-from dashboard.store_page.page import _corpus
-from dashboard.store_page.settings import command
+from dashboard.store_page.contents import command, corpus_section
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from ingest.text import first_rows, hub
@@ -109,7 +108,7 @@ def test_a_store_says_which_reviews_its_sample_is_of(large_store: str) -> None:
     described = describe(store.open_snapshot(large_store))
     assert "; sample of the first 128 of 3,000,000 reviews" in as_text(described)
     assert "the first 128 of 3,000,000 reviews; the others are in no number" in str(
-        _corpus(described.corpora[0], store.open_corpus(large_store))
+        corpus_section(described.corpora[0], None)
     )
     assert "--first=128" in command(described.models[0].provenance["settings"])
 

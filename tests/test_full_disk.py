@@ -15,14 +15,13 @@ from prometheus_client import values
 from prometheus_client.multiprocess import MultiProcessCollector
 from waitress.buffers import OverflowableBuffer, TempfileBasedBuffer
 
-from dashboard.monitoring import metric_files
-from dashboard.monitoring.metric_files import ROOM, AllocatedFile, forget, take_places
-from dashboard.monitoring.metrics import VARIABLE, Metrics, share_metrics
+from dashboard.monitoring import metrics
+from dashboard.monitoring.metrics import ROOM, VARIABLE, AllocatedFile, Metrics, forget, share_metrics, take_places
 from dashboard.ui import files
-from dashboard.web import disk_cache, full_disk
-from dashboard.web.disk_cache import DiskCache
+from dashboard.web import processes
 from dashboard.web.http import data_link
 from dashboard.web.processes import ServerFolder, write_whole
+from dashboard.web.results import DiskCache
 from store import open_corpus
 
 PIECE = 1 << 16
@@ -58,7 +57,7 @@ def test_a_file_of_metrics_has_its_room_before_it_is_mapped(tmp_path: Path, monk
         return mapping(number, size)
 
     mapping = mmap.mmap
-    monkeypatch.setattr(metric_files, "mmap", note)
+    monkeypatch.setattr(metrics, "mmap", note)
     monkeypatch.setattr(mmap, "mmap", note)
     with closing(AllocatedFile(str(tmp_path / "counter_0.db"))) as file:
         for number in range(3_000):
@@ -82,7 +81,7 @@ def test_where_the_disk_is_full_the_series_that_are_there_go_on(tmp_path: Path) 
 def test_the_room_of_all_workers_is_taken_when_the_server_starts(tmp_path: Path) -> None:
     take_places(tmp_path, 2)
     files = sorted(file for file in tmp_path.iterdir() if file.suffix == ".db")
-    assert [file.name for file in files if "_1" in file.name] == sorted(f"{kind}_1.db" for kind in metric_files.KINDS)
+    assert [file.name for file in files if "_1" in file.name] == sorted(f"{kind}_1.db" for kind in metrics.KINDS)
     assert len(files) == 8
     assert all(file.stat().st_size == ROOM and _allocated(file) for file in files)
     assert not list(MultiProcessCollector(None, str(tmp_path)).collect())
@@ -101,32 +100,29 @@ def test_a_worker_without_room_for_metrics_has_its_own(tmp_path: Path, monkeypat
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     monkeypatch.setattr(values, "ValueClass", values.MutexValue)
     monkeypatch.setattr(values, "MmapedDict", values.MmapedDict)
-    monkeypatch.setattr(metric_files, "ROOM", 2 * PIECE)
+    monkeypatch.setattr(metrics, "ROOM", 2 * PIECE)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (PIECE, before[1]))
     try:
-        metrics, place = share_metrics(tmp_path)
+        own, place = share_metrics(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert place is None
-    metrics.answered("page", "GET", 200, 0.1)
-    assert b'headscape_requests_total{method="GET",route="page",status="2xx"} 1.0' in metrics.text()
-    assert isinstance(metrics, Metrics)
+    own.answered("page", "GET", 200, 0.1)
+    assert b'headscape_requests_total{method="GET",route="page",status="2xx"} 1.0' in own.text()
+    assert isinstance(own, Metrics)
 
 
 # -- the cache, and what only saves time -------------------------------------------------------------------
 
 
-def test_the_cache_takes_half_of_what_the_disk_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_takes_half_of_what_the_disk_has(tmp_path: Path) -> None:
     disk = 1_000_000
 
-    class Usage:
-        @property
-        def free(self) -> int:
-            return disk - sum(file.stat().st_size for file in tmp_path.iterdir())
+    def free(folder: Path) -> int:
+        return disk - sum(file.stat().st_size for file in folder.iterdir())
 
-    monkeypatch.setattr(disk_cache.shutil, "disk_usage", lambda _: Usage())
-    cache = DiskCache(tmp_path, 1 << 30)
+    cache = DiskCache(tmp_path, 1 << 30, free=free)
     for number in range(100):
         cache.add(str(number), b"", BytesIO(bytes(40_000)))
         assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= disk // 2
@@ -160,7 +156,7 @@ def test_the_process_of_the_model_starts(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("full")
 def test_an_answer_that_waits_for_its_client_goes_on_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TempfileBasedBuffer, "newfile", TempfileBasedBuffer.newfile)
-    full_disk.let_answers_overflow()
+    processes.let_answers_overflow()
     answer, content = OverflowableBuffer(1_000), os.urandom(5 * PIECE)
     for start in range(0, len(content), 30_000):
         answer.append(content[start : start + 30_000])

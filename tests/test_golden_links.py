@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 

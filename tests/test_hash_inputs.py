@@ -13,7 +13,7 @@ from ingest.encode.tensors import ModelGroup
 from ingest.projections.drawing import view_hash
 from ingest.projections.feature_pictures import FeaturePicture, ValuePicture
 from ingest.projections.head_view import HeadVectors
-from ingest.projections.methods import feature_method
+from ingest.projections.projection import Projection
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.settings import DEFAULT_VIEWS, Settings
 from ingest.text.blocks import plan
@@ -82,14 +82,15 @@ def test_fits_of_heads_are_those_of_stored_pictures(corpus: PlannedCorpus) -> No
 def test_pictures_of_feature_points_are_those_of_stored_ones(head_vectors: zarr.Group) -> None:
     names = [ViewName.parse_points(name) for name in VIEWS]
     pictures = [
-        FeaturePicture(name, feature_method(SETTINGS, name.projection), [], 0, lambda *_: np.zeros(0)) for name in names
+        FeaturePicture(name, Projection.of_points(SETTINGS, name.projection), [], 0, lambda *_: np.zeros(0))
+        for name in names
     ]
     assert {picture.key: view_hash(head_vectors, picture) for picture in pictures} == VIEWS
 
 
 def test_pictures_of_values_are_those_of_stored_ones(head_vectors: zarr.Group) -> None:
     value = zarr.create_array({}, shape=(1, 1, 1, 1), dtype="f2")
-    pictures = [ValuePicture(feature_method(SETTINGS, kind), value) for kind in VALUES]
+    pictures = [ValuePicture(Projection.of_points(SETTINGS, kind), value) for kind in VALUES]
     assert {picture.key: view_hash(head_vectors, picture) for picture in pictures} == VALUES
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from scipy.stats import spearmanr
 
 from store import STATISTICS, Corpus
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from tests.browser import Visit
 from tests.client import csv_rows
 from tests.statistics_page import has_head

@@ -11,9 +11,8 @@ import store
 from dashboard.sentence.encoder import CorpusModel, Encoder
 from dashboard.web.errors import Refusal
 from ingest.run import checkpoint
-from ingest.run.checkpoint import find_checkpoint
+from ingest.run.checkpoint import find_checkpoint, held_models
 from ingest.run.errors import IngestError
-from ingest.run.held import held_models
 from tests.hub import COMMIT
 from tests.stores import FEATURES, Ingest
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import store
-from ingest.heads.silenced_model import SilencedModel
+from ingest.heads.importance import SilencedModel
 from store.repository.errors import StoreError
 from store.verify import verify
 from tests.stores import Ingest

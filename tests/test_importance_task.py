@@ -1,4 +1,4 @@
-"""`ingest.heads.silenced_model`: which sentences are tried, what is hidden of them, and what is asked."""
+"""`ingest.heads.importance`: which sentences are tried, what is hidden of them, and what is asked."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.encode.sample import take_sentences
-from ingest.heads.silenced_model import NO_ANSWER, choose_hidden, held_out, label_outputs, label_task, masked_task
+from ingest.heads.importance import NO_ANSWER, choose_hidden, held_out, label_outputs, label_task, masked_task
 from ingest.run.errors import IngestError
 from ingest.text.blocks import Block, plan
 from ingest.text.corpus import PlannedCorpus

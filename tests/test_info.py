@@ -4,7 +4,7 @@ import pytest
 from dash import html
 from playwright.sync_api import Page, expect
 
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.ui.controls import normalization_info, statistic_info
 from dashboard.web.context import resolve
 from dashboard.web.library import Library

@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from dashboard.app import create_app
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.errors import stage_line
 from dashboard.web.library import Library
 from ingest.run import progress
 from ingest.run.checkpoint import sha256
 from ingest.run.progress import NotedBar, bar, noting
-from ingest.text import arrow, lines
+from ingest.text import lines, table
 from store.repository.files import is_locked, take_lock
 from store.repository.ingest_status import PROGRESS, IngestProgress, ingest_progress, note_progress
 from tests.stores import Ingest
@@ -114,10 +114,10 @@ def test_the_bar_of_a_file_of_lines_moves_while_it_is_read(
 def test_the_bar_of_a_parquet_file_moves_while_it_is_read(
     noted: list[IngestProgress], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrow, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(table, "ROWS_AT_ONCE", 10)
     pq.write_table(pa.table({"text": ["A film."] * 40}), tmp_path / "reviews.parquet", row_group_size=10)
-    with arrow.opened(tmp_path / "reviews.parquet") as file:
-        assert sum(part.num_rows for part in arrow.read_parquet(file, ["text"])) == 40
+    with table.opened_parquet(tmp_path / "reviews.parquet") as file:
+        assert sum(part.num_rows for part in table.read_parquet(file, ["text"])) == 40
     assert moved(noted, "reading") == [0, 10, 20, 30, 40]
 
 

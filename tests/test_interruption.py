@@ -29,11 +29,12 @@ FIT = "import os, time; os.write(1, b'fit\\n'); time.sleep(600)"
 INGEST = """
 from ingest.__main__ import main
 from ingest.encode import sample
-from ingest.projections import methods
+from ingest.projections import projection
 from ingest.text import corpus
 from tests.slow_fit import slow_fit
 
-corpus.BLOCK, sample.FIT_TOKENS, methods.fit_head = 64, 200, slow_fit
+corpus.BLOCK, sample.FIT_TOKENS = 64, 200
+fit_later, projection.fit_later = projection.fit_later, lambda _, read: fit_later(slow_fit, read)
 sys.exit(main())
 """
 #: Waits for threads that do not hear of signals: for two, as Python 3.11 takes the one whose join was interrupted for ended.

@@ -11,7 +11,7 @@ from hypothesis import given
 from scipy.spatial.distance import pdist, squareform
 
 import store
-from store.kernels.labels import LABELS, clustered_order, head_labels, nearest_heads
+from store.kernels.heads import LABELS, clustered_order, head_labels, nearest_heads
 from store.schema.model import SOURCES, STATISTICS
 
 #: Sentences of 55 tokens, whose first has no previous and whose last no next.

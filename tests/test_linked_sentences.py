@@ -7,8 +7,15 @@ import pytest
 from flask.testing import FlaskClient
 
 import store
-from dashboard.relations.kinds import CommonKind, NamedKind, WordPair, common_kind
-from dashboard.relations.linked_sentences import LISTED, Kind, linked_sentences
+from dashboard.relations.linked_sentences import (
+    LISTED,
+    CommonKind,
+    Kind,
+    NamedKind,
+    WordPair,
+    common_kind,
+    linked_sentences,
+)
 from store.kernels.relations import DIRECTIONS
 from tests.client import above
 

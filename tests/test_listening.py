@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import __main__ as command
-from dashboard.listening import bind_of, check_free
-from dashboard.web.addresses import UNIX
+from dashboard.web.addresses import UNIX, bind_of, check_free
 from tests.fronts import answering
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"

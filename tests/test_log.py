@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dashboard.web.log import CountingHandler
+from dashboard.monitoring.logs import CountingHandler
 
 NEVER = 3_600.0
 

@@ -6,10 +6,9 @@ import pytest
 
 from dashboard.sentence.picture import data_url, query_string
 from dashboard.web.connections import REQUEST_LINE
-from dashboard.web.context import Context, resolve
+from dashboard.web.context import Context, LinkReader, resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.link_reader import LinkReader
 from tests.browser import Open
 
 #: Every position of the longest sentence a BERT reads.

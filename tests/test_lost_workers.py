@@ -14,8 +14,8 @@ import pytest
 from distributed import Client, KilledWorker, LocalCluster, Status
 from distributed.client import ClosedClientError
 
-from ingest.encode import worker_blocks
-from ingest.encode.worker_blocks import BlockTask
+from ingest.encode import tensors
+from ingest.encode.tensors import BlockTask
 from ingest.run import cluster
 from ingest.run.cluster import DEATHS, _Fits, _Tasks
 from ingest.run.errors import IngestError
@@ -52,7 +52,7 @@ def test_a_task_that_kills_its_workers_ends_the_ingest_and_the_next_goes_on(
     tmp_path: Path,
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(worker_blocks, "BlockTask", DeadlyTask)
+        patch.setattr(tensors, "BlockTask", DeadlyTask)
         patch.setattr(cluster, "DEATHS", 1)
         with pytest.raises(IngestError, match=r"^1 workers? died of one task .* it goes on from the last commit\.$"):
             ingest(tmp_path / "store", workers=1)

@@ -90,12 +90,11 @@ def test_dots_are_coloured_by_label(page: Page, space: Corpus) -> None:
     assert set(dots(page)) == expected
 
 
-def test_a_model_without_labels_says_what_to_do(
-    space_store: str, space: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    none = xr.full_like(space.head_labels, "")
-    monkeypatch.setattr(Corpus, "head_labels", property(lambda _: none))
-    client = create_app(Library(space_store)).server.test_client()
+def test_a_model_without_labels_says_what_to_do(space_store: str) -> None:
+    library = Library(space_store)
+    corpus = library.snapshot().corpus()
+    corpus.head_labels = xr.full_like(corpus.head_labels, "")
+    client = create_app(library).server.test_client()
     assert "Colour by layer or by a statistic." in above(client, "/map", "?paint=label")
     assert "Colour by layer or by a statistic." not in above(client, "/map", "?paint=layer")
 

@@ -11,10 +11,9 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
-from dashboard.topics import TOPICS
-from dashboard.ui.charts import Chart
+from dashboard.pages import TOPICS
 from dashboard.ui.controls import choice
-from dashboard.ui.markup import FOLLOWED, Markup, condensed, properties_of
+from dashboard.ui.markup import FOLLOWED, Chart, Markup, condensed, properties_of
 from dashboard.ui.text import naming
 from dashboard.web.context import resolve
 from dashboard.web.library import Library

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.statistics.data import part_numbers
 from dashboard.statistics.parts import part_of
-from dashboard.ui.job import Job
+from dashboard.statistics.shown import part_numbers
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
+from dashboard.ui.work import Job
 from dashboard.web.library import Library
 from store import Corpus
 from tests.client import content, csv_rows

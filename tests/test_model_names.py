@@ -9,9 +9,10 @@ import pytest
 
 import headscape
 import store
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.ui.text import model_names
-from dashboard.web.context import names_of, resolve
+from dashboard.web.bounds import names_of
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store.describe import as_text, describe
 from store.snapshot import find_key, model_titles

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
-from dashboard.monitoring.access_log import LONGEST_PATH, AccessLog, Entry, check_file
+from dashboard.monitoring.logs import LONGEST_PATH, AccessLog, Entry, Lines, check_file
 from dashboard.monitoring.metrics import Metrics
 from dashboard.monitoring.requests import WatchedApplication
 from dashboard.serving import Serving
@@ -25,7 +25,6 @@ from dashboard.web.admission import Turns, metered_by
 from dashboard.web.connections import STOPS
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.log import Lines
 from store.repository.errors import StoreUnreachable
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]

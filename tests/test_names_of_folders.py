@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ingest.encode.loading import load_model
-from ingest.heads.silenced_model import find_kind
+from ingest.heads.importance import find_kind
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from tests.broken_model import change_config, change_weights

@@ -12,11 +12,10 @@ from scipy.sparse import spmatrix
 from scipy.spatial.distance import cdist
 
 import store
-from ingest.projections import methods
-from ingest.projections.fits import fit_head
-from ingest.projections.methods import Nearest, Neighbours
-from ingest.projections.nearest_points import SEARCHED, largest_of_rows, nearest_points
+from ingest.projections.compiled_places import SEARCHED, largest_of_rows, nearest_points
 from ingest.projections.normalizations import LayerVectors
+from ingest.projections.projection import HeadProjection, Nearest, Projection
+from ingest.run.parallel import fits_on
 from store.kernels.projection import place_by_neighbours
 from store.schema.pictures import ViewName
 from tests.tiny_models import save_model
@@ -38,9 +37,9 @@ def fitted() -> np.ndarray:
 
 
 @pytest.fixture
-def projection(vectors: np.ndarray) -> Neighbours:
+def projection(vectors: np.ndarray) -> HeadProjection:
     query, key = vectors[:, :, :FITTED]
-    return Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), heads=HEADS, seed=0)
+    return HeadProjection(VIEW, Nearest(lambda _: (query, key), device="cpu"), heads=HEADS, seed=0)
 
 
 def by_brute_force(vectors: np.ndarray, fitted: np.ndarray, head: int, role: int, token: int) -> np.ndarray:
@@ -52,13 +51,15 @@ def by_brute_force(vectors: np.ndarray, fitted: np.ndarray, head: int, role: int
     return np.average(places[near], axis=0, weights=1 / (square[near] + 1e-6))
 
 
-def test_a_fitted_token_keeps_its_own_place(projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray) -> None:
+def test_a_fitted_token_keeps_its_own_place(
+    projection: HeadProjection, vectors: np.ndarray, fitted: np.ndarray
+) -> None:
     placed = projection.place(0, {"fitted": fitted}, LayerVectors(*vectors), 0)
     np.testing.assert_array_equal(placed[:, :, :FITTED], fitted)
 
 
 def test_another_token_lies_at_the_weighted_mean_of_its_five_nearest(
-    projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray
+    projection: HeadProjection, vectors: np.ndarray, fitted: np.ndarray
 ) -> None:
     placed = projection.place(0, {"fitted": fitted}, LayerVectors(*vectors), 0)
     for head, role, token in np.ndindex(HEADS, 2, TOKENS):
@@ -69,7 +70,7 @@ def test_another_token_lies_at_the_weighted_mean_of_its_five_nearest(
 
 @pytest.mark.parametrize("first", [0, 5, 11, 12, 15])
 def test_a_part_of_the_tokens_is_placed_as_all_of_them(
-    first: int, projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray
+    first: int, projection: HeadProjection, vectors: np.ndarray, fitted: np.ndarray
 ) -> None:
     whole = projection.place(0, {"fitted": fitted}, LayerVectors(*vectors), 0)
     part = projection.place(0, {"fitted": fitted}, LayerVectors(*vectors[:, :, first:]), first)
@@ -106,7 +107,7 @@ def test_the_fitted_tokens_of_a_layer_are_not_taken_for_its_first_block(vectors:
 
 def test_with_fewer_points_than_neighbours_all_of_them_are_near(vectors: np.ndarray, fitted: np.ndarray) -> None:
     query, key = vectors[:, :, :1]
-    projection = Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), heads=HEADS, seed=0)
+    projection = HeadProjection(VIEW, Nearest(lambda _: (query, key), device="cpu"), heads=HEADS, seed=0)
     placed = projection.place(0, {"fitted": fitted[:, :, :1]}, LayerVectors(*vectors[:, :, 1:]), 1)
     low, high = fitted[:, :, :1].min(axis=1, keepdims=True), fitted[:, :, :1].max(axis=1, keepdims=True)
     assert ((placed >= low - 1e-6) & (placed <= high + 1e-6)).all()
@@ -116,7 +117,9 @@ def test_with_fewer_points_than_neighbours_all_of_them_are_near(vectors: np.ndar
 @pytest.mark.parametrize("components", [2, 3])
 def test_the_same_seed_gives_the_same_places_bit_for_bit(projection: str, components: int) -> None:
     points = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
-    first, other = (fit_head(points, projection=projection, components=components, seed=3) for _ in range(2))
+    first, other = (
+        Projection.of_heads(projection, components=components, seed=3).fit(points)["fitted"] for _ in range(2)
+    )
     assert (first.shape, first.dtype) == ((30, components), np.float32)
     np.testing.assert_array_equal(first, other)
 
@@ -131,7 +134,7 @@ def test_umap_starts_at_the_same_places_where_the_search_for_eigenvectors_starts
 
     monkeypatch.setattr("scipy.sparse.linalg.eigsh", restarted)
     points = np.random.default_rng(0).standard_normal((60, 4)).astype(np.float32)
-    first, other = (fit_head(points, projection="umap", components=2, seed=3) for _ in range(2))
+    first, other = (Projection.of_heads("umap", components=2, seed=3).fit(points)["fitted"] for _ in range(2))
     np.testing.assert_array_equal(first, other)
 
 
@@ -139,7 +142,7 @@ def test_umap_starts_at_the_same_places_where_the_search_for_eigenvectors_starts
 def test_far_clusters_stay_clusters(projection: str) -> None:
     random = np.random.default_rng(0)
     points = np.repeat(np.eye(2, 4), 20, axis=0) + 0.01 * random.standard_normal((40, 4))
-    places = fit_head(points.astype(np.float32), projection=projection, components=2, seed=0)
+    places = Projection.of_heads(projection, components=2, seed=0).fit(points.astype(np.float32))["fitted"]
     distance = cdist(places, places)
     np.fill_diagonal(distance, np.inf)
     assert (distance.argmin(axis=1) // 20 == np.arange(40) // 20).all()
@@ -147,23 +150,20 @@ def test_far_clusters_stay_clusters(projection: str) -> None:
 
 @pytest.mark.parametrize("points", [2, 4, 6])
 def test_a_handful_of_points_can_be_fitted(points: int) -> None:
-    fitted = fit_head(np.eye(points, 7, dtype=np.float32), projection="tsne", components=2, seed=0)
+    fitted = Projection.of_heads("tsne", components=2, seed=0).fit(np.eye(points, 7, dtype=np.float32))["fitted"]
     assert np.isfinite(fitted).all()
 
 
 @pytest.mark.parametrize("seed", [-1, (1 << 63) - 1])
-def test_a_seed_of_64_bits_or_below_zero_is_one_of_32_bits(
-    seed: int, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    places = [fitted_places(vectors, seed_of_fit, monkeypatch) for seed_of_fit in (seed, (1 << 32) - 1)]
+def test_a_seed_of_64_bits_or_below_zero_is_one_of_32_bits(seed: int, vectors: np.ndarray) -> None:
+    places = [fitted_places(vectors, seed_of_fit) for seed_of_fit in (seed, (1 << 32) - 1)]
     np.testing.assert_array_equal(*places)
 
 
-def fitted_places(vectors: np.ndarray, seed: int, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+def fitted_places(vectors: np.ndarray, seed: int) -> np.ndarray:
     """In threads: what processes import takes seconds."""
-    projection = Neighbours(VIEW, Nearest(lambda _: tuple(vectors), device="cpu"), heads=HEADS, seed=seed)
-    with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(methods, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
+    projection = HeadProjection(VIEW, Nearest(lambda _: tuple(vectors), device="cpu"), heads=HEADS, seed=seed)
+    with ThreadPoolExecutor(1) as pool, fits_on(pool, workers=1):
         (fit,) = projection.begin([0], lambda _: tuple(vectors))(lambda _: None)
     return fit.parameters["fitted"]
 
@@ -175,15 +175,12 @@ def test_a_model_of_one_layer_is_ingested_with_any_seed(seed: int, ingest: Calla
     assert (corpus.layers, corpus.views) == (1, ["tsne-raw-2d"])
 
 
-def test_queries_and_keys_of_a_head_are_fitted_together(
-    projection: Neighbours, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_queries_and_keys_of_a_head_are_fitted_together(projection: HeadProjection, vectors: np.ndarray) -> None:
     """In threads: what processes import takes seconds."""
-    with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(methods, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
+    with ThreadPoolExecutor(1) as pool, fits_on(pool, workers=1):
         ((layer, parameters, _),) = projection.begin([4], lambda _: tuple(vectors))(lambda _: None)
     unit = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    expected = fit_head(np.concatenate(list(unit[:, 1])), projection="tsne", components=2, seed=0)
+    expected = Projection.of_heads("tsne", components=2, seed=0).fit(np.concatenate(list(unit[:, 1])))["fitted"]
     assert layer == 4
     np.testing.assert_array_equal(parameters["fitted"][1].reshape(-1, 2), expected)
 

@@ -1,4 +1,4 @@
-"""`store.kernels.normalization`: attention survives it, and the cosine orders keys as attention does."""
+"""`store.kernels.projection`: attention survives it, and the cosine orders keys as attention does."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from scipy.stats import spearmanr
 
-from store.kernels.normalization import centroid_shift, exact_mode, moved, normalized, sphere_centre, unit
+from store.kernels.projection import centroid_shift, exact_mode, moved, normalized, sphere_centre, unit
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 

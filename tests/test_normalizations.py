@@ -13,7 +13,8 @@ from scipy.special import softmax
 from scipy.stats import spearmanr
 
 import store
-from store.kernels.normalization import normalized
+from store.kernels import projection
+from store.kernels.projection import normalized
 from store.schema.pictures import NORMALIZATIONS
 
 Ingest = Callable[..., str]
@@ -25,7 +26,7 @@ FEWEST_PAIRS = 5
 @pytest.fixture(scope="module")
 def corpus(any_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("store.kernels.normalization.FEWEST_PAIRS", FEWEST_PAIRS)
+        patch.setattr(projection, "FEWEST_PAIRS", FEWEST_PAIRS)
         return store.open_corpus(ingest(tmp_path_factory.mktemp("store") / any_model.name, model=any_model))
 
 

@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection
 
 import headscape
-from dashboard.notes import importing
+from dashboard.notes import exchange
 from dashboard.notes.__main__ import main
-from dashboard.notes.address import notes_address
+from dashboard.notes.address import LOCKED, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
 from dashboard.notes.exchange import export_notes, import_notes
-from dashboard.notes.failures import LOCKED, NotesUnavailable
 from dashboard.notes.note import Draft, folded
 from dashboard.notes.notes import Notes
-from dashboard.notes.rows import keep_texts
 from dashboard.notes.search import Search
+from dashboard.notes.tables import keep_texts
 from dashboard.notes.views import SavedViews
 from dashboard.web.errors import Refusal
 from store import StoreError
@@ -214,7 +213,7 @@ def test_an_import_that_was_interrupted_is_completed_by_another(
     note = file_notes.add(ANN, HEADS, HEAD, HELLO)
     content = with_former_texts(export_notes(file_notes.database), 700)
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "_keep", lambda *_: (_ for _ in ()).throw(NotesUnavailable(LOCKED)))
+        patch.setattr(exchange, "_keep", lambda *_: (_ for _ in ()).throw(NotesUnavailable(LOCKED)))
         with pytest.raises(NotesUnavailable):
             import_notes(other.database, content)
     assert (len(other.history(note.id)), str(import_notes(other.database, content))) == (

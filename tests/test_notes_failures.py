@@ -16,9 +16,8 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import Pool
 
-from dashboard.notes import database, failures
-from dashboard.notes.address import SWITCHED_OFF
-from dashboard.notes.failures import (
+from dashboard.notes import address, database
+from dashboard.notes.address import (
     DAMAGED,
     FULL,
     GONE,
@@ -26,6 +25,7 @@ from dashboard.notes.failures import (
     NEWER,
     READ_ONLY,
     SILENT,
+    SWITCHED_OFF,
     UNCERTAIN,
     UNREADABLE,
     WRITING_OFF,
@@ -146,7 +146,7 @@ def test_nobody_who_reads_is_told_to_send_something_again(code: str, to_reader: 
     cause = sqlite3.OperationalError("message")
     cause.sqlite_errorname = code
     error = DBAPIError("statement", {}, cause)
-    assert [str(failures.unavailable(error, writes=writes)) for writes in (False, True)] == [to_reader, to_author]
+    assert [str(address.unavailable(error, writes=writes)) for writes in (False, True)] == [to_reader, to_author]
 
 
 def test_on_a_full_disk_notes_are_read_and_none_is_half_written(written: Notes, file: Path, opened: Open) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plotly.utils import PlotlyJSONEncoder
 
-from dashboard.notes.markdown import NESTING, markdown
+from dashboard.notes.listing import NESTING, markdown
 from dashboard.notes.note import MOST_TEXT
 
 ALLOWED = {

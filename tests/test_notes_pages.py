@@ -9,9 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.notes.address import notes_address
+from dashboard.notes.address import WRITING_OFF, notes_address
 from dashboard.notes.database import Database
-from dashboard.notes.failures import WRITING_OFF
 from dashboard.notes.page import KIND_NAMES
 from dashboard.notes.target import Kind, parse_target
 from dashboard.serving import Serving

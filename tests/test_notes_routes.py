@@ -9,8 +9,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.notes import routes
-from dashboard.notes.address import SWITCHED_OFF, notes_address
-from dashboard.notes.failures import GONE
+from dashboard.notes.address import GONE, SWITCHED_OFF, notes_address
 from dashboard.notes.target import HeadTarget
 from dashboard.serving import Serving
 from dashboard.web.library import Library

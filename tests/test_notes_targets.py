@@ -19,7 +19,7 @@ from dashboard.notes.target import (
     link_to,
     parse_target,
 )
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library

@@ -13,7 +13,7 @@ from store.__main__ import main
 from store.repository.access import open_repository
 from store.repository.errors import StoreError, StoreNotFound, StoreUnreachable
 from store.repository.history import expire, history
-from store.repository.remote import LONGEST_READ, move_branch
+from store.repository.remote import LONGEST_READ
 from store.repository.writer import Writer, open_writer
 from store.verify import verify
 from tests.bench.faulty_s3 import FAULTS, Fault, FaultyS3, faulty_s3
@@ -36,13 +36,6 @@ def s3(server: FaultyS3) -> Iterator[FaultyS3]:
     server.empty()
     yield server
     server.calm()
-
-
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person waits 20 seconds for storage that is silent; a test does not."""
-    assert LONGEST_READ <= 20
-    monkeypatch.setattr("store.repository.remote.LONGEST_READ", 2.0)
 
 
 def written(number: int) -> str:
@@ -118,40 +111,48 @@ def test_of_two_writers_one_commits() -> None:
     assert commits() == ["number 0", "first"]
 
 
+class Overtaken:
+    """A repository of the store; another ingest acts right before the next call of one of its methods."""
+
+    def __init__(self, method: str, act: Callable[[], object]) -> None:
+        self._repository, self._method, self._act = open_repository(URL), method, act
+        self.is_overtaken = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.is_overtaken and name == self._method:
+            self.is_overtaken = False
+            self._act()
+        return getattr(self._repository, name)
+
+
+def publish_overtaken(method: str, act: Callable[[], object]) -> None:
+    repository = Overtaken(method, act)
+    writer = Writer(repository, URL)  # type: ignore[arg-type]
+    writer.root.attrs["writer"] = "first"
+    repository.is_overtaken = True
+    writer.publish("first")
+
+
+def commit_of_another() -> None:
+    writer = Writer(open_repository(URL), URL)
+    writer.root.attrs["writer"] = "other"
+    writer.commit("of another")
+
+
 @pytest.mark.usefixtures("s3")
-def test_a_writer_does_not_go_on_with_the_work_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_does_not_go_on_with_the_work_of_another() -> None:
     """Another ingest begins and commits between our commit and our next transaction."""
     written(0)
-    with open_writer(URL) as first:
-        begin = first.repository.writable_session
-
-        def late(branch: str) -> object:
-            other = Writer(open_repository(URL), URL)
-            other.root.attrs["writer"] = "other"
-            other.commit("of another")
-            return begin(branch)
-
-        monkeypatch.setattr(first.repository, "writable_session", late)
-        first.root.attrs["writer"] = "first"
-        with pytest.raises(StoreError, match="Another ingest has written"):
-            first.publish("first")
+    with pytest.raises(StoreError, match="Another ingest has written"):
+        publish_overtaken("writable_session", commit_of_another)
     assert numbers() == ["number 0"]
 
 
 @pytest.mark.usefixtures("s3")
-def test_a_late_writer_does_not_take_back_the_publication_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_writer_does_not_take_back_the_publication_of_another() -> None:
     written(0)
-    with open_writer(URL) as first:
-        first.root.attrs["writer"] = "first"
-
-        def move_late(*arguments: Any, **more: Any) -> None:
-            monkeypatch.undo()
-            written(1)
-            move_branch(*arguments, **more)
-
-        monkeypatch.setattr("store.repository.writer.move_branch", move_late)
-        with pytest.raises(StoreError, match="Another ingest has published"):
-            first.publish("first")
+    with pytest.raises(StoreError, match="Another ingest has published"):
+        publish_overtaken("reset_branch_async", lambda: written(1))
     assert numbers()[-1] == "number 1"
 
 
@@ -219,18 +220,18 @@ def test_missing_credentials_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
         open_repository(URL)
 
 
-@pytest.mark.usefixtures("short", "s3")
+@pytest.mark.usefixtures("s3")
 def test_storage_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.raises(StoreUnreachable, match=r"Check your connection and AWS_ENDPOINT_URL"):
-        open_repository(URL)
+        open_repository(URL, limit=2.0)
 
 
-@pytest.mark.usefixtures("short")
 def test_a_silent_storage_is_not_waited_for_without_end(s3: FaultyS3) -> None:
     s3.fail("slow", seconds=60)
     with pytest.raises(StoreUnreachable, match="The storage does not answer"):
-        open_repository(URL)
+        open_repository(URL, limit=2.0)
+    assert LONGEST_READ <= 20
 
 
 def test_mend_says_that_it_is_for_folders(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from dashboard.compare.head_differences import means_over_heads
 from dashboard.compare.two_models import ModelPair
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus

@@ -8,8 +8,8 @@ import pytest
 
 from dashboard.pages import TabLink, page_content
 from dashboard.relations.data import BestHead
-from dashboard.sentence import opening
-from dashboard.sentence.opening import FEWEST, MOST, Opening, about_head, opened, opening_of, sentence_href
+from dashboard.sentence import heads as opening
+from dashboard.sentence.heads import FEWEST, MOST, Opening, about_head, opened, opening_of, sentence_href
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus

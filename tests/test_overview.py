@@ -9,23 +9,27 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from dashboard.overview.cards import attention_lines
-from dashboard.overview.kinds import FEWEST, MOST, examples_of, heads_on_sinks
+from dashboard.overview.cards import FEWEST, MOST, attention_lines, examples_of, heads_on_sinks
 from dashboard.overview.layers import layer_shares, mean_shares
-from dashboard.overview.page import layout
+from dashboard.overview.page import draw, read
 from dashboard.relations.data import BestHead, clearest_relations
 from dashboard.statistics.kinds import kinds_of
+from dashboard.ui.page import Page
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 
 
 @pytest.fixture(scope="module")
 def corpus(bank_store: str) -> Corpus:
     return open_corpus(bank_store)
+
+
+def layout(store: str) -> Page:
+    return draw(read(resolve(Library(store), "/", "")))
 
 
 def links(node: Any) -> Iterator[str]:
@@ -53,7 +57,7 @@ def test_every_labelled_head_is_in_one_kind(corpus: Corpus) -> None:
 
 
 def test_labels_that_no_head_has_are_named(bank_store: str, corpus: Corpus) -> None:
-    words = " ".join(text for part in layout(resolve(Library(bank_store), "/", "")).above for text in texts(part))
+    words = " ".join(text for part in layout(bank_store).above for text in texts(part))
     absent = [label for label in LABELS if label not in corpus.head_labels.values]
     assert f"No head passes the threshold of {', '.join(absent)}." in words
 
@@ -108,16 +112,20 @@ def test_relations_that_no_head_clearly_follows_are_left_out(left_out: BestHead)
     assert clearest_relations([left_out]) == []
 
 
-def test_a_relation_is_named_in_words_beside_its_label(bank_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.overview.page.best_of", lambda _: [relation("dobj", 0.7, 0.2)])
-    words = "".join(text for part in layout(resolve(Library(bank_store), "/", "")).above for text in texts(part))
+def with_relation(store: str, row: BestHead) -> Page:
+    """The page of a store in which a head follows this relation alone."""
+    return draw(replace(read(resolve(Library(store), "/", "")), relations=[row]))
+
+
+def test_a_relation_is_named_in_words_beside_its_label(bank_store: str) -> None:
+    page = with_relation(bank_store, relation("dobj", 0.7, 0.2))
+    words = "".join(text for part in page.above for text in texts(part))
     assert "dobj (direct object)" in words
 
 
-def test_a_relation_has_its_interval_and_its_number_of_pairs(bank_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relation_has_its_interval_and_its_number_of_pairs(bank_store: str) -> None:
     row = replace(relation("dobj", 0.7, 0.2, pairs=1234), interval=(0.65, 0.74))
-    monkeypatch.setattr("dashboard.overview.page.best_of", lambda _: [row])
-    words = list(texts(layout(resolve(Library(bank_store), "/", "")).above))
+    words = list(texts(with_relation(bank_store, row).above))
     assert words[words.index("70%") :][:5] == ["70%", "65 to 74%", "20%", "10%", "1,234"]
 
 
@@ -135,7 +143,7 @@ def test_a_line_joins_each_query_to_each_key_it_attends_to() -> None:
 
 def test_every_link_of_the_page_leads_to_a_page_as_it_is_written(bank_store: str) -> None:
     library = Library(bank_store)
-    page = layout(resolve(library, "/", ""))
+    page = draw(read(resolve(library, "/", "")))
     followed = [href for part in page.above for href in links(part)]
     assert len(followed) > 10
     for href in followed:
@@ -144,7 +152,7 @@ def test_every_link_of_the_page_leads_to_a_page_as_it_is_written(bank_store: str
 
 
 def test_without_annotated_words_the_page_says_how_to_get_relations(tiny_store: str) -> None:
-    words = "".join(text for part in layout(resolve(Library(tiny_store), "/", "")).above for text in texts(part))
+    words = "".join(text for part in layout(tiny_store).above for text in texts(part))
     assert "Run headscape ingest" in words.partition("Grammar that heads follow")[2]
 
 
@@ -152,6 +160,6 @@ def test_without_labelled_heads_the_page_says_so(bank_store: str, monkeypatch: p
     context = resolve(Library(bank_store), "/", "")
     none = context.corpus.head_labels.copy(data=np.full(context.corpus.head_labels.shape, "", "U11"))
     monkeypatch.setitem(context.corpus.__dict__, "head_labels", none)
-    words = " ".join(text for part in layout(context).above for text in texts(part))
+    words = " ".join(text for part in draw(read(context)).above for text in texts(part))
     assert f"0 of {none.size} heads have one clear behaviour" in words
     assert "The clearest head" not in words

@@ -1,4 +1,4 @@
-"""Packed layers multiply as torch's own do. The operations are not documented: where the first test fails, adapt packed_linear.py."""
+"""Packed layers multiply as torch's own do. The operations are not documented: where the first test fails, adapt PackedLinear of counted_attention.py."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ingest.encode.packed_linear import PackedLinear, can_pack, pack_linears
+from ingest.encode.counted_attention import PackedLinear, can_pack, pack_linears
 
 CPU = torch.device("cpu")
 with_onednn = pytest.mark.skipif(not can_pack(CPU, torch.float32), reason="torch has no oneDNN here")

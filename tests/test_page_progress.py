@@ -1,14 +1,16 @@
 """While the server puts a page together, its browser can ask what it counts and how far it is."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard import routes
 from dashboard.app import create_app
-from dashboard.pages import TabLink
-from dashboard.ui.job import new_name, watched
+from dashboard.pages import TOPICS
+from dashboard.ui.page import Page
+from dashboard.ui.work import new_name, watched
+from dashboard.web.context import Context
 from dashboard.web.library import Library
 
 STAGE = "Counting 52,310 tokens"
@@ -28,12 +30,12 @@ def said(client: FlaskClient, wait: str) -> Any:
 def test_a_page_says_what_it_counts_and_how_far_it_is(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     wait, heard = new_name(), []
 
-    def count(_library: Library, _link: TabLink) -> dict[str, Any]:
+    def count(_context: Context) -> Page:
         for step in watched(range(4), STAGE):
             heard.append(said(client, wait) if step == 0 else None)
-        return {}
+        return Page()
 
-    monkeypatch.setattr(routes, "page_content", count)
+    monkeypatch.setitem(TOPICS, "heads", replace(TOPICS["heads"], layout=count))
     client.post("/data/page", data={"pathname": "/heads", "search": "", "snapshot": "", "wait": wait})
     assert heard[0] == f"{STAGE}: 0%."
     assert said(client, wait) is None

@@ -10,7 +10,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
+from dashboard.web.admission import cancelled_by
 from dashboard.web.library import Library
 
 
@@ -86,8 +87,7 @@ def test_nothing_is_computed_for_a_reader_who_left_the_page(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[object] = []
-    monkeypatch.setattr("dashboard.pages.reader_left", lambda: True)
-    monkeypatch.setattr("dashboard.pages.picture_of", computed.append)
-    monkeypatch.setitem(TOPICS, "heads", replace(TOPICS["heads"], layout=computed.append))
-    assert page(client, "/heads")["picture"] is None
+    monkeypatch.setitem(TOPICS, "heads", replace(TOPICS["heads"], layout=computed.append, picture=computed.append))
+    with cancelled_by(lambda: True):
+        assert page(client, "/heads")["picture"] is None
     assert computed == []

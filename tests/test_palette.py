@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dashboard.compare.head_lines import COLOURS
+from dashboard.compare.patterns import COLOURS
 from dashboard.ui.charts import DENSITY, SERIES, STEPS
 from dashboard.ui.theme import CATEGORIES, LABEL_COLOURS, OTHER, PALETTE, rgb
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from tests.colour_vision import VISION, least_difference, seen
 
 ASSETS = Path(__file__).parents[1] / "dashboard" / "assets"

@@ -5,7 +5,7 @@ import pytest
 
 from dashboard.statistics.parts import part_of
 from store import Corpus
-from store.kernels.sentence_rows import SentenceRows
+from store.means import ChosenTokens, part_means
 from store.schema.corpus import CLS, SEP
 from tests.counts import counted
 from tests.stores import BLOCK
@@ -58,20 +58,10 @@ def test_sep_alone_leaves_no_others(tiny_corpus: Corpus) -> None:
     assert np.isnan(counted(tiny_corpus, part_of(tiny_corpus, "kind:[SEP]")).means.sel(source="other")).all()
 
 
-def test_no_more_than_a_block_is_read_at_once(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = []
-
-    means_of = SentenceRows.means
-
-    def listen(rows: SentenceRows, values: np.ndarray) -> np.ndarray:
-        sizes.append(values.shape[-1])
-        return means_of(rows, values)
-
-    monkeypatch.setattr(SentenceRows, "means", listen)
-    monkeypatch.setattr("store.means.BLOCK", BLOCK)
-    monkeypatch.setattr("store.means.READ_BYTES", 1)
-    part = part_of(tiny_corpus, "position:1..")
-    values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
-    means = counted(tiny_corpus, part).mixing.sel(source="all")
+def test_no_more_than_a_number_of_a_block_is_read_at_once(tiny_corpus: Corpus) -> None:
+    part, stored, pieces = part_of(tiny_corpus, "position:1.."), tiny_corpus.token_mixing, []
+    chosen = ChosenTokens(tiny_corpus.tokens, tiny_corpus.rows, part.rows, BLOCK)
+    means = part_means(stored, chosen, pieces.append, read_bytes=1).sel(source="all")
+    values = stored.values[..., tiny_corpus.rows].astype(np.float64)
     np.testing.assert_allclose(means, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
-    assert max(sizes) <= BLOCK
+    assert len(pieces) == len(stored) * len(np.unique(tiny_corpus.rows[part.rows] // BLOCK))

@@ -12,13 +12,13 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import store.means
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of, uniform_entropy
-from dashboard.ui.job import Job
+from dashboard.ui.work import Job
 from store import Corpus, StoreError
-from store.kernels.bootstrap import draw_counts
+from store.kernels.intervals import draw_counts
 from store.kernels.sentence_rows import order_rows
 from store.kernels.statistics import source_rows
+from store.means import ChosenTokens, part_means
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import SOURCES
 from tests.counts import counted
@@ -131,11 +131,14 @@ def test_means_of_a_part_are_what_one_gets_by_hand(
     np.testing.assert_allclose(counted(two_views, part).means, expected, rtol=2e-3, atol=2e-4)
 
 
-def test_a_corpus_of_many_blocks_is_read_block_by_block(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_of_many_blocks_is_read_block_by_block(two_views: Corpus) -> None:
     chosen = np.arange(two_views.n_tokens) % 3 == 0
-    at_once = two_views.head_means(chosen)
-    monkeypatch.setattr(store.means, "BLOCK", BLOCK)
-    np.testing.assert_allclose(two_views.head_means(chosen), at_once, rtol=1e-5)
+    at_once, by_block = (
+        part_means(two_views.token_statistic, ChosenTokens(two_views.tokens, two_views.rows, chosen, block))
+        for block in (two_views.tokens.sizes["token"], BLOCK)
+    )
+    np.testing.assert_allclose(by_block, at_once, rtol=1e-5)
+    assert two_views.head_means(chosen).identical(by_block)
 
 
 def test_a_part_without_tokens_has_no_means(two_views: Corpus) -> None:
@@ -144,8 +147,7 @@ def test_a_part_without_tokens_has_no_means(two_views: Corpus) -> None:
     assert np.isnan(counted(two_views, part).means).all()
 
 
-def test_intervals_of_all_tokens_are_those_of_the_store(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store.means, "BLOCK", BLOCK)  # as in the ingest: the draws are by block
+def test_intervals_of_all_tokens_are_those_of_the_store(two_views: Corpus) -> None:
     computed = two_views.part_statistics(np.ones(two_views.n_tokens, bool))
     assert computed.interval.dims == two_views.head_interval.dims
     np.testing.assert_allclose(computed.interval, two_views.head_interval, rtol=2e-5, atol=1e-6)
@@ -200,7 +202,8 @@ def test_intervals_of_a_part_minus_the_rest_are_those_of_replicates_spelled_out(
     chosen = part_of(two_views, where).rows
     stored = two_views.token_statistic.sel(statistic="entropy").values[..., two_views.rows].astype(np.float64)
     sentence = two_views.tokens.sentence_index.values[two_views.rows]
-    counts = draw_counts(0, 0, two_views.n_sentences)
+    of_block = np.bincount(two_views.sentences.row_start.values // BLOCK)
+    counts = np.concatenate([draw_counts(0, block, sentences) for block, sentences in enumerate(of_block)])
     own, rest = (_replicates(stored[..., rows], sentence[rows], counts) for rows in (chosen, ~chosen))
     expected = np.percentile(own - rest, (2.5, 97.5), axis=-1)
     interval = two_views.contrast_statistics(chosen).difference_interval.sel(source="all", statistic="entropy")

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.sentence.pattern import PatternOptions, ShownPattern, parse_options, shown_pattern
-from dashboard.sentence.sentence import Sentence
+from dashboard.sentence.sentence import PatternOptions, Sentence, ShownPattern, parse_options, shown_pattern
 from dashboard.web.state import PAIRS
 from tests.sentences import PIECES, a_pair, one_sentence
 

@@ -1,7 +1,5 @@
 """Pictures of every kind in one store: their places, and their fidelity by scipy and scikit-learn."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -11,10 +9,10 @@ from scipy.stats import spearmanr
 from sklearn.manifold import trustworthiness
 
 import store
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from ingest.projections.fits import fit_head
+from ingest.projections.projection import Projection
 from ingest.run.parallel import processes
 from store.kernels.fidelity import trustworthy
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, ViewName
@@ -179,8 +177,8 @@ def test_places_of_fitted_tokens_are_those_the_library_gave(name: str, corpus: s
 def test_umap_gives_the_same_places_bit_for_bit(points: int, components: int) -> None:
     """In the processes that have made the store's pictures: a new one would first import UMAP, for many seconds."""
     vectors = np.random.default_rng(0).standard_normal((points, 4)).astype(np.float32)
-    fit = partial(fit_head, projection="umap", components=components, seed=3)
-    first, other = processes().map(fit, [vectors, vectors])
+    fits = processes().map(Projection.of_heads("umap", components=components, seed=3).fit, [vectors, vectors])
+    first, other = (fit["fitted"] for fit in fits)
     assert (first.shape, first.dtype) == ((points, components), np.float32)
     np.testing.assert_array_equal(first, other)
 

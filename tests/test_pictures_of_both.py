@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from dashboard.features import data as series
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Snapshot
-from store.features import Features
 from tests.three_models import key_of
 
 Link = Callable[..., Context]
@@ -28,10 +28,11 @@ def library(three_models: str) -> Library:
 
 @pytest.fixture(scope="module")
 def link(library: Library, models: Snapshot) -> Link:
-    def link(own: str, other: str, query: str = "") -> Context:
-        return resolve(library, "/compare", f"?model={key_of(models, own)}&other={key_of(models, other)}&{query}")
+    return partial(context_of, library, models)
 
-    return link
+
+def context_of(library: Library, models: Snapshot, own: str, other: str, query: str = "") -> Context:
+    return resolve(library, "/compare", f"?model={key_of(models, own)}&other={key_of(models, other)}&{query}")
 
 
 def both(context: Context) -> ModelPair:
@@ -89,21 +90,20 @@ def test_the_colours_know_the_chosen_token(link: Link) -> None:
 
 
 @pytest.fixture
-def classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every model is a classifier that is sure of the first label."""
+def classifiers(three_models: str, models: Snapshot) -> Link:
+    """Links of models each of which is a classifier that is sure of the first label."""
+    library = Library(three_models)
+    for name in ("tiny", "second"):
+        features = library.snapshot().corpus(key_of(models, name)).features("sample")
+        sure = np.tile([1.0, 0.0], (len(np.unique(features.tokens.sentence_index.values)), 1))
+        labels = {"class": list(features.label_names)}
+        features.class_probability = xr.DataArray(sure, dims=("sentence", "class"), coords=labels)
+    return partial(context_of, library, models)
 
-    def probability(features: Features) -> xr.DataArray:
-        sentences = len(np.unique(features.tokens.sentence_index.values))
-        sure = np.tile([1.0, 0.0], (sentences, 1))
-        return xr.DataArray(sure, dims=("sentence", "class"), coords={"class": features.label_names})
 
-    monkeypatch.setattr(Features, "class_probability", property(probability))
-
-
-@pytest.mark.usefixtures("classifiers")
 @pytest.mark.parametrize("column", ["prediction", "correct"])
-def test_predictions_of_one_model_do_not_colour_the_other(link: Link, column: str) -> None:
-    context = link("tiny", "second", f"pictures=point&fcolour={column}")
+def test_predictions_of_one_model_do_not_colour_the_other(classifiers: Link, column: str) -> None:
+    context = classifiers("tiny", "second", f"pictures=point&fcolour={column}")
     assert column not in shown_point(context).columns
     assert "/colours/kind.bin" in str(picture_of(context).colours)
     assert layout(context).notices == (
@@ -111,9 +111,8 @@ def test_predictions_of_one_model_do_not_colour_the_other(link: Link, column: st
     )
 
 
-@pytest.mark.usefixtures("classifiers")
-def test_the_page_says_where_predictions_are(link: Link) -> None:
-    assert "colour by prediction on page Features" in controls_of(link("tiny", "second", "pictures=point"))
+def test_the_page_says_where_predictions_are(classifiers: Link) -> None:
+    assert "colour by prediction on page Features" in controls_of(classifiers("tiny", "second", "pictures=point"))
 
 
 def test_a_point_that_only_this_model_has_gets_a_notice(link: Link) -> None:

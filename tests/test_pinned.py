@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.canvas.encoding import encode
-from dashboard.canvas.spec import Picture
-from dashboard.pages import picture_of
+from dashboard.canvas.spec import Picture, encode_points
+from dashboard.pages import TOPICS, picture_of
 from dashboard.points.colours import codes_of
 from dashboard.points.columns import column_of, values
 from dashboard.points.drawn import Drawn
-from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -45,7 +43,7 @@ def hrefs(context: Context) -> list[str]:
 def test_the_points_of_both_heads_come_together(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     answer = client.get(f"{base}/points/pca-exact-2d/1/0.bin?tokens=20&pinned=0-1")
     places = [Drawn(tiny_corpus, 20, *head).places("pca-exact-2d") for head in ((1, 0), (0, 1))]
-    assert answer.data == encode(np.concatenate(places), width=2)
+    assert answer.data == encode_points(np.concatenate(places), width=2)
 
 
 def test_colours_of_both_heads_are_on_the_scale_of_the_first(

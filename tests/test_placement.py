@@ -1,12 +1,16 @@
 """A typed sentence stands in the picture of a head where the corpus' own tokens would: checked with stored sentences."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.special import expit
 
-from dashboard.points.placement import place_vectors
+from dashboard.points.distance import place_vectors
 from dashboard.sentence.sentence import stored_sentence
 from store import open_corpus
+from store.repository.writer import open_writer
 
 
 @pytest.mark.parametrize("sentence", [0, 7])
@@ -19,13 +23,15 @@ def test_a_stored_sentence_is_placed_where_the_ingest_put_it(rich_store: str, se
         np.testing.assert_allclose(placed, stored, atol=2e-4, err_msg=view)
 
 
-def test_a_sentence_is_placed_in_a_picture_of_an_earlier_version(
-    rich_store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sentence_is_placed_in_a_picture_of_an_earlier_version(rich_store: str, tmp_path: Path) -> None:
     """Its networks have one hidden layer: the places are out(swish(in(x))), within the cube."""
-    corpus = open_corpus(rich_store)
-    earlier = corpus.view("attention-raw-2d").load().drop_vars(["weight_middle", "bias_middle"])
-    monkeypatch.setattr(corpus, "view", lambda _: earlier)
+    place = str(shutil.copytree(rich_store, tmp_path / "store"))
+    with open_writer(place) as writer:
+        for name in ("weight_middle", "bias_middle"):
+            writer.delete(f"models/{open_corpus(place).name}/views/attention-raw-2d/{name}")
+        writer.publish("as it was written before")
+    corpus = open_corpus(place)
+    earlier = corpus.view("attention-raw-2d").load()
     sentence, own = stored_sentence(corpus, 3), earlier.isel(layer=1, head=0)
     expected = []
     for role, vectors in enumerate((sentence.query[1, 0], sentence.key[1, 0])):

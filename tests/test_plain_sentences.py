@@ -4,11 +4,11 @@ import re
 
 import pytest
 
+from dashboard.pages import TOPICS
 from dashboard.statistics.sections import importance, read_importance
-from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from store import Corpus
+from store import open_corpus
 from tests.test_shown_importance import IMPORTANCE
 
 
@@ -46,9 +46,10 @@ def test_page_store_writes_its_times_for_a_reader(library: Library) -> None:
     assert re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d", written) == []
 
 
-def test_head_importance_is_called_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Corpus, "importance", IMPORTANCE)
-    title, *_ = importance(read_importance(resolve(library, "statistics", "").corpus, None))
+def test_head_importance_is_called_so(tiny_store: str) -> None:
+    corpus = open_corpus(tiny_store)
+    corpus.importance = IMPORTANCE
+    title, *_ = importance(read_importance(corpus, None))
     assert title.children[0] == "Head importance"
 
 

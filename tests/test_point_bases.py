@@ -9,7 +9,7 @@ from dashboard.features.data import cosines
 from dashboard.features.figures import feature_charts
 from dashboard.features.routes import measure_table
 from dashboard.features.shown import ShownFeatures
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus

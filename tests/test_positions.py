@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.sentence import positions as module
+from dashboard.pages import TOPICS
+from dashboard.sentence import charts as module
+from dashboard.sentence.charts import PositionMeans, position_figure, position_means, sentence_figure
 from dashboard.sentence.picture import sentence_picture
-from dashboard.sentence.positions import PositionMeans, position_figure, position_means
-from dashboard.sentence.sentence_positions import sentence_figure
-from dashboard.topics import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus

@@ -11,7 +11,7 @@ from dashboard.app import create_app
 from dashboard.serving import Serving
 from dashboard.web.addresses import LOOPBACK
 from dashboard.web.library import Library
-from dashboard.web.prefix import path_prefix
+from dashboard.web.paths import path_prefix
 from dashboard.web.state import LinkState
 
 PREFIX = "/head/x"

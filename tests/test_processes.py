@@ -9,8 +9,8 @@ from threading import Event
 import numpy as np
 import pytest
 
-from ingest.projections import methods
-from ingest.projections.methods import Method
+from ingest.projections import projection
+from ingest.projections.projection import Projection
 from ingest.run import parallel
 from ingest.run.parallel import fits_killed_on_error, process_pool, processes
 
@@ -59,20 +59,20 @@ def test_inputs_of_queued_fits_are_not_in_memory_yet(monkeypatch: pytest.MonkeyP
         go.wait()
         return vectors
 
-    monkeypatch.setattr(methods, "fit_points", fit_points)
-    fits = Method("tsne", 0, {}).begin([partial(one_set, number) for number in range(200)])
+    monkeypatch.setattr(projection, "fit_points", fit_points)
+    fits = Projection("tsne", 0, {}).begin([partial(one_set, number) for number in range(200)])
     before = len(read)
     go.set()
     assert before <= (cpu_count() or 1) + 1
-    assert np.concatenate(fits()).tolist() == list(range(200))
+    assert np.concatenate([fit.parameters["fitted"] for fit in fits()]).tolist() == list(range(200))
 
 
 def test_inputs_of_queued_fits_are_not_read_after_the_end() -> None:
     go, read = Event(), []
-    running = Method("tsne", 0, {}).begin([lambda: read.append(go.wait()) or np.zeros(1)] * 200)
+    running = Projection("tsne", 0, {}).begin([lambda: read.append(go.wait()) or np.zeros(1)] * 200)
     with pytest.raises(KeyboardInterrupt), fits_killed_on_error():
         raise KeyboardInterrupt
     go.set()
     with pytest.raises((CancelledError, RuntimeError)):
-        running()
+        list(running())
     assert len(read) <= (cpu_count() or 1) + 1

@@ -1,8 +1,7 @@
 """Stage `projections`: which pictures are made when, and what readers see of them meanwhile."""
 
 import shutil
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 import zarr
 
 import store
-from ingest.projections import methods
 from ingest.projections.head_view import HeadView
 from ingest.run.errors import IngestError
 from store.repository.access import open_repository
@@ -50,14 +48,6 @@ def cut_short(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
         ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=3, sentences=15, views=THREE
     )
     return str(place)
-
-
-@pytest.fixture
-def in_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Processes take seconds to import what they fit with."""
-    with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(methods, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
-        yield
 
 
 def publications(url: str | Path) -> int:
@@ -205,13 +195,11 @@ def test_the_next_run_shows_the_pictures_of_an_interrupted_one(copy: Path, inges
 # -- pictures that look for neighbours ----------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("in_threads")
 def test_pictures_with_the_same_neighbours_are_made_and_published_together(ingest: Ingest, tmp_path: Path) -> None:
     place = ingest(tmp_path / "store", sentences=15, views="pca-exact-2d,tsne-raw-2d,tsne-raw-3d,tsne-exact-2d")
     assert publications(place) == 3
 
 
-@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("fit_tokens", [100, 10_000])
 def test_pictures_of_neighbours_after_growth_equal_those_made_at_once(
     fit_tokens: int, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dashboard.sentence.ranked_heads import ranked_heads
+from dashboard.sentence.heads import ranked_heads
 from tests.sentences import a_pair, one_sentence
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dashboard.canvas.raster import MOST_PIXELS, draw_panel, draw_panels
+from dashboard.canvas.spec import MOST_PIXELS, draw_panel, draw_panels
 from dashboard.ui.theme import PALETTE, rgb
 
 

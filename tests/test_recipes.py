@@ -27,9 +27,9 @@ RECIPES: dict[str, list[tuple[str, str, str]]] = {
             '    "norm_to_self": lambda of: of.to_self * of.value_norm / of.whole,\n',
             '    "to_first": lambda of: of.pattern[..., 0],\n',
         ),
-        ("ingest/encode/pattern_pass.py", "    norm_to_self: int\n", "    to_first: int\n"),
+        ("ingest/encode/compiled.py", "    norm_to_self: int\n", "    to_first: int\n"),
         (
-            "ingest/encode/pattern_pass.py",
+            "ingest/encode/compiled.py",
             "    out[at.to_self, query] = row[query]\n",
             "    out[at.to_first, query] = row[0]\n",
         ),
@@ -60,32 +60,26 @@ RECIPES: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "ingest/projections/table.py",
-            "PROJECTIONS: dict[str, Projection] = {\n",
-            '    "channels": Projection("channels", "channels/1"),\n',
+            "PROJECTIONS: dict[str, Row] = {\n",
+            '    "channels": Row("channels", "channels/1"),\n',
         ),
         (
-            "ingest/projections/methods.py",
-            "        return pca_places(vectors.query, vectors.key, vectors.constants, mean, axes)\n",
+            "ingest/projections/projection.py",
+            "FORMULAS: Mapping[str, Callable[[Floats, int], Parameters]] = {\n",
+            '    "channels": first_channels,\n',
+        ),
+        (
+            "ingest/projections/projection.py",
+            '    return {"mean": mean, "components": axes, "explained": explained}\n',
             '''
 
-class Channels(Pca):
-    """The first channels of unit vectors."""
-
-    def _fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[LayerFit]:
-        for layer in layers:
-            heads, _, features = read(layer)[0].shape
-            mean, axes = np.zeros((heads, features)), np.tile(np.eye(self.components, features), (heads, 1, 1))
-            advance(1)
-            yield LayerFit(layer, {"mean": mean, "components": axes}, 0.0)
+def first_channels(points: Floats, components: int) -> Parameters:
+    """The first channels of points (point, feature)."""
+    features = points.shape[-1]
+    return {"mean": np.zeros(features), "components": np.eye(components, features)}
 ''',
         ),
-        (
-            "ingest/projections/head_pictures.py",
-            "            return Pca(name)\n",
-            '        if row.fit == "channels":\n            return Channels(name)\n',
-        ),
-        ("ingest/projections/head_pictures.py", "from ingest.projections.methods import ", "Channels, "),
-        ("dashboard/points/placement.py", '    by_projection = {"pca": _by_pca, ', '"channels": _by_pca, '),
+        ("dashboard/points/distance.py", '    by_projection = {"pca": _by_pca, ', '"channels": _by_pca, '),
     ],
     "A new kind of what a note is about": [
         ("dashboard/notes/target.py", 'Kind = Literal["head", ', '"layer", '),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store
-from ingest.text.treebank import read_treebank
+from ingest.text.annotation import read_treebank
 from ingest.words.trees import ROOT_COLUMN, best_tree
 from tests.published.reference import (
     ROOT,

@@ -10,8 +10,8 @@ import pytest
 
 from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
-from dashboard.monitoring.store_metrics import store_metrics
-from dashboard.topics import TOPICS
+from dashboard.monitoring.monitor import store_metrics
+from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.__main__ import main as ingest_command

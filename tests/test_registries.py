@@ -7,13 +7,12 @@ import pytest
 
 from dashboard.notes import target
 from dashboard.statistics.heads_table import COLUMN_NAMES
-from ingest.encode.pattern_pass import PLACES
+from ingest.encode.compiled import PLACES
 from ingest.projections import table
 from ingest.projections.normalizations import OF_LAYER
-from store.kernels.relations import DIRECTIONS, WordPairs, linked
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linked
 from store.kernels.statistics import FORMULAS
-from store.kernels.words import StrongestWords
-from store.schema.complete import check_complete
+from store.schema import check_complete
 from store.schema.model import STATISTICS
 from store.schema.pictures import NORMALIZATIONS, PARAMETERS, POINT_PROJECTIONS, PROJECTIONS, RAW, ViewName
 

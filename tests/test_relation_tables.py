@@ -11,9 +11,8 @@ import xarray as xr
 import store
 from dashboard.relations.data import BestHead
 from store.kernels.relations import DIRECTIONS, frequent_offset
-from store.relations import best_heads
-from store.schema.coreference import BASELINES, CANDIDATES, KINDS
-from store.schema.relations import ALL, DECODINGS, METHODS
+from store.results import best_heads
+from store.schema.relations import ALL, BASELINES, CANDIDATES, DECODINGS, KINDS, METHODS
 from tests.published import __main__ as command
 from tests.published import relation_tables
 from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, main

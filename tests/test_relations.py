@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 import store
 from ingest.words.relations import randomize
-from store.kernels.bootstrap import PERCENTILES, REPLICATES
-from store.kernels.relations import DIRECTIONS, WordPairs, halves, linked
-from store.kernels.words import StrongestWords
-from store.relations import best_heads
+from store.kernels.intervals import PERCENTILES, REPLICATES
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halves, linked
 from store.repository.errors import NotIngested
 from store.repository.writer import open_writer
+from store.results import best_heads
 from tests.published.reference import ReferenceSentence, link_counts
 from tests.stores import BLOCK
 from tests.treebanks import write_treebank

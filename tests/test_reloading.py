@@ -13,8 +13,7 @@ from gunicorn.errors import HaltServer
 from waitress.buffers import TempfileBasedBuffer
 
 from dashboard import __main__ as command
-from dashboard.reloading import RollingArbiter
-from dashboard.server import Server
+from dashboard.server import RollingArbiter, Server
 from dashboard.serving import Serving
 from dashboard.web import connections, processes
 from dashboard.web.connections import BufferingWorker, EventLoop, FrontServer

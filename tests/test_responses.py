@@ -10,10 +10,10 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.web import responses
-from dashboard.web.disk_cache import DiskCache
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.processes import server_folder
+from dashboard.web.results import DiskCache
 from store import open_corpus
 from store.repository.ingest_status import IngestProgress
 from tests.people import NAMED, with_people

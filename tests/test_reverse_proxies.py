@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS
 from tests.access import PASSWORD
 from tests.browser import GOT_IT, until
 from tests.reverse_proxies import COMMAND, PREFIX, UNIT, replaced, unverified

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from dashboard.features.selection import TokenSelection, token_mask
+from dashboard.features.shown import TokenSelection, token_mask
 from dashboard.points.search import parted
 from store import Corpus
 

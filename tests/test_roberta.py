@@ -14,16 +14,15 @@ from flask.testing import FlaskClient
 
 import store
 from dashboard.app import create_app
+from dashboard.pages import TOPICS
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.topics import TOPICS
 from dashboard.web.library import Library
 from ingest.encode.counted_attention import Sentences
-from ingest.encode.hooked_model import Capture, HookedModel
+from ingest.encode.hooked_model import Capture, HookedModel, SentenceModel
 from ingest.encode.loading import load_model
-from ingest.encode.point_model import PointModel
-from ingest.encode.sentence_model import SentenceModel
-from ingest.finetuning.model import load_classifier
-from ingest.heads.silenced_model import NO_ANSWER, ImportanceTask, SilencedModel, find_kind, label_task, masked_task
+from ingest.encode.point_vectors import PointModel
+from ingest.finetuning.training import load_classifier
+from ingest.heads.importance import NO_ANSWER, ImportanceTask, SilencedModel, find_kind, label_task, masked_task
 from ingest.run.checkpoint import check_length, find_checkpoint
 from ingest.run.errors import IngestError
 from ingest.text.blocks import Block

@@ -5,7 +5,7 @@ import pytest
 
 from ingest.projections import normalizations
 from ingest.projections.normalizations import STEP, Pairs, choose_scaling, correlations, dot_products, pair_distances
-from store.kernels.normalization import normalized, weighted_correlation
+from store.kernels.projection import normalized, weighted_correlation
 
 Points = tuple[np.ndarray, np.ndarray]
 #: 160 sentences of 30 tokens: 144,000 pairs, the nearest 0.5% are 720.

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.points import scan
-from dashboard.points.scan import Point, cosines, largest_first, logits
+from dashboard.points import similar
+from dashboard.points.similar import Point, cosines, largest_first, logits
 from store import Corpus
 from store.schema.model import ROLES
 
@@ -16,7 +16,7 @@ POINTS = [Point(layer, head, role, 40) for layer, head in ((0, 1), (1, 0)) for r
 @pytest.fixture(params=[(32_768, 4_096), (16, 16), (16, 7), (7, 16)], ids=str, autouse=True)
 def _sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, size in zip(("TILE", "PIECE"), request.param, strict=True):
-        monkeypatch.setattr(scan, name, size)
+        monkeypatch.setattr(similar, name, size)
 
 
 def vectors_of(corpus: Corpus, point: Point, role: str) -> np.ndarray:

@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 from dashboard.points import search as module
 from dashboard.points.piece_search import folded
 from dashboard.points.search import hits, matching_tokens, texts
-from dashboard.web.cache import BUDGET, Cache
+from dashboard.web.results import BUDGET, Cache
 from dashboard.web.state import Within
 from store import Corpus
 from tests.client import above

@@ -10,18 +10,18 @@ from dash import html
 from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
+from dashboard.pages import TOPICS
 from dashboard.points.pairs import panel as pairs_panel
 from dashboard.points.picture import ShownPoints
-from dashboard.sentence import positions as position_means
+from dashboard.sentence import charts as position_means
+from dashboard.sentence.charts import positions, read_positions
 from dashboard.sentence.controls import filter_group, input_group, view_group
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder, search_of, statistic_ranking
+from dashboard.sentence.heads import ranking_panel
 from dashboard.sentence.picture import read_shown, sentence_picture
-from dashboard.sentence.positions import positions, read_positions
-from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.sentence import Sentence
 from dashboard.statistics.head_panel import head_statistics
-from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from store.kernels import sentence_rows
 from store.kernels.sentence_rows import as_float32, order_rows
 
 #: The bits of any numbers in float16.
@@ -29,9 +28,7 @@ def test_means_are_those_of_the_rows_of_each_source(at_once: int, seed: int, tok
     sentence = np.sort(random.integers(0, 9, tokens))
     values = random.standard_normal((3, 2, tokens)).astype(np.float16)
     rows = order_rows(sources, sentence)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sentence_rows, "AT_ONCE", at_once)
-        means = rows.means(values)[rows.of_source]
+    means = rows.means(values, at_once)[rows.of_source]
     for own, source in zip(means, sources, strict=True):
         np.testing.assert_allclose(own, by_hand(values.astype(np.float64), source, sentence), rtol=1e-4, atol=1e-5)
 

@@ -9,10 +9,9 @@ import pytest
 import store
 from dashboard.app import create_app
 from dashboard.points.clicked_point import point_card
-from dashboard.points.excerpt import excerpt
 from dashboard.points.search import matching_tokens
-from dashboard.sentence.pattern import PatternOptions, shown_units
-from dashboard.sentence.sentence import stored_sentence
+from dashboard.points.token_groups import excerpt
+from dashboard.sentence.sentence import PatternOptions, shown_units, stored_sentence
 from dashboard.web.library import Library
 from store.describe import describe
 from store.schema.corpus import CONTINUATION, NO_WORD

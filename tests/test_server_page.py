@@ -16,11 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
-from dashboard.monitoring import history
-from dashboard.monitoring.history import EVERY, MOST, History, Sample, quantile, sample
 from dashboard.monitoring.metrics import Metrics
-from dashboard.monitoring.monitor import Monitor
-from dashboard.server_page.data import last_hour, routes
+from dashboard.monitoring.monitor import MOST_SAMPLES, SAMPLE_SECONDS, History, Monitor, Sample, quantile, sample
+from dashboard.server_page.page import last_hour, routes
 from dashboard.web.library import Library
 from tests.bench.browser import server_process
 from tests.bench.reloads import reload, wait_until, workers
@@ -56,7 +54,7 @@ def sample_at(time: float, requests: float) -> Sample:
 def test_an_author_sees_the_last_hour_and_every_route(library: Library) -> None:
     client = client_of(library, AUTHOR)
     for number in range(3):
-        library.get(Monitor).history.add(sample_at(1000 + EVERY * number, 10.0 * number))
+        library.get(Monitor).history.add(sample_at(1000 + SAMPLE_SECONDS * number, 10.0 * number))
     page(client)
     status, text = page(client)
     assert status == 200
@@ -127,10 +125,9 @@ def test_routes_are_counted_with_their_failures() -> None:
     assert (taken.requests, taken.failed, taken.busy) == (4, 1, 0)
 
 
-def test_the_history_keeps_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST * EVERY == 3600
-    monkeypatch.setattr(history, "MOST", 3)
-    kept = History(tmp_path)
+def test_the_history_keeps_an_hour(tmp_path: Path) -> None:
+    assert MOST_SAMPLES * SAMPLE_SECONDS == 3600
+    kept = History(tmp_path, most=3)
     for number in range(5):
         kept.add(Sample(float(number)))
     assert [each.time for each in kept.samples] == [2, 3, 4]

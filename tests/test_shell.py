@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from dashboard.pages import TOPICS
 from store import Corpus, StoreError, open_corpus
 from tests.accessibility import is_accessible
 from tests.browser import CHROMIUM, FLAGS, Open, Visit, canvas_place, drawn, followed, serving
@@ -203,7 +205,7 @@ def test_a_page_whose_picture_fails_keeps_its_controls_and_says_why(
     def fail(_place: object) -> None:
         raise StoreError("The places are gone. Make them again.")
 
-    monkeypatch.setattr("dashboard.pages.picture_of", fail)
+    monkeypatch.setitem(TOPICS, "head", replace(TOPICS["head"], picture=fail))
     page = open_page(f"{tiny_server}/head?layer=1&head=0&q=fails")  # a link that no page was cached for
     expect(page.locator("#no-picture")).to_contain_text("The places are gone. Make them again.")
     expect(page.get_by_role("textbox", name="Colour", exact=True)).to_be_visible()
@@ -213,7 +215,7 @@ def test_a_page_that_fails_says_it_once(open_page: Open, tiny_server: str, monke
     def fail(*_asked: object) -> None:
         raise StoreError("The store is gone. Ingest again.")
 
-    monkeypatch.setattr("dashboard.pages.resolve", fail)
+    monkeypatch.setitem(TOPICS, "heads", replace(TOPICS["heads"], open=fail))
     page = open_page(f"{tiny_server}/heads?q=fails")  # a link that no page was cached for
     expect(page.locator("#above .problem")).to_contain_text("The store is gone. Ingest again.")
     expect(page.locator(".problem:visible")).to_have_count(1)

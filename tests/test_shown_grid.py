@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import create_app
-from dashboard.statistics.data import HeadGrid, grid_notices, shown_grid
+from dashboard.statistics.data import HeadGrid
 from dashboard.statistics.parts import part_of
+from dashboard.statistics.shown import grid_notices, shown_grid
 from dashboard.ui.files import provenance_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link

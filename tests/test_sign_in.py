@@ -15,8 +15,8 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.access.gate import local_link
 from dashboard.access.sessions import EndedSessions, secret_key
+from dashboard.access.sign_in_page import local_link
 from dashboard.access.users import change_user, remove_user
 from tests.access import (
     HTML,

@@ -1,4 +1,4 @@
-"""`ingest.heads.silenced_model`: its losses, against transformers' own models in float64."""
+"""`ingest.heads.importance`: its losses, against transformers' own models in float64."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,14 +10,7 @@ import torch
 import transformers
 
 from ingest.family.bert import ARCHITECTURES
-from ingest.heads.silenced_model import (
-    NO_ANSWER,
-    ImportanceTask,
-    SilencedModel,
-    find_kind,
-    label_task,
-    masked_task,
-)
+from ingest.heads.importance import NO_ANSWER, ImportanceTask, SilencedModel, find_kind, label_task, masked_task
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block
 from store.schema.corpus import CLS, SEP

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.points import scan
+from dashboard.points import similar
 from dashboard.points import similar as module
-from dashboard.points.scan import Point
-from dashboard.points.similar import SUMMARIZED, similar_tokens
-from dashboard.points.token_summary import END, NONE, Shares, next_word, word_shares
-from dashboard.web.cache import BUDGET, Cache
+from dashboard.points.similar import SUMMARIZED, Point, similar_tokens
+from dashboard.points.token_groups import END, NONE, Shares, next_word, word_shares
+from dashboard.web.results import BUDGET, Cache
 from store import Corpus
 from store.repository.errors import NotIngested
 from tests.client import shown
@@ -26,7 +25,7 @@ def beside(client: FlaskClient, pathname: str, search: str) -> str:
 def test_similar_tokens_have_the_largest_cosines(
     role: str, tile: int, tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "TILE", tile)
+    monkeypatch.setattr(similar, "TILE", tile)
     vectors = getattr(tiny_corpus, role)[1, 0].values[tiny_corpus.rows].astype(float)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = vectors @ vectors[40]

@@ -9,13 +9,11 @@ import pytest
 from dash import html
 
 import dashboard
-from dashboard.pages import picture_of, sentence_of
-from dashboard.points.captions import overlay_legend, overlays_of_feature
-from dashboard.points.marks_legend import marks_of_point
+from dashboard.pages import TOPICS, picture_of, sentence_of
+from dashboard.points.captions import marks_of_point, overlay_legend, overlays_of_feature
 from dashboard.points.search import no_hits, similar_pieces
-from dashboard.sentence.positions import SHADES
+from dashboard.sentence.charts import SHADES
 from dashboard.statistics.parts import part_of
-from dashboard.topics import TOPICS
 from dashboard.ui.controls import number
 from dashboard.ui.text import decimal, signed, span, spell, with_unit
 from dashboard.ui.theme import PALETTE, head_colours, rgb

@@ -6,8 +6,7 @@ from dataclasses import fields
 import pytest
 
 from dashboard.canvas.spec import ChosenPoint, FileSource, Headings, LinkFields, Panel, Picture, RowHeading, Step
-from dashboard.pages import picture_of
-from dashboard.topics import TOPICS
+from dashboard.pages import TOPICS, picture_of
 from dashboard.web.assets import ASSETS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library

@@ -10,12 +10,20 @@ import pyarrow as pa
 import pytest
 
 from ingest.run.parallel import fits_killed_on_error
-from ingest.text import rules, splitting
+from ingest.text import rules, sentences
 from ingest.text.columns import Columns
 from ingest.text.reviews import Review, Reviews
 from ingest.text.rules import BY_SCRIPT, LINES, NOT_SPLIT, NUPUNKT
-from ingest.text.sentences import ENTRY, Sentence, fewest_tokens, one_each, split_reviews, take_smallest
-from ingest.text.splitting import SampleSize, smallest_sentences
+from ingest.text.sentences import (
+    ENTRY,
+    SampleSize,
+    Sentence,
+    fewest_tokens,
+    one_each,
+    smallest_sentences,
+    split_reviews,
+    take_smallest,
+)
 from ingest.text.table import Table
 
 #: Of two to four sentences each; some texts come again.
@@ -58,7 +66,7 @@ def expected(reviews: Reviews, sample: SampleSize = SAMPLE) -> list[Sentence]:
 @pytest.fixture
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """More parts than are in memory at a time."""
-    monkeypatch.setattr(splitting, "PART", 300)
+    monkeypatch.setattr(sentences, "PART_CHARACTERS", 300)
 
 
 @pytest.mark.usefixtures("_small_parts")
@@ -83,7 +91,7 @@ def test_something_else_is_done_while_processes_split(smallest: Smallest) -> Non
 
 
 def test_few_reviews_start_no_process(smallest: Smallest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splitting, "processes", lambda: pytest.fail("a pool of processes"))
+    monkeypatch.setattr(sentences, "processes", lambda: pytest.fail("a pool of processes"))
     assert smallest(REVIEWS) == expected(REVIEWS)
 
 
@@ -102,8 +110,8 @@ def indexed(_small_parts: None, smallest: Smallest, monkeypatch: pytest.MonkeyPa
             documents.append(review.document)
             yield from split_reviews([review], **chosen)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(splitting, "split_reviews", noting)
-    monkeypatch.setattr(splitting, "PART", 1 << 20)  # no process would note anything
+    monkeypatch.setattr(sentences, "split_reviews", noting)
+    monkeypatch.setattr(sentences, "PART_CHARACTERS", 1 << 20)  # no process would note anything
     return documents
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dashboard.topics import TOPICS
-from dashboard.web.context import Bounds, Context, bounds_of, feature_bounds, resolve
+from dashboard.pages import TOPICS
+from dashboard.web.bounds import Bounds, bounds_of, feature_bounds
+from dashboard.web.context import Context, LinkReader, resolve
 from dashboard.web.library import Library
-from dashboard.web.link_reader import LinkReader
 from dashboard.web.state import (
     DEFAULTS,
     FIELDS,

@@ -13,10 +13,10 @@ import xarray as xr
 from dash import dcc
 from flask.testing import FlaskClient
 
-from dashboard.statistics.divergence import nearest, read_nearest
+from dashboard.pages import TOPICS
+from dashboard.statistics.kinds import nearest, read_nearest
 from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.statistics.sections import size_of_part
-from dashboard.topics import TOPICS
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
@@ -364,5 +364,6 @@ def test_head_importance_is_in_the_table(library: Library, monkeypatch: pytest.M
 
 def test_a_list_of_the_nearest_says_of_how_many(library: Library) -> None:
     context = place_of(library, "map", "")
-    caption = nearest(context.state, read_nearest(context, listed=2))[-1]
+    state = context.state
+    caption = nearest(state, read_nearest(context.corpus, state.layer, state.head, None, listed=2))[-1]
     assert caption.children == "The nearest 2 of 3 heads."

@@ -9,12 +9,11 @@ from shutil import copytree
 import pytest
 from playwright.sync_api import Page, expect
 
+from dashboard.pages import TOPICS
+from dashboard.store_page.contents import PLACES, command, many_cut, readable_settings
 from dashboard.store_page.history import history_section
-from dashboard.store_page.page import many_cut
-from dashboard.store_page.settings import PLACES, command, readable_settings
-from dashboard.store_page.table import stacked_table
-from dashboard.topics import TOPICS
-from dashboard.ui.progress import STORE, UNDER_WAY, under_way
+from dashboard.ui.markup import stacked_table
+from dashboard.ui.page import STORE, UNDER_WAY, under_way
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.run.settings import Settings
@@ -114,7 +113,7 @@ def test_a_store_with_one_snapshot_says_so(tiny_store: str) -> None:
     context = resolve(Library(tiny_store), "store", "")
     described = describe(context.snapshot)
     alone = replace(described, history=described.history[:1])
-    assert "This is the only snapshot" in str(history_section(alone, context))
+    assert "This is the only snapshot" in str(history_section(alone, context.state))
 
 
 def test_a_snapshot_that_is_not_there_cannot_be_compared(three: str) -> None:

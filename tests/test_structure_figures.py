@@ -11,7 +11,7 @@ FILES = {
     "store/__init__.py": "",
     "store/errors.py": "class Refusal(Exception):\n    pass\n",
     "store/corpus.py": "from store.errors import Refusal\n",
-    "dashboard/page.py": "from dashboard.routes import send\nfrom store import corpus\n\ndef draw(context: Context | None) -> None:\n    pass\n",
+    "dashboard/page.py": "from dashboard.pages import send\nfrom store import corpus\n\ndef draw(context: Context | None) -> None:\n    pass\n",
     "dashboard/routes.py": "import store.errors\n\ndef send() -> None:\n    from dashboard import page\n",
 }  # fmt: skip
 
@@ -27,23 +27,23 @@ def tree(tmp_path: Path) -> Path:
 def test_arrows_are_found_at_the_top_of_a_module_and_in_functions(tree: Path) -> None:
     assert set(arrows(modules_of(tree)).edges) == {
         ("store.corpus", "store.errors"),
-        ("dashboard.page", "dashboard.routes"),
+        ("dashboard.page", "dashboard.pages"),
         ("dashboard.page", "store.corpus"),
-        ("dashboard.routes", "store.errors"),
-        ("dashboard.routes", "dashboard.page"),
+        ("dashboard.pages", "store.errors"),
+        ("dashboard.pages", "dashboard.page"),
     }
 
 
 def test_two_modules_that_import_each_other_are_a_circle(tree: Path) -> None:
-    assert circles(arrows(modules_of(tree))) == [{"dashboard.page", "dashboard.routes"}]
+    assert circles(arrows(modules_of(tree))) == [{"dashboard.page", "dashboard.pages"}]
 
 
 def test_a_module_that_one_other_imports_is_named_with_it(tree: Path) -> None:
     single = single_importers(arrows(modules_of(tree)))
     assert single == {
         "store.corpus": "dashboard.page",
-        "dashboard.routes": "dashboard.page",
-        "dashboard.page": "dashboard.routes",
+        "dashboard.pages": "dashboard.page",
+        "dashboard.page": "dashboard.pages",
     }
 
 

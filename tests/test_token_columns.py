@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dashboard.features.columns import TokenColumn, token_columns
-from dashboard.web.context import feature_columns
+from dashboard.features.data import TokenColumn, token_columns
+from dashboard.web.bounds import feature_columns
 from store import Corpus
 from store.features import Features
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.pages import TOPICS
 from dashboard.topic import Topic, topics_by_name
-from dashboard.topics import TOPICS
 from dashboard.ui.page import Page
 from dashboard.web.state import FIELDS
 from tests.test_docs import anchors
@@ -56,10 +56,10 @@ def test_nobody_else_lists_the_pages() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("ui/controls", "ui/progress", "ui/tables"),
-        *("statistics/differences", "statistics/heads_table", "statistics/sections"),
-        *("sentence/controls", "sentence/mixing", "sentence/positions", "sentence/ranked_heads"),
-        *("compare/head_differences", "compare/largest", "compare/relations", "compare/sentences"),
+        *("ui/controls", "ui/markup"),
+        *("statistics/heads_table", "statistics/sections"),
+        "sentence/controls",
+        *("compare/head_differences", "compare/patterns", "compare/relations", "compare/sentences"),
     ],
 )
 def test_what_draws_from_values_knows_no_context(name: str) -> None:

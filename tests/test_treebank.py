@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.run.errors import IngestError
-from ingest.text.annotation import Annotation, place_of
-from ingest.text.treebank import read_treebank
+from ingest.text.annotation import Annotation, place_of, read_treebank
 from store.schema.corpus import NO_GOVERNOR, ROOT
 from tests.complaints import INSTRUCTION
 

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -12,11 +11,10 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.features import trials as trials_of_server
-from dashboard.features.page import layout, picture
+from dashboard.features.page import TRYING, UNFITTED, layout, picture, tried
 from dashboard.features.trial import Trial
-from dashboard.features.trial_section import TRYING, UNFITTED, tried
 from dashboard.features.trials import BUSY, MISSING, Trials
-from dashboard.ui.job import Job, JobNotes, new_name
+from dashboard.ui.work import Job, JobNotes, new_name
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.http import data_link
@@ -27,7 +25,7 @@ from ingest.run.settings import Settings
 from store import Corpus
 from store.features import Features
 from tests.client import content
-from tests.trials import FakeFit, with_fake_fit
+from tests.trials import FakeFit, picture_by_lot, with_fake_fit
 
 TRY = "trial=60&fit=joint&neighbors=5"
 SHOWN = f"{TRY}&fview=trial"
@@ -284,12 +282,12 @@ def test_a_cancelled_trial_ends_and_leaves_its_turn(library: Library, fit: FakeF
 
 
 @pytest.mark.usefixtures("fit")
-def test_old_trials_are_deleted(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials_of_server, "BUDGET", 10_000)
+def test_old_trials_are_deleted(library: Library) -> None:
     context = resolve(library, "features", TRY)
-    features, trials = context.corpus.features("sample"), library.get(Trials)
-    for neighbors in range(5, 15):
+    features, budget = context.corpus.features("sample"), 30_000
+    trials = Trials(library.folder, library.url, lambda request, _watch: picture_by_lot(request), budget=budget)
+    for neighbors in range(5, 25):
         trials.fitted(context.corpus, features, replace(of(library, TRY), neighbors=neighbors), Job())
-    sizes = [file.stat().st_size for file in Path(library.folder).glob("*.trial")]
-    assert sizes
-    assert sum(sizes) <= 10_000
+    sizes = [file.stat().st_size for file in (library.folder / "trials").iterdir()]
+    assert 0 < len(sizes) < 20
+    assert sum(sizes) <= budget

@@ -14,11 +14,11 @@ import psutil
 import pytest
 
 from dashboard.app import create_app
+from dashboard.features.page import tried
 from dashboard.features.trial import Trial
 from dashboard.features.trial_process import ENDED, MEMORY, Request, _start, fit_apart
-from dashboard.features.trial_section import tried
 from dashboard.pages import picture_of
-from dashboard.ui.job import Job
+from dashboard.ui.work import Job
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library

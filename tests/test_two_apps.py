@@ -11,7 +11,7 @@ from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.serving import Serving
 from dashboard.statistics.parts import PartCounts
-from dashboard.ui.job import JobNotes
+from dashboard.ui.work import JobNotes
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts

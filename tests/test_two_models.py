@@ -7,7 +7,7 @@ from threading import Barrier
 
 from dashboard.compare.picture import both_places
 from dashboard.compare.two_models import ModelPair, cached_result
-from dashboard.web.cache import current_cache
+from dashboard.web.results import current_cache
 from store import StoreError
 
 

@@ -5,11 +5,10 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from dashboard.compare.sentences import NAMED, named_every, pattern_matrix
+from dashboard.compare.patterns import NAMED, named_every, pattern_matrix
 from dashboard.compare.two_models import ModelPair
-from dashboard.pages import picture_of
+from dashboard.pages import TOPICS, picture_of
 from dashboard.statistics.data import difference_grid
-from dashboard.topics import TOPICS
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve

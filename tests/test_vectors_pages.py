@@ -15,9 +15,9 @@ import store
 from dashboard.app import create_app
 from dashboard.features.figures import feature_charts
 from dashboard.features.shown import ShownFeatures
-from dashboard.statistics.data import shown_grid
 from dashboard.statistics.parts import PartNumbers, count, part_of
 from dashboard.statistics.sections import size_of_part
+from dashboard.statistics.shown import shown_grid
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library

@@ -1,6 +1,7 @@
 """What waits for an ingest says how far it is: every page, panel and notice on what is not there yet."""
 
 import re
+import shutil
 import time
 from collections.abc import Callable
 
@@ -10,16 +11,16 @@ from dashboard.compare.feature_points import point_controls, point_notices, simi
 from dashboard.compare.page import above_pictures
 from dashboard.compare.picture import picture_notices
 from dashboard.compare.two_models import ModelPair, pair_of
+from dashboard.pages import TOPICS
 from dashboard.points import pairs
 from dashboard.points.picture import ShownPoints
-from dashboard.statistics.divergence import nearest, read_nearest
+from dashboard.statistics.kinds import nearest, read_nearest
 from dashboard.statistics.sections import importance, read_importance
-from dashboard.topics import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from store import Corpus, Snapshot
-from store.repository.errors import NotIngested
+from store import Snapshot, open_corpus
 from store.repository.ingest_status import IngestProgress
+from store.repository.writer import open_writer
 from tests.three_models import key_of
 
 LINE = r"An ingest of a model on reviews is under way: pairs, 50%, about \d+ s left in this stage\."
@@ -34,7 +35,8 @@ def above(context: Context) -> object:
 
 
 def near(context: Context) -> object:
-    return nearest(context.state, read_nearest(context))
+    state = context.state
+    return nearest(state, read_nearest(context.corpus, state.layer, state.head, context.ingest))
 
 
 def head_importance(context: Context) -> object:
@@ -45,17 +47,17 @@ def top_pairs(context: Context) -> object:
     return pairs.panel(context, ShownPoints.of(context, 5, layer=0, head=0))
 
 
-#: By the missing part: the page that waits for it, and what of it says so.
-WAITING: dict[str, tuple[str, str | None, TextOf]] = {
-    "a picture, on page Heads": ("heads", "views", above),
-    "a picture, on page Head": ("head", "views", above),
-    "the map": ("map", "divergence", above),
-    "nearest heads": ("head", "divergence", near),
-    "highest-scoring pairs": ("head", "pairs", top_pairs),
-    "feature points": ("features", "token_sets", above),
-    "head importance": ("statistics", None, head_importance),
-    "a second model": ("compare", None, above),
-    "a view of the link": ("heads?view=tsne-raw-2d", None, lambda context: context.notices),
+#: By the missing part: the page that waits for it, whether the ingest has only begun, and what of the page says so.
+WAITING: dict[str, tuple[str, bool, TextOf]] = {
+    "a picture, on page Heads": ("heads", True, above),
+    "a picture, on page Head": ("head", True, above),
+    "the map": ("map", True, above),
+    "nearest heads": ("head", True, near),
+    "highest-scoring pairs": ("head", True, top_pairs),
+    "feature points": ("features", True, above),
+    "head importance": ("statistics", False, head_importance),
+    "a second model": ("compare", False, above),
+    "a view of the link": ("heads?view=tsne-raw-2d", False, lambda context: context.notices),
 }
 #: The same of two models: what they do not both have is patched to be None.
 WAITING_IN_BOTH: dict[str, tuple[str, str, SaidOfTwo]] = {
@@ -82,20 +84,25 @@ def library(tiny_store: str) -> Library:
     return Library(tiny_store)
 
 
+@pytest.fixture(scope="module")
+def begun(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """A store whose ingest has done nothing after the statistics of heads."""
+    place = shutil.copytree(tiny_store, tmp_path_factory.mktemp("begun") / "store")
+    with open_writer(str(place)) as writer:
+        model = f"models/{open_corpus(tiny_store).name}"
+        for stage in ("pairs", "divergence", "features"):
+            writer.delete(f"{model}/{stage}")
+        writer.group(model).attrs["views"] = []
+        writer.publish("as after the first stage")
+    return Library(str(place))
+
+
 @pytest.fixture
-def waiting(request: pytest.FixtureRequest, library: Library, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a place says whose corpus has one part less."""
-    link, part, text_of = WAITING[request.param]
-
-    def missing(_corpus: Corpus) -> object:
-        if part in ("views", "token_sets"):
-            return []
-        raise NotIngested(f"There is no {part} yet.", "Run `headscape ingest`.")
-
-    if part:
-        monkeypatch.setattr(Corpus, part, property(missing))
+def waiting(request: pytest.FixtureRequest, library: Library, begun: Library) -> str:
+    """What a place says whose corpus lacks what it shows."""
+    link, is_begun, text_of = WAITING[request.param]
     page, _, search = link.partition("?")
-    return str(text_of(resolve(library, page, search)))
+    return str(text_of(resolve(begun if is_begun else library, page, search)))
 
 
 @pytest.mark.usefixtures("during_an_ingest")

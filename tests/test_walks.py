@@ -57,7 +57,7 @@ def test_a_step_that_is_not_in_the_code_is_named(step: str) -> None:
     "steps",
     [
         ("dashboard/pages.py::page_content", "ingest/pipeline.py::run"),
-        ("dashboard/pages.py::page_content", "dashboard/topics.py::TOPICS by no such text"),
+        ("dashboard/pages.py::page_content", "dashboard/topic.py::Topic by no such text"),
         ("dashboard/assets/web/chart.mjs::Chart", "dashboard/assets/web/follow.mjs::outputs"),
     ],
 )

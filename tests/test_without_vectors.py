@@ -110,10 +110,8 @@ def test_it_is_encoded_in_the_dtype_of_the_store(part: store.Corpus, tmp_path: P
     assert off < 0.2 * in_float32
 
 
-def test_other_wordpieces_than_those_of_the_store_are_refused(
-    part: store.Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part, "counted_wordpieces", lambda _sentence: ["[CLS]", "[SEP]"])
+def test_other_wordpieces_than_those_of_the_store_are_refused(part: store.Corpus) -> None:
+    part.vocab[:] = "other"
     with pytest.raises(Refusal, match="other wordpieces than the store has"):
         TypedSentences().encode_counted(part, 20)
 

@@ -9,7 +9,7 @@ import store
 from dashboard.points.columns import columns, values
 from dashboard.points.drawn import Drawn
 from store.kernels.attention import merge_words
-from store.kernels.words import strongest_words, word_pattern, word_tokens
+from store.kernels.relations import strongest_words, word_pattern, word_tokens
 from store.repository.errors import NotIngested, StoreError
 from tests.published.reference import without_own
 

@@ -7,10 +7,10 @@ from getpass import getpass
 from pathlib import Path
 from typing import get_args
 
-from dashboard.access.flags import add_folder_flags, folders
 from dashboard.access.person import Role
 from dashboard.access.private_file import AccessFileError
-from store.extras import check_extra
+from dashboard.access.settings import add_folder_flags, folders
+from store.process import check_extra
 from store.repository.errors import StoreError
 
 

@@ -1,7 +1,13 @@
-"""Attempts to sign in, counted over all workers: the library limits, with its counts in a database of SQLite."""
+"""Attempts to sign in, counted over all workers, and the devices on which somebody has signed in, whose attempts count apart.
+
+The library limits counts, in a database of SQLite. Whoever guesses passwords for a name can use up the attempts that all
+addresses have for it. An owner's device has attempts of its own (OWASP, "Device Cookies"): a cookie says so for one name, and
+lets nobody in. It is known until the cookie ends, or the name has another password.
+"""
 
 import hashlib
 import logging
+import secrets
 import sqlite3
 import time
 from contextlib import closing
@@ -10,10 +16,15 @@ from math import ceil
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from flask import Response, request
+from flask import Response, current_app, request
+from itsdangerous import BadSignature, Signer
 from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage, Storage
 from limits.strategies import FixedWindowRateLimiter
+from werkzeug.wrappers import Response as AnyResponse
+
+from dashboard.access.sign_in_page import SIGN_IN
+from dashboard.access.users import User
 
 #: Attempts of an address for all names; of an address for a name; of all addresses for a name. Nobody waits longer than a
 #: minute. Whoever is refused by one of them is not counted by the next: five attempts of an address count for a name, however
@@ -138,3 +149,44 @@ def client() -> str:
 def digest(name: str) -> str:
     """A name as it is counted: people type a password there, too."""
     return hashlib.sha256(name.encode()).hexdigest()
+
+
+#: Seconds for which a browser keeps the cookie.
+DEVICE_SECONDS = 365 * 86_400
+#: What is put after the name of the cookie of a session.
+DEVICE_SUFFIX = "-device"
+
+
+def known_device(name: str, user: User | None) -> str | None:
+    """The id of the device of a request, where this person has signed in on it; else None."""
+    cookie = request.cookies.get(_cookie_name())
+    if user is None or not cookie:
+        return None
+    try:
+        return _signer(name, user).unsign(cookie).decode()
+    except BadSignature:
+        return None
+
+
+def remember_device(response: AnyResponse, name: str, user: User) -> None:
+    """Let a device be known from now on. Its cookie is sent to the page to sign in alone, and does not hold the name."""
+    identity = known_device(name, user) or secrets.token_urlsafe(16)
+    response.set_cookie(
+        _cookie_name(),
+        _signer(name, user).sign(identity).decode(),
+        max_age=DEVICE_SECONDS,
+        path=f"{request.script_root}{SIGN_IN}",
+        secure=request.is_secure,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _cookie_name() -> str:
+    return f"{current_app.config['SESSION_COOKIE_NAME']}{DEVICE_SUFFIX}"
+
+
+def _signer(name: str, user: User) -> Signer:
+    key = current_app.secret_key
+    assert key is not None
+    return Signer(key, salt=f"device\n{name}\n{user.stamp}", digest_method=hashlib.sha256)

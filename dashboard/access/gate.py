@@ -14,20 +14,18 @@ from werkzeug.wrappers import Response as AnyResponse
 from dashboard.access.person import LOCAL, Person, sign_request
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access
+from dashboard.access.sign_in_page import SIGN_IN, SIGN_OUT, sign_in_link
 from dashboard.web.addresses import AddressList, peer_of
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 
 #: Rules of routes that are open to everybody, beside those of signing in.
 OPEN = frozenset({"/_healthz", "/_readyz"})
-SIGN_IN, SIGN_OUT = "/login", "/logout"
 #: Rules of routes by which people sign in, and of the typeface of that page.
 OF_SIGNING_IN = frozenset({SIGN_IN, f"{SIGN_IN}/provider", f"{SIGN_IN}/callback", SIGN_OUT, "/fonts/<name>"})
 #: Beginnings of paths that pages fetch, and that nobody opens as a page.
 FETCHED = ("/data/", "/_", "/assets/", "/fonts/")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-#: Characters of a link to return to: it travels in a link, and in a cookie of 4 KB while a provider is asked.
-LONGEST = 2_000
 #: Names the page to sign in, to a script that was refused.
 SIGN_IN_HEADER = "Sign-In"
 ENDED = "Your session has ended. Sign in again."
@@ -123,20 +121,6 @@ def refuse_other_sites() -> None:
     is_own = site in ("same-origin", "none") if site else not origin or urlsplit(origin).netloc == request.host
     if not is_own:
         abort(403, "This request comes from a page of another site. Open this server's own page, then try again.")
-
-
-def local_link(link: str, length: int = LONGEST) -> str:
-    """A link to return to, if it stays on this server and is not too long; else its path, or the first page."""
-    first = f"{request.script_root}/"
-    is_local = link.startswith(first) and not link.startswith(("//", f"{first}/")) and "\\" not in link
-    if not (is_local and link.isprintable()) or link.startswith((first + SIGN_IN[1:], first + SIGN_OUT[1:])):
-        return first
-    return link if len(link) <= length else local_link(link.partition("?")[0][:length])
-
-
-def sign_in_link(link: str) -> str:
-    """The page to sign in, which returns to a link."""
-    return f"{request.script_root}{SIGN_IN}?next={quote(local_link(link), safe='/:,;=@!$()*')}"
 
 
 def _entrance(access: Access) -> Entrance:

@@ -11,13 +11,12 @@ from limits import RateLimitItem
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access import attempts, sign_in_page
-from dashboard.access.attempts import Attempts, TooMany
-from dashboard.access.devices import known_device, remember_device
-from dashboard.access.gate import SIGN_IN, local_link
+from dashboard.access.attempts import Attempts, TooMany, known_device, remember_device
 from dashboard.access.person import Person
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.sessions import Sessions
 from dashboard.access.settings import Access
+from dashboard.access.sign_in_page import SIGN_IN, local_link
 from dashboard.access.users import User, checked_user, watched_users
 from dashboard.web.admission import Turns, reader_left
 from dashboard.web.errors import Refusal

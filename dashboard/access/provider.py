@@ -15,11 +15,11 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access import attempts, sign_in_page
 from dashboard.access.attempts import Attempts, TooMany
-from dashboard.access.gate import SIGN_IN, local_link
 from dashboard.access.person import Person
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.sessions import Sessions
 from dashboard.access.settings import Access, Provider
+from dashboard.access.sign_in_page import SIGN_IN, local_link
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 

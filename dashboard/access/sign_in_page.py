@@ -1,18 +1,22 @@
-"""The page to sign in: complete in itself, without a script."""
+"""The page to sign in: complete in itself, without a script; and the links that lead to it and back."""
 
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import quote
 
 from flask import Flask, Response, redirect, render_template_string, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access.gate import SIGN_IN, SIGN_OUT, local_link
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.sessions import Sessions
 from dashboard.web.assets import FONTS
 from dashboard.web.errors import Refusal
 
+#: Rules of its routes.
+SIGN_IN, SIGN_OUT = "/login", "/logout"
+#: Characters of a link to return to: it travels in a link, and in a cookie of 4 KB while a provider is asked.
+LONGEST = 2_000
 FOLDER = Path(__file__).parent
 PAGE, STYLE = ((FOLDER / name).read_text("utf-8") for name in ("sign_in.html", "sign_in.css"))
 POLICY = "; ".join(
@@ -43,6 +47,20 @@ def sign_in_page(link: str, problem: str = "", status: int = 200, *, name: str =
     response.headers["Cache-Control"] = "no-store"
     response.headers["Content-Security-Policy"] = POLICY
     return response
+
+
+def local_link(link: str, length: int = LONGEST) -> str:
+    """A link to return to, if it stays on this server and is not too long; else its path, or the first page."""
+    first = f"{request.script_root}/"
+    is_local = link.startswith(first) and not link.startswith(("//", f"{first}/")) and "\\" not in link
+    if not (is_local and link.isprintable()) or link.startswith((first + SIGN_IN[1:], first + SIGN_OUT[1:])):
+        return first
+    return link if len(link) <= length else local_link(link.partition("?")[0][:length])
+
+
+def sign_in_link(link: str) -> str:
+    """The page to sign in, which returns to a link."""
+    return f"{request.script_root}{SIGN_IN}?next={quote(local_link(link), safe='/:,;=@!$()*')}"
 
 
 def register(server: Flask, sessions: Sessions, provider: str = "") -> None:

@@ -1,4 +1,4 @@
-// What the dashboard's modules are to Dash: components by their names, and the functions that its callbacks call.
+// What the dashboard is to Dash: components by their names, and the modules whose functions its callbacks call.
 import * as address from "./web/address.mjs";
 import { PointPanels } from "./canvas/component.mjs";
 import { followMarks } from "./notes/api.mjs";
@@ -7,22 +7,22 @@ import { followNotes } from "./notes/menu.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
 import { Chart, saveChart } from "./web/chart.mjs";
 import { followShortcuts, keepFocus } from "./web/keyboard.mjs";
-import { dropInvalid, followPage, showDone } from "./web/follow.mjs";
+import * as follow from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
 import { Markup } from "./web/markup.mjs";
-import { keepRoom, scrollToParts, showExampleOnce, sizeInspector, toggleDrawer } from "./web/room.mjs";
+import * as room from "./web/room.mjs";
 import { printLight } from "./web/screen.mjs";
 import { watchSession } from "./web/session.mjs";
 
 printLight();
 watchSession();
 keepFocus();
-keepRoom();
+room.keepRoom();
 explainButtons();
-showExampleOnce();
-sizeInspector();
+room.showExampleOnce();
+room.sizeInspector();
 followShortcuts();
-scrollToParts();
+room.scrollToParts();
 followNotes();
 followImport();
 
@@ -34,8 +34,8 @@ window.headscape = {
   Markup,
   Chart,
   address,
-  follow: { page: followPage, done: showDone, dropInvalid },
-  drawer: toggleDrawer,
+  follow,
+  room,
   notes: { follow: followMarks },
   chart: { save: saveChart },
 };

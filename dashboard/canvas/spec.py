@@ -1,23 +1,44 @@
-"""The Dash component of the canvas, and what it draws: the typed structure that a page sends as its prop `picture`.
+"""The canvas: its Dash component, the typed structure that a page sends as its prop `picture`, and the points that it fetches.
 
 Each picture is built by one function of its topic and sent as `Picture.json()`. The modules in assets/canvas/ read these
 fields and no others (tests/test_spec.py). The browser fetches a part of a picture again only when its URL changes.
+
+Points are quantised, in the order of the corpus, so that a prefix is a fair sample: as bytes, or as an image for a browser without WebGL2.
+Format of the bytes, little-endian: `HSP3`, then u32 panels, tokens a panel, roles of a token (2: query, key; 1: the token itself),
+components (2 or 3), bytes a number (1 or 2), then for every panel, token and role its components, 0 to the largest number
+across the view's square or cube. It has one scale for all components, so that distance means the same in every direction.
 """
 
+import io
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from math import isqrt
 from typing import Any
 from urllib.parse import unquote
 
-from dashboard.ui.component import BrowserComponent
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
 from dashboard.ui.files import provenance_of
-from dashboard.ui.theme import PALETTE, Scheme
+from dashboard.ui.markup import BrowserComponent
+from dashboard.ui.theme import PALETTE, Scheme, rgb
 from dashboard.web.context import Context
+from store import Corpus
+from store.schema.model import ROLES
 
 #: Colours of the codes 0 to 255 by scheme, then by role.
 Ramp = Mapping[str, Mapping[str, Sequence[str]]]
 #: How a file names a search that is not for whole tokens.
 MATCH = {"prefix": " as the beginning of a token", "phrase": " as a phrase", "lemma": " as a lemma"}
+#: The first bytes of points that are sent.
+MAGIC = b"HSP3"
+#: Points of a grid of heads: what keeps the first screen below 3 MB however many heads there are.
+GRID_POINTS = 600_000
+GRID_TOKENS = 2_000
+#: Pixels of a picture: a little more than a screen of 5120 x 2880 has.
+MOST_PIXELS = 16_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,6 +233,65 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def grid_tokens(corpus: Corpus) -> int:
+    """Tokens drawn in every panel of the grid."""
+    return min(GRID_TOKENS, max(1, GRID_POINTS // (2 * corpus.layers * corpus.heads)), corpus.n_tokens)
+
+
+def encode_points(points: NDArray[np.float32], *, width: int) -> bytes:
+    """The bytes of (panel, token, role, component) points in 0..1; `width` bytes a number."""
+    most, dtype = (255, "<u1") if width == 1 else (65535, "<u2")
+    panels, tokens, roles, components = points.shape
+    places = np.clip(np.rint(points * most), 0, most).astype(dtype)
+    return MAGIC + struct.pack("<5I", panels, tokens, roles, components, width) + places.tobytes()
+
+
+def draw_panels(
+    points: NDArray[np.float32],
+    *,
+    columns: int,
+    side: int,
+    gap: int,
+    scheme: Scheme,
+    slots: Sequence[int] | None = None,
+    title: int = 0,
+) -> bytes:
+    """A PNG of square panels, `side` pixels each with `gap` between: (panel, token, role, component) in 0..1.
+
+    `slots` are the panels' places in the grid where some stay empty, `title` the pixels left above each. Sides are shorter
+    where the picture would have more than `MOST_PIXELS`.
+    """
+    slots = range(len(points)) if slots is None else slots
+    rows = -(-(max(slots) + 1) // columns)
+    side = max(1, min(side, isqrt(MOST_PIXELS // (rows * columns)) - gap - title))
+    image = np.zeros((rows * (side + gap + title) - gap, columns * (side + gap) - gap, 4), np.uint8)
+    for slot, places in zip(slots, points, strict=True):
+        row, column = divmod(slot, columns)
+        top, left = row * (side + gap + title) + title, column * (side + gap)
+        image[top : top + side, left : left + side] = draw_panel(places, side=side, scheme=scheme)
+    buffer = io.BytesIO()
+    Image.fromarray(image, "RGBA").save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def draw_panel(places: NDArray[np.float32], *, side: int, scheme: Scheme) -> NDArray[np.uint8]:
+    """Pixels (y, x, RGBA) of one panel: hue by the share of queries and keys in the pixel, opacity by their number.
+
+    A 3D picture is seen from its front: its third component is left out.
+    """
+    pixel = np.clip((places * (side - 1)).round().astype(np.int64), 0, side - 1)
+    index = (side - 1 - pixel[..., 1]) * side + pixel[..., 0]
+    counts = np.stack([np.bincount(index[:, role], minlength=side * side) for role in range(places.shape[1])], axis=-1)
+    total = counts.sum(axis=-1, keepdims=True)
+    drawn = np.flatnonzero(total)
+    colours = np.array([rgb(PALETTE[scheme][role]) for role in ROLES[: places.shape[1]]], np.float64)
+    mixed = counts[drawn] / total[drawn] @ colours
+    opacity = 255 * (1 - 0.45 ** np.sqrt(total[drawn]))
+    panel = np.zeros((side * side, 4), np.uint8)
+    panel[drawn] = np.concatenate([mixed, opacity], axis=-1).round()
+    return panel.reshape(side, side, 4)
 
 
 class PointPanels(BrowserComponent):

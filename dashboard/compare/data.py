@@ -19,13 +19,13 @@ from dashboard.compare.two_models import (
     segments_of,
 )
 from dashboard.ui.files import Table
-from dashboard.ui.job import watched
+from dashboard.ui.work import watched
 from dashboard.web.errors import Refusal
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.attention import attention_pattern
-from store.kernels.bootstrap import Segments
-from store.kernels.divergence import row_divergence
+from store.kernels.heads import row_divergence
+from store.kernels.intervals import Segments
 from store.schema.model import head_name, varying_statistics
 
 #: The statistic that is compared where a link names none.

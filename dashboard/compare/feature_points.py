@@ -11,13 +11,11 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import FileSource, Panel, Picture
-from dashboard.compare.names import lettered, of_both
 from dashboard.compare.picture import KEYS, MAKE_PICTURE, SIDE, TO_RING, BothPlaces, alignment, on_one_scale
-from dashboard.compare.two_models import ModelPair, cached_result
-from dashboard.features.captions import TRUST
-from dashboard.features.columns import PREDICTED, TokenColumn
-from dashboard.features.data import ROLES
+from dashboard.compare.two_models import ModelPair, cached_result, lettered, of_both
+from dashboard.features.data import PREDICTED, ROLES, TokenColumn
 from dashboard.features.figures import point_curves
+from dashboard.features.picture import TRUST
 from dashboard.features.shown import ShownFeatures
 from dashboard.points.captions import caption
 from dashboard.points.colours import isolating, legend_line
@@ -25,15 +23,16 @@ from dashboard.points.search import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table
-from dashboard.ui.progress import unmade
-from dashboard.ui.tables import file_href
+from dashboard.ui.markup import file_href
+from dashboard.ui.page import unmade
 from dashboard.ui.theme import ramp
-from dashboard.web.context import Context, matches_of
+from dashboard.web.bounds import matches_of
+from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from store.features import Features
 from store.kernels.features import linear_cka
-from store.kernels.normalization import unit
+from store.kernels.projection import unit
 from store.schema.features import SAMPLE, point_title
 
 #: Tokens that similarities are computed on: as many as for the CKA in the store.

@@ -1,5 +1,8 @@
-"""How the heads of two models differ, on the page: the heads that changed most, and every statistic."""
+"""How the heads of two models differ, on the page: the heads that changed most, every statistic, and the three largest changes in a line."""
 
+from typing import Any
+
+import numpy as np
 from dash import dcc, html
 
 from dashboard.compare.data import (
@@ -9,13 +12,12 @@ from dashboard.compare.data import (
     ranked_heads,
     statistic_of,
 )
-from dashboard.compare.names import LETTERS, MINUS, marked
-from dashboard.compare.two_models import MeanInterval, ModelPair, sample_caption
+from dashboard.compare.two_models import LETTERS, MINUS, MeanInterval, ModelPair, marked, sample_caption
 from dashboard.statistics.data import difference_grid, values_of
 from dashboard.statistics.sections import definitions
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.tables import file_href, file_links
+from dashboard.ui.markup import file_href, file_links
 from dashboard.ui.text import QUERIES, all_of, brief, difference_unit, signed, spell, unit_title
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
@@ -235,3 +237,68 @@ def _mean_row(two: ModelPair, name: str, source: str) -> html.Tr:
     change = signed(100 * (other - own), 1) if unit == "share" else signed(other - own, 2)
     texts = ("", "", "") if own != own else (spell(own, unit), spell(other, unit), f"{change} {difference_unit(unit)}")
     return html.Tr([html.Td(STATISTICS[name].title), *(html.Td(text, className="number") for text in texts)])
+
+
+#: Listed changes.
+LINKED = 3
+
+
+def largest_changes(changes: html.Div) -> html.Div:
+    """The line around `changes`, from `changed_most`."""
+    title = html.Span("Largest changes", className="largest-title")
+    named: Any = {"aria-label": "Largest changes"}
+    return html.Div([title, changes], className="largest", role="group", **named)
+
+
+def changed_most(state: LinkState, two: ModelPair) -> list[Any]:
+    """Links to the heads that diverge most, or to the statistics where heads have no counterparts."""
+    links = _links_to_heads(state, two) if two.same_heads else _links_to_statistics(state, two)
+    return [html.Div(links, className="three")]
+
+
+def _links_to_heads(state: LinkState, two: ModelPair) -> list[Any]:
+    changed = changes(two, statistic_of(state), state.source)
+    links = []
+    for head in ranked_heads(changed, "divergence")[:LINKED]:
+        most = changed.most_difference
+        name = str(changed.most[head])
+        shown = state.on("compare").with_(layer=head[0], head=head[1])
+        number = f"{changed.divergence.mean[head]:.3f} nats"
+        text = f"{STATISTICS[name].title} {_change_text(name, float(most.own[head]), float(most.other[head]))}"
+        links.append(_link(head_name(*head), number, text, f"{shown.href}#pictures-of-both"))
+    return links
+
+
+def _links_to_statistics(state: LinkState, two: ModelPair) -> list[Any]:
+    source = state.source
+    means = {name: _means_of_both(two, name, source) for name in varying_statistics(source)}
+    ranked = sorted(means, key=lambda name: -_size_of_change(two, name, source, means[name]))
+    href = f"{state.href}#means-over-heads"
+    links = []
+    for name in ranked[:LINKED]:
+        links.append(_link(STATISTICS[name].title, _change_text(name, *means[name]), "mean over heads", href))
+    return links
+
+
+def _means_of_both(two: ModelPair, name: str, source: str) -> tuple[float, float]:
+    """The mean over all heads in each model."""
+    own, other = (float(values_of(model.head_statistic, name, source).mean()) for model in (two.own, two.other))
+    return own, other
+
+
+def _size_of_change(two: ModelPair, name: str, source: str, means: tuple[float, float]) -> float:
+    """The difference of the means in standard deviations among the heads of A, so that units compare."""
+    among = float(np.std(values_of(two.own.head_statistic, name, source)))
+    change = abs(means[1] - means[0])
+    return change / among if among > 0 and np.isfinite(change) else 0.0
+
+
+def _change_text(statistic: str, own: float, other: float) -> str:
+    unit = STATISTICS[statistic].unit
+    return f"{spell(own, unit)} → {spell(other, unit)}"
+
+
+def _link(name: str, number: str, detail: str, href: str) -> dcc.Link:
+    change = html.Div(detail, className="change")
+    where = f"{name}: {number}, {detail}, from {LETTERS[0]} to {LETTERS[1]}"
+    return dcc.Link([html.Div([html.Strong(name), " ", html.Span(number)]), change], href=href, title=where)

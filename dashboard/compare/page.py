@@ -3,7 +3,7 @@
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
 from dashboard.compare.data import STANDARD, statistic_of
@@ -17,9 +17,14 @@ from dashboard.compare.feature_points import (
     point_picture,
     similarity_panel,
 )
-from dashboard.compare.head_differences import CHANGES, changed_heads, differences, means_over_heads
-from dashboard.compare.largest import changed_most, largest_changes
-from dashboard.compare.names import badge, lettered, marked, of_both
+from dashboard.compare.head_differences import (
+    CHANGES,
+    changed_heads,
+    changed_most,
+    differences,
+    largest_changes,
+    means_over_heads,
+)
 from dashboard.compare.picture import (
     KEYS,
     TO_RING,
@@ -43,22 +48,25 @@ from dashboard.compare.sentences import (
     sentence_title,
     standard_ranking,
     typed_choices,
+    typed_patterns,
+    typed_sentences,
 )
-from dashboard.compare.two_models import ModelPair, pair_of, pictures_of
-from dashboard.compare.typed import TYPED, typed_section
-from dashboard.points.captions import FIDELITY, caption, shown_fidelity
+from dashboard.compare.two_models import ModelPair, badge, lettered, marked, of_both, pair_of, pictures_of
+from dashboard.points.captions import FIDELITY, caption
 from dashboard.points.controls import colour_choice, colour_legend, count_line, selection_count
-from dashboard.points.picture import ShownPoints
+from dashboard.points.picture import ShownPoints, shown_fidelity
 from dashboard.points.search import no_hits
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder
 from dashboard.topic import Topic
 from dashboard.ui.controls import action, choice, head_choices, info, search_controls, statistic_choice, view_choices
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.page import Page
-from dashboard.ui.progress import unmade
+from dashboard.ui.page import Page, unmade
 from dashboard.ui.text import QUERIES, naming
-from dashboard.web.context import Context, matches_of, on_same_corpus
-from dashboard.web.page_links import PageLinks
+from dashboard.web.bounds import matches_of, on_same_corpus
+from dashboard.web.context import Context
+from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
 from store import STATISTICS
 from store.schema.model import varying_statistics
@@ -174,6 +182,20 @@ def layout(context: Context) -> Page:
     return _without_other(context) if two is None else _of_two(context, two)
 
 
+def deferred_typed(context: Context) -> list[object]:
+    """The typed sentence in both models, or why one of them cannot run it."""
+    two, text = pair_of(context), context.state.text
+    if not (two and two.same_heads and text):
+        return []
+    try:
+        sentences = typed_sentences(context.library, two, text)
+    except ReaderLeft:
+        raise
+    except Refusal as refusal:
+        return [html.P(str(refusal), role="status")]
+    return typed_patterns(context.state, two, sentences)
+
+
 def deferred_changes(context: Context) -> list[object]:
     """The heads that changed most."""
     two = pair_of(context)
@@ -210,6 +232,7 @@ SENTENCES = DeferredPart(
 SIMILAR_POINTS = DeferredPart(
     "points", "the similarity of vectors at every point", deferred_similarity, (), 420, shape="box"
 )
+TYPED = DeferredPart("typed", "this sentence, once both models are loaded", deferred_typed, ("text",), 760, shape="box")
 
 
 def _without_other(context: Context) -> Page:
@@ -256,12 +279,23 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
         patterns_shown = [
             sentence_title(context.state),
             html.Div(typed_choices(context.state, two), className="controls"),
-            *typed_section(context, two),
+            *_typed_sentence(context, two),
         ]
     else:
         patterns_shown = patterns(context.state, two)
     ready = None if ranked_by(context.state, two) == DIVERGENCE else True
     return [*patterns_shown, html.H3("Find a sentence"), deferred(context, SENTENCES, ready=ready)]
+
+
+def _typed_sentence(context: Context, two: ModelPair) -> list[object]:
+    """The patterns where both models have run, else a placeholder that they fill."""
+    typed, text = context.library.get(TypedSentences), context.state.text or ""
+    ready = all(typed.is_encoded(model, text) for model in (two.own, two.other))
+    back = context.state.with_(text=None, second=None).href
+    return [
+        deferred(context, TYPED, ready=ready),
+        html.P(dcc.Link("Back to the sentences of the corpus", href=f"{back}#sentence-in-both"), className="caption"),
+    ]
 
 
 def _model_choice(context: Context, two: ModelPair) -> html.Div:

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import FileSource, Panel, Picture
-from dashboard.compare.names import lettered
-from dashboard.compare.two_models import ModelPair, cached_result
+from dashboard.compare.two_models import ModelPair, cached_result, lettered
 from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints
 from dashboard.points.selection import Selection, mask

@@ -7,15 +7,14 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.compare.names import lettered
-from dashboard.compare.two_models import SEED, ModelPair, cached_result
+from dashboard.compare.two_models import SEED, ModelPair, cached_result, lettered
 from dashboard.relations.data import BestHead, best_of, links_of_pairs
 from dashboard.ui.controls import info
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import in_brackets, signed
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.bootstrap import ShareReplicates, draw_counts
+from store.kernels.intervals import ShareReplicates, draw_counts
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name

@@ -4,8 +4,7 @@ import numpy as np
 from flask import Flask, Response, abort, request
 from numpy.typing import NDArray
 
-from dashboard.canvas.encoding import encode as encode_points
-from dashboard.canvas.raster import draw_panels
+from dashboard.canvas.spec import draw_panels, encode_points
 from dashboard.compare.data import STANDARD, changes_table, differences_table
 from dashboard.compare.feature_points import (
     BothFeatures,
@@ -14,17 +13,17 @@ from dashboard.compare.feature_points import (
     point_similarity,
     similarity_table,
 )
+from dashboard.compare.patterns import both_patterns, patterns_table
 from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both, selected_in_both
-from dashboard.compare.sentences import both_patterns, patterns_table
+from dashboard.compare.sentences import UNLIKE, typed_sentences, typed_weights
 from dashboard.compare.two_models import ModelPair
-from dashboard.compare.typed import UNLIKE, typed_sentences, typed_weights
 from dashboard.points import colours, selection
 from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
 from dashboard.points.routes import selection_of
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.files import FORM, file
-from dashboard.web.context import on_same_corpus
+from dashboard.web.bounds import on_same_corpus
 from dashboard.web.http import (
     BASE,
     ONE_HEAD,

@@ -1,113 +1,32 @@
-"""The same sentence in two models: the pattern of a head in each and their difference, and the search for sentences."""
+"""The same sentence in two models, one of the corpus or a typed one, and the search for sentences in which a head differs."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.compare.data import head_divergence, head_sample
-from dashboard.compare.head_lines import head_views
-from dashboard.compare.names import LETTERS, MINUS, lettered, marked
-from dashboard.compare.two_models import ModelPair, sample_caption
+from dashboard.compare.patterns import both_patterns, drawn_patterns, named_every, sentence_divergence
+from dashboard.compare.two_models import LETTERS, ModelPair, sample_caption
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
-from dashboard.sentence.sentence import stored_sentence
-from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
+from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.ui.controls import head_choices, info, number, other_sentences, text_input
-from dashboard.ui.files import Table
-from dashboard.ui.tables import file_href
-from dashboard.ui.text import has_part, significant
+from dashboard.ui.markup import file_href
+from dashboard.ui.text import has_part
+from dashboard.web.admission import reader_left
 from dashboard.web.http import data_link
+from dashboard.web.library import Library
 from dashboard.web.state import ORDER, LinkState
-from store.kernels.divergence import row_divergence
 from store.phrases import many
 from store.schema.model import head_name
 
 Floats = NDArray[np.float32]
-#: Most tokens named on an axis; of more, every second, third ... is named.
-NAMED = 36
-#: Largest weight below which the colour bar has a decimal.
-FINE = 0.05
-#: Pixels for the colour bar: the same for differences and weights, so that all matrices have one size.
-BESIDE = 78
 #: The ranking by divergence of the head's patterns: the default of this page, so links omit it.
 DIVERGENCE = "divergence"
-
-
-def both_patterns(two: ModelPair, sentence: int, layer: int, head: int) -> Floats:
-    """The weights of a head in both models, this one first: (2, query_token, key_token)."""
-    return np.stack([stored_sentence(model, sentence).layer_pattern(layer)[head] for model in (two.own, two.other)])
-
-
-def sentence_divergence(patterns: Floats) -> float:
-    """Mean over rows of the Jensen-Shannon divergence, in nats."""
-    return float(row_divergence(patterns[0], patterns[1]).mean())
-
-
-def patterns_table(wordpieces: Sequence[str], weights: Floats) -> Table:
-    """A row for each query and key of weights (2, query_token, key_token): in A (`a`), in B (`b`), and B - A."""
-    pieces = np.array(wordpieces, object)
-    own, other = weights.reshape(2, -1)
-    positions = np.arange(len(pieces))
-    return {
-        "query": np.repeat(pieces, len(pieces)),
-        "query_position": np.repeat(positions, len(pieces)),
-        "key": np.tile(pieces, len(pieces)),
-        "key_position": np.tile(positions, len(pieces)),
-        "a": np.array(significant(own.tolist())),
-        "b": np.array(significant(other.tolist())),
-        "difference": np.array(significant((other - own).tolist())),
-    }
-
-
-def pattern_matrix(
-    weights: NDArray[np.floating], tokens: Sequence[str], *, most: float, diverging: bool = False
-) -> go.Figure:
-    """A heat map of weights (query, key) with colours up to `most`, or of differences in points, centred at 0."""
-    names = [f"{token} ({position})" for position, token in enumerate(tokens)]
-    # d3's sign format writes +0.0 too.
-    number, scale = ("%{z:.1f} points", 100) if diverging else ("%{z:.1%}", 1)
-    heat: Any = go.Heatmap(
-        z=scale * weights,
-        x=names,
-        y=names,
-        zmin=-scale * most if diverging else 0,
-        zmax=scale * most,
-        colorscale=DIVERGING if diverging else RAMP,
-        colorbar=_bar(most, diverging),
-        hovertemplate=f"from %{{y}} to %{{x}}: {number}<extra></extra>",
-    )
-    figure = square(go.Figure(heat, _axes(names, tokens)))
-    return figure.update_yaxes(constraintoward="top").update_xaxes(constraintoward="left")
-
-
-def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
-    """Axes with keys across and queries down."""
-    step = named_every(len(tokens))
-    named = {
-        "type": "category",
-        "tickvals": names[::step],
-        "ticktext": list(tokens[::step]),
-        "tickfont": {"size": NOTE},
-    }
-    across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
-    return layout(across, down, margin={"l": 78, "r": BESIDE, "t": 8, "b": 78})
-
-
-def named_every(tokens: int) -> int:
-    """The step of the tokens named on the axes: 1 names every token, 2 every second."""
-    return every(tokens, NAMED)
-
-
-def _bar(most: float, diverging: bool) -> Layout:
-    """The colour bar; with a decimal for small weights."""
-    if diverging:
-        return colour_bar("points")
-    return colour_bar("%") | {"tickformat": f".{'1' if most < FINE else '0'}%"}
 
 
 def ranked_by(state: LinkState, two: ModelPair) -> str:
@@ -237,31 +156,45 @@ def _named(tokens: int) -> list[html.Button]:
     return [] if step == 1 else [info("the axes", f"The axes name one token in {step}.")]
 
 
-def drawn_patterns(two: ModelPair, weights: Floats, tokens: tuple[str, ...]) -> list[object]:
-    """Weights (2, query, key) of A and of B on one scale, their difference, and their head views."""
-    drawn = [_matrix(two, 0, weights, tokens), _matrix(two, 1, weights, tokens), _difference(weights, tokens)]
-    return [html.Div(drawn, className="figures"), *head_views(two, weights, tokens)]
+UNLIKE = "The models split this sentence into different tokens. Choose a sentence of the corpus."
 
 
-def _matrix(two: ModelPair, place: int, weights: Floats, tokens: tuple[str, ...]) -> html.Div:
-    """The weights of one of the models, on the scale of both."""
-    drawn = pattern_matrix(weights[place], tokens, most=float(weights.max()))
-    return _figure(f"pattern-{LETTERS[place].lower()}", marked(two, place), lettered(two)[place], drawn)
+def typed_patterns(state: LinkState, two: ModelPair, sentences: tuple[Sentence, Sentence]) -> list[object]:
+    """The typed sentence through both models, on one scale."""
+    own, other = sentences
+    if own.wordpieces != other.wordpieces:
+        return [html.P(UNLIKE, role="status")]
+    weights = typed_weights(sentences, state.layer, state.head)
+    return [
+        html.P(own.text, className="sentence-text", dir="auto"),
+        *drawn_patterns(two, weights, own.wordpieces),
+        html.P(
+            [
+                f"Typed sentence, {many(len(own.wordpieces), 'token')}{', cut to the longest of the corpus' if own.cut else ''}; "
+                f"one colour scale. Mean divergence {sentence_divergence(weights):.4f} nats. ",
+                html.A("All weights as csv", href=_typed_file(state, two), download=""),
+                ".",
+            ],
+            className="caption",
+        ),
+    ]
 
 
-def _difference(weights: Floats, tokens: tuple[str, ...]) -> html.Div:
-    change = weights[1] - weights[0]
-    most = float(np.abs(change).max()) or 1.0
-    return _figure(
-        "pattern-difference",
-        html.Span(f"{MINUS}, in points"),
-        f"{MINUS}, in points",
-        pattern_matrix(change, tokens, most=most, diverging=True),
+def _typed_file(state: LinkState, two: ModelPair) -> str:
+    return file_href(
+        data_link(two.own),
+        f"compare/{two.other.name}/typed/{state.layer}/{state.head}.csv",
+        {"text": state.text},
     )
 
 
-def _figure(name: str, title: html.Span, text: str, drawn: Any) -> html.Div:
-    label = f"Queries downwards, keys across: weights of {text}"
-    return html.Div(
-        [html.H3(title), *chart(drawn, name=name, caption="", label=label, height=325, turns=True)], className="figure"
-    )
+def typed_sentences(library: Library, two: ModelPair, text: str) -> tuple[Sentence, Sentence]:
+    """A text through both models. Raises `Refusal` where one of them cannot run it."""
+    typed = library.get(TypedSentences)
+    own, other = (typed.encode(model, text, "", reader_left) for model in (two.own, two.other))
+    return own, other
+
+
+def typed_weights(sentences: tuple[Sentence, Sentence], layer: int, head: int) -> Floats:
+    """The weights of a head in both models: (2, query_token, key_token)."""
+    return np.stack([sentence.layer_pattern(layer)[head] for sentence in sentences])

@@ -1,17 +1,22 @@
-"""The two models that are compared: what both have, their cached results, common sentences, and means with intervals."""
+"""The two models that are compared: what both have, cached results, common sentences, means with intervals, and their names on a page.
 
-from collections.abc import Callable, Hashable
+A page names them A and B, each with a colour of its own (compare.css).
+"""
+
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from dash import html
 from numpy.typing import NDArray
 
-from dashboard.web.cache import current_cache
-from dashboard.web.context import Context, names_of, other_model
+from dashboard.web.bounds import names_of
+from dashboard.web.context import Context, other_model
+from dashboard.web.results import current_cache
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments
+from store.kernels.intervals import PERCENTILES, Segments, draw_counts, find_segments
 from store.kernels.statistics import source_rows
 from store.phrases import many
 from store.schema.model import SOURCES
@@ -175,7 +180,7 @@ class MeanInterval:
 def mean_interval(values: NDArray[np.floating]) -> MeanInterval:
     """Means of numbers (sentence, ...) with equal weights; differences of two models are paired by sentence.
 
-    The interval is the percentiles of bootstrap means with Poisson(1) counts of the sentences (`store.kernels.bootstrap`).
+    The interval is the percentiles of bootstrap means with Poisson(1) counts of the sentences (`store.kernels.intervals`).
     """
     sentences, *shape = values.shape
     none = np.full(shape, np.nan)
@@ -193,3 +198,31 @@ def _ends(flat: Floats) -> tuple[Floats, Floats]:
     means = (counts.T @ flat)[total > 0] / total[total > 0, None]
     low, high = np.percentile(means, PERCENTILES, axis=0)
     return low, high
+
+
+#: The model of the link and the other one.
+LETTERS = ("A", "B")
+#: What differences are.
+MINUS = "B - A"
+
+
+def lettered(two: ModelPair) -> tuple[str, str]:
+    """Both names as text: `A: bert-base`, `B: bert-tuned`."""
+    own, other = (f"{letter}: {name}" for letter, name in zip(LETTERS, two.names, strict=True))
+    return own, other
+
+
+def of_both(values: Sequence[float]) -> str:
+    """A number of each model: `A 0.86, B 0.87`; of those that have one."""
+    each = zip(LETTERS, values, strict=True)
+    return ", ".join(f"{letter} {value:.2f}" for letter, value in each if value == value)
+
+
+def badge(place: int) -> html.Span:
+    """The letter of a model, 0 or 1, on its colour."""
+    return html.Span(LETTERS[place], className=f"model-letter {LETTERS[place].lower()}")
+
+
+def marked(two: ModelPair, place: int) -> html.Span:
+    """The letter of a model with its name."""
+    return html.Span([badge(place), " ", html.Span(two.names[place])], className="model-name")

@@ -8,7 +8,7 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.features.shown import ShownFeatures
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import signed
 
 #: Wordpieces with the largest differences that are listed.

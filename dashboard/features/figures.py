@@ -15,7 +15,7 @@ from dashboard.statistics.figures import mixing_lines
 from dashboard.statistics.sections import WHOLE, ratio_lines
 from dashboard.ui.charts import ISOLATES, RAMP, SERIES, SYMBOLS, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.tables import file_href
+from dashboard.ui.markup import file_href
 from dashboard.ui.text import all_of
 from dashboard.web.http import data_link
 from store.phrases import many

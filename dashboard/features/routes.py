@@ -6,11 +6,9 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
-from dashboard.canvas import encoding as points
-from dashboard.canvas.raster import draw_panels
-from dashboard.features.columns import token_columns
-from dashboard.features.data import Series, cosines, pieces_of
-from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
+from dashboard.canvas.spec import draw_panels, encode_points
+from dashboard.features.data import Series, cosines, pieces_of, token_columns
+from dashboard.features.shown import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.features.token import NEAR, token_card, token_focus
 from dashboard.features.trials import Trials
 from dashboard.points import selection
@@ -18,9 +16,9 @@ from dashboard.points.colours import codes_of, encode
 from dashboard.points.columns import KINDS, kinds_of
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS
 from dashboard.ui.files import FORM, Table, file, large_file
-from dashboard.web.cache import current_cache
 from dashboard.web.http import BASE, binary, bounded, codes, corpus_of, lasting, png, scheme
 from dashboard.web.library import Library
+from dashboard.web.results import current_cache
 from store import Corpus
 from store.features import Features
 from store.schema.features import FACTORS, point_title
@@ -46,7 +44,7 @@ def _pictures(server: Flask, library: Library) -> None:
         if panel == "grid":
             key = "grid points", series, view, _count(features)
             return binary(current_cache().get(features, key, lambda: _grid_points(shown, view, _count(features))))
-        return binary(points.encode(shown.places(view, _count(features), panel), width=2))
+        return binary(encode_points(shown.places(view, _count(features), panel), width=2))
 
     @server.get(f"{_TOKEN_SET}/raster/<series>/<view>/<panel>.png")
     def panel_raster(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
@@ -78,7 +76,7 @@ def _pictures(server: Flask, library: Library) -> None:
 
 
 def _grid_points(series: Series, view: str, tokens: int) -> bytes:
-    return points.encode(series.places(view, tokens), width=1)
+    return encode_points(series.places(view, tokens), width=1)
 
 
 def _tokens(server: Flask, library: Library) -> None:

@@ -6,13 +6,12 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.features.columns import sentence_order
-from dashboard.features.data import Series, pieces_of
+from dashboard.features.data import Series, pieces_of, sentence_order
 from dashboard.features.shown import ShownFeatures
-from dashboard.notes.panel import note_panel
+from dashboard.notes.listing import note_panel
 from dashboard.notes.target import PointTarget
-from dashboard.points.token_summary import summary
-from dashboard.ui.tables import heading
+from dashboard.points.token_groups import summary
+from dashboard.ui.markup import heading
 from store.features import Features
 from store.schema.features import SAMPLE
 

@@ -1,25 +1,26 @@
 """The trials of a server: one is fitted at a time, in a process of its own, and kept for all readers."""
 
-import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from threading import BoundedSemaphore
 from time import monotonic, sleep
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dashboard.features.trial import Trial, TrialPicture
 from dashboard.features.trial_process import LIMIT, Request, fit_apart
-from dashboard.ui.job import Job
+from dashboard.ui.work import Job
 from dashboard.web.admission import PAUSE
-from dashboard.web.cache import current_cache
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal
 from dashboard.web.library import Library
-from dashboard.web.processes import locked, write_whole
+from dashboard.web.processes import locked
+from dashboard.web.results import DiskCache, SharedResults
 from store import Corpus
 from store.features import Features
 
@@ -42,8 +43,11 @@ def can_try() -> bool:
 class Trials:
     """Trials that this process has, finds in the files of a `folder` that all processes of the server share, or fits."""
 
-    def __init__(self, folder: Path, url: str, fit: Callable[..., TrialPicture] = fit_apart) -> None:
+    def __init__(
+        self, folder: Path, url: str, fit: Callable[..., TrialPicture] = fit_apart, *, budget: int = BUDGET
+    ) -> None:
         self._folder, self._url, self._fit = folder, url, fit
+        self._results: SharedResults[TrialPicture] = SharedResults(DiskCache(folder / "trials", budget))
         self._room = BoundedSemaphore(READERS)
 
     @classmethod
@@ -53,9 +57,7 @@ class Trials:
 
     def find(self, corpus: Corpus, features: Features, trial: Trial) -> TrialPicture | None:
         """The picture of a trial that was fitted."""
-        key = _key(corpus, features, trial)
-        found: TrialPicture | None = current_cache().find(self, key)
-        return found or self._read(key)
+        return self._results.find(_key(corpus, features, trial), _picture)
 
     def fitted(self, corpus: Corpus, features: Features, trial: Trial, job: Job) -> TrialPicture:
         """The picture of a trial, fitted when it is its turn. Raises `Refusal` where it cannot be, or nobody waits any more."""
@@ -85,33 +87,18 @@ class Trials:
         job.begin(FITS)
         seed = int(corpus.attributes["provenance"]["settings"]["seed"])
         made = self._fit(Request(self._url, corpus.snapshot, corpus.name, features.name, trial, seed), job.watch)
-        key = _key(corpus, features, trial)
-        self._write(key, made)
-        return current_cache().get(self, key, lambda: made)
+        attributes = np.array(json.dumps(dict(made.attributes)))
+        arrays: dict[str, NDArray[Any]] = {
+            "coordinates": made.coordinates,
+            "trustworthiness": made.trustworthiness,
+            "attributes": attributes,
+        }
+        return self._results.add(_key(corpus, features, trial), made, arrays)
 
-    def _read(self, key: str) -> TrialPicture | None:
-        try:
-            with np.load(self._folder / f"{key}.trial", allow_pickle=False) as file:
-                attributes = json.loads(str(file["attributes"]))
-                read = TrialPicture(file["coordinates"], file["trustworthiness"], attributes)
-        except FileNotFoundError:
-            return None
-        return current_cache().get(self, key, lambda: read)
 
-    def _write(self, key: str, made: TrialPicture) -> None:
-        content = io.BytesIO()
-        attributes = json.dumps(dict(made.attributes))
-        np.savez(content, coordinates=made.coordinates, trustworthiness=made.trustworthiness, attributes=attributes)
-        write_whole(self._folder / f"{key}.trial", content.getvalue())
-        self._forget()
-
-    def _forget(self) -> None:
-        """Delete the oldest files beyond the budget. Only who has the turn writes and deletes."""
-        total = 0
-        for file in sorted(self._folder.glob("*.trial"), key=lambda file: -file.stat().st_mtime):
-            total += file.stat().st_size
-            if total > BUDGET:
-                file.unlink()
+def _picture(arrays: Mapping[str, NDArray[Any]]) -> TrialPicture:
+    """What a file holds."""
+    return TrialPicture(arrays["coordinates"], arrays["trustworthiness"], json.loads(str(arrays["attributes"])))
 
 
 def _check(job: Job, deadline: float) -> None:

@@ -10,7 +10,7 @@ from plotly.colors import sample_colorscale
 
 from dashboard.ui.charts import NOTE, QUIET, RAMP, SERIES, STEPS, colour_bar_above, every, layout, names, square
 from dashboard.ui.theme import LABEL_COLOURS
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 
 #: Symbols of labels.
 _SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")

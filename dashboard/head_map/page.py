@@ -6,34 +6,36 @@ import dash_mantine_components as dmc
 import numpy as np
 import plotly.graph_objects as go
 from dash import dcc, html
+from flask import Flask, Response
 from numpy.typing import NDArray
 
 from dashboard.head_map.figures import by_label, by_layer, by_number, divergence_matrix
-from dashboard.head_map.routes import register
-from dashboard.statistics.data import hover_texts, values_of
-from dashboard.statistics.divergence import (
+from dashboard.statistics.data import head_columns, hover_texts, values_of
+from dashboard.statistics.kinds import (
     Nearest,
     about_divergence,
     divergence_info,
     divergence_sample,
+    head_label,
+    label_of,
     mean_divergence,
     nearest,
     read_nearest,
 )
-from dashboard.statistics.head_label import head_label, label_of
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
-from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import file_href, file_links
+from dashboard.ui.files import FORM, Table, file
+from dashboard.ui.markup import file_href, file_links
+from dashboard.ui.page import Page, Unmade
 from dashboard.ui.text import unit_title
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
-from dashboard.web.http import data_link
+from dashboard.web.http import BASE, corpus_of, data_link
+from dashboard.web.library import Library
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
-from store.kernels.labels import clustered_order
+from store.kernels.heads import clustered_order
 from store.repository.errors import NotIngested
 from store.schema.model import head_name, varying_statistics
 
@@ -43,6 +45,37 @@ _SCALING = (
     "faithful, above 0.2 is poor); equal axis scales. After Figure 6 of Clark et al. 2019. "
 )
 _ORDER = "Heads in the order of average linkage with optimal leaf ordering, so that similar ones stand together."
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes."""
+    tables = {"divergence": _divergence_table, "map": _map_table}
+
+    @server.get(f"{BASE}/<any({', '.join(tables)}):what>.{FORM}")
+    def file_of_heads(snapshot: str, model: str, what: str, form: str) -> Response:
+        return file(iter([tables[what](corpus_of(library, snapshot, model))]), what, form)
+
+
+def _divergence_table(corpus: Corpus) -> Table:
+    """Each two heads with their mean Jensen-Shannon divergence, in nats per token."""
+    count = corpus.layers * corpus.heads
+    heads = head_columns(corpus.layers, corpus.heads)
+    first, second = np.triu_indices(count, 1)
+    return {
+        **{name: column[first] for name, column in heads.items()},
+        **{f"other_{name}": column[second] for name, column in heads.items()},
+        "divergence": mean_divergence(corpus).reshape(count, count)[first, second],
+    }
+
+
+def _map_table(corpus: Corpus) -> Table:
+    """Where every head is on the map."""
+    places = corpus.divergence["place"].values.reshape(corpus.layers * corpus.heads, -1)
+    return {
+        **head_columns(corpus.layers, corpus.heads),
+        "label": corpus.head_labels.values.astype(object).ravel(),
+        **dict(zip("xyz", places.T, strict=False)),
+    }
 
 
 @dataclass(frozen=True)
@@ -111,7 +144,7 @@ def read(context: Context) -> HeadMap | NoMap:
         sample=sample,
         about=about_divergence(corpus),
         label=label_of(corpus, state.layer, state.head),
-        nearest=read_nearest(context),
+        nearest=read_nearest(corpus, state.layer, state.head, context.ingest),
         files=data_link(corpus),
     )
 

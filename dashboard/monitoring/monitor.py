@@ -1,18 +1,33 @@
-"""What measures one application, and its thread that measures the worker now and then."""
+"""What measures one application: its worker every second, the store, its last hour; and the routes that say it.
 
+The last hour is a sample of the metrics now and then, in one small file that all workers read.
+"""
+
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
 from threading import Thread
 
-from dashboard.monitoring.history import EVERY, History, sample
+from flask import Flask, Response, request
+from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+
+from dashboard.access.person import LOCAL, current_person
 from dashboard.monitoring.metrics import Metrics
-from dashboard.monitoring.store_metrics import snapshot_age, store_metrics
+from dashboard.web.addresses import AddressList
+from dashboard.web.connections import STOPS
+from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.processes import locked, resident_memory
+from dashboard.web.processes import ServerFolder, locked, resident_memory, write_whole
+from dashboard.web.results import cached
+from store import Snapshot, StoreError
 
 #: Seconds between two measurements of a worker.
-PAUSE = 1.0
+MEASURE_SECONDS = 1.0
 
 
 class Monitor:
@@ -59,5 +74,176 @@ class Monitor:
                 self.measure(connections())
                 if time.monotonic() >= next_sample and locked(writer):
                     self.add_sample()
-                    next_sample = time.monotonic() + EVERY
-                time.sleep(PAUSE)
+                    next_sample = time.monotonic() + SAMPLE_SECONDS
+                time.sleep(MEASURE_SECONDS)
+
+
+#: Seconds between two samples, and samples that are kept: an hour.
+SAMPLE_SECONDS, MOST_SAMPLES = 15, 240
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The metrics of a server at one moment; counts are since its start.
+
+    Attributes
+    ----------
+    classes
+        Requests by the upper limit of their class of latency, each with those of the classes below.
+    busy, failed
+        Answers with status 503, and with another 5xx.
+    resident
+        Bytes of memory of each worker by its place.
+    """
+
+    time: float
+    requests: float = 0
+    busy: float = 0
+    failed: float = 0
+    cache: float = 0
+    waiting: float = 0
+    connections: float = 0
+    age: float | None = None
+    stage: str = ""
+    classes: dict[str, float] = field(default_factory=dict)
+    resident: dict[str, float] = field(default_factory=dict)
+
+
+def sample(metrics: Iterable[Metric], *, age: float | None, stage: str, now: float | None = None) -> Sample:
+    """The sample of metrics that were collected."""
+    totals: dict[str, float] = {}
+    classes: dict[str, float] = {}
+    resident: dict[str, float] = {}
+    for each in (each for metric in metrics for each in metric.samples):
+        totals[each.name] = totals.get(each.name, 0) + each.value
+        if each.name == "headscape_request_seconds_bucket":
+            classes[each.labels["le"]] = classes.get(each.labels["le"], 0) + each.value
+        elif each.name == "headscape_resident_bytes" and each.value:  # a worker that starts has not measured itself yet
+            resident[each.labels.get("pid", "0")] = each.value
+        elif each.name == "headscape_requests_total" and each.labels["status"] == "5xx":
+            totals["5xx"] = totals.get("5xx", 0) + each.value
+    busy = totals.get("headscape_busy_total", 0)
+    return Sample(
+        time=time.time() if now is None else now,
+        requests=totals.get("headscape_requests_total", 0),
+        busy=busy,
+        failed=totals.get("5xx", 0) - busy,
+        cache=totals.get("headscape_cache_bytes", 0),
+        waiting=totals.get("headscape_queue_waiting", 0),
+        connections=totals.get("headscape_open_connections", 0),
+        age=age,
+        stage=stage,
+        classes=classes,
+        resident=resident,
+    )
+
+
+class History:
+    """Samples in a file, `most` of them; one process writes them."""
+
+    def __init__(self, folder: Path, most: int = MOST_SAMPLES) -> None:
+        self._file, self._most = folder / "history.json", most
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The samples, the oldest first."""
+        try:
+            return [Sample(**each) for each in json.loads(self._file.read_bytes())]
+        except FileNotFoundError:
+            return []
+
+    def add(self, sample: Sample) -> None:
+        """Add a sample; the oldest beyond an hour is dropped."""
+        kept = [*self.samples, sample][-self._most :]
+        write_whole(self._file, json.dumps([asdict(each) for each in kept]).encode())
+
+
+def quantile(share: float, classes: Sequence[tuple[float, float]]) -> float | None:
+    """The latency that this share of requests stays below, as Prometheus estimates it; None without requests.
+
+    `classes` are upper limits, ascending, each with the number of requests up to it.
+    """
+    total = classes[-1][1] if classes else 0
+    if not total:
+        return None
+    wanted = share * total
+    for (below, before), (limit, count) in pairwise([(0.0, 0.0), *classes]):
+        if count >= wanted:
+            return below if limit == float("inf") else below + (limit - below) * (wanted - before) / (count - before)
+    return None
+
+
+def classes_between(earlier: Sample, later: Sample) -> list[tuple[float, float]]:
+    """The classes of the requests between two samples."""
+    counts = [(float(limit), count - earlier.classes.get(limit, 0)) for limit, count in later.classes.items()]
+    return sorted(counts)
+
+
+def store_metrics(library: Library) -> Iterator[Metric]:
+    """The metrics as they are now. Where the store cannot be read, its age is missing."""
+    age = snapshot_age(library)
+    yield _gauge("headscape_ready", "Whether the newest snapshot can be opened.", int(age is not None))
+    if age is not None:
+        yield _gauge("headscape_snapshot_age_seconds", "Time since the newest snapshot was published.", age)
+    yield from _of_ingest(library)
+    yield from _of_encoder(ServerFolder(library.folder).encoder_process)
+
+
+def snapshot_age(library: Library) -> float | None:
+    """Seconds since the newest snapshot was published; None where it cannot be opened."""
+    try:
+        return time.time() - library.snapshot().published.timestamp()
+    except StoreError:
+        return None
+
+
+def _of_ingest(library: Library) -> Iterator[Metric]:
+    running, outcome = library.ingest, library.last_ingest
+    yield _gauge("headscape_ingest_running", "Whether an ingest writes the store.", int(running is not None))
+    if running is not None:
+        stage = GaugeMetricFamily("headscape_ingest_share", "Finished share of the ingest's stage.", labels=["stage"])
+        stage.add_metric([running.stage or "starting"], running.share or 0)
+        yield stage
+    if outcome is not None:
+        yield _gauge("headscape_ingest_failed", "Whether the last ingest failed.", int(bool(outcome.failure)))
+        yield _gauge("headscape_ingest_end_timestamp_seconds", "When the last ingest ended.", outcome.ended)
+
+
+def _of_encoder(pid: int | None) -> Iterator[Metric]:
+    resident = None if pid is None else resident_memory(pid)
+    yield _gauge("headscape_model_running", "Whether the process for typed sentences runs.", int(pid is not None))
+    if resident is not None:
+        yield _gauge("headscape_model_resident_bytes", "Resident memory of the process for typed sentences.", resident)
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=value)
+
+
+READY, METRICS = "/_readyz", "/metrics"
+STOPPING = "This server is stopping. Try another one, or wait until it has started again."
+NOT_ADMITTED = "Only authors and the addresses that --metrics-from names may read the metrics. Sign in as an author, or name the address."
+
+
+def register(server: Flask, library: Library, readers: AddressList) -> None:
+    """Add the routes; `readers` may read the metrics, and authors who signed in."""
+
+    @server.get(READY)
+    def ready() -> Response:
+        if request.environ.get(STOPS):
+            raise Refusal(STOPPING, 503)
+        _check_readable(library.snapshot())
+        return Response("OK", mimetype="text/plain")
+
+    @server.get(METRICS)
+    def metrics() -> Response:
+        person = current_person()
+        if not (readers.admits(request.environ) or (person.writes and person != LOCAL)):
+            raise Refusal(NOT_ADMITTED, 403)
+        return Response(library.get(Monitor).text(), content_type=CONTENT_TYPE_LATEST)
+
+
+@cached
+def _check_readable(snapshot: Snapshot) -> bool:
+    """Read the first sentence of a snapshot, once; raises where it cannot be read."""
+    return bool(snapshot.corpus().sentences.text[:1].values.size)

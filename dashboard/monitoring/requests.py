@@ -10,11 +10,10 @@ from flask import Flask, Response, request
 from werkzeug.wsgi import ClosingIterator
 
 from dashboard.access.person import current_person
-from dashboard.monitoring.access_log import AccessLog, Entry
+from dashboard.monitoring.logs import REQUEST_ID, AccessLog, Entry
 from dashboard.monitoring.metrics import Metrics
 from dashboard.web.addresses import CLIENT, AddressList, peer_of
 from dashboard.web.admission import metered_by
-from dashboard.web.log import REQUEST_ID
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -11,8 +11,7 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[2] and
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
 from dashboard.access.private_file import PRIVATE
-from store.extras import check_extra
-from store.process import until_pipe_closes
+from store.process import check_extra, until_pipe_closes
 from store.repository.errors import StoreError
 from store.repository.files import replace_file
 

@@ -23,8 +23,17 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event,
 from sqlalchemy.exc import SQLAlchemyError
 
 from dashboard.access.private_file import PRIVATE
-from dashboard.notes.address import NotesAddress, notes_address
-from dashboard.notes.failures import NEWER, OTHER, SILENT, UNCERTAIN, WRITING_OFF, NotesUnavailable, unavailable
+from dashboard.notes.address import (
+    NEWER,
+    OTHER,
+    SILENT,
+    UNCERTAIN,
+    WRITING_OFF,
+    NotesAddress,
+    NotesUnavailable,
+    notes_address,
+    unavailable,
+)
 from dashboard.notes.tables import REVISION, VERSION_TABLE, metadata
 from dashboard.web.library import Library
 
@@ -32,6 +41,8 @@ T = TypeVar("T")
 Work = Callable[[Connection], T]
 #: Seconds that a page waits for what it reads, and an author for what they write.
 READ, WRITE = 2.0, 8.0
+#: Seconds that work on all notes may take: an export, an import, a table.
+EVERY_NOTE = 60.0
 #: Seconds that nobody waits for a database which has just not answered.
 PAUSE = 5.0
 #: Pieces of work at a time, each with a connection.

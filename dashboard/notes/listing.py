@@ -1,14 +1,25 @@
-"""Notes and saved views as the pages show them: JSON-ready, with the text as elements and the link in the snapshot on screen."""
+"""How notes are shown: as JSON for the lists of pages, their Markdown as components, and the panel on one thing of a page.
 
+No HTML of an author reaches a page, no picture is loaded, links are of the web: markdown-it-py reads the Markdown, and its
+tokens become components of a few kinds, so nothing is escaped or sanitised here. A panel is closed until it is asked for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
+from urllib.parse import urlsplit
+
+from dash import html
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 from dashboard.access.person import Person
-from dashboard.notes.markdown import markdown
 from dashboard.notes.note import FormerText, Note, SavedView, Thread
 from dashboard.notes.search import Results
-from dashboard.notes.target import link_to
-from dashboard.ui.markup import Tree, tree
+from dashboard.notes.target import Target, link_to
+from dashboard.ui.markup import BrowserComponent, Tree, tree
 from store import Snapshot
 
 #: What is said of a note whose target the snapshot on screen does not have.
@@ -79,3 +90,138 @@ def text_tree(text: str) -> Tree:
 
 def _moment(time: datetime) -> str:
     return time.isoformat(timespec="seconds")
+
+
+#: How deep elements may lie in each other; a text that nests them deeper is shown as it was typed.
+NESTING = 20
+_READER = (
+    MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["table", "strikethrough"]).disable("image")
+)
+_ELEMENTS: Mapping[str, Callable[..., Any]] = {
+    "paragraph": html.P,
+    "strong": html.Strong,
+    "em": html.Em,
+    "s": html.S,
+    "bullet_list": html.Ul,
+    "ordered_list": html.Ol,
+    "list_item": html.Li,
+    "blockquote": html.Blockquote,
+    "table": html.Table,
+    "thead": html.Thead,
+    "tbody": html.Tbody,
+    "tr": html.Tr,
+    "th": html.Th,
+    "td": html.Td,
+}
+#: Schemes of links; a link without one leads to a page of this server.
+SCHEMES = ("http", "https", "mailto")
+
+
+def markdown(text: str) -> html.Div:
+    """The components of a text in Markdown."""
+    tokens = _READER.parse(text)
+    nested = max((_depth(token.children or []) for token in tokens), default=0)
+    is_deep = max(nested, _depth(tokens)) > NESTING
+    return html.Div(html.Pre(text) if is_deep else _children(SyntaxTreeNode(tokens)), className="markdown")
+
+
+def _depth(tokens: Sequence[Token]) -> int:
+    return max(accumulate((token.nesting for token in tokens), initial=0))
+
+
+def is_safe(href: str) -> bool:
+    """Whether a link of a note leads to the web, to a letter, or to a page of this server."""
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return False
+    if parts.scheme:
+        return parts.scheme in SCHEMES
+    return href.startswith("/") and not href.startswith("//")  # markdown-it has escaped backslashes
+
+
+_READER.validateLink = is_safe  # type: ignore[method-assign,assignment]
+
+
+def _children(node: SyntaxTreeNode) -> list[Any]:
+    return [component for child in node.children for component in _components(child)]
+
+
+def _components(node: SyntaxTreeNode) -> Sequence[Any]:
+    """A node as components: those of a tight list have no paragraphs."""
+    if node.type in ("inline", "root") or (node.type == "paragraph" and node.hidden):
+        return _children(node)
+    if node.type in _ELEMENTS:
+        return [_ELEMENTS[node.type](_children(node))]
+    return [_leaf(node)]
+
+
+def _leaf(node: SyntaxTreeNode) -> Any:
+    if node.type == "link":
+        return _link(str(node.attrs["href"]), _children(node))
+    if node.type == "heading":  # below the headings of the page
+        return html.P(html.Strong(_children(node)))
+    if node.type in ("fence", "code_block"):
+        return html.Pre(html.Code(node.content))
+    if node.type == "code_inline":
+        return html.Code(node.content)
+    if node.type == "hr":
+        return html.Hr()
+    return {"softbreak": "\n", "hardbreak": html.Br()}.get(node.type, node.content)
+
+
+def _link(href: str, children: list[Any]) -> html.A:
+    if href.startswith("/"):
+        return html.A(children, href=href)
+    return html.A(children, href=href, target="_blank", rel="noopener noreferrer nofollow")
+
+
+EMPTY = "There is no note yet."
+
+
+class NotePanel(BrowserComponent):
+    """A list of notes and, for an author, what writes them. Its JavaScript is in assets/notes/component.mjs.
+
+    Parameters
+    ----------
+    id
+        Dash id.
+    about
+        `target`: the key of what the notes are on. Instead, `search`: the fields by which page Notes finds them. `title`:
+        the line that opens the list; without it the list is open. `empty`: what stands there without notes. `parts`: several
+        targets below one title, each with a title of its own.
+    """
+
+    properties = ("id", "about")
+
+
+class SavedViews(BrowserComponent):
+    """The saved views, the newest first. Its JavaScript is in assets/notes/component.mjs.
+
+    Parameters
+    ----------
+    id
+        Dash id.
+    """
+
+    properties = ("id",)
+
+
+def noted_legend() -> html.Span:
+    """What the mark of a noted point is; seen where a point has it, in a room of its own (assets/notes.css)."""
+    return html.Span([html.Span(className="over noted"), "token with notes"], className="chip noted-legend")
+
+
+def note_panel(place: str, target: Target, title: str | None = "Notes") -> NotePanel:
+    """Notes on a target, open where they have no title; `place` tells the panels of a page apart."""
+    return NotePanel(id=f"notes-{place}", about=_about(target, title))
+
+
+def note_panels(place: str, targets: Mapping[str, Target], title: str) -> NotePanel:
+    """Notes on several targets, by their titles, below one line that opens them."""
+    parts = [_about(target, name) for name, target in targets.items()]
+    return NotePanel(id=f"notes-{place}", about={"title": title, "parts": parts})
+
+
+def _about(target: Target, title: str | None) -> dict[str, Any]:
+    return {"target": target.key, "title": title, "empty": EMPTY}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from dashboard.notes.target import Target, corpus_identity, link_of_model, model_identity
-from dashboard.web.context import short_name
+from dashboard.web.bounds import short_name
 from dashboard.web.errors import Refusal
 from store import Corpus
 

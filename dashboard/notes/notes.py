@@ -16,19 +16,20 @@ from dashboard.access.person import Person
 from dashboard.notes import search as searching
 from dashboard.notes.database import Database
 from dashboard.notes.note import Draft, FormerText, Note, Origin, Thread, checked_id, new_id, now
-from dashboard.notes.rows import (
+from dashboard.notes.search import Offers, Results, Search
+from dashboard.notes.tables import (
     AT_ONCE,
+    former_texts,
     former_texts_of,
     insert_note,
     keep_texts,
+    notes,
     notes_of,
     place_of,
     read_note,
     text_of,
     update_note,
 )
-from dashboard.notes.search import Offers, Results, Search
-from dashboard.notes.tables import former_texts, notes
 from dashboard.notes.target import TITLE, Target, parse_target
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library

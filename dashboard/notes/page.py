@@ -1,24 +1,38 @@
-"""Page Notes: all notes of the server, found by text, tag, author, kind and model; their files; and the saved views."""
+"""Page Notes, and what every page reads of notes: those on a target, those of a search, marks, former texts, saved views.
 
-from collections.abc import Mapping
+A page names itself by its link, as in `/data/page`, in a form: a link can be too long for an address. Nothing is cached. Where
+the database cannot be used, the answer is a sentence with status 200: a browser would log every other status as an error.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 from dash import html
+from flask import Flask, Response, jsonify, request
 
-from dashboard.access.person import current_person
-from dashboard.notes import page_routes, routes
+from dashboard.access.person import Person, current_person
+from dashboard.notes import routes
+from dashboard.notes.address import WRITING_OFF, NotesUnavailable
 from dashboard.notes.database import Database
-from dashboard.notes.failures import WRITING_OFF
+from dashboard.notes.listing import NotePanel, former_json, found_json, thread_json, view_json
+from dashboard.notes.listing import SavedViews as SavedViewList
 from dashboard.notes.notes import Notes
-from dashboard.notes.panel import NotePanel, SavedViews
-from dashboard.notes.search import Offers
+from dashboard.notes.search import Offers, Search
+from dashboard.notes.target import HeadTarget, PointTarget, Target, TokenTarget, ViewTarget, parse_target, sentence_name
+from dashboard.notes.views import SavedViews
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, text_input
 from dashboard.ui.page import Page
-from dashboard.web.context import Context
+from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
-from dashboard.web.prefix import root
+from dashboard.web.http import data_link
+from dashboard.web.library import Library
+from dashboard.web.paths import root
 from dashboard.web.state import LinkState
+from store.schema.features import point_title
+from store.schema.model import head_name
 
 #: Kinds of targets, for a person.
 KIND_NAMES = {
@@ -84,8 +98,177 @@ def _list(state: LinkState) -> NotePanel:
 
 def _lists(state: LinkState) -> html.Div:
     """The notes, and beside them the saved views, which stay where they are however many notes come."""
-    views = html.Section([html.H2("Saved views"), SavedViews(id="saved-views")])
+    views = html.Section([html.H2("Saved views"), SavedViewList(id="saved-views")])
     return html.Div([html.Section([html.H2("All notes"), _list(state)]), views], className="note-lists")
+
+
+Answer = Callable[..., dict[str, Any]]
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes."""
+    _of_page(server, library)
+    _of_list(server, library)
+
+
+def _of_page(server: Flask, library: Library) -> None:
+    notes = library.get(Notes)
+
+    @server.post("/data/notes/marks")
+    @_uncached
+    def marks_of_page() -> dict[str, Any]:
+        context = _context(library)
+        return marks_of(context, notes.counts(context.corpus))
+
+    @server.post("/data/notes/on")
+    @_uncached
+    def notes_of_page() -> dict[str, Any]:
+        context, person = _context(library), _person(library)
+        key = request.form.get("target")
+        target = parse_target(key) if key else ViewTarget.of(context.corpus, context.state)
+        threads = [thread_json(thread, person) for thread in notes.of_target(target)]
+        return {"notes": threads, "target": target.key, "writes": person.writes, **_off(library)}
+
+    @server.get("/data/notes/<name>/history")
+    @_uncached
+    def former_texts(name: str) -> dict[str, Any]:
+        return {"texts": [former_json(former) for former in reversed(notes.history(name))]}
+
+
+def _of_list(server: Flask, library: Library) -> None:
+    notes, views = library.get(Notes), library.get(SavedViews)
+
+    @server.post("/data/notes/found")
+    @_uncached
+    def notes_of_list() -> dict[str, Any]:
+        context = _context(library)
+        return found_json(notes.find(_search_of(context.state)), context.snapshot, _person(library))
+
+    @server.post("/data/notes/views")
+    @_uncached
+    def views_of_page() -> dict[str, Any]:
+        context, person = _context(library), _person(library)
+        every = [view_json(view, context.snapshot, person) for view in views.of_corpus(context.corpus)]
+        return {"views": every, **_off(library)}
+
+
+def _context(library: Library) -> Context:
+    """What the link of the page means, in the snapshot that its tab shows."""
+    return resolve(library, *(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
+
+
+def _person(library: Library) -> Person:
+    """Who sends the request; a reader where nobody can write."""
+    person = current_person()
+    return replace(person, role="reader") if library.get(Database).is_read_only else person
+
+
+def _off(library: Library) -> dict[str, str]:
+    """Why who may write cannot; nothing for a reader, to whom no page offers it."""
+    off = library.get(Database).is_read_only and current_person().writes
+    return {"off": WRITING_OFF} if off else {}
+
+
+def _search_of(state: LinkState) -> Search:
+    return Search(
+        text=state.containing or "",
+        tag=state.tag or "",
+        author=state.author or "",
+        kind=state.about or "",
+        model=state.checkpoint or "",
+        page=state.leaf,
+    )
+
+
+def _uncached(answer: Answer) -> Callable[..., Response]:
+    @wraps(answer)
+    def respond(**named: str) -> Response:
+        try:
+            content = answer(**named)
+        except NotesUnavailable as error:
+            content = {"problem": str(error)}
+        response = jsonify(content)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    return respond
+
+
+Counts = Mapping[Target, int]
+#: Things of a kind that a page marks at most.
+MOST_MARKED = 2_000
+
+
+def marks_of(context: Context, counts: Counts) -> dict[str, Any]:
+    """JSON-ready: how many notes the panels, the points and the tokens of a page have, and every target by its key.
+
+    `base` is how the data URLs of the picture begin that the marks are for.
+    """
+    page = context.state.page
+    nothing: dict[str, Any] = {"panels": {}, "tokens": {}, "positions": {}}
+    marks = {"features": _of_features, "sentence": _of_sentence}.get(page, _of_heads)(context, counts)
+    return {"base": data_link(context.corpus), "counts": dict(_by_key(counts)), **nothing, **marks}
+
+
+def _by_key(counts: Counts) -> Iterator[tuple[str, int]]:
+    return ((target.key, count) for target, count in counts.items())
+
+
+def _of_heads(context: Context, counts: Counts) -> dict[str, Any]:
+    """Heads by their names, and tokens of the corpus by their numbers."""
+    corpus = context.corpus
+    heads = {
+        head_name(target.layer, target.head): count
+        for target, count in counts.items()
+        if isinstance(target, HeadTarget) and target.fits(corpus)
+    }
+    tokens = ((target.token(corpus), count) for target, count in _most(counts) if isinstance(target, TokenTarget))
+    return {"base": f"{data_link(corpus)}/points", "panels": heads, "tokens": _numbered(tokens)}
+
+
+def _of_sentence(context: Context, counts: Counts) -> dict[str, Any]:
+    """Tokens of the sentence by their positions; a typed sentence has none, nor has one without vectors."""
+    state, corpus = context.state, context.corpus
+    if state.text or context.has_no_vectors:
+        return {}
+    own = sentence_name(corpus, state.sentence)
+    tokens = (
+        (target.position if target.fits(corpus) else None, count)
+        for target, count in counts.items()
+        if isinstance(target, TokenTarget) and target.sentence == own
+    )
+    return {"base": f"{data_link(corpus)}/sentence/{state.sentence}", "positions": _numbered(tokens)}
+
+
+def _of_features(context: Context, counts: Counts) -> dict[str, Any]:
+    """Feature points by their titles; in the large panel, tokens of the shown token set by their numbers."""
+    corpus, state = context.corpus, context.state
+    if not corpus.token_sets:
+        return {}
+    token_set = state.material or corpus.token_sets[0]
+    base = f"{data_link(corpus)}/features/{token_set}"
+    own = [
+        (target, count) for target, count in _most(counts) if isinstance(target, PointTarget) and target.fits(corpus)
+    ]
+    panels = {point_title(target.point): count for target, count in own if not target.token}
+    shown = ((t, count) for t, count in own if (t.point, t.token_set) == (state.point, token_set))
+    return {"base": base, "panels": panels, "tokens": _numbered((t.number(corpus), count) for t, count in shown)}
+
+
+def _numbered(counts: Iterable[tuple[int | None, int]]) -> dict[str, int]:
+    return {str(number): count for number, count in counts if number is not None}
+
+
+def _most(counts: Counts) -> list[tuple[Target, int]]:
+    return list(counts.items())[:MOST_MARKED]
+
+
+def notes_version(library: Library) -> str | None:
+    """A text that is another one after every change of the notes; None where they cannot be read."""
+    try:
+        return library.get(Notes).version()
+    except Refusal:
+        return None
 
 
 NOTES = Topic(
@@ -94,6 +277,6 @@ NOTES = Topic(
     letter="n",
     docs="notes.md",
     layout=layout,
-    routes=(page_routes.register, routes.register),
+    routes=(register, routes.register),
     changes=True,
 )

@@ -14,10 +14,9 @@ from dashboard.notes.notes import Notes
 from dashboard.notes.search import Order, Search
 from dashboard.notes.target import KINDS, Kind, Opened, link_to, parse_target
 from dashboard.notes.views import SavedViews
-from dashboard.web.callbacks import Text
 from dashboard.web.connections import BODY
 from dashboard.web.errors import Refusal
-from dashboard.web.http import bounded
+from dashboard.web.http import Text, bounded
 from dashboard.web.library import Library
 from store import Corpus
 

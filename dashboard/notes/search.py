@@ -1,14 +1,21 @@
-"""Searching notes: what is sought, and the page of notes that it gives."""
+"""Searching notes: what is sought, and the page of notes that it gives; all notes as a table for a notebook."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
+from dashboard.notes.address import notes_address
+from dashboard.notes.database import EVERY_NOTE, Database
 from dashboard.notes.note import MOST_SOUGHT, Note, folded
-from dashboard.notes.rows import notes_of
-from dashboard.notes.tables import notes, tags
+from dashboard.notes.tables import notes, notes_of, tags
 from dashboard.notes.target import KINDS, Kind
+from dashboard.web.errors import Refusal
+from store import StoreError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 Order = Literal["newest", "oldest", "edited"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -119,3 +126,31 @@ def _order(order: Order) -> list[ColumnElement[Any]]:
         return [notes.c.created, notes.c.id]
     time = notes.c.edited if order == "edited" else notes.c.created
     return [time.desc(), notes.c.id]
+
+
+_OWN = ("id", "title", "text", "tags", "author", "created", "edited", "parent")
+_ORIGIN = ("model", "model_name", "corpus", "corpus_name")
+COLUMNS = ("id", "kind", "target", *_OWN[1:], *_ORIGIN)
+
+
+def notes_frame(store: str, place: str | None) -> "DataFrame":
+    """See `headscape.notes`."""
+    from pandas import DataFrame
+
+    try:
+        database = Database(notes_address(place, store))
+        rows = [_row(note) for note in database.read(_newest_first, EVERY_NOTE)]
+    except (Refusal, ValueError) as error:
+        raise StoreError(str(error)) from error
+    return DataFrame(rows, columns=list(COLUMNS))
+
+
+def _newest_first(connection: Connection) -> list[Note]:
+    selected = select(notes).where(notes.c.deleted.is_(None)).order_by(notes.c.created.desc(), notes.c.id)
+    return notes_of(connection, connection.execute(selected).all())
+
+
+def _row(note: Note) -> dict[str, Any]:
+    of_note = {name: getattr(note, name) for name in _OWN}
+    of_origin = {name: getattr(note.origin, name) for name in _ORIGIN}
+    return {"kind": note.target.kind, "target": note.target.key, **of_note, **of_origin}

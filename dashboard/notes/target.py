@@ -14,8 +14,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from dashboard.web.context import MAX_QUERY
 from dashboard.web.errors import Refusal
-from dashboard.web.page_links import page_links
-from dashboard.web.prefix import root
+from dashboard.web.paths import page_links, root
 from dashboard.web.state import FIELDS, OF_SNAPSHOT, LinkState, encode_fields
 from store import Corpus
 from store.features import Features

@@ -6,8 +6,7 @@ from dashboard.access.person import Person
 from dashboard.notes.database import Database
 from dashboard.notes.note import Origin, SavedView, checked_id, checked_name, folded, new_id, now
 from dashboard.notes.notes import check_writes
-from dashboard.notes.rows import time_text, view_of
-from dashboard.notes.tables import views
+from dashboard.notes.tables import time_text, view_of, views
 from dashboard.notes.target import corpus_identity, lasting_link
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library

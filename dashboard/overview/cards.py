@@ -1,5 +1,7 @@
-"""Cards of the clearest heads: the picture of the head beside one sentence with the lines of its attention."""
+"""The clearest head of each kind with two sentences of the corpus, and its card: its picture beside the lines of its attention."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -8,16 +10,23 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from numpy.typing import NDArray
 
-from dashboard.overview.kinds import MOST, KindExample, examples_of
-from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
+from dashboard.sentence.finder import sentence_means
+from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of, largest_values
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import all_of, spell, unbroken
-from dashboard.web.cache import cached
+from dashboard.ui.work import watched
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
 from store import Corpus
+from store.phrases import many
 from store.schema.model import head_name
 
+#: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
+FEWEST, MOST = 7, 12
+#: A head attends to sinks where they get more than this share of its attention.
+SINK_SHARE = 0.5
 #: Pixels of a token's line, of the space in which lines of attention run, and of the picture of a head.
 LINE, ACROSS, PICTURE = 20, 44, 84
 #: Tokens drawn in the picture of a head.
@@ -29,52 +38,120 @@ CAPTION = (
 LEAST = 0.05
 
 
+@dataclass(frozen=True)
+class KindExample:
+    """The clearest head of a kind with two sentences of the corpus, and the mean of its statistic in each.
+
+    `typical` is the sentence nearest to the mean of all, `unusual` the one farthest below it.
+    """
+
+    kind: Kind
+    typical: int
+    unusual: int
+    value: float
+    lowest: float
+
+    @property
+    def head(self) -> tuple[int, int]:
+        """Layer and number of the head."""
+        return self.kind.heads[0]
+
+
+@cached
+def examples_of(corpus: Corpus) -> tuple[KindExample, ...]:
+    """One example of each kind."""
+    counting = f"Counting {many(corpus.n_tokens, 'token')}"
+    return tuple(_example(corpus, kind) for kind in watched(kinds_of(corpus), counting))
+
+
+def _example(corpus: Corpus, kind: Kind) -> KindExample:
+    layer, head = kind.heads[0]
+    means = (
+        sentence_means(corpus, kind.statistic, layer, head) / largest_values(corpus, kind.label)[: corpus.n_sentences]
+    )
+    readable = _readable(corpus.sentences.row_size.values)
+    typical = int(readable[np.abs(means[readable] - kind.values[0]).argmin()])
+    unusual = int(readable[means[readable].argmin()])
+    return KindExample(kind, typical, unusual, float(means[typical]), float(means[unusual]))
+
+
+def _readable(sizes: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Sentences of `FEWEST` to `MOST` tokens; where there are none, those of the size next to that."""
+    away = np.maximum(sizes - MOST, 0) + np.maximum(FEWEST - sizes, 0)
+    return np.flatnonzero(away == away.min())
+
+
+def heads_on_sinks(corpus: Corpus) -> int:
+    """Number of heads that give most of their attention to sinks."""
+    return int((corpus.head_statistic.sel(source="all", statistic="to_sink").values > SINK_SHARE).sum())
+
+
+@dataclass(frozen=True)
+class HeadPictures:
+    """Pictures of the points of heads: the beginning of their URLs, empty before there is one, and in words which tokens they draw."""
+
+    url: str
+    drawn: str
+
+
+def read_pictures(context: Context) -> HeadPictures:
+    """Those of the view of a link."""
+    corpus = context.corpus
+    url = f"{data_link(corpus)}/raster/{context.view}" if corpus.views else ""
+    return HeadPictures(url, f"{min(DRAWN, corpus.n_tokens):,} of {all_of(corpus, 'token')}")
+
+
 def example_cards(context: Context) -> list[object]:
     """One card for each kind of heads."""
-    examples = examples_of(context.corpus)
-    cards: list[Any] = [_card(context, example.kind, _sentence(context, example)) for example in examples]
-    return [html.Ul(cards, className="cards")]
+    pictures, examples = read_pictures(context), examples_of(context.corpus)
+    return _cards(
+        context.state,
+        pictures,
+        {example.kind: _sentence(context.state, example, context.corpus) for example in examples},
+    )
 
 
 def cards_outline(context: Context) -> list[object]:
     """The cards before their sentences are found."""
     sentence = html.Div(className="skeleton lines")
-    cards: list[Any] = [_card(context, kind, sentence) for kind in kinds_of(context.corpus)]
+    return _cards(context.state, read_pictures(context), dict.fromkeys(kinds_of(context.corpus), sentence))
+
+
+def _cards(state: LinkState, pictures: HeadPictures, sentences: Mapping[Kind, Component]) -> list[object]:
+    cards: list[Any] = [_card(state, pictures, kind, sentence) for kind, sentence in sentences.items()]
     return [html.Ul(cards, className="cards")]
 
 
-def _card(context: Context, kind: Kind, sentence: Component) -> html.Li:
+def _card(state: LinkState, pictures: HeadPictures, kind: Kind, sentence: Component) -> html.Li:
     layer, head = kind.heads[0]
     return html.Li(
         [
             html.H3(
                 [
-                    head_link(context, layer, head),
+                    head_link(state, layer, head),
                     html.Span(BEHAVIOURS[kind.label].replace("attend", "attends")),
                 ]
             ),
             html.P(f"Mean {kind.title}: {unbroken(spell(kind.values[0], 'share'))}.", className="evidence"),
-            html.Div([picture_of_head(context, layer, head, PICTURE), sentence], className="pair-of"),
+            html.Div([picture_of_head(state, pictures, layer, head, PICTURE), sentence], className="pair-of"),
         ],
         className="card",
     )
 
 
-def head_link(context: Context, layer: int, head: int) -> dcc.Link:
+def head_link(state: LinkState, layer: int, head: int) -> dcc.Link:
     """The name of a head, a link to its page."""
-    return dcc.Link(head_name(layer, head), href=context.state.on("head").with_(layer=layer, head=head).href)
+    return dcc.Link(head_name(layer, head), href=state.on("head").with_(layer=layer, head=head).href)
 
 
-def picture_of_head(context: Context, layer: int, head: int, side: int) -> Component:
+def picture_of_head(state: LinkState, pictures: HeadPictures, layer: int, head: int, side: int) -> Component:
     """The points of a head as an image for each colour scheme, a link to its page; nothing before there is a picture."""
-    corpus = context.corpus
-    if not corpus.views:
+    if not pictures.url:
         return html.Div(className="no-picture")
-    url = f"{data_link(corpus)}/raster/{context.view}/{layer}/{head}.png?tokens={DRAWN}&side={side}"
-    drawn = min(DRAWN, corpus.n_tokens)
-    alt = f"Queries and keys of {head_name(layer, head)}, {drawn:,} of {all_of(corpus, 'token')}"
+    url = f"{pictures.url}/{layer}/{head}.png?tokens={DRAWN}&side={side}"
+    alt = f"Queries and keys of {head_name(layer, head)}, {pictures.drawn}"
     images = [_image(url, scheme, alt, side) for scheme in ("light", "dark")]
-    href = context.state.on("head").with_(layer=layer, head=head).href
+    href = state.on("head").with_(layer=layer, head=head).href
     return dcc.Link(images, href=href, className="head-picture")
 
 
@@ -85,13 +162,12 @@ def _image(url: str, scheme: str, alt: str, side: int) -> html.Span:
     return html.Span(className=f"only-{scheme}", style=style, **named)
 
 
-def _sentence(context: Context, example: KindExample) -> html.A:
+def _sentence(state: LinkState, example: KindExample, corpus: Corpus) -> html.A:
     """The sentence with lines from queries to keys; a link to the page Sentence."""
     layer, head = example.head
-    corpus = context.corpus
     tokens = corpus.wordpieces(corpus.sentence_rows(example.typical))[:MOST]
     pattern = _pattern(corpus, example.typical, layer, head)[:MOST, :MOST]
-    link = context.state.of_sentence(example.typical, layer=layer, heads=str(head), head=head).href
+    link = state.of_sentence(example.typical, layer=layer, heads=str(head), head=head).href
     height = LINE * len(tokens)
     lines: Any = {"maskImage": f'url("{attention_lines(pattern)}")', "height": height, "width": ACROSS}
     columns = [
@@ -126,3 +202,26 @@ def attention_lines(pattern: NDArray[np.floating]) -> str:
         f'<g stroke="#000" stroke-width="2">{lines}</g></svg>'
     )
     return f"data:image/svg+xml,{quote(svg)}"
+
+
+def exceptions(context: Context) -> list[object]:
+    """Sentences in which the clearest heads do not do as usual."""
+    texts = context.corpus.sentences.text.values
+    items: list[Any] = [
+        _exception(context.state, example, str(texts[example.unusual])) for example in examples_of(context.corpus)
+    ]
+    return [html.Ul(items, className="findings")]
+
+
+def _exception(state: LinkState, example: KindExample, text: str) -> html.Li:
+    layer, head = example.head
+    kind = example.kind
+    link = state.of_sentence(example.unusual, layer=layer, head=head, heads=str(head)).href
+    return html.Li(
+        [
+            f"{head_name(layer, head)}: {kind.title} is ",
+            html.Strong(spell(example.lowest, "share")),
+            f" instead of {spell(kind.values[0], 'share')} in ",
+            dcc.Link(html.Q(text if len(text) <= 90 else f"{text[:90]} ..."), href=link),
+        ]
+    )

@@ -6,9 +6,9 @@ from typing import Any
 
 from dash import dcc, html
 
-from dashboard.statistics.contrast import label_contrasts
+from dashboard.statistics.parts import label_contrasts
 from dashboard.ui.controls import info
-from dashboard.web.context import Context
+from dashboard.web.state import LinkState
 from store import Corpus
 
 #: What gets attention -> the statistics of its share, by weight and by norm; all other tokens get the rest.
@@ -31,6 +31,28 @@ class Shares:
     weight: Mapping[str, float]
     norm: Mapping[str, float]
 
+    @property
+    def largest(self) -> str:
+        """The special target with the largest share by weight."""
+        return max(TARGETS, key=lambda name: self.weight[name])
+
+
+@dataclass(frozen=True)
+class WhereAttentionGoes:
+    """Shares of each layer and of all heads, and links that compare the labels by the target with the largest share."""
+
+    layers: list[Shares]
+    mean: Shares
+    contrasts: Mapping[str, str]
+    href: str
+
+
+def read_attention(corpus: Corpus, state: LinkState) -> WhereAttentionGoes:
+    """The shares of a corpus; links are on the statistic of the special target with the largest share."""
+    mean = mean_shares(corpus)
+    state = state.on("statistics").with_(statistic=TARGETS[mean.largest][0])
+    return WhereAttentionGoes(layer_shares(corpus), mean, label_contrasts(corpus, state), state.href)
+
 
 def layer_shares(corpus: Corpus) -> list[Shares]:
     """The shares of each layer, means over its heads."""
@@ -52,9 +74,12 @@ def _with_rest(shares: dict[str, float]) -> dict[str, float]:
     return shares | {OTHERS: max(0.0, 1 - sum(shares.values()))}
 
 
-def where_attention_goes(context: Context) -> list[object]:
+def where_attention_goes(shown: WhereAttentionGoes) -> list[object]:
     """A sentence on all heads, then two bars for each layer."""
-    rows: list[Any] = [_row(layer, shares) for layer, shares in enumerate(layer_shares(context.corpus))]
+    rows: list[Any] = [
+        html.Tr([html.Th(f"L{layer}", scope="row"), html.Td(_bar(shares.weight)), html.Td(_bar(shares.norm))])
+        for layer, shares in enumerate(shown.layers)
+    ]
     legend = [
         html.Span([html.Span(className=f"part part-{number}"), name], className="chip")
         for number, name in enumerate([*TARGETS, OTHERS])
@@ -62,33 +87,26 @@ def where_attention_goes(context: Context) -> list[object]:
     titles = html.Thead(html.Tr([html.Th("layer"), html.Th("by attention weight"), html.Th("by norm")]))
     return [
         html.H2(["Where attention goes, layer by layer", info("value norms", _NORMS)]),
-        _finding(context),
+        _finding(shown),
         html.P(legend, className="legend"),
         html.Table([titles, html.Tbody(rows)], className="layer-bars"),
     ]
 
 
-def _finding(context: Context) -> html.P:
+def _finding(shown: WhereAttentionGoes) -> html.P:
     """The special target with the largest share: its weight, and its norm."""
-    shares = mean_shares(context.corpus)
-    target = max(TARGETS, key=lambda name: shares.weight[name])
+    shares, target = shown.mean, shown.mean.largest
     weight, norm = 100 * shares.weight[target], 100 * shares.norm[target]
-    state = context.state.on("statistics").with_(statistic=TARGETS[target][0])
-    contrasts = label_contrasts(context.corpus, state)
-    compared = [part for title, href in contrasts.items() for part in (", ", dcc.Link(title, href=href))][1:]
+    compared = [part for title, href in shown.contrasts.items() for part in (", ", dcc.Link(title, href=href))][1:]
     return html.P(
         [
             html.Strong(f"{target} gets {weight:.0f}% of all attention and {norm:.0f}% by value norm"),
             f"; other tokens get {100 * shares.weight[OTHERS]:.0f}% and {100 * shares.norm[OTHERS]:.0f}%. Each head: ",
-            dcc.Link("Statistics", href=state.href),
+            dcc.Link("Statistics", href=shown.href),
             *([". By label: ", *compared] if compared else []),
             ".",
         ]
     )
-
-
-def _row(layer: int, shares: Shares) -> html.Tr:
-    return html.Tr([html.Th(f"L{layer}", scope="row"), html.Td(_bar(shares.weight)), html.Td(_bar(shares.norm))])
 
 
 def _bar(shares: Mapping[str, float]) -> html.Div:

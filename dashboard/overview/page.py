@@ -1,33 +1,45 @@
 """Page Overview: plain sentences on what heads do, each with its evidence and a link to it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.overview.cards import CAPTION, cards_outline, example_cards, head_link, picture_of_head
-from dashboard.overview.kinds import SINK_SHARE, KindExample, examples_of, heads_on_sinks
-from dashboard.overview.layers import where_attention_goes
-from dashboard.points.captions import FIDELITY, shown_fidelity
+from dashboard.overview.cards import (
+    CAPTION,
+    SINK_SHARE,
+    HeadPictures,
+    cards_outline,
+    example_cards,
+    exceptions,
+    head_link,
+    heads_on_sinks,
+    picture_of_head,
+    read_pictures,
+)
+from dashboard.overview.layers import WhereAttentionGoes, read_attention, where_attention_goes
+from dashboard.points.captions import FIDELITY
+from dashboard.points.picture import shown_fidelity
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
-from dashboard.statistics.divergence import about_divergence, divergence_info, mean_divergence
-from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
-from dashboard.topic import Topic
+from dashboard.statistics.kinds import BEHAVIOURS, Kind, about_divergence, divergence_info, kinds_of, mean_divergence
+from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.markup import FOLLOWED
-from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade, unmade, unmade_line
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import FOLLOWED, heading, scrolling
+from dashboard.ui.page import Page, Unmade, unmade, unmade_line
 from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, spell
-from dashboard.web.cache import cached
-from dashboard.web.context import Context, short_name
+from dashboard.web.bounds import short_name
+from dashboard.web.context import Context
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from store.phrases import many
 from store.repository.errors import NotIngested
+from store.repository.ingest_status import IngestProgress
 from store.schema.model import head_name
 
 #: Relations that are listed.
@@ -48,25 +60,103 @@ _RELATIONS = (
 )
 
 
-def layout(context: Context) -> Page:
-    """The page of a link."""
+@dataclass(frozen=True)
+class Outlier:
+    """The head whose nearest head is farthest: (layer, head) of both, their divergence in nats per token, and what that is."""
+
+    head: tuple[int, int]
+    nearest: tuple[int, int]
+    divergence: float
+    about: str
+
+
+@dataclass(frozen=True)
+class OverviewPage:
+    """What the page shows.
+
+    Attributes
+    ----------
+    model, corpus, size
+        Names of both; in words how large they are, and which figures are of which sentences.
+    kinds, labels, on_sinks
+        The kinds of heads, the label of every head: (layer, head), and how many heads give most of their attention to sinks.
+    attention
+        Where it goes.
+    pictures, spearman
+        Pictures of heads, and of each the rank correlation of attention and distance on screen: (layer, head); how to get
+        them where there are none.
+    cards, exceptions
+        A card of each kind, and its least usual sentence, which may be computed after the page; None without a kind.
+    relations, source
+        The relations that a head finds best beyond the offset of their words, and where the words come from.
+    outlier
+        None where divergences are not computed.
+    """
+
+    state: LinkState
+    model: str
+    corpus: str
+    size: str
+    kinds: Sequence[Kind]
+    labels: NDArray[np.str_]
+    on_sinks: int
+    attention: WhereAttentionGoes
+    pictures: HeadPictures
+    spearman: NDArray[np.float64] | list[object]
+    cards: html.Div | None
+    exceptions: html.Div | None
+    relations: Sequence[BestHead] | Unmade
+    source: str
+    outlier: Outlier | None
+
+
+def read(context: Context) -> OverviewPage:
+    """Everything that the page shows."""
     corpus = context.corpus
-    name = str(corpus.corpus_attributes["name"])
-    size = (
-        f"{many(corpus.layers, 'layer')} of {many(corpus.heads, 'head')}; {all_of(corpus, 'sentence')}, "
-        f"{all_of(corpus, 'token')}. {_counted(corpus)}"
+    kinds, (relations, source) = kinds_of(corpus), _read_relations(corpus, context.ingest)
+    no_picture = unmade(context.ingest, "This model has no picture yet.")
+    return OverviewPage(
+        state=context.state,
+        model=short_name(corpus),
+        corpus=str(corpus.corpus_attributes["name"]),
+        size=(
+            f"{many(corpus.layers, 'layer')} of {many(corpus.heads, 'head')}; {all_of(corpus, 'sentence')}, "
+            f"{all_of(corpus, 'token')}. {_counted(corpus)}"
+        ),
+        kinds=kinds,
+        labels=corpus.head_labels.values,
+        on_sinks=heads_on_sinks(corpus),
+        attention=read_attention(corpus, context.state),
+        pictures=read_pictures(context),
+        spearman=_spearman(corpus, context.view) if corpus.views else no_picture,
+        cards=deferred(context, CARDS) if kinds else None,
+        exceptions=deferred(context, UNUSUAL) if kinds else None,
+        relations=relations,
+        source=source,
+        outlier=_read_outlier(corpus),
     )
+
+
+def _read_relations(corpus: Corpus, running: IngestProgress | None) -> tuple[Sequence[BestHead] | Unmade, str]:
+    try:
+        return clearest_relations(best_of(corpus))[:LISTED], f" {corpus.words.source.capitalize()}."
+    except NotIngested as error:
+        return Unmade.of(error, running), ""
+
+
+def draw(shown: OverviewPage) -> Page:
+    """The page."""
     return Page(
         above=[
-            html.H1(["What the heads of ", html.Bdi(short_name(corpus)), " do on ", html.Bdi(name)]),
-            html.P(size, className="how-to-read"),
+            html.H1(["What the heads of ", html.Bdi(shown.model), " do on ", html.Bdi(shown.corpus)]),
+            html.P(shown.size, className="how-to-read"),
             html.Div(
                 [
-                    _section([*_kinds(context)]),
-                    _section([*where_attention_goes(context), *_pictures(context)]),
-                    _section(_examples(context), "wide"),
-                    _section(_relations(context)),
-                    _section(_unusual(context)),
+                    _section(_kinds(shown)),
+                    _section([*where_attention_goes(shown.attention), *_pictures(shown)]),
+                    _section(_examples(shown), "wide"),
+                    _section(_relations(shown)),
+                    _section(_unusual(shown)),
                 ],
                 className="overview",
             ),
@@ -87,15 +177,13 @@ def _section(content: Iterable[object], width: str = "") -> html.Section | None:
     return html.Section(children, className=width or None) if children else None
 
 
-def _kinds(context: Context) -> list[object]:
+def _kinds(shown: OverviewPage) -> list[object]:
     """How many heads have each label, and which."""
-    corpus = context.corpus
-    kinds, heads = kinds_of(corpus), corpus.layers * corpus.heads
+    kinds, heads, sinks = shown.kinds, shown.labels.size, shown.on_sinks
     labelled = sum(len(kind.heads) for kind in kinds)
-    rows: list[Any] = [_kind(context, kind) for kind in kinds]
+    rows: list[Any] = [_kind(shown.state, kind) for kind in kinds]
     absent = [label for label in LABELS if label not in {kind.label for kind in kinds}]
-    sinks = heads_on_sinks(corpus)
-    on_sinks = context.state.on("heads").with_(arranged="to_sink", above=f"{100 * SINK_SHARE:g}").href
+    on_sinks = shown.state.on("heads").with_(arranged="to_sink", above=f"{100 * SINK_SHARE:g}").href
     return [
         html.H2(["Kinds of heads", info("the kinds of heads", _LABELS)]),
         html.P([html.Strong(f"{labelled} of {heads} heads have one clear behaviour"), "; the others mix several."]),
@@ -108,18 +196,17 @@ def _kinds(context: Context) -> list[object]:
                 info("sinks", _SINKS),
             ]
         ),
-        _label_table(context),
+        _label_table(shown.state, shown.labels),
     ]
 
 
-def _kind(context: Context, kind: Kind) -> html.Li:
+def _kind(state: LinkState, kind: Kind) -> html.Li:
     layer, head = kind.heads[0]
-    state = context.state
     count = dcc.Link(
         many(len(kind.heads), "head"), href=state.on("heads").with_(tagged=kind.label, arranged=kind.statistic).href
     )
     verb = BEHAVIOURS[kind.label].replace("attend", "attends", 1) if len(kind.heads) == 1 else BEHAVIOURS[kind.label]
-    clearest = head_link(context, layer, head)
+    clearest = head_link(state, layer, head)
     return html.Li(
         [
             html.Span(className=f"label-mark label-{list(LABELS).index(kind.label)}"),
@@ -128,15 +215,14 @@ def _kind(context: Context, kind: Kind) -> html.Li:
     )
 
 
-def _label_table(context: Context) -> html.Div:
+def _label_table(state: LinkState, labels: NDArray[np.str_]) -> html.Div:
     """The label of every head, layers down and heads across; each cell opens its head."""
-    labels = context.corpus.head_labels.values
     heads = [html.Th(f"H{head}", scope="col") for head in range(labels.shape[1])]
     rows = [
         html.Tr(
             [
                 html.Th(f"L{layer}", scope="row"),
-                *(_cell(context, layer, head, str(label)) for head, label in enumerate(row)),
+                *(_cell(state, layer, head, str(label)) for head, label in enumerate(row)),
             ]
         )
         for layer, row in enumerate(labels)
@@ -146,22 +232,20 @@ def _label_table(context: Context) -> html.Div:
     return html.Div(table, className="label-table-frame", tabIndex=0, **label)
 
 
-def _cell(context: Context, layer: int, head: int, label: str) -> html.Td:
+def _cell(state: LinkState, layer: int, head: int, label: str) -> html.Td:
     name = head_name(layer, head)
     number = list(LABELS).index(label) if label else "none"
     named: Any = {"aria-label": f"{name}: {label or 'unlabelled'}", FOLLOWED: ""}
-    href = context.state.on("head").with_(layer=layer, head=head).href
+    href = state.on("head").with_(layer=layer, head=head).href
     link = html.A(html.Span(SHORT.get(label, label)), href=href, title=f"{name}: {label or 'unlabelled'}", **named)
     return html.Td(link, className=f"label-{number}")
 
 
-def _relations(context: Context) -> list[object]:
+def _relations(shown: OverviewPage) -> list[object]:
     """The relations that a head finds best beyond the offset of their words."""
-    try:
-        best = clearest_relations(best_of(context.corpus))[:LISTED]
-        title = _title_of_relations(_source_of_words(context.corpus))
-    except NotIngested as error:
-        return [_title_of_relations(""), unmade_line(Unmade.of(error, context.ingest))]
+    best, title = shown.relations, html.H2([_RELATIONS_TITLE, info("relations", f"{_RELATIONS}{shown.source}")])
+    if isinstance(best, Unmade):
+        return [title, unmade_line(best)]
     if not best:
         return [
             title,
@@ -170,7 +254,7 @@ def _relations(context: Context) -> list[object]:
             ),
         ]
     first = best[0]
-    rows: list[Any] = [_relation(context, row) for row in best]
+    rows: list[Any] = [_relation(shown.state, row) for row in best]
     columns = ("relation", "head", "linked", "95% interval", "best offset", "best random head", "pairs")
     return [
         title,
@@ -183,7 +267,7 @@ def _relations(context: Context) -> list[object]:
                     ]
                 ),
                 f"{in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f}%. ",
-                dcc.Link("All relations", href=context.state.on("relations").href),
+                dcc.Link("All relations", href=shown.state.on("relations").href),
                 ".",
             ]
         ),
@@ -191,21 +275,12 @@ def _relations(context: Context) -> list[object]:
     ]
 
 
-def _title_of_relations(source: str) -> html.H2:
-    """With what the numbers are, and where the words come from."""
-    return html.H2([_RELATIONS_TITLE, info("relations", f"{_RELATIONS}{source}")])
-
-
-def _source_of_words(corpus: Corpus) -> str:
-    return f" {corpus.words.source.capitalize()}."
-
-
-def _relation(context: Context, row: BestHead) -> html.Tr:
-    state = context.state.with_(layer=row.layer, head=row.head)
+def _relation(state: LinkState, row: BestHead) -> html.Tr:
+    state = state.with_(layer=row.layer, head=row.head)
     relation = dcc.Link(
         html.Bdi(row.relation), href=state.on("relations").with_(relation=row.relation, direction=row.direction).href
     )
-    head = head_link(context, row.layer, row.head)
+    head = head_link(state, row.layer, row.head)
     low, high = row.interval
     numbers = (
         f"{100 * row.accuracy:.0f}%",
@@ -222,86 +297,64 @@ def _relation(context: Context, row: BestHead) -> html.Tr:
     )
 
 
-def _examples(context: Context) -> list[object]:
+def _examples(shown: OverviewPage) -> list[object]:
     """The clearest heads; nothing where no head has a label."""
-    if not kinds_of(context.corpus):
+    if shown.cards is None:
         return []
-    return [html.H2("The clearest head of each kind"), html.P(CAPTION, className="caption"), deferred(context, CARDS)]
+    return [html.H2("The clearest head of each kind"), html.P(CAPTION, className="caption"), shown.cards]
 
 
-def _unusual(context: Context) -> list[object]:
+def _unusual(shown: OverviewPage) -> list[object]:
     """Sentences in which the clearest heads do not do as usual, and the head least like any other."""
-    outlier = _outlier(context)
-    if not kinds_of(context.corpus) and not outlier:
-        return []
-    outliers = [html.Ul(outlier, className="findings")] if outlier else []
-    exceptions = [deferred(context, UNUSUAL)] if kinds_of(context.corpus) else []
-    return [html.H2("What is unusual in this corpus"), *outliers, *exceptions]
-
-
-def _exceptions(context: Context) -> list[object]:
-    """Sentences in which the clearest heads do not do as usual."""
-    items: list[Any] = [_exception(context, example) for example in examples_of(context.corpus)]
-    return [html.Ul(items, className="findings")]
-
-
-def _exception(context: Context, example: KindExample) -> html.Li:
-    layer, head = example.head
-    kind = example.kind
-    text = str(context.corpus.sentences.text.values[example.unusual])
-    link = context.state.of_sentence(example.unusual, layer=layer, head=head, heads=str(head)).href
-    return html.Li(
-        [
-            f"{head_name(layer, head)}: {kind.title} is ",
-            html.Strong(spell(example.lowest, "share")),
-            f" instead of {spell(kind.values[0], 'share')} in ",
-            dcc.Link(html.Q(text if len(text) <= 90 else f"{text[:90]} ..."), href=link),
-        ]
-    )
+    outliers = [html.Ul(_outlier(shown.state, shown.outlier), className="findings")] if shown.outlier else []
+    unusual = [*outliers, *([shown.exceptions] if shown.exceptions is not None else [])]
+    return [html.H2("What is unusual in this corpus"), *unusual] if unusual else []
 
 
 CARDS = DeferredPart("cards", "a typical sentence of each kind", example_cards, (), 348, outline=cards_outline)
-UNUSUAL = DeferredPart("unusual", "the least usual sentence of each kind", _exceptions, (), 208, 312, shape="lines")
+UNUSUAL = DeferredPart("unusual", "the least usual sentence of each kind", exceptions, (), 208, 312, shape="lines")
 
 
-def _outlier(context: Context) -> list[Any]:
-    """The head whose nearest head is farthest; nothing where divergences are not computed."""
+def _read_outlier(corpus: Corpus) -> Outlier | None:
+    """None where divergences are not computed, or of two heads alone."""
     try:
-        divergence = mean_divergence(context.corpus)
+        divergence = mean_divergence(corpus)
     except NotIngested:
-        return []
+        return None
     heads = divergence.shape[0] * divergence.shape[1]
     if heads < 3:
-        return []
+        return None
     pairs = divergence.reshape(heads, heads) + np.diag(np.full(heads, np.inf))
     farthest = int(pairs.min(axis=1).argmax())
-    layer, head = divmod(farthest, divergence.shape[1])
-    link = dcc.Link(head_name(layer, head), href=context.state.on("map").with_(layer=layer, head=head).href)
-    nearest = head_name(*divmod(int(pairs[farthest].argmin()), divergence.shape[1]))
+    own, nearest = (divmod(number, divergence.shape[1]) for number in (farthest, int(pairs[farthest].argmin())))
+    return Outlier(own, nearest, float(pairs[farthest].min()), about_divergence(corpus))
+
+
+def _outlier(state: LinkState, outlier: Outlier) -> list[Any]:
+    layer, head = outlier.head
+    link = dcc.Link(head_name(layer, head), href=state.on("map").with_(layer=layer, head=head).href)
     return [
         html.Li(
             [
                 link,
-                f" attends least like any other head: the nearest, {nearest}, diverges by {pairs[farthest].min():.2f} nats per token. ",
-                divergence_info(about_divergence(context.corpus)),
+                f" attends least like any other head: the nearest, {head_name(*outlier.nearest)}, diverges by {outlier.divergence:.2f} nats per token. ",
+                divergence_info(outlier.about),
             ]
         )
     ]
 
 
-def _pictures(context: Context) -> list[object]:
+def _pictures(shown: OverviewPage) -> list[object]:
     """The most and the least faithful picture of a head, in the default view."""
-    corpus = context.corpus
-    title = html.H2(["How faithful the pictures are", info("fidelity", FIDELITY)])
-    if not corpus.views:
-        return [title, html.P(unmade(context.ingest, "This model has no picture yet."))]
-    spearman = _spearman(corpus, context.view)
+    title, spearman = html.H2(["How faithful the pictures are", info("fidelity", FIDELITY)]), shown.spearman
+    if isinstance(spearman, list):
+        return [title, html.P(spearman)]
     ends = [np.unravel_index(index, spearman.shape) for index in (np.nanargmin(spearman), np.nanargmax(spearman))]
     figures: list[Any] = [
-        _faithful(context, which, int(layer), int(head), float(spearman[layer, head]))
+        _faithful(shown, which, int(layer), int(head), float(spearman[layer, head]))
         for which, (layer, head) in zip(("Most", "Least"), ends, strict=True)
     ]
-    every = dcc.Link("All heads", href=context.state.on("heads").href)
+    every = dcc.Link("All heads", href=shown.state.on("heads").href)
     return [
         title,
         html.P(
@@ -322,9 +375,9 @@ def _spearman(corpus: Corpus, view: str) -> NDArray[np.float64]:
     return values
 
 
-def _faithful(context: Context, which: str, layer: int, head: int, spearman: float) -> html.Figure:
+def _faithful(shown: OverviewPage, which: str, layer: int, head: int, spearman: float) -> html.Figure:
     caption = html.Figcaption(f"{which} faithful: {head_name(layer, head)}, {decimal(spearman)}")
-    return html.Figure([picture_of_head(context, layer, head, 132), caption])
+    return html.Figure([picture_of_head(shown.state, shown.pictures, layer, head, 132), caption])
 
 
 OVERVIEW = Topic(
@@ -332,6 +385,6 @@ OVERVIEW = Topic(
     title="Overview",
     letter="o",
     docs="statistics.md#heads-beside-heads",
-    layout=layout,
+    layout=read_then_draw(read, draw),
     deferred=(CARDS, UNUSUAL),
 )

@@ -13,7 +13,7 @@ from dashboard.ui.text import brief, spell, unit_title
 from dashboard.web.context import Context
 from dashboard.web.state import UNLABELLED, LinkState
 from store import STATISTICS, Corpus
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from store.schema.model import varying_statistics
 
 _LABELS = (

@@ -9,16 +9,16 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.notes.panel import note_panel
+from dashboard.notes.listing import note_panel
 from dashboard.notes.target import TokenTarget
 from dashboard.points.picture import NEAR, ShownPoints, marks
-from dashboard.points.scan import SEARCHED, Point, largest_first, logits
+from dashboard.points.similar import SEARCHED, Point, largest_first, logits
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.controls import number
-from dashboard.ui.tables import heading
+from dashboard.ui.markup import heading
 from dashboard.ui.text import decimal
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import MOST_TOP, Lines
 from store import Corpus
 from store.kernels.statistics import entropy

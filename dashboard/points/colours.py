@@ -13,7 +13,7 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.canvas.encoding import grid_tokens
+from dashboard.canvas.spec import grid_tokens
 from dashboard.points.columns import Column, Kind, Values, values
 from dashboard.points.drawn import Drawn
 from dashboard.ui.text import end_of_range, with_unit

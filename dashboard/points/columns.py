@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.points.drawn import Drawn
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from store import STATISTICS, Corpus, StoreError
 from store.schema.corpus import CLS, CONTINUATION, NO_WORD, PUNCTUATION, SEP, SPECIAL, SYMBOL
 from store.schema.model import ROLES

@@ -15,7 +15,8 @@ from dashboard.points.search import no_hits
 from dashboard.points.selection import Condition
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import first_of, has_part, span
-from dashboard.web.context import Context, matches_of
+from dashboard.web.bounds import matches_of
+from dashboard.web.context import Context
 from store.phrases import many
 from store.schema.model import ROLES
 

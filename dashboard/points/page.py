@@ -7,9 +7,8 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.canvas.encoding import grid_tokens
-from dashboard.canvas.spec import Picture
-from dashboard.notes.panel import note_panel, noted_legend
+from dashboard.canvas.spec import Picture, grid_tokens
+from dashboard.notes.listing import note_panel, noted_legend
 from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
@@ -18,13 +17,13 @@ from dashboard.points.arrangement import arrangement, arrangement_controls, noth
 from dashboard.points.captions import (
     fidelity_caption,
     head_fidelity_caption,
+    marks_legend,
     sample_caption,
+    scale_caption,
 )
-from dashboard.points.clusters import Cluster, clusters_of_head
 from dashboard.points.controls import around_picture
-from dashboard.points.marks_legend import marks_legend
-from dashboard.points.picture import ShownPoints, grid_picture, is_plane
-from dashboard.points.pinned import picture_with_pinned, pin_links, pinned_name, scale_caption
+from dashboard.points.density import Cluster, clusters_of_head
+from dashboard.points.picture import ShownPoints, grid_picture, is_plane, picture_with_pinned, pin_links, pinned_name
 from dashboard.points.routes import register
 from dashboard.points.search import hit_table
 from dashboard.points.similar import SIMILAR
@@ -32,11 +31,11 @@ from dashboard.points.worked_example import example_card, example_link
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import deferred
+from dashboard.ui.markup import file_links, heading
 from dashboard.ui.page import Page, without_picture
-from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import MOST_TOKENS, TABS, LinkState
 from store.phrases import many
 from store.schema.model import ROLES, head_name

@@ -7,8 +7,8 @@ from dash import dcc, html
 
 from dashboard.points.picture import ShownPoints
 from dashboard.ui.controls import info
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import file_links, heading
+from dashboard.ui.markup import file_links, heading
+from dashboard.ui.page import Unmade
 from dashboard.ui.text import decimal, first_of
 from dashboard.web.context import Context
 from dashboard.web.http import data_link

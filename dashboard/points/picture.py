@@ -1,15 +1,20 @@
-"""The picture of one head or of all heads: its points, and what the canvas draws (URLs, texts of panels and lines)."""
+"""The picture of all heads, or of one and the pinned one beside it: its points, and what the canvas draws (URLs, texts of panels and lines).
+
+The pinned head has the same tokens, colours, sizes and selection as that of the link.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urlencode
 
 import numpy as np
+import xarray as xr
+from dash import dcc, html
+from dash.development.base_component import Component
 from numpy.typing import NDArray
 
-from dashboard.canvas.spec import ChosenPoint, FileSource, Panel, Picture
+from dashboard.canvas.spec import ChosenPoint, FileSource, Panel, Picture, SecondHead
 from dashboard.points.arrangement import arrangement, value_text
-from dashboard.points.captions import shown_fidelity
 from dashboard.points.colours import Legend, legend
 from dashboard.points.columns import Column, columns
 from dashboard.points.drawn import Drawn
@@ -32,6 +37,9 @@ LABELLED = 50_000
 SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_self")
 #: Keys from anywhere in the corpus that are shown for a point.
 NEAR = 10
+#: Pixels of a panel below which a head and the pinned one stand below each other.
+NARROWEST = 260
+PINNED_IS_SHOWN = "Pinned. Open another head to see both."
 
 
 @dataclass(frozen=True)
@@ -233,6 +241,13 @@ def head_panels(corpus: Corpus, view: str) -> list[Panel]:
     ]
 
 
+def shown_fidelity(opened: xr.Dataset) -> xr.DataArray:
+    """Fidelity (measure, layer, head) on held-out sentences; on the fitted ones where the corpus has no others."""
+    held_out = opened.fidelity.sel(judged="held_out")
+    any_held_out = bool(held_out.sel(measure="spearman").notnull().any())
+    return held_out if any_held_out else opened.fidelity.sel(judged="fitted")
+
+
 def _panel_line(shares: NDArray[np.float64], entropy: float, fidelity: NDArray[np.float64]) -> str:
     largest = np.argsort(-shares)[:3]
     most = ", ".join(
@@ -269,3 +284,61 @@ def _of_point(context: Context, token: int) -> str:
 
 def _lines(of: str, top: int, least: float) -> str:
     return f"lines: the {top} largest weights of {of}, at least {least:g}"
+
+
+def picture_with_pinned(context: Context, points: ShownPoints) -> Picture:
+    """The picture of the link's head, with the pinned one beside it."""
+    picture, second = head_picture(context, points), context.state.second_head
+    return _with_second(context, picture, *second) if second else picture
+
+
+def _with_second(context: Context, picture: Picture, layer: int, head: int) -> Picture:
+    name, pinned = head_name(layer, head), f"&pinned={layer}-{head}"
+    return replace(
+        picture,
+        panels=[*picture.panels, Panel(name=name, value="pinned")],
+        columns=2,
+        titled=True,
+        narrowest=NARROWEST,
+        label=f"{picture.label} and of {name}",
+        points=picture.points + pinned,
+        raster=picture.raster + pinned,
+        colours=picture.colours and picture.colours + pinned,
+        contours=picture.contours and picture.contours + pinned,
+        clusters=picture.clusters and picture.clusters + pinned,
+        sizes=picture.sizes and picture.sizes + pinned,
+        card=None,
+        cards=[str(picture.card), f"{data_link(context.corpus)}/token/{layer}/{head}/"],
+        second=SecondHead(focus=focus_url(context, layer, head), region=head_region(context, layer, head)),
+    )
+
+
+def pin_links(context: Context) -> html.Div:
+    """Links that pin the head, exchange it with the pinned one, or leave that out."""
+    state = context.state
+    if state.pinned is None:
+        return html.Div(_pin_link("Pin this head", f"{state.layer}-{state.head}", context), className="pin")
+    second = state.second_head
+    said = _of_second(context, *second) if second else [html.Span(PINNED_IS_SHOWN, className="caption")]
+    return html.Div([*said, _pin_link("Unpin", None, context)], className="pin")
+
+
+def _of_second(context: Context, layer: int, head: int) -> list[Component]:
+    """Which head is pinned, and the way to exchange both."""
+    state = context.state
+    swapped = state.with_(layer=layer, head=head, pinned=f"{state.layer}-{state.head}", at=None)
+    return [
+        html.Span(f"{head_name(layer, head)} pinned", className="caption"),
+        dcc.Link("Swap", href=swapped.href, className="act", title=f"{head_name(layer, head)} becomes the head shown"),
+    ]
+
+
+def _pin_link(text: str, pinned: str | None, context: Context) -> dcc.Link:
+    title = "Keep this head beside the next ones" if pinned else "Show one head"
+    return dcc.Link(text, href=context.state.with_(pinned=pinned, at=None).href, className="act", title=title)
+
+
+def pinned_name(context: Context) -> str:
+    """` and L3 H7` where a second head is shown, else nothing."""
+    second = context.state.second_head
+    return f" and {head_name(*second)}" if second else ""

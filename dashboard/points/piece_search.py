@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from dashboard.web.state import Within
 from store import Corpus
 from store.schema.corpus import CONTINUATION

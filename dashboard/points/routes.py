@@ -10,22 +10,18 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
-from dashboard.canvas import encoding as points
-from dashboard.canvas.encoding import GRID_TOKENS
-from dashboard.canvas.raster import draw_panels
+from dashboard.canvas.spec import GRID_TOKENS, draw_panels, encode_points
 from dashboard.points import colours, selection
 from dashboard.points.clicked_point import focus, point_card
-from dashboard.points.clusters import clusters_of_head
 from dashboard.points.columns import column_of, columns, values
-from dashboard.points.contours import contours_of_head
+from dashboard.points.density import clusters_of_head, contours_of_head
 from dashboard.points.distance import density, density_table
 from dashboard.points.drawn import Drawn
 from dashboard.points.pairs import strongest_pairs
-from dashboard.points.scan import Point
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
+from dashboard.points.similar import Point
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.theme import Scheme
-from dashboard.web.cache import cached
 from dashboard.web.http import (
     BASE,
     ONE_HEAD,
@@ -41,6 +37,7 @@ from dashboard.web.http import (
     share,
 )
 from dashboard.web.library import Library
+from dashboard.web.results import cached
 from dashboard.web.state import HEAD, LEAST, MOST_TOKENS, MOST_TOP, TOP, head_numbers
 from store import Corpus
 
@@ -73,12 +70,12 @@ def _points(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
     def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        return binary(points.encode(_places(_heads_of(library, snapshot, model, layer, head), view), width=2))
+        return binary(encode_points(_places(_heads_of(library, snapshot, model, layer, head), view), width=2))
 
 
 @cached
 def _grid_points(corpus: Corpus, tokens: int, view: str) -> bytes:
-    return points.encode(Drawn(corpus, tokens).places(view), width=1)
+    return encode_points(Drawn(corpus, tokens).places(view), width=1)
 
 
 def _rasters(server: Flask, library: Library) -> None:

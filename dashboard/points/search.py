@@ -15,10 +15,10 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.points.piece_search import folded, occurring_pieces, tokens_of_piece
-from dashboard.ui.job import watched
-from dashboard.ui.tables import heading, scrolling
-from dashboard.web.cache import cached
+from dashboard.ui.markup import heading, scrolling
+from dashboard.ui.work import watched
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import WITHIN, Within
 from store import Corpus
 from store.phrases import many

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dashboard.points.columns import Column, column_of, columns, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import matching_tokens, spaced
-from dashboard.web.context import matches_of
+from dashboard.web.bounds import matches_of
 from dashboard.web.state import MOST_SOUGHT, WITHIN, Within
 from store import Corpus
 

@@ -15,7 +15,7 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints
 from dashboard.points.token_groups import PIECES as GROUPS
 from dashboard.points.token_groups import FoundToken, groups_table
-from dashboard.ui.tables import file_links, heading, scrolling
+from dashboard.ui.markup import file_links, heading, scrolling
 from dashboard.ui.text import signed, spell
 from dashboard.web.context import Context
 from dashboard.web.http import data_link

@@ -8,12 +8,12 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.canvas.encoding import grid_tokens
+from dashboard.canvas.spec import grid_tokens
 from dashboard.points.drawn import Drawn
-from dashboard.points.excerpt import excerpt
-from dashboard.web.cache import cached
+from dashboard.points.token_groups import excerpt
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from store import Corpus
 from store.schema.model import head_name
 from store.text import Piece

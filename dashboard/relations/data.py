@@ -7,13 +7,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.web.cache import cached
-from dashboard.web.context import Context
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
 from store import Corpus, StoreError
-from store.kernels.relations import DIRECTIONS, WordPairs, halves, linked
-from store.kernels.words import StrongestWords
-from store.relations import best_heads, count_links
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halves, linked
 from store.repository.errors import NotIngested
+from store.results import best_heads, count_links
 from store.schema.relations import ALL
 from store.words import COREFERENCE
 
@@ -44,14 +43,31 @@ class BestHead:
 
 
 @dataclass(frozen=True)
+class WordOfSentence:
+    """A word of a sentence of the corpus, by the position of its first wordpiece."""
+
+    sentence: int
+    token: int
+
+    def href(self, state: LinkState, head: tuple[int, int]) -> str:
+        """The page of the sentence with a head of a layer, and the word selected."""
+        shown = {"layer": head[0], "heads": str(head[1]), "queries": str(self.token), "show": "head"}
+        return state.of_sentence(self.sentence, **shown).href
+
+
+@dataclass(frozen=True)
 class PairExample:
-    """A pair in its sentence: index of the sentence, its words, and of these the two of the pair and the one attended to."""
+    """A pair in its sentence: index of the sentence, its words, and of these the two of the pair and the one attended to.
+
+    `place` is its first word.
+    """
 
     sentence: int
     words: tuple[str, ...]
     source: int
     target: int
     attended: int
+    place: WordOfSentence
 
 
 @dataclass(frozen=True)
@@ -136,23 +152,22 @@ def links_of(corpus: Corpus, relation: str) -> xr.Dataset:
     return count_links(corpus.strongest_words, pairs, sentences=corpus.n_sentences, seed=seed)
 
 
-def shown_relation(context: Context) -> tuple[str, tuple[str, ...]]:
-    """The relation of the link; all of them with a notice where the corpus has none of that name."""
+def shown_relation(corpus: Corpus, relation: str) -> tuple[str, tuple[str, ...]]:
+    """The relation of a link; all of them with a notice where the corpus has none of that name."""
     try:
-        links_of(context.corpus, context.state.relation)
+        links_of(corpus, relation)
     except NotIngested:
         raise
     except StoreError as error:
         return ALL, (f"{error} Showing all relations.",)
-    return context.state.relation, ()
+    return relation, ()
 
 
-def shown_head(context: Context, relation: str) -> tuple[int, int]:
+def shown_head(corpus: Corpus, state: LinkState, relation: str) -> tuple[int, int]:
     """The head whose links are shown: the best at the relation in its direction, or the chosen one."""
-    state = context.state
     if state.examples == "chosen":
         return state.layer, state.head
-    cell = links_of(context.corpus, relation).chosen_accuracy.sel(direction=state.direction).values
+    cell = links_of(corpus, relation).chosen_accuracy.sel(direction=state.direction).values
     layer, head = np.unravel_index(int(np.nan_to_num(cell, nan=-1).argmax()), cell.shape)
     return int(layer), int(head)
 
@@ -183,12 +198,10 @@ def links_of_pairs(corpus: Corpus, best: BestHead) -> tuple[NDArray[np.bool_], N
     return hits, pairs.sentence
 
 
-def sentence_link(context: Context, sentence: int, word: int, layer: int, head: int) -> str:
-    """The page of a sentence with one head of one layer, and the first wordpiece of a word selected."""
-    first = context.corpus.words.rows(sentence).start
-    token = int(context.corpus.words.table.token_start.values[first + word])
-    shown = {"layer": layer, "heads": str(head), "queries": str(token), "show": "head"}
-    return context.state.of_sentence(sentence, **shown).href
+def word_of_sentence(corpus: Corpus, sentence: int, word: int) -> WordOfSentence:
+    """The word of this index in its sentence."""
+    first = corpus.words.rows(sentence).start
+    return WordOfSentence(sentence, int(corpus.words.table.token_start.values[first + word]))
 
 
 @cached
@@ -211,4 +224,5 @@ def _example(corpus: Corpus, pairs: WordPairs, number: int, direction: str, stro
         int(pairs.source_word[number]),
         int(pairs.target_word[number]),
         int(found[direction][number]),
+        word_of_sentence(corpus, sentence, int(pairs.source_word[number])),
     )

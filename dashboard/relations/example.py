@@ -7,15 +7,25 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.relations.data import sentence_link
-from dashboard.relations.kinds import CommonKind, WordPair, common_kind
-from dashboard.relations.linked_sentences import best_sentence, most_linked, show_link
+from dashboard.relations.data import WordOfSentence, word_of_sentence
+from dashboard.relations.linked_sentences import (
+    BestSentence,
+    CommonKind,
+    MostLinked,
+    WordPair,
+    best_sentence,
+    common_kind,
+    most_linked,
+    read_best_sentence,
+    read_most_linked,
+    show_link,
+)
 from dashboard.ui.controls import action, info, number
-from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.job import watched
-from dashboard.ui.tables import heading, scrolling
-from dashboard.web.cache import cached
-from dashboard.web.context import Context
+from dashboard.ui.deferred import DeferredPart
+from dashboard.ui.markup import heading, scrolling
+from dashboard.ui.work import watched
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many
 from store.schema.model import head_name
@@ -103,124 +113,6 @@ def _weights(corpus: Corpus, sentence: int, word: int) -> NDArray[np.float32]:
     return corpus.word_pattern(sentence).values[..., word, :].copy()
 
 
-def by_example(context: Context) -> list[object]:
-    """The sentence whose words can be marked, the marked pairs, and the heads that make these links."""
-    corpus, state = context.corpus, context.state
-    pairs = parse_marks(corpus, state.example)
-    return [
-        html.H2(["Heads by example", info("heads by example", _MEANING)], id="by-example"),
-        html.Div([number("sentence", "Sentence", state.sentence, 0, corpus.n_sentences - 1, 1)], className="controls"),
-        html.P(_what_to_do(context), className="caption", role="status"),
-        html.P(_words(context, pairs), className="pair words"),
-        *([deferred(context, MARKED)] if pairs else []),
-    ]
-
-
-def _what_to_do(context: Context) -> str:
-    start = context.state.start
-    if start is None:
-        return "Choose a word, then the word that it should attend to. Pairs of several sentences count together."
-    words = context.corpus.words.texts(context.corpus.words.rows(context.state.sentence))
-    word = words[start] if start < len(words) else ""
-    return f"Choose the word that “{word}” should attend to; or “{word}” again to choose another."
-
-
-def _words(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
-    """The words of the sentence, each a button that marks it."""
-    rows = context.corpus.words.rows(context.state.sentence)
-    own = [pair for pair in pairs if pair.sentence == context.state.sentence]
-    marks = {pair.source: "dependent" for pair in own} | {pair.target: "governor" for pair in own}
-    marks |= {} if context.state.start is None else {context.state.start: "dependent"}
-    parts: list[object] = []
-    for word, spelled in enumerate(context.corpus.words.texts(rows)):
-        shown = html.Mark(spelled, className=marks[word]) if word in marks else spelled
-        parts += [action(shown, _chosen(context, pairs, word), look="word"), " "]
-    return parts
-
-
-def _chosen(context: Context, pairs: tuple[MarkedPair, ...], word: int) -> str:
-    """The link after this word is chosen."""
-    state = context.state
-    if state.start is None:
-        return state.with_(start=word).href
-    if state.start == word:
-        return state.with_(start=None).href
-    added = (*pairs, MarkedPair(state.sentence, state.start, word))
-    return state.with_(start=None, example=written_marks(added)).href
-
-
-def _marked(context: Context) -> list[object]:
-    """The marked pairs, the heads that link most of them, and what they have in common in the corpus."""
-    pairs = parse_marks(context.corpus, context.state.example)
-    heads, kind = rank_heads(context.corpus, pairs)[:LISTED], kind_of(context.corpus, pairs)
-    total = many(context.corpus.layers * context.corpus.heads, "head")
-    parts = [html.P(["Marked: ", *_removable(context, pairs)])]
-    if not kind.says_something:
-        return [*parts, _table(context, pairs, heads), html.P(_NOTHING_IN_COMMON, className="caption")]
-    shown = _shown(context, heads)
-    return [
-        *parts,
-        html.P(["In common: ", *_kind(context, kind)], className="caption"),
-        _table(context, pairs, heads, kind),
-        html.P(f"The first {len(heads)} of {total}.", className="caption"),
-        *most_linked(context, kind, *shown),
-    ]
-
-
-MARKED = DeferredPart(
-    "marked", "the heads that link the marked pairs", _marked, ("example", "examples", "layer", "head"), 940
-)
-
-
-def _shown(context: Context, heads: list[RankedHead]) -> tuple[int, int]:
-    """The head whose sentences are listed: the first, or the chosen one."""
-    state = context.state
-    return (state.layer, state.head) if state.examples == "chosen" else (heads[0].layer, heads[0].head)
-
-
-def _table(
-    context: Context, pairs: tuple[MarkedPair, ...], heads: list[RankedHead], kind: CommonKind | None = None
-) -> html.Div:
-    """The ranked heads; where the marked pairs have something in common, with their sentences."""
-    titles = ("head", f"links, of {len(pairs)}", "mean weight in %")
-    beside = ("most such links in a sentence", "sentences") if kind else ()
-    rows = [
-        html.Tr([*_head_row(context, each, pairs[0]), *_sentences(context, kind, each, heads)])
-        for each in watched(heads)
-    ]
-    table = html.Table([heading((*titles, *beside), titles[1:]), html.Tbody(rows)], className="rows narrow")
-    return scrolling(table, "Heads ranked by the marked pairs")
-
-
-def _sentences(context: Context, kind: CommonKind | None, ranked: RankedHead, heads: list[RankedHead]) -> list[html.Td]:
-    if kind is None:
-        return []
-    own = ranked.layer, ranked.head
-    return [best_sentence(context, kind, *own), show_link(context, *own, _shown(context, heads))]
-
-
-def _removable(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
-    """Each pair with a button that removes it."""
-    parts: list[object] = []
-    for pair in pairs:
-        words = context.corpus.words.texts(context.corpus.words.rows(pair.sentence))
-        left = tuple(each for each in pairs if each != pair)
-        href = context.state.with_(example=written_marks(left)).href
-        name = f"{words[pair.source]} -> {words[pair.target]}"
-        remove = action("✕", href, title=f"Remove {name}", look="action remove")
-        parts += [f"{name} (sentence {pair.sentence}) ", remove, "  "]
-    return parts
-
-
-def _head_row(context: Context, ranked: RankedHead, pair: MarkedPair) -> list[html.Td]:
-    href = sentence_link(context, pair.sentence, pair.source, ranked.layer, ranked.head)
-    return [
-        html.Td(dcc.Link(head_name(ranked.layer, ranked.head), href=href)),
-        html.Td(f"{ranked.linked}", className="number"),
-        html.Td(f"{100 * ranked.weight:.1f}", className="number"),
-    ]
-
-
 def kind_of(corpus: Corpus, pairs: Sequence[MarkedPair]) -> CommonKind:
     """What the marked pairs have in common."""
     starts = [corpus.words.rows(pair.sentence).start for pair in pairs]
@@ -230,10 +122,177 @@ def kind_of(corpus: Corpus, pairs: Sequence[MarkedPair]) -> CommonKind:
     )
 
 
-def _kind(context: Context, kind: CommonKind) -> list[object]:
+@dataclass(frozen=True)
+class Marking:
+    """What a reader can mark: the words of the link's sentence, of so many; and the pairs that are marked."""
+
+    words: list[str]
+    sentences: int
+    pairs: tuple[MarkedPair, ...]
+
+
+def read_marking(corpus: Corpus, state: LinkState) -> Marking:
+    """What can be marked at a link."""
+    words = list(corpus.words.texts(corpus.words.rows(state.sentence)))
+    return Marking(words, corpus.n_sentences, parse_marks(corpus, state.example))
+
+
+def by_example(state: LinkState, marking: Marking, heads: html.Div | None) -> list[object]:
+    """The sentence whose words can be marked, the marked pairs, and the heads that make these links."""
+    last = marking.sentences - 1
+    return [
+        html.H2(["Heads by example", info("heads by example", _MEANING)], id="by-example"),
+        html.Div([number("sentence", "Sentence", state.sentence, 0, last, 1)], className="controls"),
+        html.P(_what_to_do(state.start, marking.words), className="caption", role="status"),
+        html.P(_words(state, marking), className="pair words"),
+        *([] if heads is None else [heads]),
+    ]
+
+
+def _what_to_do(start: int | None, words: list[str]) -> str:
+    if start is None:
+        return "Choose a word, then the word that it should attend to. Pairs of several sentences count together."
+    word = words[start] if start < len(words) else ""
+    return f"Choose the word that “{word}” should attend to; or “{word}” again to choose another."
+
+
+def _words(state: LinkState, marking: Marking) -> list[object]:
+    """The words of the sentence, each a button that marks it."""
+    own = [pair for pair in marking.pairs if pair.sentence == state.sentence]
+    marks = {pair.source: "dependent" for pair in own} | {pair.target: "governor" for pair in own}
+    marks |= {} if state.start is None else {state.start: "dependent"}
+    parts: list[object] = []
+    for word, spelled in enumerate(marking.words):
+        shown = html.Mark(spelled, className=marks[word]) if word in marks else spelled
+        parts += [action(shown, _chosen(state, marking.pairs, word), look="word"), " "]
+    return parts
+
+
+def _chosen(state: LinkState, pairs: tuple[MarkedPair, ...], word: int) -> str:
+    """The link after this word is chosen."""
+    if state.start is None:
+        return state.with_(start=word).href
+    if state.start == word:
+        return state.with_(start=None).href
+    added = (*pairs, MarkedPair(state.sentence, state.start, word))
+    return state.with_(start=None, example=written_marks(added)).href
+
+
+@dataclass(frozen=True)
+class MarkedHeads:
+    """The heads that link most of the marked pairs.
+
+    Attributes
+    ----------
+    pairs, spelled
+        The marked pairs, and the two words of each.
+    first
+        The first word of the first pair.
+    total
+        How many heads the model has.
+    heads, best
+        The first of them, and of each the sentence in which it makes most links like the marked pairs.
+    kind, most
+        What the pairs have in common, and the sentences of the shown head; None where they have nothing in common.
+    """
+
+    pairs: tuple[MarkedPair, ...]
+    spelled: list[tuple[str, str]]
+    first: WordOfSentence
+    total: int
+    heads: list[RankedHead]
+    best: list[BestSentence | None]
+    kind: CommonKind
+    most: MostLinked | None
+
+
+def read_marked(corpus: Corpus, state: LinkState) -> MarkedHeads:
+    """The heads that link most of the marked pairs of a link, at least one."""
+    pairs = parse_marks(corpus, state.example)
+    heads, kind = rank_heads(corpus, pairs)[:LISTED], kind_of(corpus, pairs)
+    shown = (state.layer, state.head) if state.examples == "chosen" else (heads[0].layer, heads[0].head)
+    texts = [corpus.words.texts(corpus.words.rows(pair.sentence)) for pair in pairs]
+    return MarkedHeads(
+        pairs=pairs,
+        spelled=[(words[pair.source], words[pair.target]) for words, pair in zip(texts, pairs, strict=True)],
+        first=word_of_sentence(corpus, pairs[0].sentence, pairs[0].source),
+        total=corpus.layers * corpus.heads,
+        heads=heads,
+        best=[
+            read_best_sentence(corpus, kind, each.layer, each.head) if kind.says_something else None
+            for each in watched(heads)
+        ],
+        kind=kind,
+        most=read_most_linked(corpus, kind, *shown) if kind.says_something else None,
+    )
+
+
+def draw_marked(state: LinkState, marked: MarkedHeads) -> list[object]:
+    """The marked pairs, the heads that link most of them, and what they have in common in the corpus."""
+    pairs = html.P(["Marked: ", *_removable(state, marked)])
+    if marked.most is None:
+        return [pairs, _table(state, marked), html.P(_NOTHING_IN_COMMON, className="caption")]
+    return [
+        pairs,
+        html.P(["In common: ", *_kind(state, marked.kind)], className="caption"),
+        _table(state, marked),
+        html.P(f"The first {len(marked.heads)} of {many(marked.total, 'head')}.", className="caption"),
+        *most_linked(state, marked.most),
+    ]
+
+
+MARKED = DeferredPart(
+    "marked",
+    "the heads that link the marked pairs",
+    lambda context: draw_marked(context.state, read_marked(context.corpus, context.state)),
+    ("example", "examples", "layer", "head"),
+    940,
+)
+
+
+def _table(state: LinkState, marked: MarkedHeads) -> html.Div:
+    """The ranked heads; where the marked pairs have something in common, with their sentences."""
+    titles = ("head", f"links, of {len(marked.pairs)}", "mean weight in %")
+    beside = ("most such links in a sentence", "sentences") if marked.most else ()
+    rows = [
+        html.Tr([*_head_row(state, each, marked.first), *_sentences(state, marked, each, best)])
+        for each, best in zip(marked.heads, marked.best, strict=True)
+    ]
+    table = html.Table([heading((*titles, *beside), titles[1:]), html.Tbody(rows)], className="rows narrow")
+    return scrolling(table, "Heads ranked by the marked pairs")
+
+
+def _sentences(state: LinkState, marked: MarkedHeads, ranked: RankedHead, best: BestSentence | None) -> list[html.Td]:
+    if marked.most is None:
+        return []
+    own = ranked.layer, ranked.head
+    return [best_sentence(state, best, own), show_link(state, own, marked.most.head)]
+
+
+def _removable(state: LinkState, marked: MarkedHeads) -> list[object]:
+    """Each pair with a button that removes it."""
+    parts: list[object] = []
+    for pair, (source, target) in zip(marked.pairs, marked.spelled, strict=True):
+        left = tuple(each for each in marked.pairs if each != pair)
+        href, name = state.with_(example=written_marks(left)).href, f"{source} -> {target}"
+        remove = action("✕", href, title=f"Remove {name}", look="action remove")
+        parts += [f"{name} (sentence {pair.sentence}) ", remove, "  "]
+    return parts
+
+
+def _head_row(state: LinkState, ranked: RankedHead, first: WordOfSentence) -> list[html.Td]:
+    href = first.href(state, (ranked.layer, ranked.head))
+    return [
+        html.Td(dcc.Link(head_name(ranked.layer, ranked.head), href=href)),
+        html.Td(f"{ranked.linked}", className="number"),
+        html.Td(f"{100 * ranked.weight:.1f}", className="number"),
+    ]
+
+
+def _kind(state: LinkState, kind: CommonKind) -> list[object]:
     """What the marked pairs have in common, in words; a pattern that a dependency joins with a link to its heads."""
     if not kind.joined:
         return [f"{kind.pattern}, the parts of speech of the marked words. No dependency joins every pair."]
     label = f"joined by {kind.label}" if kind.label else "joined by a dependency"
-    link = dcc.Link("All heads at this pattern", href=context.state.with_(relation=kind.pattern).href)
+    link = dcc.Link("All heads at this pattern", href=state.with_(relation=kind.pattern).href)
     return [f"{kind.pattern}, the parts of speech of the marked words, {label}. ", link, "."]

@@ -1,24 +1,173 @@
 """Sentences of the corpus in which a head makes most links of a kind."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.notes.panel import note_panels
+from dashboard.notes.listing import note_panels
 from dashboard.notes.target import PairTarget
-from dashboard.relations.data import sentence_link, strongest_of
-from dashboard.relations.kinds import CommonKind, NamedKind
+from dashboard.relations.data import (
+    WordOfSentence,
+    ends_of,
+    strongest_of,
+    word_of_sentence,
+)
 from dashboard.ui.controls import action
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import naming
-from dashboard.web.cache import cached
-from dashboard.web.context import Context
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.relations import WordPairs
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linked
 from store.phrases import many
 from store.schema.model import head_name
+from store.schema.relations import ALL
+from store.words import ANY, LEFT_OUT, Words
+
+
+class WordPair(NamedTuple):
+    """Two words by their rows of the word axis, the first of which is to attend to the second."""
+
+    source: int
+    target: int
+
+
+class Made(NamedTuple):
+    """The links of a kind that a head makes, and the sentence of every pair (pair,) or word (word,) that could be linked."""
+
+    links: WordPairs
+    possible: NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class NamedKind:
+    """The pairs of a relation or a pattern, linked in one of `DIRECTIONS`."""
+
+    relation: str
+    direction: str
+
+    #: What can be linked.
+    counted = "pair"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """What both words of a pair are called."""
+        return ends_of(self.relation)
+
+    @property
+    def named(self) -> str:
+        """The name that the data has for it."""
+        return "" if self.relation == ALL else self.relation
+
+    @property
+    def such(self) -> str:
+        """After "links"."""
+        return f"of {self.named}" if self.named else ""
+
+    def made(self, words: Words, strongest: StrongestWords) -> Made:
+        """Its links by a head, from the strongest words (word,)."""
+        pairs = words.dependencies if self.relation == ALL else words.find_pairs(self.relation)
+        return Made(pairs.only(linked(strongest, pairs)[list(DIRECTIONS).index(self.direction)]), pairs.sentence)
+
+
+@dataclass(frozen=True)
+class CommonKind:
+    """What marked pairs have in common; the first word of a link attends to the second.
+
+    Attributes
+    ----------
+    first, last
+        Parts of speech of both words, or `ANY`.
+    joined
+        Whether a dependency joins the words of every pair.
+    label
+        Its label where all have the same one, from the same side; "" otherwise.
+    up
+        With a label: whether the first word is the dependent.
+    """
+
+    first: str
+    last: str
+    joined: bool
+    label: str = ""
+    up: bool = True
+
+    ends = ("first word", "second word")
+    such = "like the marked pairs"
+    named = ""
+
+    @property
+    def counted(self) -> str:
+        """What can be linked: pairs that a dependency joins, else first words."""
+        return "pair" if self.joined else "first word"
+
+    @property
+    def pattern(self) -> str:
+        """As a pattern of pairs of a corpus."""
+        return f"{self.first} -> {self.last}"
+
+    @property
+    def says_something(self) -> bool:
+        """Whether not just any two words are of this kind."""
+        return self.joined or (self.first, self.last) != (ANY, ANY)
+
+    def made(self, words: Words, strongest: StrongestWords) -> Made:
+        """Its links by a head, from the strongest words (word,)."""
+        return self._of_joined(words, strongest) if self.joined else self._of_any(words, strongest)
+
+    def _of_joined(self, words: Words, strongest: StrongestWords) -> Made:
+        pairs = words.find_pairs(self.pattern)
+        if self.label:
+            code, governor = words.names("relation").index(self.label), words.table.governor.values
+            dependent, other = (pairs.source, pairs.target_word) if self.up else (pairs.target, pairs.source_word)
+            pairs = pairs.only((words.table.relation.values[dependent] == code) & (governor[dependent] == other))
+        return Made(pairs.only(linked(strongest, pairs)[0]), pairs.sentence)
+
+    def _of_any(self, words: Words, strongest: StrongestWords) -> Made:
+        """From every first word to the word that it attends to most, where that is such a last word.
+
+        Words are counted, not pairs: in a long sentence there are too many.
+        """
+        first, last = (words.matching(end) for end in (self.first, self.last))
+        source = np.flatnonzero(first & (strongest.most_attended >= 0))
+        sentence = words.table.sentence.values[source]
+        target = words.start[sentence] + strongest.most_attended[source]
+        links = last[target]
+        return Made(words.pairs(source[links], target[links]), sentence)
+
+
+def common_kind(words: Words, pairs: Sequence[WordPair]) -> CommonKind:
+    """What pairs have in common, at least one of them."""
+    ends = [_one_of([_part_of_speech(words, row) for row in rows]) or ANY for rows in zip(*pairs, strict=True)]
+    found = [_dependency(words, pair) for pair in pairs]
+    labels = {label for label in found if label is not None}
+    label, up = labels.pop() if len(labels) == 1 else ("", True)
+    return CommonKind(ends[0], ends[1], True, label, up) if None not in found else CommonKind(ends[0], ends[1], False)
+
+
+def _one_of(names: list[str]) -> str:
+    return names[0] if len(set(names)) == 1 else ""
+
+
+def _part_of_speech(words: Words, row: int) -> str:
+    code = int(words.table.part_of_speech.values[row])
+    return words.names("part_of_speech")[code] if code >= 0 else ""
+
+
+def _dependency(words: Words, pair: WordPair) -> tuple[str, bool] | None:
+    """Label of the dependency that joins two words, and whether the first is the dependent; None without any."""
+    governor, place = words.table.governor.values, words.table.word_in_sentence.values
+    for dependent, other, up in ((*pair, True), (*pair[::-1], False)):
+        if governor[dependent] == place[other]:
+            code = int(words.table.relation.values[dependent])
+            label = words.names("relation")[code] if code >= 0 else ""
+            return None if label.lower() in LEFT_OUT else (label, up)
+    return None
+
 
 #: Sentences that are listed.
 LISTED = 10
@@ -62,28 +211,86 @@ def _row_of(links: WordPairs, sentence: int, pairs: int) -> LinkedSentence:
     return LinkedSentence(sentence, pairs, tuple(sorted(ends)))
 
 
-def show_link(context: Context, layer: int, head: int, shown: tuple[int, int]) -> html.Td:
+@dataclass(frozen=True)
+class BestSentence:
+    """The one sentence in which a head makes most links, and the first word of its first link."""
+
+    row: LinkedSentence
+    place: WordOfSentence
+
+
+def read_best_sentence(corpus: Corpus, kind: Kind, layer: int, head: int) -> BestSentence | None:
+    """That of a head; None where it makes no link."""
+    found = linked_sentences(corpus, kind, layer, head)
+    return _placed(corpus, found.rows[0]) if found.rows else None
+
+
+def _placed(corpus: Corpus, row: LinkedSentence) -> BestSentence:
+    return BestSentence(row, word_of_sentence(corpus, row.sentence, row.links[0][0]))
+
+
+@dataclass(frozen=True)
+class MostLinked:
+    """The sentences in which a head makes most links of a kind.
+
+    Attributes
+    ----------
+    found
+        How many links, pairs and sentences there are.
+    sentences
+        The first of them, each with the first word of its first link.
+    words, notes
+        Of each its words, and the pairs that a note can be on.
+    """
+
+    kind: Kind
+    head: tuple[int, int]
+    found: LinkedSentences
+    sentences: list[BestSentence]
+    words: list[list[str]]
+    notes: list[list[PairTarget]]
+
+
+def read_most_linked(corpus: Corpus, kind: Kind, layer: int, head: int) -> MostLinked:
+    """Those of a head."""
+    found = linked_sentences(corpus, kind, layer, head)
+    return MostLinked(
+        kind,
+        (layer, head),
+        found,
+        [_placed(corpus, row) for row in found.rows],
+        [list(corpus.words.texts(corpus.words.rows(row.sentence))) for row in found.rows],
+        [_targets(corpus, kind, row) for row in found.rows],
+    )
+
+
+def _targets(corpus: Corpus, kind: Kind, row: LinkedSentence) -> list[PairTarget]:
+    """The pairs that the head links; pairs like a marked example are of no named relation, and no note is on them."""
+    if not isinstance(kind, NamedKind):
+        return []
+    pairs = row.links[:NOTED]
+    return [PairTarget.of(corpus, row.sentence, *pair, kind.relation, kind.direction) for pair in pairs]
+
+
+def show_link(state: LinkState, head: tuple[int, int], shown: tuple[int, int]) -> html.Td:
     """A button that chooses the head whose sentences are listed: a cell of a table."""
-    if (layer, head) == shown:
+    if head == shown:
         return html.Td("shown")
-    href = context.state.with_(examples="chosen", layer=layer, head=head).href
-    return html.Td(action("show", href, title=f"Show the sentences of {head_name(layer, head)}"))
+    href = state.with_(examples="chosen", layer=head[0], head=head[1]).href
+    return html.Td(action("show", href, title=f"Show the sentences of {head_name(*head)}"))
 
 
-def best_sentence(context: Context, kind: Kind, layer: int, head: int) -> html.Td:
+def best_sentence(state: LinkState, best: BestSentence | None, head: tuple[int, int]) -> html.Td:
     """The one sentence in which a head makes most links: a cell of a table."""
-    found = linked_sentences(context.corpus, kind, layer, head)
-    if not found.rows:
+    if best is None:
         return html.Td("none")
-    best = found.rows[0]
-    text = f"sentence {best.sentence:,}: {len(best.links)} of {best.pairs}"
-    return html.Td(dcc.Link(text, href=_href(context, best, layer, head)))
+    text = f"sentence {best.row.sentence:,}: {len(best.row.links)} of {best.row.pairs}"
+    return html.Td(dcc.Link(text, href=best.place.href(state, head)))
 
 
-def most_linked(context: Context, kind: Kind, layer: int, head: int) -> list[object]:
+def most_linked(state: LinkState, shown: MostLinked) -> list[object]:
     """The sentences in which a head makes most links of a kind."""
-    found = linked_sentences(context.corpus, kind, layer, head)
-    name = head_name(layer, head)
+    kind, found, name = shown.kind, shown.found, head_name(*shown.head)
     title = f"Sentences in which {name} makes most links {kind.such}".rstrip()
     if not found.rows:
         text = f"{name} makes no such link in the corpus ({many(found.pairs, kind.counted)}). Choose another head."
@@ -92,46 +299,38 @@ def most_linked(context: Context, kind: Kind, layer: int, head: int) -> list[obj
         f"{found.links:,} of {many(found.pairs, kind.counted)} of the corpus are linked, in {many(found.sentences, 'sentence')}; "
         f"the first {len(found.rows)}. "
     )
-    rows = [html.Tr(_row(context, kind, row, layer, head)) for row in found.rows]
+    each = zip(shown.sentences, shown.words, shown.notes, strict=True)
+    rows = [html.Tr(_row(state, shown, *sentence)) for sentence in each]
+    source, target = kind.ends
     table = html.Table([heading(("sentence", "text"), {"sentence"}), html.Tbody(rows)], className="rows found pair")
     return [
         html.H3(naming(title, kind.named)),
-        html.P([caption, *_legend(kind)], className="caption pair", role="status"),
+        html.P(
+            [caption, html.Mark(source, className="dependent"), ", ", html.Mark(target, className="governor")],
+            className="caption pair",
+            role="status",
+        ),
         scrolling(table, title),
     ]
 
 
-def _legend(kind: Kind) -> list[object]:
-    source, target = kind.ends
-    return [html.Mark(source, className="dependent"), ", ", html.Mark(target, className="governor")]
-
-
-def _row(context: Context, kind: Kind, row: LinkedSentence, layer: int, head: int) -> list[html.Td]:
-    link = dcc.Link(f"{row.sentence:,}", href=_href(context, row, layer, head))
-    share = f"{len(row.links)} of {many(row.pairs, kind.counted)} linked ({100 * len(row.links) / row.pairs:.0f}%)"
-    words, below = html.Div(_words(context.corpus, row), dir="auto"), html.Div(share, className="below")
-    text = [words, below, *_notes(context, kind, row)]
+def _row(
+    state: LinkState, shown: MostLinked, best: BestSentence, words_of_row: list[str], notes: list[PairTarget]
+) -> list[html.Td]:
+    row = best.row
+    link = dcc.Link(f"{row.sentence:,}", href=best.place.href(state, shown.head))
+    share = (
+        f"{len(row.links)} of {many(row.pairs, shown.kind.counted)} linked ({100 * len(row.links) / row.pairs:.0f}%)"
+    )
+    words, below = html.Div(_words(row, words_of_row), dir="auto"), html.Div(share, className="below")
+    targets = {f"{target.spelling} ({target.source}, {target.target})": target for target in notes}
+    panels = [note_panels(f"pairs-{row.sentence}", targets, "Notes on its pairs")] if targets else []
+    text = [words, below, *panels]
     return [html.Td(link, className="number"), html.Td(text, className="text")]
 
 
-def _notes(context: Context, kind: Kind, row: LinkedSentence) -> list[object]:
-    """Notes on the pairs that the head links; pairs like a marked example are of no named relation."""
-    if not isinstance(kind, NamedKind):
-        return []
-    corpus, sentence = context.corpus, row.sentence
-    targets = [PairTarget.of(corpus, sentence, *pair, kind.relation, kind.direction) for pair in row.links[:NOTED]]
-    each = {f"{target.spelling} ({target.source}, {target.target})": target for target in targets}
-    return [note_panels(f"pairs-{sentence}", each, "Notes on its pairs")]
-
-
-def _words(corpus: Corpus, row: LinkedSentence) -> list[object]:
+def _words(row: LinkedSentence, words: list[str]) -> list[object]:
     """The words of a sentence, those of its links marked."""
     marks = {target: "governor" for _, target in row.links} | {source: "dependent" for source, _ in row.links}
-    words = corpus.words.texts(corpus.words.rows(row.sentence))
     shown = [html.Mark(word, className=marks[at]) if at in marks else word for at, word in enumerate(words)]
     return [part for each in shown for part in (each, " ")]
-
-
-def _href(context: Context, row: LinkedSentence, layer: int, head: int) -> str:
-    """The page of the sentence with the first word of its first link selected."""
-    return sentence_link(context, row.sentence, row.links[0][0], layer, head)

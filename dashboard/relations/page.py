@@ -1,42 +1,50 @@
 """Page Relations: which head links the words of which relation, beside a baseline, and in which sentences it does."""
 
-import dash_mantine_components as dmc
-import numpy as np
-from dash import dcc, html
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
-from dashboard.relations.coreference import antecedents
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.relations.accuracies import (
+    Accuracies,
+    all_relations,
+    best_of_relations,
+    head_at_relations,
+    heads_at_relation,
+    ranked_heads,
+    ranking_title,
+    read_accuracies,
+    read_ranked,
+)
 from dashboard.relations.data import (
-    BestHead,
+    Examples,
     PairExample,
-    best_of,
-    clear_gains,
     direction_titles,
     ends_of,
     examples,
-    links_of,
-    sentence_link,
     shown_head,
     shown_relation,
 )
-from dashboard.relations.example import MARKED, by_example
-from dashboard.relations.figures import relations_by_heads, relations_of_head
-from dashboard.relations.governors import governors
-from dashboard.relations.ranked_heads import ranked_heads, ranking_title
+from dashboard.relations.example import MARKED, Marking, by_example, read_marking
+from dashboard.relations.found_words import (
+    Antecedents,
+    Governors,
+    antecedents,
+    governors,
+    read_antecedents,
+    read_governors,
+)
 from dashboard.relations.routes import register
-from dashboard.topic import Topic
-from dashboard.ui.charts import chart, heat_map, heat_map_height
+from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.page import Page
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import file_href, file_links, heading, scrolling
-from dashboard.ui.text import first_of, has_part, in_brackets, naming, signed, spell
+from dashboard.ui.markup import heading
+from dashboard.ui.page import Page, Unmade
+from dashboard.ui.text import first_of, has_part, naming, spell
 from dashboard.web.context import Context
-from dashboard.web.http import data_link
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
+from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.relations import OFFSETS
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
@@ -49,77 +57,122 @@ _ACCURACY = (
     "the corpus chooses the best head, the others are reported. The third direction compares all words that attend to the "
     "dependent, as Clark's head <- dependent."
 )
-_OFFSET = (
-    f"The offset governor - dependent, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
-    "accuracy of a baseline that ignores the model."
-)
-_RANDOM = (
-    "The best head of the same network with random weights but the model's word and position embeddings, chosen and reported "
-    "in the same way, over the first sentences of the corpus."
-)
 _PATTERN = (
     "A label such as dobj, or two ends with -> between them: the pairs of words that a dependency joins in either direction. An "
     "end is a part of speech (ADJ), a tag (VBD), a kind of entity (PERSON), a lemma (not), or * for any word."
 )
-Values = NDArray[np.float64]
 
 
-def layout(context: Context) -> Page:
-    """The page for a context; where the corpus has no relations, how to get them."""
+@dataclass(frozen=True)
+class RelationsPage:
+    """What the page shows of a corpus with relations.
+
+    Attributes
+    ----------
+    layers, heads
+        How many the model has.
+    how, about
+        In words: what a link is and which grammar it is of, and how accuracies are counted.
+    pairs
+        How many pairs each relation has, of those that are reported.
+    marking
+        What a reader can mark.
+    ranked, examples, marked
+        Parts that may be computed after the page; `marked` is None where no pair is marked.
+    governors, antecedents
+        What is found from attention alone.
+    """
+
+    state: LinkState
+    layers: int
+    heads: int
+    how: str
+    about: str
+    pairs: dict[str, int]
+    accuracies: Accuracies
+    marking: Marking
+    ranked: html.Div
+    examples: html.Div
+    marked: html.Div | None
+    governors: Governors | Unmade | None
+    antecedents: Antecedents | Unmade
+    notices: tuple[str, ...]
+
+
+def read(context: Context) -> RelationsPage | Unmade:
+    """Everything that the page shows; where the corpus has no relations, how to get them."""
+    corpus, state = context.corpus, context.state
     try:
-        best = best_of(context.corpus)
+        relation, notices = shown_relation(corpus, state.relation)
+        accuracies = read_accuracies(corpus, state, relation)
     except NotIngested as error:
-        alert = dmc.Alert(Unmade.of(error, context.ingest).text, color="blue", variant="light")
-        return Page(above=[html.H1("Relations between words"), alert])
-    relation, notices = shown_relation(context)
-    return Page(
-        above=[
-            html.H1("Relations between words"),
-            html.P([_how_to_read(context.corpus), _accuracy_info(context.corpus)], className="how-to-read"),
-            html.Div(_controls(context, relation), className="controls"),
-            *_heads(context, relation),
-            *_ranked(context, relation),
-            *_pairs(context, relation),
-            *by_example(context),
-            *_table(context, best),
-            *_all_relations(context),
-            *_profile(context, relation),
-            *governors(context),
-            *antecedents(context),
-        ],
+        return Unmade.of(error, context.ingest)
+    marking, counted = read_marking(corpus, state), corpus.relations
+    return RelationsPage(
+        state=state,
+        layers=corpus.layers,
+        heads=corpus.heads,
+        how=_how_to_read(corpus),
+        about=f"{_ACCURACY} {_counted(corpus)}",
+        pairs=dict(zip(map(str, counted.relation.values), map(int, counted.pairs.values[1]), strict=True)),
+        accuracies=accuracies,
+        marking=marking,
+        ranked=deferred(context, RANKED),
+        examples=deferred(context, EXAMPLES),
+        marked=deferred(context, MARKED) if marking.pairs else None,
+        governors=read_governors(corpus, context.ingest),
+        antecedents=read_antecedents(corpus, context.ingest),
         notices=notices,
     )
 
 
+def draw(shown: RelationsPage | Unmade) -> Page:
+    """The page; where there are no relations, how to get them."""
+    title = html.H1("Relations between words")
+    if isinstance(shown, Unmade):
+        return Page(above=[title, dmc.Alert(shown.text, color="blue", variant="light")])
+    state, accuracies = shown.state, shown.accuracies
+    relation = accuracies.relation
+    return Page(
+        above=[
+            title,
+            html.P([shown.how, info("accuracy", shown.about)], className="how-to-read"),
+            html.Div(_controls(shown), className="controls"),
+            *heads_at_relation(accuracies),
+            html.H3(naming(ranking_title(relation), relation if relation != ALL else "")),
+            shown.ranked,
+            *_pairs(shown),
+            *by_example(state, shown.marking, shown.marked),
+            *best_of_relations(state, accuracies),
+            *all_relations(accuracies),
+            *head_at_relations(accuracies),
+            *governors(shown.governors),
+            *antecedents(shown.antecedents),
+        ],
+        notices=shown.notices,
+    )
+
+
 def _how_to_read(corpus: Corpus) -> str:
+    counted = f" Counted in {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
     return (
         "A head links a pair where a word attends most to its governor, or the governor to it. "
-        f"Grammar: {corpus.words.kind}.{_counted(corpus)}"
+        f"Grammar: {corpus.words.kind}.{counted}"
     )
 
 
 def _counted(corpus: Corpus) -> str:
-    return f" Counted in {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
-
-
-def _over(corpus: Corpus) -> str:
-    """The sentences that accuracies are of."""
-    return f"Pairs in every second one of {first_of(corpus, 'sentence')}"
-
-
-def _accuracy_info(corpus: Corpus) -> html.Button:
-    """The (i) of the accuracy: how it is counted, from which annotation and of how many pairs."""
+    """From which annotation accuracies are counted, and of how many pairs."""
     pairs, reported = (int(count) for count in corpus.relations.pairs.sel(relation=ALL).values)
-    counted = (
+    return (
         f"{corpus.words.source.capitalize()}: {many(pairs + reported, 'pair')} in {first_of(corpus, 'sentence')}; "
         f"numbers are of the {many(reported, 'pair')} in every second sentence."
     )
-    return info("accuracy", f"{_ACCURACY} {counted}")
 
 
-def _controls(context: Context, relation: str) -> list[object]:
-    corpus, state = context.corpus, context.state
-    labels = {name: f"{name} ({count:,})" for name, count in _pair_counts(corpus).items()}
+def _controls(shown: RelationsPage) -> list[object]:
+    state, relation = shown.state, shown.accuracies.relation
+    labels = {name: f"{name} ({count:,})" for name, count in shown.pairs.items()}
     pattern = dmc.TextInput(
         id={"choose": "relation", "by": "pattern"},
         label="or a pattern",
@@ -143,89 +196,46 @@ def _controls(context: Context, relation: str) -> list[object]:
     ]
 
 
-def _pair_counts(corpus: Corpus) -> dict[str, int]:
-    """Pairs of each relation in the reported half."""
-    counts = corpus.relations.pairs.values[1]
-    return {str(name): int(count) for name, count in zip(corpus.relations.relation.values, counts, strict=True)}
-
-
-def _heads(context: Context, relation: str) -> list[object]:
-    """The heat map of all heads for the relation of the link."""
-    corpus, state = context.corpus, context.state
-    cell = links_of(corpus, relation).sel(direction=state.direction)
-    accuracy: Values = cell.reported_accuracy.values
-    low, high = cell.interval.values
-    offset = float(cell.offset_accuracy)
-    beside = f"best offset {spell(offset, 'share')} ({signed(int(cell.offset), 0)})"
-    hover = [
-        [
-            f"{spell(accuracy[head], 'share')} ({100 * low[head]:.1f} to {100 * high[head]:.1f}), {beside}"
-            for head in ((layer, number) for number in range(corpus.heads))
-        ]
-        for layer in range(corpus.layers)
-    ]
-    written = [[f"{100 * value:.0f}" if value == value else "" for value in row] for row in accuracy]
-    return [
-        html.H2(
-            [*_heading(relation), f": {direction_titles(relation)[state.direction]}", info("the best offset", _OFFSET)]
-        ),
-        *chart(
-            heat_map(accuracy, written=written, hover=hover, unit="%"),
-            name="heat-map",
-            caption=f"Accuracy in %, n = {many(int(cell.pairs[1]), 'pair')}; {beside}. Click a cell to open the head. ",
-            label=f"Heat map of {corpus.layers} by {corpus.heads} heads: accuracy at {relation}",
-            of=_over(corpus),
-            data=file_href(
-                data_link(context.corpus), "relation.csv", {"relation": relation, "direction": state.direction}
-            ),
-            height=heat_map_height(corpus.layers),
-            opens=True,
-            turns=True,
-        ),
-    ]
-
-
-def _heading(relation: str) -> list[object]:
-    """A relation by its label and in words."""
-    return ["All relations"] if relation == ALL else [html.Bdi(relation), in_brackets(relation)]
-
-
-def _ranked(context: Context, relation: str) -> list[object]:
-    """The first heads at the relation, with the sentences in which each makes most links."""
-    return [html.H3(naming(ranking_title(relation), relation if relation != ALL else "")), deferred(context, RANKED)]
-
-
-def _pairs(context: Context, relation: str) -> list[object]:
+def _pairs(shown: RelationsPage) -> list[object]:
     """The choice of a head, and pairs that it links and does not."""
-    layer, head = shown_head(context, relation)
+    state = shown.state
     which = {"best": "the best head", "chosen": "a chosen head"}
-    controls: list[object] = [choice("examples", "Links of", which, context.state.examples, 190)]
-    controls += (
-        head_choices(context.state, context.corpus.layers, context.corpus.heads)
-        if context.state.examples == "chosen"
-        else []
-    )
+    controls: list[object] = [choice("examples", "Links of", which, state.examples, 190)]
+    controls += head_choices(state, shown.layers, shown.heads) if state.examples == "chosen" else []
     return [
-        html.H2(f"Pairs that {head_name(layer, head)} links, and pairs that it does not"),
+        html.H2(f"Pairs that {head_name(*shown.accuracies.head)} links, and pairs that it does not"),
         html.Div(controls, className="controls"),
-        deferred(context, EXAMPLES),
+        shown.examples,
     ]
 
 
-def _examples(context: Context) -> list[object]:
+@dataclass(frozen=True)
+class HeadExamples:
+    """Pairs of a relation that a head links, and some that it does not."""
+
+    relation: str
+    head: tuple[int, int]
+    found: Examples
+
+
+def read_examples(corpus: Corpus, state: LinkState) -> HeadExamples:
+    """Those of the shown head."""
+    relation, _ = shown_relation(corpus, state.relation)
+    head = shown_head(corpus, state, relation)
+    return HeadExamples(relation, head, examples(corpus, relation, state.direction, *head))
+
+
+def draw_examples(state: LinkState, shown: HeadExamples) -> list[object]:
     """Sentences in which the head links a pair, and some in which it does not."""
-    state = context.state
-    relation, _ = shown_relation(context)
-    layer, head = shown_head(context, relation)
-    found = examples(context.corpus, relation, state.direction, layer, head)
+    found = shown.found
     share = spell(found.linked / found.pairs, "share") if found.pairs else "none"
     caption = f"{found.linked:,} of {many(found.pairs, 'pair')} ({share}) are linked; the first are shown. "
     return [
-        html.P([caption, *_legend(relation)], className="caption pair", role="status"),
+        html.P([caption, *_legend(shown.relation)], className="caption pair", role="status"),
         html.Div(
             [
-                _pair_table(context, "linked", found.hits, (layer, head)),
-                _pair_table(context, "not linked", found.misses, (layer, head)),
+                _pair_table(state, "linked", found.hits, shown.head),
+                _pair_table(state, "not linked", found.misses, shown.head),
             ],
             className="figures halves",
         ),
@@ -236,11 +246,18 @@ _OF_HEAD = ("relation", "direction", "examples", "layer", "head")
 RANKED = DeferredPart(
     "ranked",
     "the sentences in which these heads make most links",
-    lambda context: ranked_heads(context, shown_relation(context)[0]),
+    lambda context: ranked_heads(context.state, read_ranked(context.corpus, context.state)),
     _OF_HEAD,
     812,
 )
-EXAMPLES = DeferredPart("examples", "the pairs that the head links", _examples, _OF_HEAD, 380, 720)
+EXAMPLES = DeferredPart(
+    "examples",
+    "the pairs that the head links",
+    lambda context: draw_examples(context.state, read_examples(context.corpus, context.state)),
+    _OF_HEAD,
+    380,
+    720,
+)
 
 
 def _legend(relation: str) -> list[object]:
@@ -250,16 +267,16 @@ def _legend(relation: str) -> list[object]:
     return [part for each in parts for part in (", ", each)][1:]
 
 
-def _pair_table(context: Context, title: str, pairs: tuple[PairExample, ...], head: tuple[int, int]) -> html.Div:
+def _pair_table(state: LinkState, title: str, pairs: tuple[PairExample, ...], head: tuple[int, int]) -> html.Div:
     if not pairs:
         return html.Div(html.P(f"No pair is {title}.", className="caption"))
-    rows = [html.Tr(_pair_row(context, pair, *head)) for pair in pairs]
+    rows = [html.Tr(_pair_row(state, pair, head)) for pair in pairs]
     return html.Div(html.Table([heading(("sentence", title)), html.Tbody(rows)], className="rows pair"))
 
 
-def _pair_row(context: Context, pair: PairExample, layer: int, head: int) -> list[html.Td]:
+def _pair_row(state: LinkState, pair: PairExample, head: tuple[int, int]) -> list[html.Td]:
     """The sentence with the dependent and the governor marked, and where it is another, the word attended to."""
-    href = sentence_link(context, pair.sentence, pair.source, layer, head)
+    href = pair.place.href(state, head)
     marks = {pair.attended: "attended", pair.source: "dependent", pair.target: "governor"}
     words = [
         html.Span([html.Mark(word, className=marks[place]) if place in marks else word, " "])
@@ -277,101 +294,12 @@ def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
     return [*before, *shown, *after]
 
 
-def _table(context: Context, best: tuple[BestHead, ...]) -> list[object]:
-    titles = ("relation", "head", "direction", "accuracy", "95% interval", "best offset", "best random head", "pairs")
-    numbers = {"accuracy", "95% interval", "best offset", "best random head", "pairs"}
-    rows = [html.Tr(_best_row(context, row)) for row in best]
-    table = html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows")
-    return [
-        html.H2(["The best head of each relation", info("the best random head", _RANDOM)]),
-        html.P("Chosen on one half of the sentences; shares, in %, and pairs are of the other.", className="caption"),
-        scrolling(table, "The best head of each relation"),
-        file_links(data_link(context.corpus), "Best heads", "best-heads"),
-    ]
-
-
-def _best_row(context: Context, row: BestHead) -> list[html.Td]:
-    state = context.state.with_(relation=row.relation, direction=row.direction, examples="best")
-    head = context.state.on("head").with_(layer=row.layer, head=row.head)
-    low, high = row.interval
-    numbers = [
-        f"{100 * row.accuracy:.1f}",
-        f"{100 * low:.1f} to {100 * high:.1f}" if low == low else "",
-        f"{100 * row.offset_accuracy:.1f} ({signed(row.offset, 0)})",
-        f"{100 * row.random:.1f}" if row.random == row.random else "",
-        f"{row.pairs:,}",
-    ]
-    return [
-        html.Td([dcc.Link(html.Bdi(row.relation), href=state.href), in_brackets(row.relation)]),
-        html.Td(dcc.Link(head_name(row.layer, row.head), href=head.href)),
-        html.Td(direction_titles(row.relation)[row.direction]),
-        *(html.Td(number, className="number") for number in numbers),
-    ]
-
-
-def _all_relations(context: Context) -> list[object]:
-    """Every relation by every head, in the direction of the link."""
-    corpus, state = context.corpus, context.state
-    cells = corpus.relations.sel(direction=state.direction)
-    names = list(map(str, cells.relation.values))
-    accuracy: Values = cells.reported_accuracy.values.reshape(len(names), -1)
-    above = accuracy - cells.offset_accuracy.values[:, None]
-    low, high = cells.interval.transpose("bound", "relation", "layer", "head").values.reshape(2, len(names), -1)
-    hover = [
-        [
-            f"{100 * accuracy[cell]:.1f}% ({100 * low[cell]:.1f} to {100 * high[cell]:.1f}), {signed(100 * above[cell], 1)} points"
-            for cell in ((row, column) for column in range(accuracy.shape[1]))
-        ]
-        for row in range(len(names))
-    ]
-    return [
-        html.H2(f"All relations by all heads: {direction_titles()[state.direction]}"),
-        *chart(
-            relations_by_heads(names, clear_gains(cells).reshape(above.shape), hover, corpus.heads),
-            name="relations",
-            caption="Accuracy above the best offset, in points, where all of its interval is above. Click a cell to open the head. ",
-            label=f"Accuracy of {accuracy.shape[1]} heads at {len(names)} relations above the best offset",
-            of=_over(corpus),
-            data=file_href(data_link(context.corpus), "relations.csv"),
-            height=70 + 18 * len(names),
-            opens=True,
-            turns=True,
-        ),
-    ]
-
-
-def _profile(context: Context, relation: str) -> list[object]:
-    """The shown head at every relation."""
-    layer, head = shown_head(context, relation)
-    cells = context.corpus.relations.sel(direction=context.state.direction, layer=layer, head=head)
-    name = head_name(layer, head)
-    figure = relations_of_head(
-        list(map(str, cells.relation.values)),
-        cells.reported_accuracy.values,
-        cells.interval.values,
-        cells.offset_accuracy.values,
-        cells.random_accuracy.values,
-        name,
-    )
-    return [
-        html.H2(f"{name} at every relation"),
-        *chart(
-            figure,
-            name="profile",
-            caption=f"{direction_titles()[context.state.direction].capitalize()}; a bar has its 95% interval; circles are the same head with random weights. ",
-            label=f"Accuracy of {name} at every relation",
-            of=_over(context.corpus),
-            height=320,
-        ),
-    ]
-
-
 RELATIONS = Topic(
     name="relations",
     title="Relations",
     letter="r",
     docs="statistics.md#relations",
-    layout=layout,
+    layout=read_then_draw(read, draw),
     links=PageLinks(stored_sentences=True),
     deferred=(RANKED, EXAMPLES, MARKED),
     routes=(register,),

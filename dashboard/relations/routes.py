@@ -7,8 +7,8 @@ import numpy as np
 from flask import Flask, Response, abort, request
 from numpy.typing import NDArray
 
-from dashboard.relations.coreference import coreference_table
 from dashboard.relations.data import best_of, links_of
+from dashboard.relations.found_words import coreference_table
 from dashboard.statistics.data import head_columns
 from dashboard.ui.files import FORM, Table, file
 from dashboard.web.http import BASE, corpus_of

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 from cachetools import LRUCache
 
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
-from dashboard.web.admission import Turns, reader_left
-from dashboard.web.cache import current_cache
-from dashboard.web.context import Context
+from dashboard.web.admission import Tell, Turns, current_tell, reader_left
+from dashboard.web.context import Context, no_vectors
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
-from dashboard.web.link_reader import no_vectors
-from dashboard.web.steps import Tell, current_tell
+from dashboard.web.results import current_cache
 from store import Corpus
-from store.extras import missing_packages
+from store.process import missing_packages
 
 #: Most characters of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
@@ -34,7 +32,7 @@ log = logging.getLogger("headscape")
 
 
 if TYPE_CHECKING:
-    from ingest.encode.sentence_model import SentenceModel, Vectors
+    from ingest.encode.hooked_model import SentenceModel, Vectors
     from ingest.run.checkpoint import Checkpoint
     from ingest.text.tokenizer import Pair, Tokens
 
@@ -176,7 +174,7 @@ def _load(model: CorpusModel) -> "SentenceModel":
 
     try:
         checkpoint = _find(model)
-        from ingest.encode.sentence_model import SentenceModel  # torch: only where there is something to load
+        from ingest.encode.hooked_model import SentenceModel
 
         return SentenceModel(checkpoint, max_length=model.max_length, dtype=model.dtype)
     except IngestError as error:

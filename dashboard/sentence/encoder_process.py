@@ -17,11 +17,10 @@ from threading import BoundedSemaphore, Thread
 
 from dashboard.sentence.encoder import BUSY, CorpusModel, Encoder
 from dashboard.sentence.sentence import Sentence
-from dashboard.web.admission import PAUSE, current_meter
-from dashboard.web.cache import BUDGET, Cache
+from dashboard.web.admission import PAUSE, Step, current_meter, current_tell, steps_told_to
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.processes import ServerFolder, environment, own_module, return_freed_memory
-from dashboard.web.steps import Step, current_tell, steps_told_to
+from dashboard.web.results import BUDGET, Cache
 
 #: Seconds that a thread of the server waits for a sentence, and for the process to listen.
 PATIENCE = 25.0

@@ -13,10 +13,10 @@ from dashboard.points.piece_search import folded
 from dashboard.points.search import sentences_with, spaced
 from dashboard.sentence.picture import isolated_head
 from dashboard.ui.controls import choice, number, statistic_choice
-from dashboard.ui.tables import heading, scrolling
+from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import first_of, spell
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
+from dashboard.web.results import cached
 from dashboard.web.state import ORDER, LinkState
 from store import STATISTICS, Corpus
 from store.phrases import many

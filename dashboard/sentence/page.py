@@ -6,16 +6,14 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.notes.panel import note_panel
+from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
+from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import SHOWN, filter_group, input_group, view_group
 from dashboard.sentence.encoder import encodable_sentences, shown_sentence, waits_for_model
 from dashboard.sentence.finder import choices, finder, search_of
-from dashboard.sentence.mixing import sentence_mixing
-from dashboard.sentence.opening import about_head, opened, sentence_href
+from dashboard.sentence.heads import about_head, opened, ranking_panel, sentence_href
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
-from dashboard.sentence.positions import ShownMeans, positions, read_positions
-from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.routes import register
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
 from dashboard.topic import Topic, read_then_draw
@@ -25,7 +23,7 @@ from dashboard.ui.page import Page
 from dashboard.ui.text import all_of, first_of, has_part, with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from dashboard.web.responses import for_one_reader
 from dashboard.web.state import ORDER, LinkState
 from store.phrases import many

@@ -7,10 +7,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from dashboard.sentence.encoder import shown_sentence
-from dashboard.sentence.pattern import FIELDS, PatternOptions, Unit, parse_options, shown_units
-from dashboard.sentence.sentence import Sentence
-from dashboard.ui.component import BrowserComponent
+from dashboard.sentence.sentence import FIELDS, PatternOptions, Sentence, Unit, parse_options, shown_units
 from dashboard.ui.files import provenance_of
+from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.context import Context
 from dashboard.web.http import data_link

@@ -1,30 +1,30 @@
 """Routes of one sentence, of the corpus or typed: its weights as bytes, the steps of a query, and files."""
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from flask import Flask, Response, abort, jsonify, request
+from numpy.typing import NDArray
 
 from dashboard.points.clicked_point import sentence_overlay, strongest_lines
-from dashboard.points.placement import place_vectors
+from dashboard.points.distance import place_vectors
+from dashboard.sentence.charts import position_table
 from dashboard.sentence.encoder import TypedSentences, corpus_sentence
-from dashboard.sentence.pattern import (
+from dashboard.sentence.sentence import (
+    Floats,
     PatternOptions,
-    encode_layer,
-    encode_model,
+    Sentence,
+    Unit,
+    Weights,
     mean_pattern,
-    neuron,
-    neuron_table,
     parse_options,
     parse_positions,
-    pooled,
     shown_pattern,
-    weight_tables,
+    shown_units,
 )
-from dashboard.sentence.positions import position_table
-from dashboard.sentence.sentence import Sentence
 from dashboard.sentence.tree import tree_arcs, tree_svg
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.text import significant
@@ -33,6 +33,7 @@ from dashboard.web.http import BASE, ONE_HEAD, bounded, check_head, codes, corpu
 from dashboard.web.library import Library
 from dashboard.web.state import LEAST, MEANS, MOST_TOP, TOP, Mean
 from store import Corpus
+from store.kernels.attention import softmax
 from store.schema.model import RATIOS
 
 #: Cells of a thumbnail in each direction.
@@ -41,6 +42,9 @@ SIDE, MOST_SIDE = 64, 512
 MOST_NUMBER = 9_999
 
 Find = Callable[..., Sentence]
+LAYER_MAGIC, MODEL_MAGIC = b"HSL1", b"HST1"
+#: Largest code of a weight and of a thumbnail's cell.
+MOST_WEIGHT, MOST_CELL = 65_535, 255
 
 
 def register(server: Flask, library: Library) -> None:
@@ -200,3 +204,121 @@ def _check_position(sentence: Sentence, position: int) -> None:
     tokens = len(sentence.wordpieces)
     if position >= tokens:
         abort(404, f"There is no position {position} in this sentence. Choose one of 0 to {tokens - 1}.")
+
+
+def encode_layer(weights: Weights, *, shares: bool) -> bytes:
+    """`HSL1`, u32 heads, queries, keys, f32 most, then u16 [head, query, key]: weight = u16 / 65535 * most.
+
+    Parameters
+    ----------
+    weights
+        (head, query, key).
+    shares
+        Whether no weight is above 1: then `most` is 1, otherwise the largest weight.
+    """
+    most = _most(weights, shares)
+    head = LAYER_MAGIC + struct.pack("<3If", *weights.shape, most)
+    return head + _codes(weights, most, MOST_WEIGHT).astype("<u2").tobytes()
+
+
+def encode_model(layers: Sequence[Weights], *, shares: bool) -> bytes:
+    """`HST1`, u32 layers, heads, rows, columns, f32 most, then u8 [layer, head, row, column]: weight = u8 / 255 * most.
+
+    `layers` are thumbnails (head, row, column) of every layer; see `pooled`.
+    """
+    weights = np.stack(layers)
+    most = _most(weights, shares)
+    head = MODEL_MAGIC + struct.pack("<4If", *weights.shape, most)
+    return head + _codes(weights, most, MOST_CELL).astype(np.uint8).tobytes()
+
+
+def pooled(weights: Weights, *, side: int) -> Weights:
+    """The largest weight of each cell of a thumbnail: (..., row, column), at most `side` each, from (..., query, key)."""
+    for axis in (-2, -1):
+        size = weights.shape[axis]
+        if size > side:
+            weights = np.maximum.reduceat(weights, np.arange(side) * size // side, axis=axis)
+    return weights
+
+
+def _most(weights: Weights, shares: bool) -> float:
+    """As the browser reads it, in 32 bits."""
+    largest = 1.0 if shares else float(np.float32(weights.max(initial=0)))
+    return largest or 1.0
+
+
+def _codes(weights: Weights, most: float, largest: int) -> Weights:
+    return np.rint(np.clip(weights / np.float32(most), 0, 1) * np.float32(largest))
+
+
+def weight_tables(
+    sentence: Sentence, options: PatternOptions, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
+) -> Iterator[Table]:
+    """A row for each head, query and key, one head after the other; the position of a word is that of its first wordpiece.
+
+    `heads` are those in the table, none are `head` alone; of a mean those it is over, see `mean_pattern`. A mean over
+    heads and a rollout have `mean` in place of a head.
+    """
+    units, keys = shown_units(sentence, options)
+    if mean == "none" and not options.rollout:
+        weights = shown_pattern(sentence, options, layer=layer).weights[0]
+        return (_table(str(number), units, keys, weights[number]) for number in heads or (head,))
+    of = str(head) if mean == "layers" and not options.rollout else "mean"
+    return iter(
+        [_table(of, units, keys, mean_pattern(sentence, options, mean=mean, layer=layer, head=head, heads=heads))]
+    )
+
+
+def _table(head: str, units: Sequence[Unit], keys: Sequence[Unit], weights: Floats) -> Table:
+    """`weights` are (query, key)."""
+    names = [np.array([unit.name for unit in column], object) for column in (units, keys)]
+    places = [np.array([unit.positions[0] for unit in column], np.int64) for column in (units, keys)]
+    return {
+        "head": np.full(weights.size, head, object),
+        "query": np.repeat(names[0], len(keys)),
+        "query_position": np.repeat(places[0], len(keys)),
+        "key": np.tile(names[1], len(units)),
+        "key_position": np.tile(places[1], len(units)),
+        "weight": np.array(significant(weights.ravel().tolist())),
+    }
+
+
+def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, object]:
+    """JSON-ready: the query vector, and of every key its vector, their product, its sum, the logit and the weight.
+
+    logit = dot / sqrt(channels); weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
+    """
+    vector, both, steps = _steps(sentence, layer, head, query)
+    vectors = [[significant(row) for row in array.tolist()] for array in both]
+    numbers = [significant(array.tolist()) for array in steps]
+    names = ("name", "key", "product", "dot", "logit", "weight")
+    every = zip(sentence.wordpieces, *vectors, *numbers, strict=True)
+    return {"query": significant(vector.tolist()), "keys": [dict(zip(names, values, strict=True)) for values in every]}
+
+
+def neuron_table(sentence: Sentence, layer: int, head: int, query: int) -> Table:
+    """The same as a file: a row a key, a column for each channel of q, k and their product."""
+    vector, both, steps = _steps(sentence, layer, head, query)
+    keys, products, *numbers = (_rounded(array) for array in (*both, *steps))
+    queries = np.broadcast_to(_rounded(vector), keys.shape)
+    channels = (("q", queries), ("k", keys), ("product", products))
+    return {
+        "key": np.array(sentence.wordpieces, object),
+        "key_position": np.arange(len(keys)),
+        **dict(zip(("dot", "logit", "weight"), numbers, strict=True)),
+        **{f"{name}{channel}": array[:, channel] for name, array in channels for channel in range(keys.shape[-1])},
+    }
+
+
+def _rounded(array: Floats) -> NDArray[np.float64]:
+    rounded: NDArray[np.float64] = np.array(significant(array.ravel().tolist())).reshape(array.shape)
+    return rounded
+
+
+def _steps(sentence: Sentence, layer: int, head: int, query: int) -> tuple[Floats, list[Floats], list[Floats]]:
+    """Query (channel); keys and products (key, channel); dot, logit and weight (key)."""
+    vector, keys = sentence.query[layer, head, query], sentence.key[layer, head]
+    products = vector * keys
+    dots = products.sum(axis=-1)
+    logits = dots * np.float32(len(vector) ** -0.5)
+    return vector, [keys, products], [dots, logits, softmax(logits)]

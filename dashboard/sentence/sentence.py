@@ -1,19 +1,30 @@
-"""One sentence with its queries and keys, from which every view of its attention is computed."""
+"""One sentence with its queries and keys, and its attention as it is shown: weighted, filtered, between words, averaged or rolled out."""
 
+import re
 import weakref
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
+from dashboard.web.state import PAIRS, Mean, Pair
 from store import Corpus
-from store.kernels.attention import attention_pattern, attention_rollout
+from store.kernels.attention import attention_pattern, attention_rollout, merge_words
+from store.schema.corpus import NO_WORD
 
 Floats = NDArray[np.float32]
 #: Arrays of a stored sentence whose first axis is the layer.
 ByLayer = Literal["query", "key", "value_norm"]
+#: Fields of a link that change what is shown.
+FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout")
+#: Most positions that a link hides.
+MOST_HIDDEN = 1_024
+_POSITION = re.compile(r"[0-9]{1,4}")
+Weights = NDArray[np.floating]
 
 
 class StoredLayers:
@@ -158,3 +169,178 @@ def is_cut(corpus: Corpus, tokens: int) -> bool:
     """
     known = corpus.corpus_attributes
     return bool(known.get("truncated", 0)) and tokens >= int(known["max_length"])
+
+
+@dataclass(frozen=True)
+class PatternOptions:
+    """How a sentence's patterns are shown; the defaults show the patterns themselves.
+
+    Attributes
+    ----------
+    weights
+        `norm`: ||a f(x)|| = a ||f(x)||, the weight times the value norm (Kobayashi et al. 2020). Without effect on a
+        rollout, whose weights are of the input tokens.
+    pair
+        Of a pair of sentences: `ab` shows queries of the first and keys of the second (BertViz). Without effect on a single
+        sentence.
+    hide
+        Positions hidden as queries and keys; a word is hidden with all its wordpieces.
+    special
+        Whether [CLS], [SEP] and special tokens in the text are shown.
+    renormalize
+        Rows are divided by their sum; an empty row stays 0.
+    words
+        Wordpieces merged (Clark et al. 2019, section 4.1).
+    rollout
+        Attention rollout up to the layer instead of its pattern (Abnar & Zuidema 2020); one head, the mean.
+    """
+
+    weights: Literal["attention", "norm"] = "attention"
+    pair: Pair = "all"
+    hide: tuple[int, ...] = ()
+    special: bool = True
+    renormalize: bool = False
+    words: bool = False
+    rollout: bool = False
+
+    @property
+    def shares(self) -> bool:
+        """Whether weights are shares of a row, at most 1."""
+        return self.weights == "attention" or self.renormalize or self.rollout
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The parameters of a link that differ from the defaults."""
+        flags = {name: "1" for name in ("renormalize", "words", "rollout") if getattr(self, name)}
+        texts = {"weights": self.weights, "pair": self.pair, "hide": ".".join(map(str, self.hide))}
+        changed = {name: text for name, text in texts.items() if text not in ("", "attention", "all")}
+        every = changed | ({} if self.special else {"special": "0"}) | flags
+        return {name: every[name] for name in FIELDS if name in every}
+
+
+def parse_options(fields: Mapping[str, str]) -> PatternOptions:
+    """The options of a link; invalid ones have their default."""
+    return PatternOptions(
+        weights="norm" if fields.get("weights") == "norm" else "attention",
+        pair=next((pair for pair in PAIRS if pair == fields.get("pair")), "all"),
+        hide=parse_positions(fields.get("hide", "")),
+        special=fields.get("special") != "0",
+        renormalize=fields.get("renormalize") == "1",
+        words=fields.get("words") == "1",
+        rollout=fields.get("rollout") == "1",
+    )
+
+
+def parse_positions(text: str) -> tuple[int, ...]:
+    """Whole numbers of a text like `0.5.7`, ascending; other parts are ignored."""
+    parts = text[: 5 * MOST_HIDDEN].split(".")[:MOST_HIDDEN]
+    return tuple(sorted({int(part) for part in parts if _POSITION.fullmatch(part)}))
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A wordpiece, or a word with all its wordpieces' positions."""
+
+    name: str
+    positions: tuple[int, ...]
+    segment: int
+    special: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ShownPattern:
+    """Weights (layer, head, query, key) between units; one head of a rollout."""
+
+    units: tuple[Unit, ...]
+    keys: tuple[Unit, ...]
+    weights: Floats
+
+
+def shown_pattern(sentence: Sentence, options: PatternOptions, *, layer: int | None = None) -> ShownPattern:
+    """The shown pattern of one layer, or of all."""
+    queries, keys = shown_units(sentence, options)
+    weights = _weights(sentence, options, layer)
+    between = merge_words(weights, *([unit.positions for unit in units] for units in (queries, keys)))
+    return ShownPattern(queries, keys, renormalized(between) if options.renormalize else between)
+
+
+def renormalized(weights: Floats) -> Floats:
+    """Rows (..., key) that sum to 1; a row of zeros stays as it is."""
+    total = weights.sum(axis=-1, keepdims=True)
+    shares: Floats = weights / (total + (total == 0))
+    return shares
+
+
+def shown_units(sentence: Sentence, options: PatternOptions) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
+    """The queries and keys that are not hidden."""
+    hidden = frozenset(options.hide)
+    shown = [
+        unit
+        for unit in _units(sentence, words=options.words)
+        if hidden.isdisjoint(unit.positions) and (options.special or not unit.special)
+    ]
+    if options.pair == "all" or not sentence.segment.any():
+        return tuple(shown), tuple(shown)
+    of_query, of_key = ("ab".index(letter) for letter in options.pair)
+    queries, keys = (tuple(unit for unit in shown if unit.segment == part) for part in (of_query, of_key))
+    return queries, keys
+
+
+def _units(sentence: Sentence, *, words: bool) -> list[Unit]:
+    """Every wordpiece or every word, in their order; a special token is a word of its own."""
+    positions = range(len(sentence.wordpieces))
+    grouped = groupby(positions, lambda place: _word(sentence, place) if words else (place, place))
+    names = sentence.texts if words else sentence.wordpieces
+    return [_unit(sentence, names, tuple(group)) for _, group in grouped]
+
+
+def _word(sentence: Sentence, position: int) -> tuple[int, int]:
+    """A key that the wordpieces of one word share."""
+    index = int(sentence.word_index[position])
+    return index, position if index < 0 else -1
+
+
+def _unit(sentence: Sentence, names: Sequence[str], positions: tuple[int, ...]) -> Unit:
+    return Unit(
+        name="".join(names[position] for position in positions) or sentence.wordpieces[positions[0]],
+        positions=positions,
+        segment=int(sentence.segment[positions[0]]),
+        special=bool(sentence.flags[positions[0]] & NO_WORD),
+    )
+
+
+def _weights(sentence: Sentence, options: PatternOptions, layer: int | None) -> Floats:
+    """Between all wordpieces: (layer, head, query_token, key_token)."""
+    if options.rollout:
+        return sentence.rollout[_part(layer), None]
+    pattern = sentence.pattern if layer is None else sentence.layer_pattern(layer)[None]
+    if options.weights == "attention":
+        return pattern
+    return pattern * sentence.value_norm[_part(layer), :, None, :]
+
+
+def _part(layer: int | None) -> slice:
+    return slice(None) if layer is None else slice(layer, layer + 1)
+
+
+def mean_pattern(
+    sentence: Sentence, options: PatternOptions, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
+) -> Floats:
+    """Mean weights (query, key) over heads of a layer, over layers of a head, over both, or one head's own.
+
+    `heads` are those a mean over heads is of; none are all. A rollout has one head, the mean already.
+    """
+    layers = range(len(sentence.query)) if mean in ("layers", "both") else (layer,)
+    averaged = list(heads) if mean in ("heads", "both") else [head]
+    # Layer by layer: all patterns of a long sentence at once are large.
+    first, *others = layers
+    total = _of_layer(sentence, options, first, averaged)
+    for other in others:
+        total += _of_layer(sentence, options, other, averaged)
+    return total / np.float32(len(layers))
+
+
+def _of_layer(sentence: Sentence, options: PatternOptions, layer: int, heads: list[int]) -> Floats:
+    weights = shown_pattern(sentence, options, layer=layer).weights[0]
+    mean: Floats = (weights if options.rollout or not heads else weights[heads]).mean(axis=0)
+    return mean

@@ -8,7 +8,7 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.ui.tables import file_href, scrolling
+from dashboard.ui.markup import file_href, scrolling
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from store import Corpus

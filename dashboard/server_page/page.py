@@ -1,28 +1,30 @@
-"""Page Server: requests, latencies, memory and the routes of the server, for authors."""
+"""Page Server: requests, latencies and memory of the last hour, and every route since the server started; for authors."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import dash_mantine_components as dmc
 import plotly.graph_objects as go
 from dash import html
+from prometheus_client.metrics_core import Metric
 
 from dashboard.access.person import current_person
-from dashboard.monitoring.history import EVERY, Sample
-from dashboard.monitoring.monitor import Monitor
-from dashboard.monitoring.store_metrics import snapshot_age
-from dashboard.server_page.data import LastHour, RouteNumbers, last_hour, routes
-from dashboard.store_page.table import stacked_table
-from dashboard.topic import Topic
+from dashboard.monitoring.monitor import SAMPLE_SECONDS, Monitor, Sample, classes_between, quantile, snapshot_age
+from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import SERIES, chart, layout
 from dashboard.ui.controls import info
+from dashboard.ui.markup import scrolling, stacked_table
 from dashboard.ui.page import Page
-from dashboard.ui.tables import scrolling
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from store.phrases import many
+from store.repository.ingest_status import IngestProgress
 
+#: Shares of the requests whose longest latency is shown.
+MEDIAN, TAIL = 0.5, 0.95
 FOR_AUTHORS = "Page Server is for authors. Ask those who run this server for that role, or open another page."
 COLUMNS = ("route", "requests", "failed", "median", "95%")
 HEIGHT = 180
@@ -37,24 +39,108 @@ _ROUTES = (
 )
 
 
-def server(context: Context) -> Page:
-    """The page. Raises `Refusal` for readers: the numbers tell what others do."""
-    if not current_person().writes:
-        raise Refusal(FOR_AUTHORS, 403)
-    monitor = context.library.get(Monitor)
-    samples = monitor.history.samples
-    return Page(
-        above=[
-            html.H1("Server"),
-            _now(samples, context),
-            *_charts(samples),
-            *_routes(routes(monitor.metrics.collect())),
-        ]
+@dataclass(frozen=True)
+class LastHour:
+    """Series over the samples of the last hour; rates and latencies are of the time before each sample.
+
+    Attributes
+    ----------
+    requests, busy, failed
+        Answers a second: all, with status 503, with another 5xx.
+    median, tail
+        Latency in seconds that half and 95% of the requests stay below; None without requests.
+    cache, memory
+        Bytes of all workers' cached results, and of the memory of the largest worker.
+    """
+
+    times: list[datetime]
+    requests: list[float]
+    busy: list[float]
+    failed: list[float]
+    median: list[float | None]
+    tail: list[float | None]
+    cache: list[float]
+    memory: list[float]
+
+
+def last_hour(samples: Sequence[Sample]) -> LastHour:
+    """The series of the samples, which start with the second one."""
+    steps = list(pairwise(samples))
+    return LastHour(
+        times=[datetime.fromtimestamp(after.time, UTC) for _, after in steps],
+        requests=[_rate(before, after, before.requests, after.requests) for before, after in steps],
+        busy=[_rate(before, after, before.busy, after.busy) for before, after in steps],
+        failed=[_rate(before, after, before.failed, after.failed) for before, after in steps],
+        median=[quantile(MEDIAN, classes_between(before, after)) for before, after in steps],
+        tail=[quantile(TAIL, classes_between(before, after)) for before, after in steps],
+        cache=[after.cache for _, after in steps],
+        memory=[max(after.resident.values(), default=0) for _, after in steps],
     )
 
 
-def _now(samples: Sequence[Sample], context: Context) -> dmc.Table:
-    age, ingest = snapshot_age(context.library), context.ingest
+def _rate(before: Sample, after: Sample, first: float, last: float) -> float:
+    return max(0.0, last - first) / max(after.time - before.time, 1e-9)
+
+
+@dataclass(frozen=True)
+class RouteNumbers:
+    """Requests of a route since the server started, how many failed (5xx), and latencies in seconds."""
+
+    route: str
+    requests: int
+    failed: int
+    median: float | None
+    tail: float | None
+
+
+def routes(metrics: Iterable[Metric]) -> list[RouteNumbers]:
+    """The routes with requests, those that took most time together first."""
+    classes: dict[str, dict[float, float]] = {}
+    failed: dict[str, float] = {}
+    seconds: dict[str, float] = {}
+    for each in (each for metric in metrics for each in metric.samples):
+        if each.name == "headscape_request_seconds_bucket":
+            classes.setdefault(each.labels["route"], {})[float(each.labels["le"])] = each.value
+        elif each.name == "headscape_request_seconds_sum":
+            seconds[each.labels["route"]] = each.value
+        elif each.name == "headscape_requests_total" and each.labels["status"] == "5xx":
+            failed[each.labels["route"]] = failed.get(each.labels["route"], 0) + each.value
+    return [
+        _route(name, sorted(classes[name].items()), failed.get(name, 0))
+        for name in sorted(classes, key=lambda name: -seconds.get(name, 0))
+    ]
+
+
+def _route(name: str, classes: list[tuple[float, float]], failed: float) -> RouteNumbers:
+    return RouteNumbers(name, int(classes[-1][1]), int(failed), quantile(MEDIAN, classes), quantile(TAIL, classes))
+
+
+@dataclass(frozen=True)
+class ServerPage:
+    """Samples of the last hour, the routes, seconds since the newest snapshot (None where it cannot be opened), and the ingest."""
+
+    samples: Sequence[Sample]
+    routes: Sequence[RouteNumbers]
+    age: float | None
+    ingest: IngestProgress | None
+
+
+def read(context: Context) -> ServerPage:
+    """Everything that the page shows. Raises `Refusal` for readers: the numbers tell what others do."""
+    if not current_person().writes:
+        raise Refusal(FOR_AUTHORS, 403)
+    monitor = context.library.get(Monitor)
+    age = snapshot_age(context.library)
+    return ServerPage(monitor.history.samples, routes(monitor.metrics.collect()), age, context.ingest)
+
+
+def draw(shown: ServerPage) -> Page:
+    """The page."""
+    return Page(above=[html.H1("Server"), _now(shown), *_charts(shown.samples), *_routes(shown.routes)])
+
+
+def _now(shown: ServerPage) -> dmc.Table:
+    age, ingest, samples = shown.age, shown.ingest, shown.samples
     facts = {
         "newest snapshot": "cannot be opened" if age is None else f"{_duration(age)} old",
         "ingest": "none is running" if ingest is None else f"stage {ingest.stage or 'starting'}",
@@ -91,9 +177,12 @@ def _charts(samples: Sequence[Sample]) -> list[object]:
     if len(samples) < 2:
         return [
             title,
-            html.P(f"No numbers yet: a sample is taken every {EVERY} s. Reload the page.", className="unmade"),
+            html.P(f"No numbers yet: a sample is taken every {SAMPLE_SECONDS} s. Reload the page.", className="unmade"),
         ]
-    hour, rhythm = last_hour(samples), html.P(f"A sample every {EVERY} s; times are in UTC.", className="caption")
+    hour, rhythm = (
+        last_hour(samples),
+        html.P(f"A sample every {SAMPLE_SECONDS} s; times are in UTC.", className="caption"),
+    )
     return [title, rhythm, html.Div([html.Div(each) for each in _figures(hour)], className="figures halves")]
 
 
@@ -171,7 +260,7 @@ SERVER = Topic(
     title="Server",
     letter="v",
     docs="running.md#metrics",
-    layout=server,
+    layout=read_then_draw(read, draw),
     changes=True,
     for_authors=True,
 )

@@ -10,9 +10,8 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.statistics.data import Values, interval_of, ranks, values_of
-from dashboard.statistics.divergence import Nearest, nearest, read_nearest
 from dashboard.statistics.figures import received_by_position
-from dashboard.statistics.head_label import head_label, label_of
+from dashboard.statistics.kinds import Nearest, head_label, label_of, nearest, read_nearest
 from dashboard.statistics.norm_by_frequency import frequency_figure, norm_by_frequency, sampled_tokens
 from dashboard.statistics.sections import (
     Importance,
@@ -26,12 +25,12 @@ from dashboard.statistics.sections import (
 )
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.progress import Unmade
-from dashboard.ui.tables import file_href, file_links, heading
+from dashboard.ui.markup import file_href, file_links, heading
+from dashboard.ui.page import Unmade
 from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval, searched_tokens, spell
-from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, StoreError
 from store.phrases import many
@@ -120,7 +119,7 @@ def read_head_statistics(context: Context) -> HeadStatistics:
         profile=read_profile(corpus, layer, head),
         received=_read_received(corpus, layer, head),
         norms=_read_norms(corpus, layer, head),
-        nearest=read_nearest(context, listed=5),
+        nearest=read_nearest(corpus, layer, head, context.ingest, listed=5),
         files=data_link(corpus),
     )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dashboard.statistics.data import Values, importance_of
 from dashboard.ui.controls import action, choice
-from dashboard.ui.tables import file_links, scrolling
+from dashboard.ui.markup import file_links, scrolling
 from dashboard.ui.text import brief, signed, unit_title
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus

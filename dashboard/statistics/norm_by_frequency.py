@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.columns import piece_counts
 from dashboard.ui.charts import LINE, SERIES, layout
-from dashboard.web.cache import cached
+from dashboard.web.results import cached
 from store import Corpus
 
 #: Groups of the tokens by frequency, equal in size unless a single wordpiece is more frequent than that.

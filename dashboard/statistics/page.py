@@ -7,13 +7,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.points.controls import filter_menu, filter_row
-from dashboard.statistics.data import (
-    OF_PART,
-    choices,
-    comparable_statistics,
-    is_counted,
-)
-from dashboard.statistics.differences import most_different, most_varying
+from dashboard.statistics.data import HeadGrid, comparable_statistics, largest, written_interval
 from dashboard.statistics.heads_table import table_of_heads
 from dashboard.statistics.parts import Part, first_part, part_of
 from dashboard.statistics.routes import register
@@ -25,27 +19,53 @@ from dashboard.statistics.sections import (
     relative_position,
     relative_position_heading,
 )
-from dashboard.statistics.shown import Numbers, StatisticsPage, WholeCorpus, read, read_numbers
+from dashboard.statistics.shown import (
+    OF_PART,
+    Numbers,
+    StatisticsPage,
+    WholeCorpus,
+    choices,
+    is_counted,
+    read,
+    read_numbers,
+)
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
-from dashboard.ui.job import Job, Kind, job_place
+from dashboard.ui.deferred import job_place
+from dashboard.ui.markup import file_href
 from dashboard.ui.page import Page
-from dashboard.ui.tables import file_href
 from dashboard.ui.text import (
     QUERIES,
     capital,
     every_of,
     searched_tokens,
 )
-from dashboard.web.context import Context, comparable
+from dashboard.ui.work import Job, Kind
+from dashboard.web.bounds import comparable
+from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft
-from dashboard.web.page_links import PageLinks
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.phrases import many
-from store.schema.model import varying_statistics
+from store.schema.model import head_name, varying_statistics
 
+#: Heads that are named as those that differ most; of those with intervals, fewer fit in a line.
+_MOST_DIFFERENT, _WITH_INTERVALS = 5, 3
+_DIFFERENCES = "Filtered tokens minus the whole corpus, mean over sentences of the mean over the chosen queries."
+_MINUS_REST = (
+    "Mean over the sentences of the filtered tokens, minus the mean over those of all other tokens. A sentence with both counts in "
+    "each mean, with its own tokens. In brackets: 95% intervals by a bootstrap over sentences that draws each sentence alike for "
+    "both means; they ignore that the heads were chosen as the largest of all."
+)
+#: Statistics that are named with the largest differences between heads.
+_NAMED = 3
+_SPREAD = (
+    "Standard deviation between heads over all queries of the corpus, as a share of the range that the statistic can have, "
+    "0 to 0.5. The largest:"
+)
+_NUMBERING = f"Heads count from 0: the papers' “8-10” is {head_name(7, 9)}."
 #: The numbers of a part that was never counted.
 COUNT = Kind(
     place="numbers",
@@ -69,13 +89,52 @@ _CURVES = (
 COUNTED = 1600
 
 
+def most_varying(state: LinkState, shown: str, spread: Mapping[str, float]) -> html.P:
+    """The statistic in which heads differ most, a link to it where another is shown, and how that was computed.
+
+    `spread` is how much heads differ in each statistic, the most first.
+    """
+    first = list(spread.items())[:_NAMED]
+    most = first[0][0]
+    title = STATISTICS[most].title
+    name = title if shown == most else dcc.Link(title, href=state.with_(statistic=None).href)
+    about = f"{_SPREAD} {', '.join(f'{STATISTICS[statistic].title} {share:.2f}' for statistic, share in first)}. {_NUMBERING}"
+    return html.P(
+        ["Heads differ most in ", name, ".", info("the difference between heads", about)], className="caption"
+    )
+
+
+def most_different(state: LinkState, grid: HeadGrid, unit: str) -> html.P:
+    """The heads whose part differs most from what is subtracted, each a link."""
+    between = grid.interval is not None
+    heads = largest(grid.values, _WITH_INTERVALS if between else _MOST_DIFFERENT)
+    if not heads:
+        return html.P("No head differs.", className="caption")
+    named = [part for head in heads for part in (", ", *_named_difference(state, grid, head, unit))]
+    about = info("the differences", _MINUS_REST if between else _DIFFERENCES)
+    return html.P([f"Largest differences, {grid.unit}: ", *named[1:], ".", about], className="caption")
+
+
+def _named_difference(state: LinkState, grid: HeadGrid, head: tuple[int, int], unit: str) -> tuple[dcc.Link, str]:
+    layer, number = head
+    href = state.on("head").with_(layer=layer, head=number).href
+    return dcc.Link(head_name(layer, number), href=href), f" {grid.written[layer][number]}{_interval(grid, head, unit)}"
+
+
+def _interval(grid: HeadGrid, head: tuple[int, int], unit: str) -> str:
+    if grid.interval is None:
+        return ""
+    between = written_interval(grid.interval, head, unit)
+    return f" ({between})" if between else ""
+
+
 def draw(shown: StatisticsPage) -> Page:
     """The page. A part that was never counted is counted after the rest of the page is shown."""
-    state = shown.state
+    state, menu = shown.state, filter_menu([each.condition for each in shown.filters], shown.offered)
     top = [
         html.H1(f"Statistics of all {shown.layers * shown.heads} heads"),
         _label_links(state, shown.contrasts),
-        html.Div([_controls(shown), _filter_menu(shown)], className="control-rows"),
+        html.Div([_controls(shown), menu], className="control-rows"),
         filter_row(shown.filters, _part_size(state, shown.size)),
     ]
     if shown.whole is None:
@@ -150,10 +209,6 @@ def _subtracted(shown: StatisticsPage) -> list[object]:
         models = {"": "this model", **shown.models}
         controls.append(choice("other", "model", models, state.other or "", 190, of_data=True))
     return controls
-
-
-def _filter_menu(shown: StatisticsPage) -> html.Div:
-    return filter_menu([each.condition for each in shown.filters], shown.offered)
 
 
 def _label_links(state: LinkState, contrasts: Mapping[str, str]) -> html.P | None:

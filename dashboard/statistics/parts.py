@@ -1,34 +1,35 @@
-"""Parts of a corpus: the tokens that filters select, and their numbers, which are counted once for all readers."""
+"""Parts of a corpus: the tokens that filters select, all others beside them, and their numbers, counted once for all readers."""
 
-import io
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.points.columns import column_of
+from dashboard.points.columns import column_of, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import matching_tokens
 from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
-from dashboard.ui.job import Job
-from dashboard.ui.text import has_part
+from dashboard.ui.text import has_part, of_first
+from dashboard.ui.work import Job
 from dashboard.web.admission import Turns
-from dashboard.web.cache import cached, current_cache
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.processes import write_whole
+from dashboard.web.results import DiskCache, SharedResults, cached, current_cache
+from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.labels import head_labels
+from store.kernels.heads import head_labels
 from store.means import Watch
 from store.phrases import many
 from store.process import reusing_freed_memory
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
 WAITING = 2
@@ -40,8 +41,8 @@ BUSY = "The server is busy counting parts of the corpus for other readers. Try a
 #: Seconds that the reader of a file waits, and what they are told then: it is counted on, for when they ask again.
 SOON = 10.0
 LATER = "The part is not counted yet. Ask for the file again in a few seconds."
-#: Files of numbers of parts: 0.2 MB each for 72 heads.
-FILES = 256
+#: Bytes of the files of numbers of parts: one has 0.2 MB for 72 heads.
+BUDGET = 64 << 20
 #: Bytes of the largest arrays that a count reads into memory used before: new pages took a third of its processor time.
 REUSED = 32 << 20
 #: Rows whose tokens are counted first: 16 blocks, a uniform sample, where a corpus has more than twice as many.
@@ -50,6 +51,10 @@ FIRST = 16 * BLOCK
 FEWEST = 100
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
 MOSTLY = 0.9
+#: Names of a part and of the rest that no single category names.
+PART, REST = "filtered tokens", "all others"
+#: Labels of which each has a link; of two, one link says it all.
+MOST_LABELS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +200,8 @@ class PartNumbers:
 class PartCounts:
     """Numbers of parts, held by this process or found in the files of a `folder` that all processes of the server share."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, budget: int = BUDGET) -> None:
+        self._results: SharedResults[PartNumbers] = SharedResults(DiskCache(folder / "parts", budget))
         self._turns = Turns(WAITING, BUSY, name="statistics")
         self._first_turns = Turns(FIRST_WAITING, BUSY, name="statistics")  # of short counts, which wait for no long one
         self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
@@ -213,9 +218,7 @@ class PartCounts:
         """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
         if part.whole and not part.minus_rest:
             return _of_all(corpus)
-        key = _key(corpus, part)
-        numbers: PartNumbers | None = current_cache().find(self, key)
-        return numbers or self._read(corpus, key)
+        return self._results.find(_key(corpus, part), lambda arrays: _labelled(corpus, arrays))
 
     def numbers(self, corpus: Corpus, part: Part, counting: Job | None = None) -> PartNumbers:
         """The part's numbers. Raises `Refusal` where too many readers wait, and without `counting` where it takes long."""
@@ -263,25 +266,8 @@ class PartCounts:
         return self._keep(corpus, part, difference)
 
     def _keep(self, corpus: Corpus, part: Part, counted: PartNumbers) -> PartNumbers:
-        key = _key(corpus, part)
-        self._write(key, counted)
-        return current_cache().get(self, key, lambda: counted)
-
-    def _read(self, corpus: Corpus, key: str) -> PartNumbers | None:
-        try:
-            with np.load(self._folder / f"{key}.npz", allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-        except FileNotFoundError:
-            return None
-        return current_cache().get(self, key, lambda: _labelled(corpus, arrays))
-
-    def _write(self, key: str, numbers: PartNumbers) -> None:
-        content = io.BytesIO()
-        np.savez(content, **{name.name: getattr(numbers, name.name).values for name in fields(numbers)})
-        write_whole(self._folder / f"{key}.npz", content.getvalue())
-        oldest_first = sorted(self._folder.glob("*.npz"), key=_age)
-        for file in oldest_first[:-FILES]:
-            file.unlink(missing_ok=True)
+        arrays = {name.name: getattr(counted, name.name).values for name in fields(counted)}
+        return self._results.add(_key(corpus, part), counted, arrays)
 
 
 def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
@@ -302,19 +288,11 @@ def count_contrast(corpus: Corpus, part: Part, watch: Watch) -> tuple[PartNumber
     )
 
 
-def _age(file: Path) -> float:
-    """When it was written; 0 where another process has just taken it away."""
-    try:
-        return file.stat().st_mtime
-    except FileNotFoundError:
-        return 0
-
-
 def _of_all(corpus: Corpus) -> PartNumbers:
     return PartNumbers(corpus.head_statistic, corpus.head_interval, corpus.layer_interval, corpus.layer_mixing)
 
 
-def _labelled(corpus: Corpus, arrays: dict[str, np.ndarray]) -> PartNumbers:
+def _labelled(corpus: Corpus, arrays: Mapping[str, NDArray[Any]]) -> PartNumbers:
     """What a file holds, labelled as the numbers of the whole corpus are."""
     like = astuple(_of_all(corpus))
     named = zip(fields(PartNumbers), like, strict=True)
@@ -325,3 +303,41 @@ def _key(corpus: Corpus, part: Part) -> str:
     """Two filters that choose the same tokens are one part."""
     identity = f"{corpus.snapshot} {corpus.name} {part.digest}"
     return sha256(identity.encode()).hexdigest()
+
+
+def sides(corpus: Corpus, part: Part) -> tuple[str, str]:
+    """Names of a part and of the rest, such as `positive` and `negative` where the corpus has two labels."""
+    conditions = part.chosen.where
+    if part.chosen.q or len(conditions) != 1 or len(conditions[0].categories) != 1:
+        return PART, REST
+    column = column_of(corpus, conditions[0].column)
+    codes = np.unique(values(column, Drawn(corpus, corpus.n_tokens))[0, part.others, 0])
+    alone = len(codes) == 1 and codes[0] >= 0
+    return conditions[0].categories[0], column.category(int(codes[0])) if alone else REST
+
+
+def size_of_rest(corpus: Corpus, part: Part) -> str:
+    """How many tokens and sentences the part is compared with."""
+    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.others]])
+    tokens = many(int(part.others.sum()), "token")
+    return f"Subtracted: means over the other {tokens}, in {many(len(sentences), 'sentence')}.{of_first(corpus)}"
+
+
+def label_contrasts(corpus: Corpus, state: LinkState) -> dict[str, str]:
+    """Titles and links of page Statistics that compare the sentences of a label with all others; empty without two kinds."""
+    return {f"{label} minus {other}": _contrast_href(state, label) for label, other in _labels(corpus).items()}
+
+
+@cached
+def _labels(corpus: Corpus) -> dict[str, str]:
+    """Labels that sentences of the corpus have, each with the name of all other sentences."""
+    codes = np.unique(corpus.sentences.label.values)
+    names = [corpus.label_names[code] for code in codes if code >= 0]
+    if len(codes) < 2:
+        return {}
+    return {names[1]: names[0]} if len(codes) == len(names) == 2 else dict.fromkeys(names[:MOST_LABELS], REST)
+
+
+def _contrast_href(state: LinkState, label: str) -> str:
+    where = str(Condition("label", (label,)))
+    return state.on("statistics").with_(where=where, values="rest").href

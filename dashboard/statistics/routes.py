@@ -8,16 +8,9 @@ import xarray as xr
 from flask import Flask, Response, request
 from numpy.typing import NDArray
 
-from dashboard.statistics.data import (
-    HeadGrid,
-    head_columns,
-    importance_of,
-    part_numbers,
-    ranks,
-    shown_grid,
-    shown_statistic,
-)
+from dashboard.statistics.data import HeadGrid, head_columns, importance_of, ranks, shown_statistic
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
+from dashboard.statistics.shown import part_numbers, shown_grid
 from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
@@ -70,7 +63,8 @@ def _of_corpus(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/expansion.{FORM}")
     def expansion_of_layers(snapshot: str, model: str, form: str) -> Response:
-        return _file(_expansion_table(corpus_of(library, snapshot, model)), "expansion", form)
+        corpus = corpus_of(library, snapshot, model)
+        return _file({"layer": np.arange(corpus.layers), "rate": corpus.expansion_rate.values}, "expansion", form)
 
     tables = {"statistics": _statistics_table, "profile": _profile_table, "received": _received_table}
 
@@ -134,10 +128,6 @@ def _mixing_table(ratios: xr.DataArray) -> Table:
     rows = list(product(ratios.source.values, ratios.ratio.values, ratios.layer.values))
     source, ratio, layer = (np.array(column, object) for column in zip(*rows, strict=True))
     return {"layer": layer.astype(np.int64), "source": source, "ratio": ratio, "share": ratios.values.ravel()}
-
-
-def _expansion_table(corpus: Corpus) -> Table:
-    return {"layer": np.arange(corpus.layers), "rate": corpus.expansion_rate.values}
 
 
 def _statistics_table(corpus: Corpus, layer: int, head: int) -> Table:

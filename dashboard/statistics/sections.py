@@ -22,11 +22,11 @@ from dashboard.statistics.figures import (
 from dashboard.statistics.parts import Part, PartNumbers, uniform_entropy
 from dashboard.ui.charts import Layout, chart, heat_map
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.progress import Unmade, unmade_line
-from dashboard.ui.tables import file_href, heading
+from dashboard.ui.markup import file_href, heading
+from dashboard.ui.page import Unmade, unmade_line
 from dashboard.ui.text import QUERIES, all_of, first_of, signed
-from dashboard.web.cache import cached, current_cache
 from dashboard.web.http import data_link
+from dashboard.web.results import cached, current_cache
 from store import STATISTICS, Corpus
 from store.phrases import many
 from store.repository.errors import NotIngested
@@ -235,7 +235,8 @@ class Profile:
 def read_profile(corpus: Corpus, layer: int, head: int) -> Profile:
     """That of a head."""
     csv = file_href(data_link(corpus), f"profile/{layer}/{head}.csv")
-    return Profile(head_name(layer, head), _profile_of_head(corpus, layer, head), csv, _over_all(corpus))
+    of = f"Means over {all_of(corpus, 'sentence')}; every sentence has the same weight."
+    return Profile(head_name(layer, head), _profile_of_head(corpus, layer, head), csv, of)
 
 
 def relative_position(of_layers: Layout, profile: Profile) -> list[html.Div]:
@@ -263,10 +264,6 @@ def head_profile(profile: Profile, *, height: int) -> list[object]:
         data=profile.csv,
         height=height,
     )
-
-
-def _over_all(corpus: Corpus) -> str:
-    return f"Means over {all_of(corpus, 'sentence')}; every sentence has the same weight."
 
 
 @cached

@@ -1,7 +1,7 @@
 """What page Statistics shows at a link: everything that it reads, before it is drawn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +10,32 @@ from dashboard.points.columns import Column, columns
 from dashboard.points.controls import Filter, read_filters
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import parse_conditions
-from dashboard.statistics.contrast import label_contrasts
 from dashboard.statistics.data import (
     HeadGrid,
+    Values,
     compared_with,
-    grid_notices,
-    is_counted,
-    part_numbers,
-    shown_grid,
-    shown_part,
+    difference_grid,
+    interval_of,
+    ranks_grid,
     shown_statistic,
     spread_of_statistics,
+    standard_statistic,
+    values_grid,
+    values_of,
+    written_interval,
 )
 from dashboard.statistics.heads_table import Columns, read_columns
-from dashboard.statistics.parts import Part, part_labels, part_of
+from dashboard.statistics.parts import (
+    Part,
+    PartCounts,
+    PartNumbers,
+    first_part,
+    label_contrasts,
+    part_labels,
+    part_of,
+    sides,
+    size_of_rest,
+)
 from dashboard.statistics.sections import (
     CurveFigure,
     Importance,
@@ -36,12 +48,25 @@ from dashboard.statistics.sections import (
     size_of_part,
 )
 from dashboard.ui.charts import Layout
-from dashboard.ui.job import Job
-from dashboard.ui.progress import Unmade
-from dashboard.ui.text import all_of, has_part, kind_of_interval, model_names
-from dashboard.web.context import Context, comparable
+from dashboard.ui.page import Unmade
+from dashboard.ui.text import (
+    all_of,
+    first_of,
+    has_part,
+    kind_of_interval,
+    model_names,
+    searched_tokens,
+)
+from dashboard.ui.work import Job
+from dashboard.web.bounds import comparable
+from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
+from store import STATISTICS, Corpus
+
+NO_PART = "No filter is set, so there is no part to compare: showing values. Add a filter."
+#: What the heat map shows of a part beside its own means.
+OF_PART = ("part", "rest")
 
 
 @dataclass(frozen=True)
@@ -181,3 +206,125 @@ def _read_whole(context: Context, part: Part) -> WholeCorpus:
         profile=read_profile(corpus, state.layer, state.head),
         importance=read_importance(corpus, context.ingest),
     )
+
+
+def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
+    """The value of the choice of a statistic, and its default."""
+    return {"statistic": shown_statistic(context.state, context.corpus)}, {
+        "statistic": standard_statistic(context.corpus)
+    }
+
+
+def shown_part(corpus: Corpus, where: str | None, *, first: bool) -> Part:
+    """The part of a link in a corpus; among the `first` tokens where it is of these alone."""
+    part = part_of(corpus, where)
+    return (first_part(corpus, part) or part) if first else part
+
+
+def part_numbers(context: Context, counting: Job | None = None) -> PartNumbers:
+    """Numbers of the link's part. A difference from the rest is counted first: that count has those of the part, too."""
+    counts = context.library.get(PartCounts)
+    part = shown_part(context.corpus, context.state.where, first=context.first)
+    if _is_minus_rest(context.state, part):
+        counts.numbers(context.corpus, replace(part, minus_rest=True), counting)
+    return counts.numbers(context.corpus, part, counting)
+
+
+def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = None) -> HeadGrid:
+    """The heat map of a link: values, ranks, or the difference from another statistic or model."""
+    state, corpus, means = context.state, context.corpus, numbers.means
+    statistic, part = shown_statistic(state, corpus), part_of(corpus, state.where)
+    values = values_of(means, statistic, state.source)
+    if state.values == "rank":
+        return ranks_grid(values, statistic)
+    if state.values == "part" and not part.whole:
+        whole = values_of(corpus.head_statistic, statistic, state.source)
+        note = f"Subtracted: means over all {all_of(corpus, 'sentence')}." if has_part(corpus) else ""
+        return replace(difference_grid(values, whole, statistic, "that of the whole corpus"), note=note)
+    counts = context.library.get(PartCounts)
+    if _is_minus_rest(state, part):
+        own = shown_part(corpus, state.where, first=context.first)
+        counted = counts.numbers(corpus, replace(own, minus_rest=True), counting)
+        return _minus_rest(corpus, own, values, counted, (statistic, state.source))
+    if state.values == "difference" and state.other:
+        other = context.snapshot.corpus(state.other)
+        others = shown_part(other, state.where, first=context.first)
+        counted = counts.numbers(other, others, counting)
+        subtracted = values_of(counted.means, statistic, state.source)
+        grid = difference_grid(values, subtracted, statistic, f"that of {model_names(context.snapshot)[state.other]}")
+        return replace(grid, note=_subtracted(other, others, model_names(context.snapshot)[state.other]))
+    if state.values == "difference" and (against := compared_with(state, statistic)):
+        title = STATISTICS[against].title
+        return difference_grid(values, values_of(means, against, state.source), statistic, title)
+    return values_grid(values, statistic, interval_of(numbers.interval, statistic, state.source))
+
+
+def grid_notices(context: Context) -> tuple[str, ...]:
+    """What of the link the heat map cannot show."""
+    state, shown = context.state, shown_statistic(context.state, context.corpus)
+    if shown in context.corpus.missing_statistics:
+        return (f"This store has no {STATISTICS[shown].title}: run `headscape ingest` again.",)
+    if state.values in OF_PART:
+        return (NO_PART,) if part_of(context.corpus, state.where).whole else ()
+    if state.values != "difference":
+        return ()
+    if state.other:
+        corpus = context.snapshot.corpus(state.other)
+        return _of_other(part_of(corpus, state.where), model_names(context.snapshot)[state.other])
+    statistic = shown_statistic(state, context.corpus)
+    if compared_with(state, statistic):
+        return ()
+    models = "another model, or " if comparable(context.snapshot, context.corpus) else ""
+    unit = STATISTICS[statistic].unit
+    return (f"No other statistic is measured in {unit}: showing values. Choose {models}another statistic.",)
+
+
+def _is_minus_rest(state: LinkState, part: Part) -> bool:
+    """Whether the link shows how a part, which leaves some tokens out, differs from all others."""
+    return state.values == "rest" and not part.whole
+
+
+def is_counted(context: Context, part: Part) -> bool:
+    """Whether everything that the link shows is known without counting."""
+    counts, state = context.library.get(PartCounts), context.state
+    if counts.find(context.corpus, part) is None:
+        return False
+    if _is_minus_rest(state, part):
+        return counts.find(context.corpus, replace(part, minus_rest=True)) is not None
+    other = state.other if state.values == "difference" else None
+    if other is None:
+        return True
+    corpus = context.snapshot.corpus(other)
+    return counts.find(corpus, part_of(corpus, state.where)) is not None
+
+
+def _minus_rest(corpus: Corpus, part: Part, values: Values, counted: PartNumbers, of: tuple[str, str]) -> HeadGrid:
+    """Minus the same statistic of all other tokens of the corpus, with intervals; `of` are the statistic and the source."""
+    statistic, source = of
+    unit = STATISTICS[statistic].unit
+    interval = interval_of(counted.interval, statistic, source).values
+    own, rest = sides(corpus, part)
+    grid = difference_grid(values, values - values_of(counted.means, statistic, source), statistic, rest)
+    hover = [
+        [
+            f"{text} (95%: {between})" if (between := written_interval(interval, (layer, head), unit)) else text
+            for head, text in enumerate(row)
+        ]
+        for layer, row in enumerate(grid.hover)
+    ]
+    title = f"{STATISTICS[statistic].title}, {own} minus {rest}"
+    return replace(grid, kind="rest", hover=hover, title=title, note=size_of_rest(corpus, part), interval=interval)
+
+
+def _subtracted(corpus: Corpus, part: Part, name: str) -> str:
+    """How much of the other model's corpus is subtracted."""
+    of = first_of(corpus, "token") if part.first is None else searched_tokens(corpus, part.first)
+    some = f"{part.tokens:,} of {of} ({100 * part.tokens / (part.first or corpus.n_tokens):.1f}%)"
+    share = f"all {all_of(corpus, 'token')}" if part.whole and has_part(corpus) else some
+    return f"Subtracted: means over {share} of {name}."
+
+
+def _of_other(part: Part, name: str) -> tuple[str, ...]:
+    """What of the link the other model's corpus cannot show."""
+    empty = f"No tokens of {name} match, so there is nothing to subtract. Remove a filter."
+    return (*(f"{name}: {notice}" for notice in part.notices), *([] if part.tokens else [empty]))

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.ui.component import BrowserComponent
+from dashboard.ui.markup import Chart
 from dashboard.ui.theme import MANTINE
 from store.schema.model import head_name
 
@@ -37,12 +37,6 @@ ISOLATES: Layout = {"itemclick": "toggleothers", "itemdoubleclick": False}
 #: Above this many heads a cell is too narrow for its number; it is there on hover.
 WRITTEN = 20
 _CONFIG: Any = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
-
-
-class Chart(BrowserComponent):
-    """Dash's `dcc.Graph`, drawn once it is near the window, else when the browser rests (assets/web/chart.mjs)."""
-
-    properties = ("id", "figure", "config", "style", "clickData")
 
 
 def chart(

@@ -1,27 +1,43 @@
-"""A part of a page that may take long: a skeleton of its size, filled once the page is painted, without moving anything.
+"""What a page waits for: parts that are filled once the page is painted, and jobs that a reader starts or waits for.
 
-`dashboard/waiting.py` fills it. A part that was computed before is on the page at once.
+A part is a skeleton of its size, and moves nothing when it is filled; one that was computed before is on the page at once. A job
+has a line of text until it is done. Both say how far the work is (`work.py`), can be cancelled, and are asked for again.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import MATCH, Dash, Input, Output, State, dcc, html, set_props
+from dash.exceptions import PreventUpdate
+from flask import abort
 
-from dashboard.ui.job import CANCEL, CLOCK, LATER, LATER_PAUSE, STATE, TICK, Kind, asks_again, new_name
+from dashboard.ui.markup import condensed
+from dashboard.ui.page import problem
 from dashboard.ui.text import with_commands
-from dashboard.web.cache import current_cache
-from dashboard.web.context import Context
+from dashboard.ui.work import Job, JobNotes, Kind, Progress, new_name
+from dashboard.web.context import Context, resolve
+from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
+from dashboard.web.http import STANDING, PartWait, Shown, Text, snapshot_of, validated
+from dashboard.web.library import Library
+from dashboard.web.results import current_cache
 
 #: Pixels of a row of a table and of a line of text.
 ROW, LINE = 30, 24
-#: The kind of each element, in its id beside the name of the part and of the wait.
-CONTENT, SAID, AGAIN, RETRIED = "content", "said", "again", "retried"
+#: What each element of a wait is, in its id beside the part and the name of the wait: the content of a part, or of a job; the
+#: line on how far it is, its clock and Cancel; what a screen reader says of a part; what asks again for a job, and for a part.
+CONTENT, JOB = "content", "job"
+STATE, CLOCK, CANCEL, SAID = "state", "clock", "cancel", "said"
+LATER, AGAIN, RETRY, RETRIED = "later", "again", "retry", "retried"
+#: Milliseconds between two updates of the progress, as most work ends before the first; and until a page asks again for what a
+#: busy server could not give.
+TICK, LATER_PAUSE = 300, 2_000
 CANCELLED = "This was cancelled before it was computed."
 #: Fields of a link that every part depends on, beside its own.
 OF_EVERY_PART = ("model", "snapshot", "other")
+#: The store whose change fetches the page again.
+RELOADED = "reloaded"
 
 
 @dataclass(frozen=True)
@@ -31,7 +47,7 @@ class DeferredPart:
     Attributes
     ----------
     compute
-        Its content. What takes long in it calls `dashboard.ui.job.watched`, to be cancelled.
+        Its content. What takes long in it calls `dashboard.ui.work.watched`, to be cancelled.
     fields
         Fields of a link that its long work depends on: another value cancels the wait.
     height, narrow
@@ -60,6 +76,11 @@ class DeferredPart:
         return Kind(self.name, f"Computing {self.title} ...", CANCELLED, None, (*OF_EVERY_PART, *self.fields))
 
 
+T = TypeVar("T")
+#: What fills the place of a job.
+Work = Callable[[Context, Job], list[object]]
+
+
 def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None) -> html.Div:
     """The part where it was computed before, or where it is `ready`; else its skeleton."""
     is_there = was_computed(context, part) if ready is None else ready
@@ -85,34 +106,58 @@ def _key(context: Context, part: DeferredPart) -> Hashable:
 
 
 def waiting(context: Context, part: DeferredPart) -> html.Div:
-    """The skeleton, what is computed, and Cancel; the callbacks of `dashboard/waiting.py` replace it by the content."""
+    """The skeleton, what is computed, and Cancel; a callback replaces it by the content."""
     name = new_name()
-    clock = dcc.Interval(id=element_id(CLOCK, part.name, name), interval=TICK)
-    cancel = dmc.Button(
-        "Cancel", id=element_id(CANCEL, part.name, name), size="compact-xs", variant="default", className="cancel"
-    )
     state = html.Div(f"Computing {part.title} ...", id=element_id(STATE, part.name, name), className="state")
     busy: Any = {"aria-busy": "true", "data-fields": " ".join(part.kind.fields)}
     skeleton = part.outline(context) if part.outline else [html.Div(className=f"skeleton {part.shape}")]
-    content = [*skeleton, html.Div([cancel, state, clock], className="wait")]
+    content = [
+        *skeleton,
+        html.Div([_cancel(part.name, name), state, _clock(part.name, name)], className="wait"),
+    ]
     said = html.Div(f"Computing {part.title}.", id=element_id(SAID, part.name, name), role="status", className="said")
     return html.Div(
         [said, html.Div(html.Div(content, className="waiting", **busy), id=element_id(CONTENT, part.name, name))]
     )
 
 
+def job_place(kind: Kind, height: int = 0, skeleton: list[Any] | tuple[Any, ...] = ()) -> html.Div:
+    """The placeholder of what a job makes, of at least this height."""
+    name = new_name()
+    waits = [
+        html.Div(html.P(kind.waiting), id=element_id(STATE, kind.place, name), role="status"),
+        _cancel(kind.place, name),
+        _clock(kind.place, name),
+        dcc.Interval(id=element_id(LATER, kind.place, name), interval=LATER_PAUSE, max_intervals=0),
+        *skeleton,
+    ]
+    fields: dict[str, Any] = {"data-fields": " ".join(kind.fields)}  # assets/web/follow.mjs
+    place = element_id(JOB, kind.place, name)
+    return html.Div(waits, id=place, className="job", style={"minHeight": height}, **fields)
+
+
+def _cancel(place: str, wait: str) -> dmc.Button:
+    return dmc.Button(
+        "Cancel", id=element_id(CANCEL, place, wait), size="compact-xs", variant="default", className="cancel"
+    )
+
+
+def _clock(place: str, wait: str) -> dcc.Interval:
+    return dcc.Interval(id=element_id(CLOCK, place, wait), interval=TICK)
+
+
 def uncomputed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     """Why the part is not there, and a button that computes it again."""
     again = dmc.Button("Try again", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
     alert = dmc.Alert([*with_commands(sentence), " ", again], color="orange", variant="light")
-    clock = dcc.Interval(id=element_id(LATER, part.name, wait), disabled=True)
+    clock = dcc.Interval(id=element_id(RETRY, part.name, wait), disabled=True)
     return html.Div([alert, clock], id=element_id(RETRIED, part.name, wait))
 
 
 def postponed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     """What keeps the part waiting, on its skeleton; the page asks again by itself, or at once where its reader wants it."""
     again = dmc.Button("Ask now", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
-    clock = dcc.Interval(id=element_id(LATER, part.name, wait), interval=LATER_PAUSE, max_intervals=1)
+    clock = dcc.Interval(id=element_id(RETRY, part.name, wait), interval=LATER_PAUSE, max_intervals=1)
     state = html.Div([html.Div(asks_again(sentence), className="state"), again, clock], className="wait")
     return html.Div(
         [html.Div(className=f"skeleton {part.shape}"), state],
@@ -121,6 +166,158 @@ def postponed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     )
 
 
+def _not_done(reason: str, kind: Kind, href: str) -> list[object]:
+    """Why the place of a job is not filled, and a link that starts it again."""
+    again = [" ", html.A(kind.again, href=href)] if kind.again else []
+    return [dmc.Alert([*with_commands(reason), *again], color="orange", variant="light")]
+
+
+def asks_again(reason: str) -> str:
+    """What keeps a page waiting, without the advice to try again: the page does."""
+    return f"{reason.partition(' Try again')[0]} This page asks again by itself."
+
+
+def progress_lines(progress: Progress) -> list[object]:
+    """How far a job is, with a bar where its share is known."""
+    line = html.P(progress.sentence)
+    if progress.share is None:
+        return [line]
+    return [line, dmc.Progress(value=100 * progress.share, **{"aria-label": "Progress"})]
+
+
 def element_id(kind: str, part: Any, wait: Any) -> dict[str, Any]:
     """The id of an element by its part and its wait, or of any by Dash's wildcards."""
     return {"deferred": part, "is": kind, "wait": wait}
+
+
+def _any(kind: str) -> dict[str, object]:
+    return element_id(kind, MATCH, MATCH)
+
+
+def register(app: Dash, library: Library, parts: Mapping[str, DeferredPart], works: Mapping[Kind, Work]) -> None:
+    """Add the callbacks. They find a wait by its name: another process of the server may be the one that works."""
+    _fill_parts(app, library, parts)
+    _try_again(app, library, parts)
+    _fill_jobs(app, library, {kind.place: (kind, work) for kind, work in works.items()})
+    _follow(app, library)
+
+
+def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -> None:
+    @app.callback(
+        Output(_any(CONTENT), "children"), Output(_any(SAID), "children"), Input(_any(CONTENT), "id"), *STANDING
+    )
+    @validated
+    def fill(
+        wanted: PartWait, pathname: Text | None, search: Text | None, shown: Shown | None
+    ) -> tuple[list[object], str]:
+        part = _known(parts, wanted)
+        try:
+            with library.get(JobNotes).job(wanted.wait, part.kind) as job:
+                job.begin(f"Computing {part.title}")
+                context = resolve(library, pathname, search, snapshot_of(shown))
+                content = condensed(computed(context, part), part.name)
+        except NotYet as later:
+            return [postponed(part, wanted.wait, str(later))], ""
+        except Exception as error:
+            sentence, _ = sentence_for(error)
+            return [uncomputed(part, wanted.wait, sentence)], sentence
+        if part.reloads:
+            set_props(RELOADED, {"data": wanted.wait})
+        return content, f"Computed {part.title}."
+
+
+def _try_again(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -> None:
+    @app.callback(
+        Output(_any(RETRIED), "children"),
+        Input(_any(AGAIN), "n_clicks"),
+        Input(_any(RETRY), "n_intervals"),
+        State(_any(AGAIN), "id"),
+        *STANDING,
+        prevent_initial_call=True,
+    )
+    @validated
+    def again(
+        clicks: int | None,
+        ticks: int | None,
+        wanted: PartWait,
+        pathname: Text | None,
+        search: Text | None,
+        shown: Shown | None,
+    ) -> list[object]:
+        if not (clicks or ticks):  # Dash calls this for a button that has just appeared, too
+            raise PreventUpdate
+        return [waiting(resolve(library, pathname, search, snapshot_of(shown)), _known(parts, wanted))]
+
+
+def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[Kind, Work]]) -> None:
+    @app.callback(
+        Output(_any(JOB), "children"),
+        Input(_any(JOB), "id"),
+        Input(_any(LATER), "n_intervals"),
+        State(_any(CANCEL), "disabled"),
+        *STANDING,
+    )
+    @validated
+    def fill(
+        wanted: PartWait,
+        asked: int | None,
+        is_cancelled: bool | None,
+        pathname: Text | None,
+        search: Text | None,
+        shown: Shown | None,
+    ) -> list[object]:
+        kind, work = _known(works, wanted)
+        try:
+            if is_cancelled:  # while the page waited to ask again
+                raise ReaderLeft(kind.cancelled)
+            with library.get(JobNotes).job(wanted.wait, kind) as job:
+                context = resolve(library, pathname, search, snapshot_of(shown))
+                return condensed(work(context, job), kind.place)
+        except NotYet as later:
+            _ask_later(wanted, str(later), (asked or 0) + 1)
+            raise PreventUpdate from later
+        except Refusal as refusal:
+            return _not_done(str(refusal), kind, f"{pathname or ''}{search or ''}")
+        except Exception as error:
+            return [problem(error)]
+
+
+def _ask_later(wanted: PartWait, reason: str, times: int) -> None:
+    """Say what keeps the page waiting for a job, and let it ask again; its skeleton and Cancel stay."""
+    set_props(element_id(STATE, wanted.deferred, wanted.wait), {"children": [html.P(asks_again(reason))]})
+    set_props(element_id(LATER, wanted.deferred, wanted.wait), {"max_intervals": times})
+
+
+def _follow(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output(_any(STATE), "children"),
+        Input(_any(CLOCK), "n_intervals"),
+        State(_any(CLOCK), "id"),
+        prevent_initial_call=True,
+    )
+    @validated
+    def look(_ticks: int | None, wanted: PartWait) -> list[object]:
+        notes = library.get(JobNotes)
+        if (progress := notes.find(wanted.wait)) is not None:
+            return progress_lines(progress)
+        if not (told := notes.waiting(wanted.wait)):  # the page is about to ask, for the first time or again
+            raise PreventUpdate
+        return [html.P(told)]
+
+    @app.callback(
+        Output(_any(CANCEL), "disabled"),
+        Input(_any(CANCEL), "n_clicks"),
+        State(_any(CANCEL), "id"),
+        prevent_initial_call=True,
+    )
+    @validated
+    def cancel(clicks: int | None, wanted: PartWait) -> bool:
+        if clicks:
+            library.get(JobNotes).cancel(wanted.wait)
+        return bool(clicks)
+
+
+def _known(known: Mapping[str, T], wanted: PartWait) -> T:
+    if wanted.deferred not in known:
+        abort(404, "There is no such part of a page. Reload the page.")
+    return known[wanted.deferred]

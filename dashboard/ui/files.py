@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from dashboard.ui.text import all_of, first_of, has_part
 from dashboard.web.admission import reader_left
-from dashboard.web.context import Context, names_of, other_model
+from dashboard.web.bounds import names_of
+from dashboard.web.context import Context, other_model
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import lasting
 from dashboard.web.library import Library

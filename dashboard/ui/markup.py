@@ -1,15 +1,48 @@
-"""Plain HTML as one Dash component: Dash subscribes each of its own to every change of the page, hundreds in a table."""
+"""Components of our own: the class that they have in Python, plain HTML as one of them, and tables.
 
-from collections.abc import Iterator
+Dash has no public way to declare a component without a build step: a class of ours in Python has a function of the same name
+in assets/headscape.mjs. What Dash reads of a class is private, and stands here alone. Plain HTML becomes one component, as
+Dash subscribes each of its own to every change of the page, hundreds in a table.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlencode
 
-from dash import dcc
-from dash.development.base_component import Component
+from dash import dcc, html
+from dash.development.base_component import Component, ComponentMeta
 
-from dashboard.ui.charts import Chart
-from dashboard.ui.component import BrowserComponent
+
+class BrowserComponentMeta(ComponentMeta):
+    """Adds to a class what Dash reads of it, from its `properties`."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> Any:
+        """The class, with the attributes that Dash expects a generated class to have."""
+        names = list(attributes.get("properties", ()))
+        private = {
+            "_namespace": "headscape",
+            "_type": name,
+            "_base_nodes": ["children"],
+            "_children_props": [],
+            "_prop_names": names,
+            "_valid_wildcard_attributes": [],
+            "available_properties": names,
+            "available_wildcard_properties": [],
+        }
+        return super().__new__(cls, name, bases, private | attributes)
+
+
+class BrowserComponent(Component, metaclass=BrowserComponentMeta):
+    """A component whose JavaScript is `window.headscape.NAME`. None stands for a property that is not given."""
+
+    properties: tuple[str, ...] = ()
+
+    def __init__(self, **properties: Any) -> None:
+        super().__init__(**{name: value for name, value in properties.items() if value is not None})
+
 
 #: An element is [tag, properties, *children]; a text is itself. `LINK` goes to another page without leaving this one.
 Tree = Any
@@ -19,6 +52,12 @@ FOLLOWED = "data-followed"
 HTML = "dash_html_components"
 #: Attributes of a component that are not properties of its element.
 _AVAILABLE = ("available_properties", "available_wildcard_properties")
+
+
+class Chart(BrowserComponent):
+    """Dash's `dcc.Graph`, drawn once it is near the window, else when the browser rests (assets/web/chart.mjs)."""
+
+    properties = ("id", "figure", "config", "style", "clickData")
 
 
 class Markup(BrowserComponent):
@@ -94,3 +133,48 @@ def tree(node: Any) -> Tree:
 def properties_of(node: Component) -> dict[str, Any]:
     """The properties that an element was given: `to_plotly_json` looks for all 40 that it may have, in ten times as long."""
     return {name: value for name, value in vars(node).items() if name[0] != "_" and name not in _AVAILABLE}
+
+
+_NOTHING: Mapping[str, str | None] = MappingProxyType({})
+
+
+def heading(titles: Sequence[str], numbers: Collection[str] = ()) -> html.Thead:
+    """One row of titles; those of `numbers` are aligned as numbers are."""
+    return html.Thead(html.Tr([html.Th(title, className="number" if title in numbers else None) for title in titles]))
+
+
+def scrolling(content: Component, label: str, kind: str = "scroll") -> html.Div:
+    """What may be larger than the page in a box of its own, which a keyboard scrolls and a screen reader names."""
+    named: Any = {"aria-label": label}
+    return html.Div(content, className=kind, tabIndex=0, role="region", **named)
+
+
+def file_links(files: str, what: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> html.P:
+    """Links to `what` as CSV and as Parquet; `files` begins the URLs of a corpus, `path` is the route's without its ending."""
+    csv, parquet = (
+        html.A(form, href=file_href(files, f"{path}.{form}", query), download="") for form in ("csv", "parquet")
+    )
+    return html.P([f"{what} as ", csv, " or ", parquet, "."], className="caption")
+
+
+def file_href(files: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> str:
+    """The URL of a file; `files` begins it (`http.data_link`), `path` is the route's; parameters that are None or empty are left out."""
+    written = urlencode({name: value for name, value in query.items() if value})
+    return f"{files}/{path}" + (f"?{written}" if written else "")
+
+
+def stacked_table(titles: Sequence[str], rows: Sequence[Sequence[object]], numbers: Collection[str] = ()) -> html.Table:
+    """The table; columns named in `numbers` are aligned as numbers are."""
+    body = html.Tbody([html.Tr(_cells(titles, row, numbers)) for row in rows])
+    return html.Table([heading(titles, numbers), body], className="rows stacked")
+
+
+def _cells(titles: Sequence[str], row: Sequence[object], numbers: Collection[str]) -> list[html.Td]:
+    return [_cell(title, content, title in numbers) for title, content in zip(titles, row, strict=True)]
+
+
+def _cell(title: str, content: Any, is_number: bool) -> html.Td:
+    named: dict[str, Any] = {"data-name": title}
+    # In a narrow window title and content stand at the two sides: a content of several parts is one element.
+    whole = html.Span(content) if isinstance(content, list) else content
+    return html.Td(whole, className="number" if is_number else None, **named)

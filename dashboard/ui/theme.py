@@ -60,7 +60,7 @@ CATEGORIES: Mapping[Scheme, tuple[str, ...]] = {
 OTHER: Mapping[Scheme, str] = {"light": "#757A82", "dark": "#7B8088"}
 #: How many categories have a colour of their own.
 COLOURED = len(CATEGORIES["light"])
-#: Colour of each label of heads, in the order of `store.kernels.labels.LABELS`; none is that of queries or keys.
+#: Colour of each label of heads, in the order of `store.kernels.heads.LABELS`; none is that of queries or keys.
 LABEL_COLOURS = ("#56B4E9", "#009E73", "#5A6067", "#E69F00", "#CC79A7", "#7E57C2", "#998000")
 #: Lightness (of HLS) of the colours of heads, taken in turn: neighbours in hue differ in it too.
 _LIGHTNESS: Mapping[Scheme, tuple[float, ...]] = {"light": (0.42, 0.3, 0.54), "dark": (0.62, 0.76, 0.52)}

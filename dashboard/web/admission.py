@@ -1,9 +1,10 @@
-"""Admission: long work runs for one reader at a time, and stops when its reader disconnects."""
+"""Admission: long work runs for one reader at a time, says its steps to whoever waits, and stops when its reader disconnects."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from threading import Event, Lock
 from time import monotonic
 from typing import Any
@@ -141,3 +142,35 @@ def client_disconnected(environ: Mapping[str, Any]) -> bool:
     """Whether the client of a WSGI request has closed its connection; False where the server does not know."""
     disconnected: Callable[[], bool] | None = environ.get(DISCONNECTED)
     return disconnected is not None and disconnected()
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step as one process tells another; the answer comes later."""
+
+    title: str
+
+
+Tell = Callable[[str], None]
+
+
+def _nobody(_step: str) -> None:
+    """Nobody waits."""
+
+
+_TELL: ContextVar[Tell] = ContextVar("tell", default=_nobody)
+
+
+@contextmanager
+def steps_told_to(tell: Tell) -> Iterator[None]:
+    """Within the context this function is told every step of what this thread does."""
+    token = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(token)
+
+
+def current_tell() -> Tell:
+    """Who is told the steps of this thread; work that goes on in another thread takes it along."""
+    return _TELL.get()

@@ -23,7 +23,7 @@ from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 
 from dashboard.web.addresses import UNIX
-from dashboard.web.full_disk import let_answers_overflow
+from dashboard.web.processes import let_answers_overflow
 from store.process import end_now
 
 #: Bytes of the first line of a request, which holds a typed pair: as many as most proxies accept.

@@ -1,33 +1,32 @@
 """What a link means in the store: the state within the bounds of a corpus, and the snapshot and model it is of."""
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote_plus
 
+from dashboard.web.bounds import Bounds, bounds_of, feature_bounds, on_same_corpus
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
-from dashboard.web.link_reader import LinkReader
-from dashboard.web.page_links import first_page, links_of, page_of, page_of_fields
-from dashboard.web.prefix import page_name
+from dashboard.web.paths import first_page, links_of, page_name, page_of, page_of_fields
 from dashboard.web.state import (
+    DEFAULTS,
     FIELDS,
+    MOST_OF_PAIR,
+    MOST_TYPED,
     OF_SNAPSHOT,
-    OF_WORDS,
     TRIAL,
-    WITHIN,
+    Kind,
     LinkState,
     Of,
-    Within,
     head_numbers,
 )
-from store import STATISTICS, Corpus, Snapshot, StoreError
-from store.features import Features
+from store import Corpus, Snapshot, StoreError
 from store.repository.errors import SnapshotNotFound
 from store.repository.ingest_status import IngestProgress
 from store.schema.features import stored_point
 from store.schema.model import varying_statistics
-from store.schema.pictures import JOINT
 
 #: Characters of a link.
 MAX_QUERY = 8_000
@@ -37,8 +36,9 @@ _OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "fonly
 _READ_APART = ("model", "snapshot", "view", "pinned", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
 _SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
 
+_NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
+
 T = TypeVar("T")
-Bounds = Mapping[Of, range | tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,134 @@ class Context:
         return self.state.text is None and self.state.sentence >= self.corpus.n_sentences
 
 
+@dataclass(frozen=True)
+class LinkReader:
+    """Reads the fields of a link; a value that is out of its bounds is changed, with a notice.
+
+    Attributes
+    ----------
+    written
+        The fields of the link, as written there.
+    bounds
+        What `Of` stands for in the store that is open.
+    notices
+        Every notice is added here.
+    """
+
+    written: Mapping[str, str]
+    bounds: Mapping[Of, range | tuple[str, ...]]
+    notices: list[str]
+
+    def read(self, name: str) -> Any:
+        """The value of a field: within its bounds, by default where the link does not hold it."""
+        if name not in self.written:
+            return DEFAULTS[name]
+        field = FIELDS[name]
+        bounds = self.bounds[field.bounds] if isinstance(field.bounds, Of) else field.bounds
+        readers: Mapping[Kind, Callable[[str, str, Any], Any]] = {
+            "number": self._number,
+            "share": self._share,
+            "choice": self._choice,
+            "switch": self._choice,
+            "numbers": self._numbers,
+            "text": self._text,
+            "typed": self._typed,
+            "conditions": self._conditions,
+            "pattern": self._pattern,
+        }
+        return readers[field.kind](name, self.written[name], bounds)
+
+    def typed_pair(self) -> tuple[str | None, str | None]:
+        """`text` and `second`: each has the bytes of a link that the other leaves, at least half of them."""
+        second = min(len(quote_plus(self.written.get("second", "").strip())), MOST_OF_PAIR // 2)
+        text = self._typed("text", self.written.get("text", ""), min(MOST_TYPED, MOST_OF_PAIR - second))
+        left = MOST_OF_PAIR - len(quote_plus(text or ""))
+        return text, self._typed("second", self.written.get("second", ""), min(MOST_TYPED, left))
+
+    def _number(self, name: str, text: str, bounds: range) -> int | None:
+        """A whole number, or the nearest within the bounds."""
+        digits = text.removeprefix("-")
+        there = self._there(name, bounds)
+        if not (digits.isascii() and digits.isdigit()):
+            return self._default(name, f"is not a whole number ({_range_text(there)})")
+        if len(text) >= 12:
+            return self._default(name, f"is out of range ({_range_text(there)})")
+        number = max(bounds[0], min(int(text), bounds[-1]))
+        if number != int(text):
+            shown = min(number, there[-1])
+            self.notices.append(f"{name}={text} {self._beyond(name, int(text), there)}; showing {shown:,}")
+        return number
+
+    def _beyond(self, name: str, number: int, there: range) -> str:
+        """Why a number is not shown: a sentence may be counted, but without vectors."""
+        if name == "sentence" and number in self.bounds[Of.COUNTED_SENTENCES]:
+            return no_vectors(len(there))
+        return f"is out of range ({_range_text(there)})"
+
+    def _there(self, name: str, bounds: range) -> range:
+        """The bounds that a notice names: a store may have fewer tokens than a page can draw."""
+        return range(1, min(bounds[-1], len(self.bounds[Of.TOKENS])) + 1) if name == "tokens" else bounds
+
+    def _share(self, name: str, text: str, _bounds: None) -> float | None:
+        if re.fullmatch(r"[01](\.\d{1,6})?", text) and float(text) <= 1:
+            return float(text)
+        return self._default(name, "is not a number from 0 to 1")
+
+    def _choice(self, name: str, text: str, bounds: tuple[str, ...]) -> str | None:
+        return text if text in bounds else self._ignored(name)
+
+    def _numbers(self, name: str, text: str, bounds: range) -> str | None:
+        """Whole numbers such as `3.4`, each once; None where none is within the bounds."""
+        if not _NUMBERS.fullmatch(text):
+            return self._ignored(name)
+        each = dict.fromkeys(map(int, text.split(".")))
+        within = [number for number in each if number in bounds]
+        if len(within) < len(each):
+            self.notices.append(f"{name}={text[:40]}: ignored numbers out of range ({_range_text(bounds)})")
+        return ".".join(map(str, within)) or None
+
+    def _text(self, name: str, text: str, most: int) -> str | None:
+        text = text.strip()
+        if len(text) > most:
+            self.notices.append(f"{name} is longer than {most:,} characters; using the first {most:,}")
+        return text[:most] or None
+
+    def _conditions(self, name: str, text: str, most: int) -> str | None:
+        """The parts between `;` and `|` that fit whole."""
+        text = text.strip()
+        if len(text) <= most:
+            return text or None
+        self.notices.append(f"{name} is longer than {most:,} characters; ignoring the conditions beyond them")
+        return text[: max(0, *(text.rfind(mark, 0, most + 1) for mark in ";|"))] or None
+
+    def _pattern(self, name: str, text: str, pattern: str) -> str | None:
+        return text if re.fullmatch(pattern, text) else self._ignored(name)
+
+    def _typed(self, name: str, text: str, most: int) -> str | None:
+        """The beginning of a text, of so many bytes in a link."""
+        if text and not text.strip() and name == "text":
+            self.notices.append("The typed text is empty. Type a sentence; showing one of the corpus")
+        whole = text.strip()
+        cut = whole[:most]
+        while (size := len(quote_plus(cut))) > most:
+            cut = cut[: len(cut) * most // size]
+        if cut != whole:
+            self.notices.append(f"The text is too long for a link; showing its first {len(cut):,} characters")
+        return cut or None
+
+    def _default(self, name: str, problem: str) -> Any:
+        default = DEFAULTS[name]
+        if default is None:
+            return self._ignored(name)
+        shown = min(default, len(self.bounds[Of.TOKENS])) if name == "tokens" else default
+        self.notices.append(f"{name}={self.written[name][:40]} {problem}; showing {shown:,}")
+        return default
+
+    def _ignored(self, name: str) -> Any:
+        self.notices.append(f"Ignored an invalid parameter: {name}={self.written[name][:40]}")
+        return DEFAULTS[name]
+
+
 def resolve(library: Library, pathname: str | None, search: str | None, standing: str | None = None) -> Context:
     """What a link means in a tab that shows the snapshot `standing`. Raises StoreError only where nothing can be shown."""
     notices: list[str] = []
@@ -99,106 +227,11 @@ def resolve(library: Library, pathname: str | None, search: str | None, standing
     return Context(state, snapshot, corpus, tuple(notices), library, ingest, missing, _is_bare(written))
 
 
-def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
-    """The bounds that the model and its corpus set, for a page; without those of a token set."""
-    longest = int(corpus.corpus_attributes["max_length"])
-    return {
-        Of.MODELS: tuple(snapshot.models),
-        Of.LAYERS: range(corpus.layers),
-        Of.HEADS: range(corpus.heads),
-        Of.TOKENS: range(corpus.n_tokens),
-        Of.VIEWS: tuple(corpus.views),
-        Of.MATCHES: matches_of(corpus),
-        Of.SENTENCES: range(corpus.n_sentences if links_of(page).stored_sentences else corpus.counted_sentences),
-        Of.COUNTED_SENTENCES: range(corpus.counted_sentences),
-        Of.POSITIONS: range(int(corpus.attributes["config"].get("max_position_embeddings", longest))),
-        Of.LENGTHS: range(1, longest + 1),
-        Of.LABELS: tuple(corpus.label_names),
-        Of.STATISTICS: tuple(STATISTICS),
-        Of.OTHER_MODELS: tuple(_other_models(snapshot, corpus, page)),
-        Of.TOKEN_SETS: tuple(corpus.token_sets),
-    }
-
-
-def matches_of(corpus: Corpus) -> tuple[Within, ...]:
-    """How the text of a search can be matched in a corpus."""
-    return tuple(match for match in WITHIN if corpus.has_words or match not in OF_WORDS)
-
-
-def feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bounds:
-    """The bounds that a token set and the layer of its values set; of values there is no trial."""
-    return {
-        Of.VALUE_LAYERS: tuple(map(str, value_layers(features))),
-        Of.FEATURE_VIEWS: (*feature_views(features, layer), *([TRIAL] if layer is None else [])),
-        Of.FEATURE_PANELS: feature_panels(corpus, features, layer),
-        Of.FEATURE_COLUMNS: feature_columns(features),
-        Of.FEATURE_TOKENS: range(features.n_tokens),
-        Of.TRIAL_FITS: (JOINT, *features.points),
-    }
-
-
-def comparable(snapshot: Snapshot, corpus: Corpus) -> list[str]:
-    """Keys of the other models of a snapshot that have as many layers and heads."""
-    others = [snapshot.corpus(name) for name in snapshot.models if name != corpus.name]
-    return [other.name for other in others if (other.layers, other.heads) == (corpus.layers, corpus.heads)]
-
-
-def on_same_corpus(snapshot: Snapshot, corpus: Corpus) -> list[str]:
-    """Keys of the other models of a snapshot that were run on the same corpus."""
-    own = corpus.attributes["corpus"]
-    return [name for name, model in snapshot.models.items() if model["corpus"] == own and name != corpus.name]
-
-
 def other_model(context: Context) -> Corpus | None:
     """The model that the link's is compared with on page Compare, by default the last ingested on the same corpus."""
     others = on_same_corpus(context.snapshot, context.corpus)
     other = context.state.other or next(iter(others), None)
     return context.snapshot.corpus(other) if other else None
-
-
-def short_name(corpus: Corpus) -> str:
-    """The last part of the model's name, and what tells it apart from another of that name."""
-    name = str(corpus.attributes["model_id"])
-    return corpus.title if corpus.title != name else name.rpartition("/")[2]
-
-
-def names_of(own: Corpus, other: Corpus) -> tuple[str, str]:
-    """The names of two models; whole ones where their last parts are the same."""
-    names = [short_name(model) for model in (own, other)]
-    return (names[0], names[1]) if names[0] != names[1] else (own.title, other.title)
-
-
-def value_layers(features: Features) -> list[int]:
-    """Layers of whose values there is a picture."""
-    views = (features.value_view(name) for name in features.value_views)
-    return sorted({int(layer) for view in views for layer in view.attrs["layers"]})
-
-
-def feature_views(features: Features, layer: int | None) -> list[str]:
-    """Names of the pictures of all feature points, or of the values of a layer; the default first."""
-    if layer is None:
-        return features.views
-    return [name for name in features.value_views if layer in features.value_view(name).attrs["layers"]]
-
-
-def feature_panels(corpus: Corpus, features: Features, layer: int | None) -> tuple[str, ...]:
-    """Names of the panels: feature points, or the heads `H3` whose values are drawn."""
-    return features.points if layer is None else tuple(f"H{head}" for head in range(corpus.heads))
-
-
-def feature_columns(features: Features) -> tuple[str, ...]:
-    """Names of what tokens can be coloured by, without reading it."""
-    label = ("label",) if features.label_names else ()
-    prediction = () if features.class_probability is None else ("prediction",)
-    correct = ("correct",) if predicts_labels(features) else ()
-    return ("kind", "wordpiece", "position", *label, "sentence", *prediction, *correct)
-
-
-def predicts_labels(features: Features) -> bool:
-    """Whether the model predicts the labels of the reviews."""
-    if features.class_probability is None or not features.label_names:
-        return False
-    return set(features.label_names) <= set(map(str, features.class_probability["class"].values))
 
 
 def _written(search: str, notices: list[str]) -> dict[str, str]:
@@ -285,13 +318,6 @@ def _statistic(reader: LinkReader, source: str) -> str | None:
     return None
 
 
-def _other_models(snapshot: Snapshot, corpus: Corpus, page: str) -> list[str]:
-    """Models that the page can show beside the link's; another page keeps any that some page can."""
-    if of_page := links_of(page).other_models:
-        return of_page(snapshot, corpus)
-    return [*on_same_corpus(snapshot, corpus), *comparable(snapshot, corpus)]
-
-
 def _other(reader: LinkReader, page: str, corpus: Corpus) -> str | None:
     name = reader.written.get("other")
     if name is None or name in reader.bounds[Of.OTHER_MODELS]:
@@ -341,3 +367,12 @@ def _of_sample(written: Mapping[str, str], sample: str) -> dict[str, str]:
     of_trial = ("fview",) if written.get("fview") == TRIAL else ()
     left_out = {"material", "vectors", *of_review, *of_values, *of_trial}
     return {name: text for name, text in written.items() if name not in left_out}
+
+
+def no_vectors(sentences: int) -> str:
+    """Why a sentence is not shown where so many have vectors, and what to do."""
+    return f"has no stored vectors ({_range_text(range(sentences))} have): run `headscape ingest --vectors=all`"
+
+
+def _range_text(bounds: range) -> str:
+    return f"{bounds[0]}-{bounds[-1]:,}"

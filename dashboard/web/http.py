@@ -1,14 +1,25 @@
-"""Data routes: their URLs, what a request asks for, brought into bounds, and how bytes leave the server."""
+"""What a request asks for: the URLs of data routes, fields of a query string within their bounds, typed values of callbacks.
+
+A query string notes what a route reads of it: a response is made from that alone.
+"""
 
 import gzip
+from collections.abc import Callable, Iterator
+from functools import wraps
+from inspect import signature
 from math import isfinite
-from typing import Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, get_type_hints
 
-from flask import Flask, Response, abort, request
+from dash import State
+from flask import Flask, Request, Response, abort, request
+from pydantic import AfterValidator, BaseModel, TypeAdapter, ValidationError
+from werkzeug.datastructures import ImmutableMultiDict
+from werkzeug.exceptions import BadRequest
+from werkzeug.utils import cached_property
 
 from dashboard.web.library import Library
-from dashboard.web.prefix import root
-from dashboard.web.query import note_other_spelling
+from dashboard.web.paths import root
+from dashboard.web.state import FIELDS, WITHIN, Of
 from store import Corpus
 from store.schema.model import SOURCES
 
@@ -127,3 +138,122 @@ def _has_session() -> Response:
 
 def _outdated(_address: str) -> NoReturn:
     abort(404, "This URL is unknown or out of date. Reload the page.")
+
+
+Callback = TypeVar("Callback", bound=Callable[..., Any])
+
+
+def _whole(text: str) -> str:
+    """Raises ValueError for half a surrogate pair, which JSON can hold and UTF-8 cannot."""
+    text.encode()
+    return text
+
+
+#: A text of a link.
+Text = Annotated[str, AfterValidator(_whole)]
+
+
+class PartWait(BaseModel):
+    """The id of an element that a page waits for: the part of the page, and the wait for it."""
+
+    deferred: Text
+    wait: Text
+
+
+class Painted(BaseModel):
+    """What the canvas sends once its picture is painted: the name of what follows below it, or ""."""
+
+    after: Text
+
+
+class Shown(BaseModel):
+    """What callbacks read of the page that a tab shows (`shell.shown`)."""
+
+    snapshot: Text
+
+
+#: What a callback gets of a tab: path and query of its link, and what its page shows.
+STANDING = State("location", "pathname"), State("location", "search"), State("shown", "data")
+
+
+def snapshot_of(shown: Shown | None) -> str | None:
+    """The snapshot that a tab shows; None before its first page."""
+    return shown.snapshot if shown else None
+
+
+def validated(callback: Callback) -> Callback:
+    """The same callback; values of other types than its parameters' are answered with 400."""
+    hints = get_type_hints(callback, include_extras=True)
+    parameters = {name: TypeAdapter(hints[name]) for name in signature(callback).parameters}
+
+    @wraps(callback)
+    def checked(*values: object) -> Any:
+        return callback(*map(_checked, parameters, parameters.values(), values))
+
+    return checked  # type: ignore[return-value]
+
+
+def _checked(name: str, accepted: TypeAdapter[Any], value: object) -> Any:
+    try:
+        return accepted.validate_python(value, strict=True)
+    except ValidationError as error:
+        raise BadRequest(f"The request has an invalid value of {name.strip('_')}. Reload the page.") from error
+
+
+class ReadFields(ImmutableMultiDict[str, str]):
+    """The fields of a query string, and which of them were read.
+
+    `spelled_otherwise`: whether one of them has a value that was read as another one, such as a number beyond the bounds.
+    """
+
+    def __init__(self, fields: Any = ()) -> None:
+        super().__init__(fields)
+        self.names: set[str] = set()
+        self.spelled_otherwise = False
+
+    def __getitem__(self, name: str) -> str:
+        self.names.add(name)
+        return str(super().__getitem__(name))
+
+    def __contains__(self, name: object) -> bool:
+        self.names.add(str(name))
+        return super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        self.names.update(super().__iter__())
+        return super().__iter__()
+
+    @property
+    def in_one_spelling(self) -> bool:
+        """Whether every field was read, is there once, and is spelled as links spell it."""
+        each = list(super().items(multi=True))
+        return (
+            not self.spelled_otherwise
+            and self.names >= {name for name, _ in each}
+            and len({name for name, _ in each}) == len(each)
+            and all(_is_spelled(name, text) for name, text in each)
+        )
+
+
+class NotedRequest(Request):
+    """A request of a server, whose query string notes what is read of it."""
+
+    @cached_property
+    def args(self) -> ReadFields:
+        """The fields of the query string."""
+        return ReadFields(super().args)
+
+
+def note_other_spelling() -> None:
+    """Say that a field of this request was read as another value than it has."""
+    fields = request.args
+    if isinstance(fields, ReadFields):
+        fields.spelled_otherwise = True
+
+
+def _is_spelled(name: str, text: str) -> bool:
+    """Whether a field of a link has a value that it may have, without blanks around it."""
+    bounds = FIELDS[name].bounds if name in FIELDS else None
+    if bounds is Of.MATCHES:
+        bounds = WITHIN
+    return text in bounds if isinstance(bounds, tuple) else text == text.strip()

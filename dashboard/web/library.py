@@ -11,8 +11,8 @@ from typing import Protocol, Self, TypeVar
 from cachetools import LRUCache, TTLCache
 
 from dashboard.web.admission import Turns
-from dashboard.web.cache import BUDGET as RESULTS
-from dashboard.web.cache import Cache
+from dashboard.web.results import BUDGET as RESULTS
+from dashboard.web.results import Cache
 from store import Snapshot
 from store.repository.access import local_path, open_repository
 from store.repository.errors import SnapshotNotFound

@@ -1,4 +1,7 @@
-"""Processes of a server: their command, the folder that they share, and freed memory that goes back to the system."""
+"""Processes of a server: their command, the folder that they share, the memory that they give back, and a disk that is full.
+
+Where the temporary folder is full, what waits there goes on in memory, and what only saves time is left out.
+"""
 
 import fcntl
 import os
@@ -8,8 +11,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO, RawIOBase
 from pathlib import Path
-from typing import IO
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np  # noqa: F401  # loads the library whose threads are limited
 from threadpoolctl import threadpool_limits
@@ -173,3 +178,43 @@ def one_thread_per_product() -> None:
 def return_freed_memory() -> None:
     """Let freed memory go back to the system: glibc keeps four times what is in use. Call it before threads start."""
     use_one_heap(mapped=LARGE, kept=KEPT)
+
+
+class OverflowFile:
+    """A temporary file that goes on in memory where the disk is full."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | RawIOBase
+        try:
+            self._file = TemporaryFile(buffering=0)  # noqa: SIM115  # what a buffer cannot write, it cannot read either
+        except OSError:
+            self._file = BytesIO()
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever a file has beside `write`."""
+        return getattr(self._file, name)
+
+    def write(self, data: bytes) -> int:
+        """Write all of it; returns its length."""
+        begin, rest = self._file.tell(), memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) or 0 :]
+        except OSError:
+            self._go_on_in_memory(begin)
+            self._file.write(data)
+        return len(data)
+
+    def _go_on_in_memory(self, size: int) -> None:
+        self._file.seek(0)
+        content = BytesIO()
+        content.write(self._file.read(size) or b"")
+        self._file.close()
+        self._file = content
+
+
+def let_answers_overflow() -> None:
+    """Let answers and bodies of waitress go on in memory where the disk is full: it would end their connections."""
+    from waitress.buffers import TempfileBasedBuffer
+
+    TempfileBasedBuffer.newfile = lambda _: OverflowFile()

@@ -1,8 +1,8 @@
 """Responses of data URLs and pages, cached for all readers and processes of a server: a URL of data names its snapshot.
 
-Only what took time is cached: responses that browsers cache for a year too, and pages that `share` was called for. Errors
-are not, nor is a response to a link that says in another way what a page's own link says: nobody can fill the cache with one
-response.
+They are in files that all processes share: bounded, the least recently used are deleted first. Only what took time is cached:
+responses that browsers cache for a year too, and pages that `share` was called for. Errors are not, nor is a response to a
+link that says in another way what a page's own link says: nobody can fill the cache with one response.
 Cookies and all other headers of a person stay out: the request passes the gate of the server before its response is
 looked up here.
 """
@@ -16,10 +16,9 @@ from typing import IO
 from flask import Flask, Response, g, has_request_context, request
 from werkzeug.wsgi import wrap_file
 
-from dashboard.web.disk_cache import DiskCache
-from dashboard.web.http import FOREVER
+from dashboard.web.http import FOREVER, NotedRequest, ReadFields
 from dashboard.web.library import Library
-from dashboard.web.query import NotedRequest, ReadFields
+from dashboard.web.results import DiskCache
 
 #: Bytes of all cached responses of a server.
 BUDGET = 256 << 20

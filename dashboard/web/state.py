@@ -1,6 +1,6 @@
 """The state of the dashboard, as a link holds it: one table of fields, which Python and the browser read.
 
-What the store holds is not known here: bounds that depend on it are named by `Of`, and `context.py` resolves them.
+What the store holds is not known here: bounds that depend on it are named by `Of`, and `bounds.py` has them.
 """
 
 from collections.abc import Mapping
@@ -9,10 +9,9 @@ from enum import Enum, auto
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 from urllib.parse import urlencode
 
-from dashboard.web.page_links import first_page, links_of, page_links
-from dashboard.web.prefix import root
+from dashboard.web.paths import first_page, links_of, page_links, root
 from store import STATISTICS
-from store.kernels.labels import LABELS
+from store.kernels.heads import LABELS
 from store.kernels.relations import DIRECTIONS
 from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.pictures import METRICS

@@ -1,4 +1,9 @@
-"""Attention of a model on a CPU that counts its patterns where it uses them: they are computed once, and live in the cache of a core."""
+"""Attention of a model on a CPU that counts its patterns where it uses them: they are computed once, and live in the cache of a core.
+
+Its linear layers hold the weight as oneDNN multiplies it, in float32. torch multiplies by MKL, which packs the weight again in
+every product, and on processors that are not Intel's uses half of their width: there oneDNN takes less than half the time.
+Where torch has no oneDNN, layers stay as they are. Mixing ratios come from the patterns that were counted.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,9 +15,65 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ingest.encode.packed_linear import batch_product
 from ingest.family.protocol import LayerParts
-from store.schema.model import OFFSETS, STATISTICS
+from store.schema.model import OFFSETS, RATIOS, STATISTICS
+
+#: Rows of the products for which the order of a weight is chosen. With another number it is less than the best.
+PRODUCT_ROWS = 512
+
+
+class PackedLinear(nn.Module):
+    """A linear layer that holds its weight packed only."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        self._packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), PRODUCT_ROWS)
+        self.bias = linear.bias
+
+    @property
+    def weight(self) -> Tensor:
+        """The weight as a linear layer has it, (output, input), copied."""
+        return self._packed.to_dense()
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """As `nn.Linear` but for rounding. For no gradient."""
+        return self._product(vectors, self.bias)
+
+    def product(self, vectors: Tensor) -> Tensor:
+        """The same without the bias."""
+        return self._product(vectors, None)
+
+    def _product(self, vectors: Tensor, bias: Tensor | None) -> Tensor:
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(vectors, self._packed, bias, "none", [], "")
+        return product
+
+
+def can_pack(device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether layers on the device can be packed that multiply in this dtype."""
+    built = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    measured = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
+    return built and measured and device.type == "cpu" and dtype == torch.float32
+
+
+def pack_linears(module: nn.Module) -> None:
+    """Pack every linear layer within a module."""
+    for name, child in module.named_children():
+        if isinstance(child, nn.Linear):
+            setattr(module, name, PackedLinear(child))
+        else:
+            pack_linears(child)
+
+
+def batch_product(left: Tensor, right: Tensor) -> Tensor:
+    """Products of matrices (batch, row, inner) and (batch, inner, column) in float32 on a CPU, each in one piece of memory.
+
+    By oneDNN where it is only one: it is large, then, and takes half the time.
+    """
+    if len(left) > 1 or not can_pack(left.device, left.dtype):
+        return torch.bmm(left, right)
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(left[0], right[0].T, None, "none", [], "")
+    return product[None]
+
 
 #: Weights of patterns that are in memory at once, as many as a core has room for in its cache.
 ROOM = 1 << 18
@@ -105,7 +166,7 @@ def attend_and_summarize(
     room
         Weights of patterns that are in memory at once.
     """
-    from ingest.encode.vectors_pass import unpad
+    from ingest.encode.compiled import unpad
 
     (tokens, heads, channels), longest = query.shape, int(sentences.lengths.max())
     counted = Counted(
@@ -124,7 +185,7 @@ def attend_and_summarize(
 
 
 def _value_norms(value: Tensor, gram: Tensor) -> Tensor:
-    from ingest.encode.vectors_pass import norms_of
+    from ingest.encode.compiled import norms_of
 
     norms = torch.empty(value.shape[1], len(value))
     norms_of(value.numpy(), torch.matmul(value.transpose(0, 1), gram).numpy(), norms.numpy())
@@ -133,7 +194,7 @@ def _value_norms(value: Tensor, gram: Tensor) -> Tensor:
 
 def _padded(vectors: Tensor, sentences: Sentences) -> Tensor:
     """(head, sentence, token, channel) from (token, head, channel)."""
-    from ingest.encode.vectors_pass import pad
+    from ingest.encode.compiled import pad
 
     _, heads, channels = vectors.shape
     padded = torch.empty(heads, len(sentences.lengths), int(sentences.lengths.max()), channels)
@@ -143,7 +204,7 @@ def _padded(vectors: Tensor, sentences: Sentences) -> Tensor:
 
 def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counted: Counted) -> None:
     """Count some heads by their queries, keys and values (head, sentence, token, channel); context replaces the queries."""
-    from ingest.encode.pattern_pass import PLACES, accumulate_statistics
+    from ingest.encode.compiled import PLACES, accumulate_statistics
 
     query, key, value = (each[own].flatten(0, 1) for each in vectors)
     pattern = batch_product(query, key.transpose(1, 2))
@@ -159,3 +220,48 @@ def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counte
         PLACES,
     )
     query.copy_(batch_product(pattern, value))
+
+
+_TO_SELF = list(STATISTICS).index("to_self")
+
+
+@dataclass(frozen=True)
+class CountedMixing:
+    """The output projection of a layer as `store.kernels.attention` needs it.
+
+    Attributes
+    ----------
+    product
+        Multiplies vectors (token, head and channel) by its weight.
+    bias, gain
+        Its bias, and gamma of the layer norm after it: (feature,).
+    """
+
+    product: Callable[[Tensor], Tensor]
+    bias: Tensor
+    gain: Tensor
+
+    @classmethod
+    def of(cls, layer: LayerParts) -> "CountedMixing":
+        """That of a layer."""
+        dense = layer.output
+        weight = None if isinstance(dense, PackedLinear) else dense.weight.detach().float().T
+        product = dense.product if weight is None else lambda vectors: vectors @ weight
+        return cls(product, dense.bias.detach().float(), layer.norm.weight.detach().float())
+
+    def ratios(self, counted: Counted, value: Tensor, layer_input: Tensor, projected: Tensor) -> Tensor:
+        """Mixing ratios (ratio, token).
+
+        From values (token, head, channel), and what a pass captured of the layer, (token, feature): its input, and what it
+        `projected`, which saves a product; in 16 bits it is not exact enough, and computed here.
+        """
+        from ingest.encode.compiled import mixing_of
+
+        to_self = counted.statistics[_TO_SELF]
+        own = self.product((value * to_self.T[..., None]).flatten(1))
+        exact = projected.dtype == torch.float32
+        attended = projected - self.bias if exact else self.product(counted.context)
+        ratios = torch.empty(len(RATIOS), len(own))
+        parts = (to_self, attended, own, layer_input.float(), self.gain, ratios)
+        mixing_of(*(part.numpy() for part in parts))
+        return ratios

@@ -13,13 +13,19 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.point_vectors import write_measures, write_vectors
-from ingest.encode.sample import Sample, take_sentences
+from ingest.encode.point_vectors import PointModel, write_measures, write_vectors
+from ingest.encode.sample import (
+    Sample,
+    TokenSet,
+    find_review,
+    has_review,
+    review_token_set,
+    sample_token_set,
+    take_sentences,
+)
 from ingest.encode.tensors import ModelGroup
-from ingest.encode.token_set import TokenSet, find_review, has_review, review_token_set, sample_token_set
-from ingest.run.checkpoint import Checkpoint
+from ingest.run.checkpoint import Checkpoint, held_token_sets
 from ingest.run.errors import IngestError
-from ingest.run.held import held_token_sets
 from ingest.run.progress import say
 from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
@@ -31,8 +37,6 @@ from store.schema.pictures import ViewName
 
 if TYPE_CHECKING:
     import torch
-
-    from ingest.encode.point_model import PointModel
 
 VERSION = "features/1"
 
@@ -143,9 +147,7 @@ class FeaturePoints:
         return review_token_set(self.checkpoint, self._reviews, number, splitter=splitter)
 
     @cached_property
-    def _model(self) -> "PointModel":
-        from ingest.encode.point_model import PointModel
-
+    def _model(self) -> PointModel:
         return PointModel(self.checkpoint, device=self.device, fine=self._fine, batch_tokens=self.settings.batch)
 
     def _write(self, name: str, views: list[ViewName]) -> None:

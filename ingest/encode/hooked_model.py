@@ -1,7 +1,8 @@
 """A model whose hooks capture the queries, keys, values and layer inputs of its attention heads.
 
 The model runs on its fast attention path (sdpa), which never hands out a pattern; whoever needs one computes it from
-the captured queries and keys of a batch and drops it.
+the captured queries and keys of a batch and drops it. `SentenceModel` gives everything that the heads compute of one
+sentence or pair.
 """
 
 import threading
@@ -9,17 +10,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ingest.encode.counted_attention import CountedAttention, Sentences
-from ingest.encode.loading import load_model
-from ingest.encode.packed_linear import can_pack, pack_linears
+from ingest.encode.counted_attention import CountedAttention, Sentences, can_pack, pack_linears
+from ingest.encode.loading import find_device, find_dtype, load_model
 from ingest.family.protocol import LayerParts
-from ingest.run.checkpoint import Checkpoint
+from ingest.run.checkpoint import Checkpoint, longest_input
 from ingest.run.parallel import side_by_side
-from store.kernels.attention import expansion_rate, output_gram
-from store.kernels.mixing import attended_part, mixing_ratios, own_part
+from ingest.text.tokenizer import Pair, Tokenizer, Tokens
+from store.kernels.attention import (
+    attended_part,
+    attention_pattern,
+    expansion_rate,
+    mixing_ratios,
+    output_gram,
+    own_part,
+    value_norm,
+)
 
 
 @dataclass
@@ -180,7 +190,7 @@ class OutputProjection:
         return cls(weight.T, bias, gain)
 
     def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
-        """Mixing ratios (ratio, ..., token); see `store.kernels.mixing`.
+        """Mixing ratios (ratio, ..., token); see `store.kernels.attention`.
 
         From p(i,j) (..., head, query_token, key_token), values (..., token, head, channel), and the captured `layer_input`
         of the layer (..., token, feature). What the model `projected` itself saves two products; in 16 bits it is not
@@ -192,3 +202,73 @@ class OutputProjection:
         else:
             attended = attended_part(pattern, value, self.weight)
         return mixing_ratios(to_self, attended, own_part(to_self, value, self.weight), layer_input.float(), self.gain)
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Queries, keys and further vectors of every head in one sentence, in float32."""
+
+    query: NDArray[np.float32]  # (layer, head, token, channel), before the 1/sqrt(channels) scale
+    key: NDArray[np.float32]  # (layer, head, token, channel)
+    value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
+    mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.model.RATIOS`
+
+
+class SentenceModel:
+    """A checkpoint with its tokenizer, on the fastest device available, in the dtype of an ingest. One thread at a time."""
+
+    def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str) -> None:
+        self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest_input(checkpoint)))
+        device = find_device("auto")
+        self._model = HookedModel(checkpoint, device=device, dtype=find_dtype(dtype, device))
+        self._grams = self._model.output_grams()
+        self._projections = self._model.output_projections()
+        self._token_types = checkpoint.family.size(checkpoint.config, "type_vocab_size")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the weights."""
+        return sum(parameter.nbytes for parameter in self._model.parts.module.parameters())
+
+    def tokenize(self, text: str, second: str) -> Pair:
+        """Wordpieces of a pair, or of one sentence where there is no second."""
+        if second:
+            return self.tokenizer.tokenize_pair(text, second)
+        tokens = self.tokenizer.tokenize([text])
+        first = np.zeros(len(tokens.token_id), np.uint8)
+        return Pair(tokens, first, first)
+
+    def without_vector(self, tokens: Tokens) -> list[str]:
+        """Wordpieces that the embedding of the model has no row for: its tokenizer may know more."""
+        rows = int(self._model.config.vocab_size)
+        return [self.tokenizer.vocab[number] for number in tokens.token_id if number >= rows]
+
+    def run(self, tokens: Tokens, token_type: NDArray[np.uint8]) -> Vectors:
+        """One forward pass."""
+        # Some checkpoints know one token type only.
+        known = np.minimum(token_type, self._token_types - 1)
+        token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in (tokens.token_id, known))
+        capture = self._model.run(token_ids.to(self._model.device), None, segments.to(self._model.device))
+        with torch.inference_mode():
+            return self._vectors(capture)
+
+    def _vectors(self, capture: Capture) -> Vectors:
+        query, key, value = (
+            [self._heads(layer) for layer in layers] for layers in (capture.query, capture.key, capture.value)
+        )
+        norms = [value_norm(vectors, gram) for vectors, gram in zip(value, self._grams, strict=True)]
+        mixing = [
+            self._mixing(layer, capture, *query_key_value)
+            for layer, query_key_value in enumerate(zip(query, key, value, strict=True))
+        ]
+        stacked = [torch.stack(layers) for layers in (query, key, norms)]
+        return Vectors(*(array.cpu().numpy() for array in (*stacked, torch.stack(mixing, dim=1))))
+
+    def _mixing(self, layer: int, capture: Capture, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Mixing ratios of a layer (ratio, token) from its vectors (head, token, channel)."""
+        pattern, layer_input = attention_pattern(query, key), capture.layer_input[layer][0]
+        return self._projections[layer].mixing(pattern, value.transpose(0, 1), layer_input)
+
+    def _heads(self, tensor: Tensor) -> Tensor:
+        """(head, token, channel) of the only sentence."""
+        return self._model.split_heads(tensor)[0].transpose(0, 1)

@@ -1,15 +1,157 @@
-"""Load one of transformers' classes with the weights of a checkpoint, and choose the device and dtype that it computes in."""
+"""Load one of transformers' classes with the weights of a checkpoint, and choose the device and dtype that it computes in.
+
+Names, types and shapes of the checkpoint's tensors are checked before a model is built, finite numbers afterwards.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from ingest.encode.weights import check_shapes, check_values, refused, stored_tensors, wrapper_of
+from ingest.family.protocol import Family
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.config import model_config
-from ingest.run.errors import IngestError
+from ingest.run.errors import IngestError, short
+
+Shapes = Mapping[str, tuple[int, ...]]
+#: Numbers that are weights themselves; others are to be scaled or unpacked first. By the names of safetensors and torch.
+PLAIN = ("F64", "F32", "F16", "BF16", "torch.float64", "torch.float32", "torch.float16", "torch.bfloat16")
+#: In the names of what peft adds to a layer, or of the layer beneath.
+ADAPTED = re.compile(r"\.(lora_\w+|base_layer|ia3_\w+|vera_\w+)(\.|$)")
+#: Of a weight: the queries and keys that follow from larger ones are beyond float16, in which they are stored.
+LARGEST = torch.finfo(torch.float16).max
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """Shape of a tensor in a file, and the type of its numbers as the file names it."""
+
+    shape: tuple[int, ...]
+    numbers: str
+
+
+Tensors = Mapping[str, StoredTensor]
+
+
+def stored_tensors(checkpoint: Checkpoint) -> Tensors:
+    """Every tensor by its name in the file; the tensors themselves are not read, and no code in a file runs.
+
+    Raises
+    ------
+    IngestError
+        Where a file is damaged, or holds more than tensors.
+    """
+    safe = sorted(checkpoint.folder.glob("*.safetensors"))
+    files = safe or sorted(checkpoint.folder.glob("pytorch_model*.bin"))
+    read: Callable[[Path], Tensors] = _safetensors if safe else _pickled
+    tensors: dict[str, StoredTensor] = {}
+    for path in files:
+        try:
+            tensors |= read(path)
+        except UnpicklingError as error:
+            raise IngestError(
+                f"{path.name} of {short(checkpoint.name)} is damaged or holds more than tensors; nothing of it was run. "
+                "Save the model again as safetensors with save_pretrained."
+            ) from error
+        except Exception as error:  # readers of damaged files raise nothing more exact
+            raise refused(checkpoint, f"{path.name}: {type(error).__name__}") from error
+    return tensors
+
+
+def weight_shapes(checkpoint: Checkpoint) -> Shapes:
+    """Shape of every tensor by the name that transformers gives it; raises as `stored_tensors`."""
+    tensors = stored_tensors(checkpoint)
+    wrapper = wrapper_of(tensors, checkpoint.family)
+    return {name.removeprefix(wrapper): tensor.shape for name, tensor in tensors.items()}
+
+
+def wrapper_of(tensors: Tensors, family: Family) -> str:
+    """What a wrapper around the model wrote before every name, such as `module.`; empty where there is not one model."""
+    first = family.embedding_weight
+    wrappers = {name.removesuffix(first).removesuffix(family.prefix) for name in tensors if name.endswith(first)}
+    return wrappers.pop() if len(wrappers) == 1 else ""
+
+
+def check_shapes(checkpoint: Checkpoint) -> None:
+    """Refuse weights that are no plain numbers or of other sizes than config.json says, before a model of these sizes is built.
+
+    Raises
+    ------
+    IngestError
+        Names the first tensor that is missing, has another shape, or is to be computed from others.
+    """
+    tensors, family = stored_tensors(checkpoint), checkpoint.family
+    _check_plain(checkpoint, tensors)
+    wrapper = wrapper_of(tensors, family)
+    shapes = {name.removeprefix(wrapper).removeprefix(family.prefix): tensor.shape for name, tensor in tensors.items()}
+    for name, shape in family.weight_shapes(checkpoint.config).items():
+        if shapes.get(name) != shape:
+            problem = f"is {shapes[name]}" if name in shapes else "is missing"
+            raise refused(checkpoint, f"{name} {problem}, where config.json says {shape}")
+
+
+def _check_plain(checkpoint: Checkpoint, tensors: Tensors) -> None:
+    """Refuse weights with an adapter beside them, and quantized ones, which would be read as numbers of another size."""
+    if adapted := next(filter(ADAPTED.search, tensors), None):
+        raise IngestError(
+            f"{short(checkpoint.name)} has weights with an adapter that is not merged into them ({adapted}). "
+            "Save the model that model.merge_and_unload() returns."
+        )
+    layers = checkpoint.family.layers_prefix
+    scaled = [name for name, tensor in tensors.items() if layers in name and tensor.numbers not in PLAIN]
+    if scaled:
+        method = checkpoint.config.get("quantization_config")
+        by = f" by {method['quant_method']}" if isinstance(method, dict) and "quant_method" in method else ""
+        raise IngestError(
+            f"{short(checkpoint.name)} has weights that are quantized{short(by)}: {scaled[0]} is {tensors[scaled[0]].numbers}. "
+            "Save the model again after model.dequantize(), or give the one that was quantized."
+        )
+
+
+def check_values(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
+    """Refuse weights that are NaN or infinite, or so large that vectors become so.
+
+    Raises
+    ------
+    IngestError
+        Names the first such tensor.
+    """
+    for name, weight in weights.items():
+        largest = float(weight.abs().max()) if weight.numel() and weight.is_floating_point() else 0.0
+        if not largest <= LARGEST:
+            raise IngestError(
+                f"The weights of {short(checkpoint.name)} are not those of a trained model: {name} has numbers such as {largest:g}. "
+                "Save the model again with save_pretrained."
+            )
+
+
+def refused(checkpoint: Checkpoint, reason: str) -> IngestError:
+    """The error for a checkpoint that is not the model that its config.json describes."""
+    return IngestError(
+        f"{short(checkpoint.name)} cannot be loaded as a {checkpoint.family.name} ({reason}). Save the model again with save_pretrained."
+    )
+
+
+def _safetensors(path: Path) -> Tensors:
+    from safetensors import safe_open
+
+    with safe_open(path, "pt") as file:
+        parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        return {name: StoredTensor(tuple(part.get_shape()), part.get_dtype()) for name, part in parts.items()}
+
+
+def _pickled(path: Path) -> Tensors:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch remarks on how a file was pickled
+        weights = torch.load(path, map_location="meta", weights_only=True)
+    return {name: StoredTensor(tuple(weight.shape), str(weight.dtype)) for name, weight in weights.items()}
+
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.family.fields import LABELS, TEXTS, TRUTH, Field, number, text, whole
-from ingest.family.protocol import Config, ModelParts
+from ingest.family.protocol import LABELS, TEXTS, TRUTH, Config, Field, ModelParts, number, text, whole
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

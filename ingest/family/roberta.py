@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, READ_FIELDS, Bert, BertParts
-from ingest.family.fields import Field, whole
-from ingest.family.protocol import Config, ModelParts
+from ingest.family.protocol import Config, Field, ModelParts, whole
 
 if TYPE_CHECKING:
     from torch import Tensor

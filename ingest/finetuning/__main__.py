@@ -19,7 +19,7 @@ def main() -> int:
 def _finetune() -> None:
     from ingest.finetuning.settings import parse
     from ingest.run.folders import check_folders
-    from store.extras import check_extra, check_installed
+    from store.process import check_extra, check_installed
 
     settings = parse()
     check_installed()

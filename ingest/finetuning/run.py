@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ingest.finetuning.card import make_card
 from ingest.finetuning.data import Example, Labelled, encode, hold_out, read_labelled, read_test
-from ingest.finetuning.folder import Folder, held_reviews
+from ingest.finetuning.folder import Folder, held_reviews, make_card
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.progress import say
@@ -31,9 +30,8 @@ NOT_IDENTITY = ("out", "data_split", "first", "split")
 
 def run(settings: FinetuningSettings) -> None:
     """Fine-tune a checkpoint; an existing result is not computed again."""
-    from ingest.encode.loading import find_device
-    from ingest.encode.weights import check_shapes
-    from ingest.finetuning.model import check_freeze
+    from ingest.encode.loading import check_shapes, find_device
+    from ingest.finetuning.training import check_freeze
 
     split = settings.data_split or settings.split
     checkpoint = find_checkpoint(settings.model)
@@ -93,8 +91,7 @@ class Finetuning:
         return read_test(self.data, self.labelled, text=settings.text, label=settings.label)
 
     def _prepare(self) -> tuple["ClassifierTrainer", "Plan", dict[str, Any]]:
-        from ingest.finetuning.model import load_classifier
-        from ingest.finetuning.training import ClassifierTrainer
+        from ingest.finetuning.training import ClassifierTrainer, load_classifier
 
         settings, labelled = self.settings, self.labelled
         rows, held_rows = hold_out(labelled.labels, seed=settings.seed)
@@ -105,8 +102,7 @@ class Finetuning:
         return ClassifierTrainer(model, plan, train=train, held=held), plan, sizes
 
     def _plan(self, hidden_size: int) -> "Plan":
-        from ingest.finetuning.model import find_precision
-        from ingest.finetuning.training import Plan
+        from ingest.finetuning.training import Plan, find_precision
 
         settings = self.settings
         return Plan(

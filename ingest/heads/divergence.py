@@ -17,11 +17,11 @@ from ingest.run.progress import bar
 from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.attention import attention_pattern
-from store.kernels.divergence import TILE, divergence_sums, map_stress
+from store.kernels.heads import TILE, divergence_sums, map_stress
+from store.process import one_thread
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.model import DIVERGENCE_ARRAYS, ROLES
-from store.threads import one_thread
 
 VERSION = "divergence/2"
 #: Weights of a head that a core has in memory at once; a GPU takes more, of memory and to be busy.

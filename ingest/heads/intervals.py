@@ -10,14 +10,12 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.batches import Batch, make_batches
-from ingest.encode.buffers import SQUARES
+from ingest.encode.encoder import SQUARES
 from ingest.encode.tensors import ModelGroup
 from ingest.run.parallel import cores, side_by_side
-from ingest.text.blocks import Block
+from ingest.text.blocks import Batch, Block, make_batches
 from ingest.text.corpus import PlannedCorpus
-from store.kernels.bootstrap import Replicates, draw_counts, find_segments
-from store.kernels.moments import squared_sums
+from store.kernels.intervals import Replicates, draw_counts, find_segments, squared_sums
 from store.kernels.statistics import row_weights, source_rows
 from store.means import intervals_of_blocks
 from store.repository.arrays import array_of

@@ -12,17 +12,16 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.batches import make_batches
 from ingest.encode.tensors import ModelGroup
 from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
-from ingest.text.blocks import Block, content_hash
+from ingest.text.blocks import Block, content_hash, make_batches
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
+from store.process import one_thread
 from store.repository.arrays import array_of, create_arrays, read_vectors
 from store.repository.writer import Writable, Writer
 from store.schema.model import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
-from store.threads import one_thread
 
 VERSION = "pairs/1"
 #: Padded tokens whose logits are in memory at once, for each layer in the making: small enough for a core's cache.

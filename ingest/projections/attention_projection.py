@@ -22,8 +22,8 @@ from torch import Tensor
 from torch.nn.functional import silu
 
 from ingest.projections.attention_loss import Lesson, Lessons, gradient, vectors_at
-from ingest.projections.methods import Advance, Fits, LayerFit, Parameters, Read
 from ingest.projections.normalizations import LayerVectors
+from ingest.projections.projection import Advance, Fits, LayerFit, Parameters, Read
 from ingest.run.parallel import fit_later, one_thread_each, timed
 from store.kernels.projection import place_by_network
 from store.schema.pictures import PARAMETERS, ViewName

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from ingest.encode.feature_points import FeaturePoints
 from ingest.encode.point_vectors import read_point
 from ingest.projections.feature_pictures import FeaturePicture, Picture, ValuePicture
-from ingest.projections.methods import Floats, feature_method
+from ingest.projections.projection import Floats, Projection
 from ingest.projections.table import PROJECTIONS, PlaceGrid
 from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.array import TILE
+from store.schema import TILE
 from store.schema.pictures import ViewName
 
 
@@ -99,7 +99,7 @@ def _feature_pictures(settings: Settings, group: zarr.Group, names: list[ViewNam
     points = [str(point) for point in np.asarray(array_of(group, "point")[:])]
     read = partial(read_point, feature)
     return [
-        FeaturePicture(name, feature_method(settings, name.projection), points, feature.shape[1], read)
+        FeaturePicture(name, Projection.of_points(settings, name.projection), points, feature.shape[1], read)
         for name in names
     ]
 
@@ -113,7 +113,7 @@ def _value_pictures(
     held: Any = group.attrs["value_views"]
     wanted = {"pca", *({view.projection for view in there} - set(held)), *(name.projection for name in names)}
     kinds = [kind for kind, row in PROJECTIONS.items() if row.value_tokens and kind in wanted]
-    return [ValuePicture(feature_method(settings, kind), array_of(group, "value")) for kind in kinds]
+    return [ValuePicture(Projection.of_points(settings, kind), array_of(group, "value")) for kind in kinds]
 
 
 class FeatureDrawing:
@@ -145,7 +145,7 @@ class FeatureDrawing:
         view.attrs.update(
             picture.facts
             | {
-                "parameters": picture.method.parameters(picture.fitted_vectors),
+                "parameters": picture.projection.parameters(picture.fitted_vectors),
                 "seconds": round(self._seconds, 1),
                 "view_hash": view_hash(token_set, picture),
                 "mean_trustworthiness": _mean(np.asarray(array_of(view, "trustworthiness")[...])),
@@ -184,13 +184,13 @@ def _mean(trust: NDArray[np.float64]) -> float:
 
 def view_hash(token_set: zarr.Group, picture: Picture) -> str:
     """Hash of everything the places depend on. Its inputs never change, or every store would be fitted again."""
-    method = picture.method
+    projection = picture.projection
     identity: dict[str, Any] = {
         "version": VERSION,
         "view": picture.key,
-        "seed": method.seed,
-        "settings": dict(method.settings),
+        "seed": projection.seed,
+        "settings": dict(projection.settings),
     }
-    if version := PROJECTIONS[method.kind].point_version:
+    if version := PROJECTIONS[projection.kind].point_version:
         identity["fit"] = version
     return str(content_hash(identity | {"features": str(token_set.attrs["features_hash"])}))

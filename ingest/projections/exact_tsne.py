@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.run.compiled import njit
-from store.kernels.normalization import unit
-from store.kernels.projection import fit_pca
+from store.kernels.projection import fit_pca, unit
 
 Floats = NDArray[np.floating]
 Singles = NDArray[np.float32]

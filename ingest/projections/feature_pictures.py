@@ -5,7 +5,7 @@ in the reader's process, which tells how far it is; nothing is written.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import accumulate
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import evenly
 from ingest.projections.fits import fit_points
-from ingest.projections.methods import COMPONENTS, Floats, Method, feature_method
+from ingest.projections.projection import COMPONENTS, Fitted, Floats, Parameters, Projection
 from ingest.projections.table import FEW_TOKENS, PROJECTIONS, PlaceGrid
-from ingest.run.parallel import one_thread_each, side_by_side
+from ingest.run.parallel import one_thread_each, side_by_side, timed
 from ingest.run.settings import Settings
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align
-from store.schema.array import Array
+from store.schema import Array
 from store.schema.features import FEATURE_VIEW_ARRAYS, VALUE_VIEW_ARRAYS
 from store.schema.pictures import EACH, JOINT, ViewName
 from store.schema.pictures import PROJECTIONS as TITLES
@@ -50,8 +50,8 @@ class Picture(ABC):
     #: How many of the first dims of its places have a cube each.
     panels: ClassVar[int]
 
-    def __init__(self, method: Method) -> None:
-        self.method = method
+    def __init__(self, projection: Projection) -> None:
+        self.projection = projection
 
     @property
     @abstractmethod
@@ -82,7 +82,7 @@ class Picture(ABC):
 
     def judged_on(self, tokens: int) -> str:
         """The tokens that trustworthiness is computed on, in words."""
-        return f"{NEIGHBOURS} neighbours by {self.method.metric} distance among {tokens:,} tokens"
+        return f"{NEIGHBOURS} neighbours by {self.projection.metric} distance among {tokens:,} tokens"
 
 
 class FeaturePicture(Picture):
@@ -92,8 +92,8 @@ class FeaturePicture(Picture):
     arrays = FEATURE_VIEW_ARRAYS
     panels = 0
 
-    def __init__(self, name: ViewName, method: Method, points: Sequence[str], tokens: int, read: Read) -> None:
-        super().__init__(method)
+    def __init__(self, name: ViewName, projection: Projection, points: Sequence[str], tokens: int, read: Read) -> None:
+        super().__init__(projection)
         self.name, self.points, self.tokens, self.read = name, points, tokens, read
 
     @property
@@ -107,18 +107,19 @@ class FeaturePicture(Picture):
         every = self.fitted_tokens == self.tokens
         tokens = f"{'all' if every else 'the first'} {self.fitted_tokens:,} tokens"
         where = {JOINT: "at all points together", EACH: "at each point for itself"}
+        nearest = "vectors of the same point" if self.name.vectors == JOINT else "vectors"
         aligned = "; then turned and scaled onto the point before" if self.name.vectors == EACH else ""
         return {
             "title": self.name.title,
             "fitted_on": f"{tokens} {where.get(self.name.vectors) or f'at the point {self.name.vectors}'}",
-            "placed": self.method.placed(of=" of the same point" if self.name.vectors == JOINT else "") + aligned,
+            "placed": self.projection.placed(nearest=nearest) + aligned,
             "judged_on": self.judged_on(min(self.tokens, TRUSTED_TOKENS)),
         }
 
     @property
     def fitted_tokens(self) -> int:
         """How many tokens, from the first on, the fit takes."""
-        row = PROJECTIONS[self.method.kind]
+        row = PROJECTIONS[self.projection.kind]
         most = row.joint_vectors // len(self.points) if self.name.vectors == JOINT else row.point_vectors
         return min(self.tokens, max(most, FEW_TOKENS))
 
@@ -128,10 +129,10 @@ class FeaturePicture(Picture):
         return self.fitted_tokens * (len(self.points) if self.name.vectors == JOINT else 1)
 
     @cached_property
-    def _begun(self) -> Callable[[], list[Floats]]:
+    def _begun(self) -> Callable[[], Iterator[Fitted]]:
         """The fits: one of all points, of each point, or of the one that the name says."""
         sets = [partial(self._fitted, point) for point in self._fitted_points()]
-        return self.method.begin(
+        return self.projection.begin(
             [lambda: np.concatenate([read() for read in sets])] if self.name.vectors == JOINT else sets
         )
 
@@ -144,7 +145,7 @@ class FeaturePicture(Picture):
 
     def places(self) -> Floats:
         """Places of all tokens at all points: (point, token, component)."""
-        fits = self._begun()
+        fits = [fitted.parameters for fitted in self._begun()]
         placed = side_by_side(lambda point: self._place(point, fits), range(len(self.points)))
         if self.name.vectors == EACH:
             placed = list(accumulate(placed, lambda before, own: align(own, before)))
@@ -154,19 +155,15 @@ class FeaturePicture(Picture):
         every = list(range(len(self.points)))
         return every if self.name.point is None else [self.points.index(self.name.point)]
 
-    def _place(self, point: int, fits: list[Floats]) -> Floats:
-        """Places (token, component) at a point; a fitted token keeps its own."""
+    def _place(self, point: int, fits: list[Parameters]) -> Floats:
+        """Places (token, component) at a point; a token that was fitted there keeps its own."""
         vectors, fit = self.read(point, self.tokens), fits[point if self.name.vectors == EACH else 0]
-        if self.method.exact:
-            return self.method.place(vectors, fit, vectors)
-        source = self._fitted_points()[0] if self.name.point else point
-        fitted = self._fitted(source)
-        if self.name.vectors == JOINT:
-            fit = fit[point * len(fitted) :][: len(fitted)]
-        places = self.method.place(vectors, fit, fitted)
-        if source == point:
-            places[: len(fitted)] = fit
-        return places
+        if self.name.vectors == JOINT and not self.projection.exact:
+            fit = {"fitted": fit["fitted"][point * self.fitted_tokens :][: self.fitted_tokens]}
+        (source,) = self._fitted_points() if self.name.point else (point,)
+        if self.projection.exact or source == point:
+            return self.projection.place_own(vectors, fit)
+        return self.projection.place(vectors, fit, self._fitted(source))
 
     def trustworthiness(self, places: Floats) -> NDArray[np.float64]:
         """Trustworthiness of every point: (point,)."""
@@ -174,7 +171,7 @@ class FeaturePicture(Picture):
 
         def judge(point: int) -> float:
             vectors = self.read(point, self.tokens)[chosen]
-            return trustworthy(vectors, places[point, chosen], metric=self.method.metric)
+            return trustworthy(vectors, places[point, chosen], metric=self.projection.metric)
 
         return np.array(side_by_side(judge, range(len(self.points))))
 
@@ -186,42 +183,42 @@ class ValuePicture(Picture):
     arrays = VALUE_VIEW_ARRAYS
     panels = 2
 
-    def __init__(self, method: Method, value: zarr.Array[Any]) -> None:
-        super().__init__(method)
+    def __init__(self, projection: Projection, value: zarr.Array[Any]) -> None:
+        super().__init__(projection)
         self.value = value
 
     @property
     def key(self) -> str:
         """Its name in the store."""
-        return self.method.kind
+        return self.projection.kind
 
     @property
     def layers(self) -> list[int]:
         """The layers it shows."""
         every = list(range(self.value.shape[0]))
-        return every if self.method.exact else every[-1:]
+        return every if self.projection.exact else every[-1:]
 
     @property
     def fitted_vectors(self) -> int:
         """How many vectors one fit takes: the first tokens of one head."""
-        return min(self.value.shape[2], max(PROJECTIONS[self.method.kind].value_tokens, FEW_TOKENS))
+        return min(self.value.shape[2], max(PROJECTIONS[self.projection.kind].value_tokens, FEW_TOKENS))
 
     @property
     def facts(self) -> dict[str, Any]:
         """Title, layers, what it is fitted and judged on, and the rule for other tokens."""
         return {
-            "title": f"{TITLES[self.method.kind]} of the values of each head",
+            "title": f"{TITLES[self.projection.kind]} of the values of each head",
             "layers": self.layers,
             "fitted_on": f"the values of the first {self.fitted_vectors:,} tokens, each head for itself",
-            "placed": self.method.placed(),
+            "placed": self.projection.placed(),
             "judged_on": self.judged_on(min(self.value.shape[2], TRUSTED_VALUES)),
         }
 
     @cached_property
-    def _begun(self) -> list[Callable[[], list[Floats]]]:
+    def _begun(self) -> list[Callable[[], Iterator[Fitted]]]:
         """The fits of each layer's heads."""
         heads = range(self.value.shape[1])
-        return [self.method.begin([partial(self._fitted, layer, head) for head in heads]) for layer in self.layers]
+        return [self.projection.begin([partial(self._fitted, layer, head) for head in heads]) for layer in self.layers]
 
     def _fitted(self, layer: int, head: int) -> Floats:
         return np.asarray(self.value[layer, head, : self.fitted_vectors]).astype(np.float32)
@@ -235,19 +232,12 @@ class ValuePicture(Picture):
         places = np.zeros((*self.value.shape[:3], COMPONENTS), np.float32)
         for layer, fits in zip(self.layers, self._begun, strict=True):
             with one_thread_each(None):
-                for head, (vectors, fit) in enumerate(zip(self._read(layer), fits(), strict=True)):
-                    places[layer, head] = self._place(vectors, fit)
+                for head, (vectors, fitted) in enumerate(zip(self._read(layer), fits(), strict=True)):
+                    places[layer, head] = self.projection.place_own(vectors, fitted.parameters)
         return places
 
     def _read(self, layer: int) -> NDArray[np.float32]:
         return np.asarray(self.value[layer]).astype(np.float32)
-
-    def _place(self, vectors: Floats, fit: Floats) -> Floats:
-        """Places (token, component) of a head; a fitted token keeps its own."""
-        places = self.method.place(vectors, fit, vectors[: self.fitted_vectors])
-        if not self.method.exact:
-            places[: self.fitted_vectors] = fit
-        return places
 
     def trustworthiness(self, places: Floats) -> NDArray[np.float64]:
         """Trustworthiness of every head: (layer, head), NaN in layers that it does not show."""
@@ -255,29 +245,30 @@ class ValuePicture(Picture):
         chosen = evenly(self.value.shape[2], TRUSTED_VALUES)
         for layer in self.layers:
             panels = list(zip(self._read(layer)[:, chosen], places[layer][:, chosen], strict=True))
-            trust[layer] = side_by_side(lambda panel: trustworthy(*panel, metric=self.method.metric), panels)
+            trust[layer] = side_by_side(lambda panel: trustworthy(*panel, metric=self.projection.metric), panels)
         return trust
 
 
 @dataclass(frozen=True)
-class ToldMethod(Method):
+class ToldProjection(Projection):
     """UMAP in this process, which tells how far it is."""
 
-    tell: Tell = field(compare=False)
+    tell: Tell = field(compare=False, kw_only=True)
 
-    def fit(self, vectors: Floats) -> Floats:
-        """The places (vector, component)."""
+    def fit(self, vectors: Floats) -> Parameters:
+        """The places `fitted` (vector, component)."""
 
         def epochs(share: float) -> None:
             self.tell(LOADED + share * (FITTED - LOADED), "Fitting UMAP")
 
-        fit = fit_points(vectors, PROJECTIONS[self.kind].fit, COMPONENTS, self.seed, self.settings, tell=epochs)
+        fit = PROJECTIONS[self.kind].fit
+        fitted = fit_points(vectors, fit, self.components, self.seed, self.settings, tell=epochs)
         self.tell(FITTED, "Placing the tokens")
-        return fit
+        return {"fitted": fitted}
 
-    def begin(self, sets: Sequence[Callable[[], Floats]]) -> Callable[[], list[Floats]]:
+    def begin(self, sets: Sequence[Callable[[], Floats]]) -> Callable[[], Iterator[Fitted]]:
         """Fit each set where the result is called, in this thread."""
-        return lambda: [self.fit(read()) for read in sets]
+        return lambda: (Fitted(*timed(self.fit, read())) for read in sets)
 
 
 def try_picture(
@@ -285,10 +276,11 @@ def try_picture(
 ) -> tuple[NDArray[np.uint16], NDArray[np.float64], dict[str, Any]]:
     """Coordinates (point, token, component) in their cube, trustworthiness (point,), and the facts as the store has them."""
     tell(IMPORTED, "Starting UMAP")
-    own = feature_method(settings, KIND)
-    picture = FeaturePicture(name, ToldMethod(own.kind, own.seed, own.settings, tell), points, tokens, read)
+    own = Projection.of_points(settings, KIND)
+    told = ToldProjection(own.kind, own.seed, own.settings, tell=tell)
+    picture = FeaturePicture(name, told, points, tokens, read)
     places = picture.places()
     tell(PLACED, "Measuring trustworthiness")
     trust = picture.trustworthiness(places)
     coordinates, _ = PlaceGrid.around(places, panels=picture.panels).encode(places)
-    return coordinates, trust, picture.facts | {"parameters": picture.method.parameters(picture.fitted_vectors)}
+    return coordinates, trust, picture.facts | {"parameters": picture.projection.parameters(picture.fitted_vectors)}

@@ -15,7 +15,7 @@ from ingest.projections.normalizations import LayerVectors
 from ingest.run.parallel import side_by_side
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import compared_neighbours, trust_of_excess
-from store.kernels.normalization import unit
+from store.kernels.projection import unit
 from store.schema.pictures import MEASURES, RECALL_KEYS
 
 Floats = NDArray[np.floating]

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.projections.table import PROJECTIONS
 from ingest.run.folders import place_compiled_code
-from store.threads import one_thread
+from store.process import one_thread
 
 Floats = NDArray[np.floating]
 #: Takes the share of a fit that is done, 0 to 1.
@@ -23,12 +22,6 @@ Tell = Callable[[float], None]
 SAME = 1e-7
 #: Fewer points have no neighbours to keep: there is no fit of them.
 FEWEST_POINTS = 3
-
-
-def fit_head(points: Floats, *, projection: str, components: int, seed: int) -> Floats:
-    """Places (point, component) of one head's points (point, feature): unit vectors, whose distances tell their cosines."""
-    row = PROJECTIONS[projection]
-    return fit_points(points, row.head_fit or row.fit, components, seed, {**row.settings, **row.head_settings})
 
 
 def fit_points(
@@ -99,7 +92,7 @@ def umap(
     """umap-learn's UMAP; few points start at random places. `tell` gets the share of its epochs that are done."""
     from umap import UMAP
 
-    from ingest.projections.nearest_points import nearest_of_each
+    from ingest.projections.compiled_places import nearest_of_each
 
     _keep_compiled()
     start = "spectral" if len(points) > 50 else "random"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import groupby
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,8 @@ from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
 from ingest.projections.head_view import HeadVectors, HeadView
-from ingest.projections.methods import Fits, HeadProjection, Nearest, Neighbours, Parameters, Pca, Read
 from ingest.projections.normalizations import LayerVectors
+from ingest.projections.projection import Fits, HeadProjection, Nearest, Parameters, Read
 from ingest.projections.table import PROJECTIONS
 from ingest.run.cluster import Cluster
 from ingest.run.parallel import core_count, side_by_side
@@ -126,7 +127,7 @@ class HeadPicture:
     """One picture: its group in the store, how it is fitted and on what, and the seconds of a core that its fits took."""
 
     view: HeadView
-    projection: HeadProjection
+    projection: HeadProjection | AttentionProjection
     sample: Sample
     read: Read
     seconds: float = 0
@@ -157,18 +158,22 @@ class HeadPictures:
         ]
 
     def _reader(self, name: ViewName) -> Read:
-        """Reads the fitted vectors of a layer. Two layers are kept: those of one are placed while the next is fitted."""
-        return lru_cache(maxsize=2)(partial(self._fitted_vectors, name))
+        """Reads the fitted vectors of a layer once for all heads. Two layers are kept: those of one are placed while the next is fitted."""
+        kept, reading = lru_cache(maxsize=2)(partial(self._fitted_vectors, name)), Lock()
 
-    def _projection(self, name: ViewName) -> HeadProjection:
+        def read(layer: int) -> tuple[Floats, Floats]:
+            with reading:
+                return kept(layer)
+
+        return read
+
+    def _projection(self, name: ViewName) -> HeadProjection | AttentionProjection:
         row, head_vectors = PROJECTIONS[name.projection], self.head_vectors
-        if row.fit == "pca":
-            return Pca(name)
         if row.fit == "attention":
             sizes = lengths(head_vectors.fit_sample(name).spans)
             return AttentionProjection(name, sizes, seed=head_vectors.seed, device=head_vectors.device)
         heads = int(array_of(head_vectors.writer.group(head_vectors.model.path), "query").shape[1])
-        return Neighbours(name, self._nearest_of(name), heads=heads, seed=head_vectors.seed)
+        return HeadProjection(name, self._nearest_of(name), heads=heads, seed=head_vectors.seed)
 
     def _nearest_of(self, name: ViewName) -> Nearest:
         """Shared by all pictures of a normalisation that are fitted on the same tokens."""

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Split, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
-from ingest.projections.methods import Parameters
 from ingest.projections.normalizations import Constants, LayerVectors, read_constants
+from ingest.projections.projection import Parameters
 from ingest.projections.table import PROJECTIONS, PlaceGrid
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of, create_arrays, write_block
 from store.repository.tiles import read_slices
 from store.repository.writer import Writable
-from store.schema.array import TILE
+from store.schema import TILE
 from store.schema.model import ROLES
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, RAW, VIEW_ARRAYS, ViewName
 

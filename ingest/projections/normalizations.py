@@ -19,7 +19,7 @@ from ingest.encode.tensors import ModelGroup
 from ingest.run.progress import bar
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.fidelity import cosine_distance, spearman
-from store.kernels.normalization import (
+from store.kernels.projection import (
     FEWEST_PAIRS,
     NEAREST_SHARE,
     centroid_shift,
@@ -29,7 +29,7 @@ from store.kernels.normalization import (
 )
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writable, Writer
-from store.schema.complete import check_complete
+from store.schema import check_complete
 from store.schema.pictures import NORMALIZATION_ARRAYS, NORMALIZATIONS
 
 Floats = NDArray[np.floating]
@@ -162,6 +162,11 @@ class Constants:
     scale: Floats
     shift: Floats
     radius: Floats | None = None
+
+    @classmethod
+    def unchanged(cls, heads: int, channels: int) -> "Constants":
+        """Those that leave queries and keys as they are."""
+        return cls(np.ones(heads), np.zeros((heads, channels)))
 
     def of_layer(self, layer: int | slice) -> "Constants":
         """The constants of a layer, or of some heads: of an index or a slice of the first dim."""

@@ -7,7 +7,7 @@ sorts; tests compare both. Imports numba: import it where it is used.
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.projections.nearest_points import LANES, largest_of_row
+from ingest.projections.compiled_places import LANES, largest_of_row
 from ingest.run.compiled import njit
 
 Floats = NDArray[np.floating]

@@ -1,7 +1,7 @@
 """The projections: what fits each, with which settings, and on how many tokens; and places as whole numbers. Imports nothing slow.
 
 Pictures of heads, of feature points and of values have one table. What is not fitted is placed by the rule of the
-projection (`methods.py`). Every picture stores its places in a cube: low + coordinate / 65535 * side.
+projection (`projection.py`). Every picture stores its places in a cube: low + coordinate / 65535 * side.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
-class Projection:
+class Row:
     """One row of the table.
 
     Attributes
@@ -28,8 +28,8 @@ class Projection:
         Of pictures of heads: changes whenever the code changes their places.
     settings
         Of the method. Those of feature points take METRIC, NEIGHBORS and MIN_DIST in their stead.
-    head_fit, head_settings
-        The method and the settings of pictures of heads that differ: fits of fewer steps, as faithful on held-out sentences.
+    head_settings
+        The settings of pictures of heads that differ: fits of fewer steps, as faithful on held-out sentences.
     head_tokens
         Tokens that a picture of heads is fitted on; None is the whole sample.
     point_version
@@ -43,7 +43,6 @@ class Projection:
     settings: Mapping[str, Any] = field(default_factory=dict)
     head_settings: Mapping[str, Any] = field(default_factory=dict)
     head_tokens: int | None = None
-    head_fit: str | None = None
     point_version: str = ""
     joint_vectors: int = 0
     point_vectors: int = 0
@@ -59,10 +58,10 @@ class Projection:
 #: With more of them attention is told less well, and neighbours as well.
 _HEAD_TOKENS = 300
 #: `attentionviz` has the settings of AttentionViz's published data: 300 steps, of which 250 exaggerate.
-PROJECTIONS: dict[str, Projection] = {
-    "attention": Projection("attention", "attention/5"),
-    "pca": Projection("pca", "pca/2", joint_vectors=40_000, point_vectors=20_000, value_tokens=20_000),
-    "umap": Projection(
+PROJECTIONS: dict[str, Row] = {
+    "attention": Row("attention", "attention/5"),
+    "pca": Row("pca", "pca/2", joint_vectors=40_000, point_vectors=20_000, value_tokens=20_000),
+    "umap": Row(
         "umap",
         "neighbours/2",
         {"neighbors": 15, "min_dist": 0.1},
@@ -73,23 +72,21 @@ PROJECTIONS: dict[str, Projection] = {
         point_vectors=2_000,
         value_tokens=1_000,
     ),
-    "tsne": Projection(
+    "tsne": Row(
         "tsne",
         "neighbours/4",
         {"perplexity": 30, "steps": 500},
         {"steps": 420},
         _HEAD_TOKENS,
-        head_fit="exact_tsne",
         point_version="tsne/3",
         joint_vectors=5_000,
         point_vectors=1_000,
     ),
-    "attentionviz": Projection(
+    "attentionviz": Row(
         "tsne",
         "neighbours/3",
         {"perplexity": 50, "steps": 300, "metric": "cosine"},
         head_tokens=500,
-        head_fit="exact_tsne",
     ),
 }
 #: So few tokens are all fitted, in pictures of feature points and of values.

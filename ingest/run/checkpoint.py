@@ -1,6 +1,7 @@
 """Find a checkpoint and identify it by its content. Loads no weights and imports no torch.
 
-Folders that are nearly a checkpoint, such as what training and its libraries write, are recognised by names of files.
+What the published store holds of models and data is read first, so that neither is read again, nor the hub asked, for what
+is finished.
 """
 
 import hashlib
@@ -17,10 +18,11 @@ from typing import Any
 
 from ingest.family.families import FAMILIES, family_of, find_family
 from ingest.family.protocol import Family
-from ingest.run.config import check_config
-from ingest.run.errors import IngestError, listed, short
+from ingest.run.config import check_config, check_folder, check_whole
+from ingest.run.errors import IngestError, short
 from ingest.run.progress import bar
 from ingest.run.settings import EMBEDDED
+from store import Snapshot, StoreError, open_snapshot
 
 #: What a commit of the hub looks like.
 COMMIT_LETTERS, COMMIT_LENGTH = frozenset("0123456789abcdef"), 40
@@ -42,82 +44,6 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-#: peft's file beside the weights of an adapter, which are added to those of another model.
-ADAPTER = "adapter_config.json"
-#: peft's class that loads an adapter with its model, by what the adapter was trained for.
-PEFT_CLASSES = {"SEQ_CLS": "AutoPeftModelForSequenceClassification", "TOKEN_CLS": "AutoPeftModelForTokenClassification"}
-
-
-def check_folder(folder: Path) -> None:
-    """Refuse an adapter, alone or beside weights, and a folder that only has checkpoints inside.
-
-    Raises
-    ------
-    IngestError
-        Says what the folder is, and what to give instead.
-    """
-    if (folder / ADAPTER).is_file():
-        raise _adapter(folder)
-    if (folder / "config.json").is_file():
-        return
-    families = _checkpoints_inside(folder)
-    if families:
-        inside = list(families)
-        names = listed(path.relative_to(folder) for path in inside)
-        kinds = " and ".join(dict.fromkeys(f"{family.name}s" for family in families.values()))
-        kind = "the folder of a sentence-transformers model" if (folder / "modules.json").is_file() else "no checkpoint"
-        raise IngestError(f"{folder} is {kind}, and has {kinds} inside: {names}. Give --model={inside[-1]}.")
-
-
-def check_whole(name: str, family: Family, config: Mapping[str, Any]) -> None:
-    """Refuse a model whose config.json says that heads were pruned: its layers have different numbers of heads.
-
-    Raises
-    ------
-    IngestError
-        Names the layers.
-    """
-    pruned = config.get("pruned_heads")
-    if pruned:
-        layers = listed(pruned) if isinstance(pruned, dict) else short(pruned)
-        raise IngestError(
-            f"config.json of {short(name)} says that heads are pruned (in layers {layers}), and transformers' {family.name} no longer prunes any. "
-            "Give the checkpoint from before prune_heads."
-        )
-
-
-def _adapter(folder: Path) -> IngestError:
-    described = _read(folder / ADAPTER)
-    kind = str(described.get("peft_type") or "").upper() or "peft"
-    loads = PEFT_CLASSES.get(str(described.get("task_type")), "AutoPeftModel")
-    return IngestError(
-        f"{folder} has an adapter ({short(kind)}, {ADAPTER}) that is not merged into the weights of its model. "
-        f"Save the merged model, peft.{loads}.from_pretrained({str(folder)!r}).merge_and_unload().save_pretrained('merged'), with its tokenizer."
-    )
-
-
-def _checkpoints_inside(folder: Path) -> dict[Path, Family]:
-    """Folders with a model one level below, or in a cache of the hub two; the last of a training last."""
-    configs = [*folder.glob("*/config.json"), *folder.glob("snapshots/*/config.json")]
-    found = {path.parent: family for path in configs if (family := find_family(_read(path)))}
-    return dict(sorted(found.items(), key=lambda own: (_step(own[0]), own[0].name)))
-
-
-def _step(folder: Path) -> int:
-    """The step of a training's checkpoint; -1 for any other folder."""
-    step = folder.name.removeprefix("checkpoint-")
-    return int(step) if step.isdecimal() else -1
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """The object in a file of JSON; empty where the file has none."""
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 #: Revisions of models that are not of the hub: of the embedded one, and of a folder.
@@ -355,3 +281,49 @@ def package_folder(package: str) -> Path:
             f"The package {package} is not installed. Install the extra: pip install 'headscape[ingest]', or '.[ingest]' in a clone."
         )
     return Path(next(iter(spec.submodule_search_locations)))
+
+
+def held_data(url: str) -> list[str]:
+    """Identities of the data; those of the last models at the end."""
+    snapshot = _published(url)
+    return [] if snapshot is None else [str(_corpus(snapshot, model)["data_identity"]) for model in _models(snapshot)]
+
+
+def held_models(url: str) -> list[Checkpoint]:
+    """Checkpoints of the hub, without their files; those that were finished last at the end."""
+    snapshot = _published(url)
+    models = [] if snapshot is None else [_checkpoint(snapshot, model) for model in _models(snapshot)]
+    return [model for model in models if model.revision not in ("", LOCAL, EMBEDDED_PACKAGE)]
+
+
+def held_token_sets(url: str, checkpoint: Checkpoint, data_identity: str) -> set[str]:
+    """Names of the token sets that a model has at its feature points, on any corpus of some data."""
+    snapshot = _published(url)
+    if snapshot is None:
+        return set()
+    of_model = {"weights_sha256": checkpoint.weights_sha256}.items()
+    alike = {key: model for key, model in snapshot.models.items() if model.items() >= of_model}
+    keys = [key for key, model in alike.items() if _corpus(snapshot, model)["data_identity"] == data_identity]
+    return {name for key in keys for name in snapshot.corpus(key).token_sets}
+
+
+def _published(url: str) -> Snapshot | None:
+    try:
+        return open_snapshot(url)
+    except StoreError:
+        return None
+
+
+def _models(snapshot: Snapshot) -> list[dict[str, Any]]:
+    return sorted(map(dict, snapshot.models.values()), key=lambda model: str(model["finished"]))
+
+
+def _corpus(snapshot: Snapshot, model: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(snapshot.group(f"corpus/{model['corpus']}").attrs)
+
+
+def _checkpoint(snapshot: Snapshot, model: dict[str, Any]) -> Checkpoint:
+    revision = str(model.get("provenance", {}).get("revision", ""))
+    name, weights = str(model["model_id"]), str(model["weights_sha256"])
+    tokenizer = str(_corpus(snapshot, model)["tokenizer_sha256"])
+    return Checkpoint(name, None, revision, dict(model["config"]), weights, tokenizer)

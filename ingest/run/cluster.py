@@ -23,8 +23,8 @@ from ingest.run.parallel import core_count, fits_on
 from ingest.run.progress import say
 from ingest.run.settings import Settings
 from ingest.run.worker import check_worker, run_fit, run_task, versions
-from store.extras import check_extra
 from store.phrases import many
+from store.process import check_extra
 from store.repository.writer import Fork, ForkedTransaction, Writable, Writer
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TypeVar
 import torch
 
 from ingest.run.process import begin_in_pool
-from store.threads import one_thread
+from store.process import one_thread
 
 Item = TypeVar("Item")
 Input = TypeVar("Input")

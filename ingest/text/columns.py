@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ingest.run.errors import listed
 from ingest.run.progress import bar
-from ingest.text.arrow import plain
-from ingest.text.table import Table
+from ingest.text.table import Table, plain
 
 #: A column has so many different values, None not counted; fewer say nothing, more are no categories.
 FEWEST, MOST = 2, 64

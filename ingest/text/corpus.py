@@ -18,13 +18,20 @@ from ingest.text.columns import column_codes
 from ingest.text.own_tokenizer import check_vocabulary
 from ingest.text.reviews import Data, Reviews, read_reviews
 from ingest.text.rules import LINES, SCRIPTS_KNOWN, TEXTS, corpus_identity
-from ingest.text.sentences import Sentence, check_prefix, fewest_tokens, index_file, one_each
-from ingest.text.splitting import SampleSize, smallest_sentences
+from ingest.text.sentences import (
+    SampleSize,
+    Sentence,
+    check_prefix,
+    fewest_tokens,
+    index_file,
+    one_each,
+    smallest_sentences,
+)
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.phrases import MANY_CUT, cut_sentences, many
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
 
 TEXTS_AT_ONCE = 1000

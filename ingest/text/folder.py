@@ -17,9 +17,8 @@ import pyarrow.parquet as pq
 
 from ingest.run.checkpoint import sha256
 from ingest.run.errors import IngestError, listed, short
-from ingest.text.arrow import plain, plain_type
 from ingest.text.lines import ARROWS, ENOUGH, POINTER, check_is, check_not_another, kind_of
-from ingest.text.table import PARQUET, Table, form_of, form_with_columns, read_table
+from ingest.text.table import PARQUET, Table, form_of, form_with_columns, plain, plain_type, read_table
 
 #: Files of `datasets`: an Arrow stream, as a rule.
 ARROW = ".arrow"

@@ -17,7 +17,7 @@ from ingest.run.settings import AUTO, NONE, Settings
 from ingest.text.blocks import short_key
 from ingest.text.reviews import Data, Reviews
 from store.repository.writer import Writer
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 
 #: The sentence ends of Latin and Cyrillic script, in every script: how all data was split at first.
 NUPUNKT = "nupunkt-0.8/1"

@@ -20,10 +20,17 @@ from ingest.text.coreference import MentionSpans
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Data, read_reviews
 from ingest.text.sentences import check_texts
-from ingest.words.patterns import model_vectors, random_blocks, randomize, sentence_patterns, stored_vectors
-from ingest.words.strongest import content_of_words, read_words
-from store.kernels.bootstrap import ShareReplicates, draw_counts
-from store.kernels.coreference import (
+from ingest.words.patterns import (
+    content_of_words,
+    model_vectors,
+    random_blocks,
+    randomize,
+    read_words,
+    sentence_patterns,
+    stored_vectors,
+)
+from store.kernels.intervals import ShareReplicates, draw_counts
+from store.kernels.relations import (
     Description,
     GapRow,
     baseline_found,
@@ -31,26 +38,26 @@ from store.kernels.coreference import (
     found_among_mentions,
     found_among_words,
     found_of_two,
+    halves,
 )
-from store.kernels.relations import halves
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.array import Array
-from store.schema.coreference import (
+from store.schema import Array
+from store.schema.model import BOUNDS
+from store.schema.relations import (
+    ALL,
     BASELINES,
     CANDIDATES,
     CHAINS,
     COREFERENCE_ARRAYS,
-    EVERY,
     GAP,
     GAP_ARRAYS,
     GAP_BASELINES,
     GENDER_NAMES,
+    HALVES,
     KINDS,
     MENTION_ARRAYS,
 )
-from store.schema.model import BOUNDS
-from store.schema.relations import HALVES
 from store.words import Mentions, Words
 
 FINDERS = {"mentions": found_among_mentions, "words": found_among_words}
@@ -111,7 +118,7 @@ class Chains:
         for heads in self._heads.values():
             self.resolvable[heads.rows] = heads.resolvable
         self.answered = self.resolvable
-        self.groups = np.stack([(mentions.kinds == kind) | (name == EVERY) for kind, name in enumerate(KINDS)])
+        self.groups = np.stack([(mentions.kinds == kind) | (name == ALL) for kind, name in enumerate(KINDS)])
 
     def found(self, sentence: int, pattern: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """See `Antecedents`."""
@@ -158,7 +165,7 @@ class GapPronouns:
         self._right = np.where(names.any(axis=-1), names.argmax(axis=-1), -1)
         self.resolvable = self._right >= 0
         genders = np.array(mentions.genders[::3])
-        self.groups = np.stack([(genders == name) | (name == EVERY) for name in GENDER_NAMES])
+        self.groups = np.stack([(genders == name) | (name == ALL) for name in GENDER_NAMES])
         self._head, self._start = head, table.character_start.values.reshape(-1, 3)
 
     def found(self, sentence: int, pattern: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:

@@ -15,11 +15,20 @@ from ingest.run.parallel import side_by_side
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
-from ingest.words.patterns import BlockWords, WordBatch, batch_vectors, random_blocks, randomize, word_batches
-from ingest.words.strongest import FIELDS, content_of_words, keep_strongest, read_words
-from store.kernels.bootstrap import ShareReplicates, draw_counts
-from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, halves, linked
-from store.kernels.words import StrongestWords
+from ingest.words.patterns import (
+    FIELDS,
+    BlockWords,
+    WordBatch,
+    batch_vectors,
+    content_of_words,
+    keep_strongest,
+    random_blocks,
+    randomize,
+    read_words,
+    word_batches,
+)
+from store.kernels.intervals import ShareReplicates, draw_counts
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, halves, linked
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.model import BOUNDS

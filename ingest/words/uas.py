@@ -20,17 +20,17 @@ from ingest.words.patterns import (
     BlockWords,
     ReadVectors,
     WordBatch,
+    content_of_words,
     model_vectors,
     randomize,
+    read_words,
     stored_vectors,
     word_batches,
 )
-from ingest.words.strongest import content_of_words, read_words
 from ingest.words.trees import Governors, ProbeSentence, Scores, best_governors, best_tree, scores, train
 from store.kernels.attention import attention_pattern
-from store.kernels.bootstrap import PERCENTILES, REPLICATES
-from store.kernels.relations import frequent_offset, halves
-from store.kernels.words import word_pattern
+from store.kernels.intervals import PERCENTILES, REPLICATES
+from store.kernels.relations import frequent_offset, halves, word_pattern
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.corpus import NO_GOVERNOR, ROOT

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels.normalization import unit
+from store.kernels.projection import unit
 
 Floats = NDArray[np.floating]
 

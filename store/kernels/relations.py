@@ -1,16 +1,76 @@
-"""How often a head links the words of a relation: word pairs from the grammar, from a pattern, or marked by a person.
+"""What heads link: the word that each word attends to most, word pairs of a relation, mentions and their antecedents.
 
 A relation is a set of directed word pairs within sentences; of a dependency label, from the dependent to its governor
-(Clark et al. 2019, section 4.2).
+(Clark et al. 2019, section 4.2). Its pairs come from the grammar, from a pattern, or from a person. Mentions: section 4.3.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels.words import StrongestWords
+
+class StrongestWords(NamedTuple):
+    """Indices in the sentence (..., word); -1 where the sentence has no other word.
+
+    Attributes
+    ----------
+    most_attended
+        The other word that this word attends to most.
+    most_attending
+        The other word that attends most to this word.
+    """
+
+    most_attended: NDArray[np.int16]
+    most_attending: NDArray[np.int16]
+
+
+def word_tokens(start: NDArray[np.integer], stop: NDArray[np.integer], tokens: int) -> NDArray[np.bool_]:
+    """Whether a wordpiece stands for a word: (..., word, token) from positions (..., word) in the sentence."""
+    position = np.arange(tokens)
+    return (start[..., None] <= position) & (position < stop[..., None])
+
+
+def word_pattern(pattern: NDArray[np.float32], covers: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Attention between words: to a word the sum over its wordpieces, from a word their mean (Clark et al. 2019, section 4.1).
+
+    Parameters
+    ----------
+    pattern
+        (head, sentence, query_token, key_token).
+    covers
+        (sentence, word, token), as `word_tokens` returns it.
+
+    Returns
+    -------
+    (head, sentence, query_word, key_word); 0 for words without wordpieces, which pad a sentence.
+    """
+    summed = covers.astype(pattern.dtype)
+    mean = summed / np.maximum(summed.sum(axis=-1, keepdims=True), 1)
+    merged: NDArray[np.float32] = mean @ pattern @ summed.swapaxes(-1, -2)
+    return merged
+
+
+def strongest_words(pattern: NDArray[np.float32], real: NDArray[np.bool_]) -> StrongestWords:
+    """The word that each word attends to most, and the one that attends most to it; never itself, of equal ones the first.
+
+    Parameters
+    ----------
+    pattern
+        (head, sentence, query_word, key_word).
+    real
+        (sentence, word), False where words pad a sentence.
+
+    Returns
+    -------
+    Arrays (head, sentence, word).
+    """
+    other = real[:, :, None] & real[:, None, :] & ~np.eye(real.shape[1], dtype=bool)
+    weights = np.where(other, pattern, np.float32(-1))
+    alone = ~other.any(axis=-1)
+    return StrongestWords(*(np.where(alone, -1, weights.argmax(axis=axis)).astype(np.int16) for axis in (-1, -2)))
+
 
 #: When a head links a pair (from, to); words are compared with all others of the sentence.
 DIRECTIONS: Mapping[str, str] = {
@@ -82,3 +142,174 @@ def frequent_offset(offsets: NDArray[np.integer]) -> int:
 def halves(sentences: int) -> NDArray[np.bool_]:
     """Which sentences are reported on; on the others heads are chosen: (sentence,). Every other one of the corpus."""
     return np.arange(sentences) % 2 == 1
+
+
+class MentionHeads(NamedTuple):
+    """Mentions of one sentence: arrays (mention,).
+
+    Attributes
+    ----------
+    rows
+        Rows of the mention axis.
+    word
+        Head word, an index in the sentence.
+    entity
+        Mentions with the same number corefer.
+    """
+
+    rows: NDArray[np.intp]
+    word: NDArray[np.int64]
+    entity: NDArray[np.int64]
+
+    @property
+    def before(self) -> NDArray[np.bool_]:
+        """Which mentions are candidates for the antecedent: (mention, candidate). Their head word stands before."""
+        before: NDArray[np.bool_] = self.word[:, None] > self.word
+        return before
+
+    @property
+    def antecedents(self) -> NDArray[np.bool_]:
+        """Which candidates are right: (mention, candidate)."""
+        return self.before & (self.entity[:, None] == self.entity)
+
+    @property
+    def resolvable(self) -> NDArray[np.bool_]:
+        """Mentions with an antecedent, which alone count: (mention,)."""
+        return np.asarray(self.antecedents.any(axis=-1))
+
+    def nearest_antecedents(self) -> Iterator[tuple[int, int]]:
+        """Every mention that has an antecedent, and its nearest one."""
+        places = np.where(self.antecedents, self.word, -1)
+        for mention in np.flatnonzero(self.resolvable):
+            yield int(mention), int(places[mention].argmax())
+
+
+def found_among_mentions(pattern: NDArray[np.floating], heads: MentionHeads) -> NDArray[np.bool_]:
+    """Whether the candidate whose head word gets most attention is an antecedent: (..., mention).
+
+    Parameters
+    ----------
+    pattern
+        Attention between the words of the sentence (..., query_word, key_word).
+    """
+    weights = np.where(heads.before, pattern[..., heads.word[:, None], heads.word], -1)
+    return _is_antecedent(weights, heads)
+
+
+def found_among_words(pattern: NDArray[np.floating], heads: MentionHeads) -> NDArray[np.bool_]:
+    """Whether the other word that gets most attention is the head word of an antecedent: (..., mention)."""
+    weights = pattern[..., heads.word, :].astype(np.float32)
+    weights[..., np.arange(len(heads.word)), heads.word] = -1
+    right = np.zeros((len(heads.word), pattern.shape[-1]), np.bool_)
+    mention, candidate = np.nonzero(heads.antecedents)
+    right[mention, heads.word[candidate]] = True
+    found: NDArray[np.bool_] = np.take_along_axis(
+        np.broadcast_to(right, weights.shape), weights.argmax(axis=-1)[..., None], axis=-1
+    )[..., 0]
+    return found
+
+
+def _is_antecedent(scores: NDArray[np.floating], heads: MentionHeads) -> NDArray[np.bool_]:
+    """Whether the candidate with the largest score (..., mention, candidate) is an antecedent; none with a score below 0."""
+    best = scores.argmax(axis=-1)[..., None]
+    right: NDArray[np.bool_] = np.take_along_axis(np.broadcast_to(heads.antecedents, scores.shape), best, axis=-1)
+    chosen: NDArray[np.bool_] = np.take_along_axis(scores, best, axis=-1) >= 0
+    return (right & chosen)[..., 0]
+
+
+class Description(NamedTuple):
+    """What rules compare of a mention; the last three are bit masks of what it may be.
+
+    Attributes
+    ----------
+    text, head
+        The mention and its head word in lower case.
+    number
+        1 singular, 2 plural.
+    gender
+        1 masculine, 2 feminine, 4 neuter.
+    person
+        1, 2, 4: first, second, third.
+    """
+
+    text: str
+    head: str
+    number: int
+    gender: int
+    person: int
+
+    def agrees(self, other: "Description") -> bool:
+        """Whether number, gender and person can be the same."""
+        return all(mine & yours for mine, yours in zip(self[2:], other[2:], strict=True))
+
+
+_ANY_NUMBER, _ANY_GENDER, _ANY_PERSON = 3, 7, 7
+#: Pronouns of English -> number, gender, person; of others nothing is known.
+PRONOUNS: Mapping[str, tuple[int, int, int]] = {
+    **dict.fromkeys(("i", "me", "my", "mine", "myself"), (1, 3, 1)),
+    **dict.fromkeys(("we", "us", "our", "ours", "ourselves"), (2, 3, 1)),
+    **dict.fromkeys(("you", "your", "yours", "yourself", "yourselves"), (3, 3, 2)),
+    **dict.fromkeys(("he", "him", "his", "himself"), (1, 1, 4)),
+    **dict.fromkeys(("she", "her", "hers", "herself"), (1, 2, 4)),
+    **dict.fromkeys(("it", "its", "itself"), (1, 4, 4)),
+    **dict.fromkeys(("they", "them", "their", "theirs", "themselves"), (2, _ANY_GENDER, 4)),
+}
+_SINGULAR, _PLURAL = frozenset(("NN", "NNP")), frozenset(("NNS", "NNPS"))
+
+
+def describe(text: str, head: str, *, tag: str, pronoun: bool, person: bool) -> Description:
+    """What is known of a mention from its head word, its tag (Penn Treebank), and whether it is a pronoun or names a person."""
+    text, head = text.lower(), head.lower()
+    if pronoun:
+        return Description(text, head, *PRONOUNS.get(head, (_ANY_NUMBER, _ANY_GENDER, _ANY_PERSON)))
+    number = 1 if tag in _SINGULAR else 2 if tag in _PLURAL else _ANY_NUMBER
+    return Description(text, head, number, 3 if person else _ANY_GENDER, 4)
+
+
+def baseline_found(heads: MentionHeads, described: Sequence[Description]) -> dict[str, NDArray[np.bool_]]:
+    """Whether the antecedent of each baseline is right: (mention,) by the names of `store.schema.relations.BASELINES`.
+
+    The sieves of the last are those of Clark et al. (2019, section 4.3): the same text, the same head word, agreement in
+    number, gender and person, any mention; the nearest of the first that has any.
+    """
+    same_text, same_head, agreeing = (
+        np.array([[test(own, other) for other in described] for own in described], np.bool_).reshape(heads.before.shape)
+        for test in (
+            lambda own, other: own.text == other.text,
+            lambda own, other: own.head == other.head,
+            Description.agrees,
+        )
+    )
+    distance = np.where(heads.before, heads.word + 1, -1).astype(np.float64)
+    sieve = np.select([same_text, same_head, agreeing], [3, 2, 1], 0) * (heads.word.max(initial=0) + 2)
+    scores = {
+        "nearest": distance,
+        "head_match": np.where(same_head, distance, -1),
+        "rule_based": np.where(heads.before, distance + sieve, -1),
+    }
+    return {
+        name: _is_antecedent(score, heads) if score.size else np.zeros(0, np.bool_) for name, score in scores.items()
+    }
+
+
+class GapRow(NamedTuple):
+    """A pronoun and two names of one sentence, as head words (indices in the sentence).
+
+    Attributes
+    ----------
+    pronoun, names
+        Head words.
+    right
+        Which name the pronoun stands for, 0 or 1; -1 for neither.
+    """
+
+    pronoun: int
+    names: tuple[int, int]
+    right: int
+
+
+def found_of_two(pattern: NDArray[np.floating], row: GapRow) -> NDArray[np.bool_]:
+    """Whether the name that gets more of the pronoun's attention is the right one; of equal ones the first: (...)."""
+    weights = pattern[..., row.pronoun, list(row.names)]
+    found: NDArray[np.bool_] = weights.argmax(axis=-1) == row.right
+    return found

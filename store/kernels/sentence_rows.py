@@ -59,13 +59,15 @@ class SentenceRows(NamedTuple):
     sizes: NDArray[np.int64]
     sentences: NDArray[np.intp]
 
-    def means(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
+    def means(self, values: NDArray[np.floating], at_once: int = AT_ONCE) -> NDArray[np.float32]:
         """Mean over the rows of each distinct mean in each sentence, 0 where it has none.
 
         Parameters
         ----------
         values
             (..., row).
+        at_once
+            Bytes of float32 values that are summed at once.
 
         Returns
         -------
@@ -73,7 +75,7 @@ class SentenceRows(NamedTuple):
         """
         flat = values.reshape(-1, values.shape[-1])
         sums = np.zeros((len(self.sizes), len(flat), len(self.sentences)), np.float32)
-        step = max(1, AT_ONCE // (4 * max(1, len(self.order))))
+        step = max(1, at_once // (4 * max(1, len(self.order))))
         taken = np.empty((step, len(self.order)), values.dtype)
         floats = np.empty(taken.shape, np.float32)
         for start in range(0, len(flat), step):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels import AnyArray, as_float, namespace
-from store.schema.complete import check_complete
+from store.schema import check_complete
 from store.schema.corpus import CLS, NO_WORD, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import FARTHEST, SOURCES, STATISTICS
 

@@ -27,7 +27,7 @@ from zarr.abc.store import Store
 
 from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable, enter_process
 from store.repository.files import remove_lock, replace_file, take_lock
-from store.repository.remote import NoAnswer, RemoteStore, create_remote, open_remote, remedy, s3_storage
+from store.repository.remote import LONGEST_READ, NoAnswer, RemoteStore, create_remote, open_remote, remedy, s3_storage
 
 MAIN = "main"
 INGEST = "ingest"
@@ -126,8 +126,15 @@ def storage(url: str) -> icechunk.Storage:
     raise StoreError(f"{url} {INVALID_URL}")
 
 
-def open_repository(url: str) -> Repository:
+def open_repository(url: str, limit: float = LONGEST_READ) -> Repository:
     """Open an existing repository; never creates or changes a folder.
+
+    Parameters
+    ----------
+    url
+        As `storage` takes it.
+    limit
+        Seconds after which object storage is taken to be silent.
 
     Raises
     ------
@@ -140,7 +147,7 @@ def open_repository(url: str) -> Repository:
     try:
         # icechunk makes a folder where there is none, and panics where there is a file.
         there = path.is_dir() and Repository.exists(place) if path else True
-        repository = _open(place, path) if there else None
+        repository = _open(place, path, limit) if there else None
     except IcechunkError as error:
         raise _unopened(url, error) from error
     if repository is None:
@@ -148,9 +155,9 @@ def open_repository(url: str) -> Repository:
     return repository
 
 
-def _open(place: icechunk.Storage, path: Path | None) -> Repository | None:
+def _open(place: icechunk.Storage, path: Path | None, limit: float) -> Repository | None:
     """The repository; None where there is none in object storage, where to ask first would be one more request."""
-    return open_remote(place) if path is None else Repository.open(place, config=CONFIG)
+    return open_remote(place, limit) if path is None else Repository.open(place, config=CONFIG)
 
 
 def chunks_of(session: Session, url: str) -> Store:

@@ -1,4 +1,4 @@
-"""Create, grow and write the arrays of a group as the schema declares them, and read keys as the model has them. Only the ingest writes.
+"""Create, grow and write the arrays of a group as the schema declares them, and read keys and statistics as the schema names them. Only the ingest writes.
 
 `write_block` writes whole shards past zarr's codec pipeline. The arrays per token are uncompressed and a block is
 exactly one shard along `token`: a shard's bytes are the block's own tiles, each with its checksum, and an index that is
@@ -9,6 +9,8 @@ forward pass with it. `store.repository.tiles` reads them; tests compare the byt
 Keys are stored in float16 without a constant of each head, which is subtracted before rounding. The keys of a head may
 share a large part: in L11 H10 of gte-small keys have norm 31, and so has their mean. The softmax ignores that part, but
 float16 rounds relative to the whole. Stores of schema 3 have no constant: their keys are stored as is.
+
+Statistics are read in the order of `STATISTICS`: NaN where a store that was made before has none.
 """
 
 from collections.abc import Mapping
@@ -30,13 +32,15 @@ from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from store.repository.tiles import read_slices
 from store.repository.zarr_internals import run_in_zarr
-from store.schema.array import Array
+from store.schema import Array
+from store.schema.model import STATISTICS
 
 #: As zarr's codec `crc32c` appends it.
 CHECKSUM = Struct("<I")
 CONSTANT = "key_constant"
 #: Name of the keys as they are stored, in a dataset whose `key` has the constant added.
 STORED = "stored_key"
+STATISTIC = "statistic"
 
 
 def create_arrays(group: zarr.Group, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
@@ -256,3 +260,44 @@ class _Keys(BackendArray):
         keys: NDArray[np.float32] = stored.values.astype(np.float32)
         keys += self._constant[layer, head, channel].set_dims(stored.sizes).transpose(*stored.dims).values
         return keys
+
+
+def with_statistics(model: xr.Dataset) -> xr.Dataset:
+    """The dataset of a model whose arrays have every statistic of the schema. Lazy."""
+    stored = [str(name) for name in model[STATISTIC].values]
+    if stored == list(STATISTICS):
+        return model
+    places = np.array([stored.index(name) if name in stored else -1 for name in STATISTICS])
+    arrays = {name: array.variable for name, array in model.data_vars.items() if STATISTIC in array.dims}
+    return model.drop_dims(STATISTIC).assign(
+        {name: _every(array, places) for name, array in arrays.items()} | {STATISTIC: list(STATISTICS)}
+    )
+
+
+def missing_statistics(model: xr.Dataset) -> tuple[str, ...]:
+    """Statistics of the schema that the stored dataset of a model lacks."""
+    stored = set(model[STATISTIC].values.tolist())
+    return tuple(name for name in STATISTICS if name not in stored)
+
+
+def _every(stored: xr.Variable, places: NDArray[np.int64]) -> xr.Variable:
+    return xr.Variable(stored.dims, indexing.LazilyIndexedArray(_Statistics(stored, places)), stored.attrs)
+
+
+class _Statistics(BackendArray):
+    """Lazy array of statistics at their places among the stored ones, of which -1 is none."""
+
+    def __init__(self, stored: xr.Variable, places: NDArray[np.int64]) -> None:
+        self._stored, self._places, self._axis = stored, places, stored.get_axis_num(STATISTIC)
+        sizes = stored.sizes | {STATISTIC: len(places)}
+        self.shape, self.dtype = tuple(sizes[dim] for dim in stored.dims), stored.dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+
+    def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
+        chosen = self._places[key[self._axis]]
+        others = {dim: part for dim, part in zip(self._stored.dims, key, strict=True) if dim != STATISTIC}
+        found = self._stored.isel({STATISTIC: np.maximum(chosen, 0), **others})
+        values: NDArray[Any] = found.where(xr.Variable((STATISTIC,) * chosen.ndim, chosen >= 0)).values
+        return values

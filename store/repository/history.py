@@ -93,8 +93,8 @@ def _size(file: str) -> int:
         return 0
 
 
-def expire(url: str, age: timedelta) -> tuple[int, int]:
-    """Delete snapshots that were replaced more than `age` ago.
+def expire(url: str, age: timedelta, now: datetime | None = None) -> tuple[int, int]:
+    """Delete snapshots that were replaced more than `age` before `now`, None for the time of the call.
 
     A reader who opened the store within `age` reads the snapshot that was current then, or a newer one: the snapshot
     that was current `age` ago is the oldest one that stays.
@@ -105,7 +105,7 @@ def expire(url: str, age: timedelta) -> tuple[int, int]:
     """
     repository, path = open_repository(url), local_path(url)
     with writing(url):
-        limit = datetime.now(UTC) - age
+        limit = (now or datetime.now(UTC)) - age
         replaced = [publication for publication in history(repository, url) if publication.published <= limit]
         if not replaced:
             return 0, 0

@@ -68,9 +68,9 @@ def _is_lasting(error: BaseException) -> bool:
     return isinstance(error, NoAnswer) or any(word in str(error) for word in LASTING)
 
 
-async def tried(call: Callable[[], Awaitable[Result]], limit: float | None = None) -> Result:
-    """Result of a call that changes nothing when it is made twice. IcechunkError of the last try."""
-    return await _limited(_tried(call), limit or LONGEST_READ)
+async def tried(call: Callable[[], Awaitable[Result]], limit: float = LONGEST_READ) -> Result:
+    """Result of a call that changes nothing when it is made twice, in `limit` seconds. IcechunkError of the last try."""
+    return await _limited(_tried(call), limit)
 
 
 async def _tried(call: Callable[[], Awaitable[Result]]) -> Result:
@@ -282,10 +282,10 @@ class RemoteRepository(Repository):
         return seen[snapshot][1]
 
 
-def open_remote(place: icechunk.Storage) -> Repository | None:
-    """Open a repository; None where there is none."""
+def open_remote(place: icechunk.Storage, limit: float = LONGEST_READ) -> Repository | None:
+    """Open a repository, in `limit` seconds; None where there is none."""
     try:
-        return run_in_zarr(tried(lambda: RemoteRepository.open_async(place, config=CONFIG)))
+        return run_in_zarr(tried(lambda: RemoteRepository.open_async(place, config=CONFIG), limit))
     except IcechunkError as error:
         if "the repository doesn't exist" in str(error):
             return None

@@ -32,7 +32,7 @@ from store.repository.checksums import record_checksums
 from store.repository.errors import SchemaMismatch, StoreError
 from store.repository.history import PUBLISHED
 from store.repository.remote import PAUSES, commit, move_branch
-from store.schema.array import READABLE, SCHEMA_VERSION
+from store.schema import READABLE, SCHEMA_VERSION
 
 
 class Writable:

@@ -1,1 +1,65 @@
-"""What a store holds: names, dims, dtypes, chunks and meanings of all arrays; the interface of ingest and dashboard."""
+"""What a store holds: names, dims, dtypes, chunks and meanings of all arrays; the interface of ingest and dashboard.
+
+Here: how an array is declared, and the version of the schema.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+SCHEMA_VERSION = 4
+#: Stores of schema 3 have no `key_constant`: their keys are stored as they are.
+READABLE = (3, SCHEMA_VERSION)
+
+#: Tokens of a block: the unit of work and the length of a shard; no sentence crosses a block.
+BLOCK = 8192
+#: Tokens of an inner chunk of query and key: one head of all tokens and one sentence of all heads both read well.
+TILE = 2048
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of a group.
+
+    Attributes
+    ----------
+    dims, dtype
+        Names of the dims, numpy's name of the dtype or `str`.
+    chunk, shard
+        Lengths along the dims, as numbers or as names of sizes that `store.repository.arrays.create_arrays` gets.
+    meaning
+        What a number is; stored as an attribute.
+    fill
+        Value of what has not been written.
+    compressed
+        Whether chunks are compressed.
+    """
+
+    dims: tuple[str, ...]
+    dtype: str
+    chunk: tuple[int | str, ...]
+    meaning: str
+    shard: tuple[int | str, ...] | None = None
+    fill: float | None = None
+    compressed: bool = True
+
+
+def numbered(dim: str, meaning: str, dtype: str = "int16") -> Array:
+    """Declare the labels of a dim."""
+    return Array((dim,), dtype, (dim,), meaning)
+
+
+def whole(dims: tuple[str, ...], meaning: str) -> Array:
+    """Declare an array in float64 that is written at once; NaN before."""
+    return Array(dims, "float64", dims, meaning, fill=float("nan"))
+
+
+def check_complete(module: str, known: Collection[str], table: Collection[str], what: str) -> None:
+    """Raise ValueError unless a module knows each name of a table, such as a statistic, and no other."""
+    for name in table:
+        if name not in known:
+            raise ValueError(f"{module} lacks the {what} {name!r}. Add it there as well.")
+    for name in known:
+        if name not in table:
+            raise ValueError(
+                f"{module} has the {what} {name!r}, which the schema lacks. Add it in store/schema as well."
+            )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from store.schema.array import Array, numbered
+from store.schema import Array, numbered
 from store.schema.model import MODEL_ARRAYS
 
 CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL, SPECIAL = 1, 2, 4, 8, 16, 32, 64

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from store.schema.array import Array, numbered, whole
+from store.schema import Array, numbered, whole
 from store.schema.corpus import CORPUS_ARRAYS
 from store.schema.model import MODEL_ARRAYS
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from store.schema.array import Array, numbered, whole
+from store.schema import Array, numbered, whole
 
 #: Queries over which a head statistic is averaged; `other` is every query but [SEP] (Clark's rest_sep).
 SOURCES = ("all", "cls", "sep", "punctuation", "word", "other")

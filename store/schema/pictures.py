@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from store.schema.array import Array
+from store.schema import Array
 from store.schema.features import POINT_KINDS, point_kind, point_title, stored_point
 from store.schema.model import MODEL_ARRAYS
 
-#: Normalisations with their descriptions. None changes attention; formulas: `store/kernels/normalization.py`.
+#: Normalisations with their descriptions. None changes attention; formulas: `store/kernels/projection.py`.
 NORMALIZATIONS: Mapping[str, str] = {
     "raw": "queries and keys as the model computes them",
     "centroid": "keys are translated so that queries and keys have one centroid (Yeh et al. 2023, AttentionViz)",

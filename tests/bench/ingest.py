@@ -15,13 +15,13 @@ from statistics import median
 import numpy as np
 import torch
 
-from ingest.encode.batches import make_batches
 from ingest.encode.encoder import Encoder, open_encoder
 from ingest.encode.loading import find_device, find_dtype
 from ingest.encode.tensors import encode_corpus, pending_blocks
 from ingest.pipeline import model_group
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
 from ingest.run.settings import Settings
+from ingest.text.blocks import make_batches
 from ingest.text.corpus import PlannedCorpus, prepare_corpus
 from ingest.text.reviews import find_data
 from store.repository.writer import Writer, open_writer

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm, t
 
 from store import Corpus, open_corpus
-from store.kernels.bootstrap import PERCENTILES, draw_counts
+from store.kernels.intervals import PERCENTILES, draw_counts
 from tests.bench.table import show
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, urlencode
 
-from dashboard.canvas.encoding import GRID_TOKENS
+from dashboard.canvas.spec import GRID_TOKENS
 from dashboard.points.columns import columns
 from dashboard.web.http import data_link
 from dashboard.web.state import SHOWS

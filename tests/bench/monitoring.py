@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from dashboard.monitoring.access_log import AccessLog
+from dashboard.monitoring.logs import AccessLog
 from dashboard.monitoring.metrics import VARIABLE, Metrics, share_metrics
 from dashboard.monitoring.requests import WatchedApplication
 from tests.bench.table import show

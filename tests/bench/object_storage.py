@@ -18,7 +18,7 @@ from flask.testing import FlaskClient
 from icechunk import IcechunkError, RepositoryConfig
 
 from dashboard.app import create_app
-from dashboard.canvas.encoding import GRID_TOKENS
+from dashboard.canvas.spec import GRID_TOKENS
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from store import StoreError, open_corpus, open_snapshot, snapshot

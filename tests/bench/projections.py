@@ -7,11 +7,10 @@ import numpy as np
 import torch
 
 from ingest.projections.attention_projection import STEPS, train
-from ingest.projections.fits import fit_head
+from ingest.projections.projection import Projection
 from ingest.projections.table import PROJECTIONS
 from store import open_corpus
-from store.kernels.normalization import exact_mode, unit
-from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours, place_by_network
+from store.kernels.projection import NEIGHBOURS, exact_mode, fit_pca, place, place_by_neighbours, place_by_network, unit
 from store.schema.pictures import ATTENTIONVIZ_TOKENS
 from tests.bench.table import show
 
@@ -40,13 +39,13 @@ def seconds_per_head(store: str) -> None:
         "tsne": lambda dims: [_sampled(head, "tsne", dims) for head in points],
         "umap": lambda dims: [_sampled(head, "umap", dims) for head in points],
         "AttentionViz's t-SNE": lambda dims: [
-            fit_head(head, projection="attentionviz", components=dims, seed=0) for head in points
+            Projection.of_heads("attentionviz", components=dims, seed=0).fit(head)["fitted"] for head in points
         ],
         "UMAP of all points": lambda dims: [
-            fit_head(head, projection="umap", components=dims, seed=0) for head in points
+            Projection.of_heads("umap", components=dims, seed=0).fit(head)["fitted"] for head in points
         ],
     }
-    fit_head(points[0][:200], projection="umap", components=2, seed=0)  # compiles
+    Projection.of_heads("umap", components=2, seed=0).fit(points[0][:200])["fitted"]  # compiles
     times = {name: [_seconds(act, dims) for dims in (2, 3)] for name, act in timed.items()}
     ours = sum(sum(times[name]) for name in ("pca", "attention", "tsne", "umap"))
     theirs = sum(sum(times[name]) for name in ("pca", "AttentionViz's t-SNE", "UMAP of all points"))
@@ -81,7 +80,7 @@ def _sampled(points: np.ndarray, projection: str, dims: int) -> np.ndarray:
     tokens = PROJECTIONS[projection].head_tokens
     assert tokens is not None
     sample = np.concatenate([points[:tokens], points[ATTENTIONVIZ_TOKENS : ATTENTIONVIZ_TOKENS + tokens]])
-    fitted = fit_head(sample, projection=projection, components=dims, seed=0)
+    fitted = Projection.of_heads(projection, components=dims, seed=0).fit(sample)["fitted"]
     cosine, index = torch.topk(torch.from_numpy(points @ sample.T), NEIGHBOURS, dim=-1)
     near = np.clip(2 - 2 * cosine.numpy(), 0, None)
     placed: np.ndarray = place_by_neighbours(near, fitted[index.numpy()])

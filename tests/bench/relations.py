@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
+from dashboard.relations.accuracies import RANKED as LISTED
+from dashboard.relations.accuracies import first_heads
 from dashboard.relations.data import links_of
 from dashboard.relations.example import MarkedPair, kind_of, rank_heads
-from dashboard.relations.kinds import CommonKind, NamedKind
-from dashboard.relations.linked_sentences import Kind, linked_sentences
-from dashboard.relations.ranked_heads import LISTED, first_heads
-from dashboard.web.cache import BUDGET, Cache
+from dashboard.relations.linked_sentences import CommonKind, Kind, NamedKind, linked_sentences
+from dashboard.web.results import BUDGET, Cache
 from store import Corpus, open_corpus
 from tests.bench.synthetic import temporary_store
 from tests.bench.table import show

@@ -14,8 +14,8 @@ from urllib.parse import quote
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.canvas.encoding import GRID_TOKENS
-from dashboard.points.scan import Point, cosines, logits
+from dashboard.canvas.spec import GRID_TOKENS
+from dashboard.points.similar import Point, cosines, logits
 from dashboard.sentence.finder import SentenceFilter, find_sentences
 from dashboard.statistics.parts import REUSED, count, first_part, part_of
 from dashboard.web.http import data_link

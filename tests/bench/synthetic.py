@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ingest.encode.buffers import PER_BLOCK, PER_TOKEN, SQUARES, Shape
+from ingest.encode.encoder import PER_BLOCK, PER_TOKEN, SQUARES, Shape
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
 from ingest.heads.intervals import write_intervals
@@ -20,11 +20,11 @@ from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus, prepare_corpus
 from ingest.text.reviews import find_data
 from ingest.words.annotate import annotate
+from ingest.words.patterns import find_strongest_words, read_words
 from ingest.words.relations import Relations, _counted, _offsets, _write
-from ingest.words.strongest import find_strongest_words, read_words
 from store.repository.arrays import array_of, write_block
 from store.repository.writer import Writer, open_writer
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 from store.schema.model import MODEL_ARRAYS, ROLES
 from store.schema.pictures import ViewName
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store import Corpus, open_corpus
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 from tests.bench.ingest import WholeIngest, whole_ingest
 from tests.bench.table import show
 

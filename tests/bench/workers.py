@@ -18,11 +18,9 @@ import icechunk
 import numpy as np
 import psutil
 
-from ingest.encode.buffers import BlockBuffers
-from ingest.encode.encoder import Encoder, open_encoder
+from ingest.encode.encoder import BlockBuffers, Encoder, open_encoder
 from ingest.encode.loading import find_device, find_dtype
-from ingest.encode.tensors import ModelGroup, encode_corpus
-from ingest.encode.worker_blocks import Loading, encode_on_workers
+from ingest.encode.tensors import Loading, ModelGroup, encode_corpus, encode_on_workers
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.settings import Settings
@@ -30,7 +28,7 @@ from ingest.text.blocks import Block, plan
 from ingest.text.corpus import PlannedCorpus
 from store import open_snapshot
 from store.repository.writer import Writer, open_writer
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 from tests.bench.ingest import timed
 from tests.bench.kills import differences
 from tests.bench.table import show

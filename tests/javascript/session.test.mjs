@@ -43,7 +43,7 @@ test("a callback of Dash without a session changes nothing", () => {
 });
 
 const asking = (id, property = "id") => JSON.stringify({ inputs: [{ id, property, value: id }] });
-const COUNT = asking({ job: "numbers", name: "ab" });
+const COUNT = asking({ deferred: "numbers", is: "job", wait: "ab" });
 const LOST = { lost: true };
 const isLost = (answer) => answer === LOST;
 
@@ -60,13 +60,13 @@ function world(answers, there = () => true) {
 }
 
 test("what fills a count, a trial or a deferred part is known by its element", () => {
-  assert.deepEqual(stateOf(COUNT), { job: "state", name: "ab" });
+  assert.deepEqual(stateOf(COUNT), { deferred: "numbers", is: "state", wait: "ab" });
   const content = { deferred: "typed", is: "content", wait: "ab" };
   assert.deepEqual(stateOf(asking(content)), { deferred: "typed", is: "state", wait: "ab" });
 });
 
 test("no other request is a wait", () => {
-  const others = [{ job: "clock", name: "ab" }, { deferred: "typed", is: "clock", wait: "ab" }, "location"];
+  const others = [{ deferred: "typed", is: "clock", wait: "ab" }, "location"];
   for (const body of [...others.map((id) => asking(id, "n_intervals")), asking("location"), "wait=ab", undefined])
     assert.equal(stateOf(body), null);
 });
@@ -74,7 +74,7 @@ test("no other request is a wait", () => {
 test("a lost request of a wait is sent again until it is answered", async () => {
   const { said, ask } = world([new TypeError("Failed to fetch"), LOST, "numbers"]);
   assert.equal(await ask(COUNT), "numbers");
-  assert.deepEqual(said[0][0], { job: "state", name: "ab" });
+  assert.deepEqual(said[0][0], { deferred: "numbers", is: "state", wait: "ab" });
   assert.match(said[0][1], /lost\. This page asks again by itself/);
   assert.equal(said.length, 2);
 });

@@ -23,8 +23,8 @@ from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.settings import parse_flags, setting
 from ingest.words.pipelines import ENGLISH
-from store.relations import best_antecedent_head
-from store.schema.coreference import CANDIDATES, CHAINS
+from store.results import best_antecedent_head
+from store.schema.relations import CANDIDATES, CHAINS
 from tests.bench.table import show
 from tests.published.ingested import Ingested, ingested
 from tests.published.reference import ROOT, BankWord, Weights, sentence_reader

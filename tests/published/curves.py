@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ingest.encode.buffers import BlockBuffers, Shape
-from ingest.encode.encoder import Encoder
+from ingest.encode.encoder import BlockBuffers, Encoder, Shape
 from ingest.encode.hooked_model import HookedModel
 from ingest.text.blocks import Block
 from store.kernels.statistics import mean_over_sentences

@@ -7,13 +7,11 @@ import numpy as np
 import xarray as xr
 
 import store
-from dashboard.relations.coreference import rows_of
 from dashboard.relations.data import BestHead, best_of
-from store.kernels.bootstrap import ShareReplicates, draw_counts
-from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, linked
-from store.kernels.words import StrongestWords
-from store.schema.coreference import BASELINES, GAP, KINDS
-from store.schema.relations import ALL, DECODINGS, METHODS
+from dashboard.relations.found_words import rows_of
+from store.kernels.intervals import ShareReplicates, draw_counts
+from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, linked
+from store.schema.relations import ALL, BASELINES, DECODINGS, GAP, KINDS, METHODS
 from tests.published.targets import (
     ACCURACY_TOLERANCE,
     COREFERENCE_HEAD,

@@ -15,7 +15,7 @@ from ingest.text.blocks import Block, plan
 from ingest.text.reviews import Review
 from ingest.text.rules import split_text
 from ingest.text.tokenizer import Tokenizer
-from store.schema.array import BLOCK
+from store.schema import BLOCK
 
 ROOM = 125
 TOKENS = ROOM + 3

@@ -22,7 +22,7 @@ const send = (method, url, content) =>
 export const shownNow = () => window.dash_component_api.getLayout("shown")?.props.data ?? {};
 
 /**
- * The page on screen, as dashboard/notes/page_routes.py reads it: a link can be too long for an address.
+ * The page on screen, as dashboard/notes/page.py reads it: a link can be too long for an address.
  * @param {string} url @param {Record<string, string>} [more] @param {AbortSignal} [signal]
  */
 function ofPage(url, more, signal) {

@@ -137,7 +137,7 @@ interface Cluster {
   place: Place;
 }
 
-/** Counts of notes on what is shown (dashboard/notes/marks.py). */
+/** Counts of notes on what is shown (dashboard/notes/page.py). */
 interface Marks {
   base: string;
   panels: Record<string, number>;
@@ -230,7 +230,7 @@ interface SavedView {
   mine: boolean;
 }
 
-/** The answers of dashboard/notes/page_routes.py. */
+/** The answers of dashboard/notes/page.py. */
 interface NotesAnswer {
   notes: Note[];
   target?: string;

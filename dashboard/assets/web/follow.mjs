@@ -188,7 +188,7 @@ export function isSameJob(before, after, fields) {
 }
 
 /**
- * Cancels the jobs that the page waits for, unless the next page waits for the same (dashboard/ui/job.py).
+ * Cancels the jobs that the page waits for, unless the next page waits for the same (dashboard/ui/work.py).
  * @param {string} before @param {string} after
  */
 function endJobs(before, after) {
@@ -259,7 +259,7 @@ export function dropInvalid({ path, link, written }) {
 const [FIRST, AGAIN] = [400, 500];
 const FIXED = "The server puts this page together.";
 
-/** A name for a wait that nobody guesses, as dashboard/ui/job.py checks it. */
+/** A name for a wait that nobody guesses, as dashboard/ui/work.py checks it. */
 const newWait = () =>
   [...window.crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 

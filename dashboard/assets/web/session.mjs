@@ -121,8 +121,8 @@ export function watchSession() {
 /** Milliseconds until a lost request is sent again. */
 const PAUSE = 2000;
 const LOST = "The connection to the server is lost. This page asks again by itself.";
-/** What the names of elements around a wait begin with (dashboard/ui/job.py). */
-const AROUND = ["state", "clock", "cancel", "later"];
+/** What is filled of a wait: the content of a part, or of a job (dashboard/ui/deferred.py). */
+const FILLED = ["content", "job"];
 
 /** @param {string} body */
 function bodyOf(body) {
@@ -139,9 +139,8 @@ function bodyOf(body) {
  */
 export function stateOf(body) {
   const wanted = typeof body === "string" ? bodyOf(body)?.inputs?.[0] : null;
-  const { job, name, deferred, is, wait } = wanted?.property === "id" ? (wanted.id ?? {}) : {};
-  if (is === "content") return { deferred, is: "state", wait };
-  return job && !AROUND.includes(job) ? { job: "state", name } : null;
+  const { deferred, is, wait } = wanted?.property === "id" ? (wanted.id ?? {}) : {};
+  return FILLED.includes(is) ? { deferred, is: "state", wait } : null;
 }
 
 /** Whether the page still waits: Dash writes the keys of an id in their order. @param {Record<string, unknown>} id */

@@ -1,0 +1,372 @@
+"""Accuracies of heads at relations: all heads at one, ranked and as a heat map, all relations by all heads, and one head at every relation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import xarray as xr
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.relations.data import (
+    BestHead,
+    best_of,
+    clear_gains,
+    direction_titles,
+    links_of,
+    shown_head,
+    shown_relation,
+)
+from dashboard.relations.linked_sentences import (
+    BestSentence,
+    MostLinked,
+    NamedKind,
+    best_sentence,
+    most_linked,
+    read_best_sentence,
+    read_most_linked,
+    show_link,
+)
+from dashboard.ui.charts import (
+    QUIET,
+    RAMP,
+    SERIES,
+    SHARES,
+    SYMBOLS,
+    chart,
+    colour_bar,
+    error_bars,
+    heat_map,
+    heat_map_height,
+    layout,
+)
+from dashboard.ui.controls import info
+from dashboard.ui.markup import file_href, file_links, heading, scrolling
+from dashboard.ui.text import first_of, in_brackets, signed, spell
+from dashboard.ui.work import watched
+from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
+from store import Corpus
+from store.kernels.relations import OFFSETS
+from store.phrases import many
+from store.schema.model import head_name
+from store.schema.relations import ALL
+
+Floats = NDArray[np.float64]
+_OFFSET = (
+    f"The offset governor - dependent, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
+    "accuracy of a baseline that ignores the model."
+)
+_RANDOM = (
+    "The best head of the same network with random weights but the model's word and position embeddings, chosen and reported "
+    "in the same way, over the first sentences of the corpus."
+)
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Accuracies:
+    """Accuracies of all heads at relations.
+
+    Attributes
+    ----------
+    relation, direction
+        Of the link.
+    cell, cells
+        Accuracies, intervals and baselines in this direction, as `Corpus.relations` has them: at this relation, and at all
+        of the store.
+    head
+        The head whose links are shown.
+    best
+        The best head of every relation.
+    over
+        In words, the pairs that they are of.
+    files
+        The beginning of the URLs of the corpus' files.
+    """
+
+    relation: str
+    direction: str
+    cell: xr.Dataset
+    cells: xr.Dataset
+    head: tuple[int, int]
+    best: tuple[BestHead, ...]
+    over: str
+    files: str
+
+
+def read_accuracies(corpus: Corpus, state: LinkState, relation: str) -> Accuracies:
+    """Those at a relation in the direction of a link. NotIngested where the corpus has no relations."""
+    return Accuracies(
+        relation=relation,
+        direction=state.direction,
+        cell=links_of(corpus, relation).sel(direction=state.direction),
+        cells=corpus.relations.sel(direction=state.direction),
+        head=shown_head(corpus, state, relation),
+        best=best_of(corpus),
+        over=f"Pairs in every second one of {first_of(corpus, 'sentence')}",
+        files=data_link(corpus),
+    )
+
+
+def relations_by_heads(relations: Sequence[str], gain: Floats, hover: list[list[str]], heads: int) -> go.Figure:
+    """Gain over the best offset in points (relation, layer and head), a column a head; no colour where it is 0.
+
+    Most heads fall far below the offset, and how far says little; the tooltips say it.
+    """
+    columns = [head_name(*divmod(number, heads)) for number in range(gain.shape[1])]
+    heat: Any = go.Heatmap(
+        z=100 * gain,
+        x=columns,
+        y=list(relations),
+        hovertext=hover,
+        customdata=[columns] * len(relations),
+        hovertemplate="%{customdata}, %{y}: %{hovertext}<extra></extra>",
+        colorscale=RAMP,
+        zmin=0,
+        zmax=max(1.0, 100 * float(gain.max())),
+        colorbar=colour_bar("points"),
+    )
+    first = [head_name(layer, 0) for layer in range(gain.shape[1] // heads)]
+    ticks = [f"L{layer}" for layer in range(len(first))]
+    across = {"tickvals": first, "ticktext": ticks, "side": "top", "type": "category"}
+    down = {"autorange": "reversed", "dtick": 1, "type": "category"}
+    return go.Figure(heat, layout(across, down, margin={"l": 104, "r": 4, "t": 24, "b": 6}))
+
+
+def relations_of_head(
+    relations: Sequence[str], accuracy: Floats, between: Floats, offset: Floats, random: Floats, name: str
+) -> go.Figure:
+    """One head at every relation (relation,): a bar with its interval (bound, relation), the best offset, the same head with random weights."""
+    bars: Any = go.Bar(
+        x=list(relations),
+        y=accuracy,
+        error_y=error_bars(accuracy, between, QUIET),
+        marker={"color": SERIES[0], "line": {"width": 0}},
+        name=name,
+        hovertemplate="%{x}: %{y:.1%}<extra></extra>",
+    )
+    beside = [("best offset", offset, SERIES[1], SYMBOLS[1]), ("same head, random weights", random, QUIET, SYMBOLS[4])]
+    marks = [_marks(relations, *each) for each in beside]
+    across = {"type": "category", "tickangle": -60}
+    margin = {"l": 44, "r": 8, "t": 30, "b": 96}
+    return go.Figure([bars, *marks], layout(across, SHARES, showlegend=True, bargap=0.25, margin=margin))
+
+
+def _marks(relations: Sequence[str], name: str, values: Floats, colour: str, symbol: str) -> Any:
+    return go.Scatter(
+        x=list(relations),
+        y=values,
+        mode="markers",
+        marker={"symbol": symbol, "size": 8, "color": colour, "line": {"width": 2, "color": colour}},
+        name=name,
+        hovertemplate=f"%{{x}}, {name}: %{{y:.1%}}<extra></extra>",
+    )
+
+
+#: Heads that are listed.
+RANKED = 8
+
+
+@dataclass(frozen=True)
+class HeadAtRelation:
+    """A head at a relation: its accuracy with its interval, and the sentence in which it makes most links."""
+
+    head: tuple[int, int]
+    accuracy: float
+    interval: tuple[float, float]
+    best: BestSentence | None
+
+
+@dataclass(frozen=True)
+class RankedHeads:
+    """The first of so many heads at a relation, and the sentences of the shown one."""
+
+    relation: str
+    heads: int
+    rows: list[HeadAtRelation]
+    most: MostLinked
+
+
+def read_ranked(corpus: Corpus, state: LinkState) -> RankedHeads:
+    """The first heads at the relation of a link."""
+    relation, _ = shown_relation(corpus, state.relation)
+    kind = NamedKind(relation, state.direction)
+    links = links_of(corpus, relation).sel(direction=kind.direction)
+    rows = [_read_ranked_head(corpus, kind, links, *head) for head in watched(first_heads(links))]
+    shown = shown_head(corpus, state, relation)
+    return RankedHeads(relation, corpus.layers * corpus.heads, rows, read_most_linked(corpus, kind, *shown))
+
+
+def _read_ranked_head(corpus: Corpus, kind: NamedKind, links: xr.Dataset, layer: int, head: int) -> HeadAtRelation:
+    own = links.isel(layer=layer, head=head)
+    low, high = map(float, own.interval.values)
+    best = read_best_sentence(corpus, kind, layer, head)
+    return HeadAtRelation((layer, head), float(own.reported_accuracy), (low, high), best)
+
+
+def ranked_heads(state: LinkState, ranked: RankedHeads) -> list[object]:
+    """The first heads at the relation of the link, and the sentences of the shown one."""
+    titles = ("head", "accuracy", "95% interval", "most links in a sentence", "sentences")
+    rows = [html.Tr(_ranked_row(state, row, ranked.most.head)) for row in ranked.rows]
+    table = html.Table([heading(titles, titles[1:3]), html.Tbody(rows)], className="rows")
+    total = many(ranked.heads, "head")
+    caption = f"The first {len(rows)} of {total}, ranked on one half of the sentences, accuracy in % on the other."
+    return [
+        html.P(caption, className="caption"),
+        scrolling(table, ranking_title(ranked.relation)),
+        *most_linked(state, ranked.most),
+    ]
+
+
+def ranking_title(relation: str) -> str:
+    """What heads are ranked by."""
+    return f"Heads ranked by {'all relations' if relation == ALL else relation}"
+
+
+def first_heads(links: xr.Dataset) -> list[tuple[int, int]]:
+    """The heads that link most pairs of the choosing half, of one direction."""
+    chosen = np.nan_to_num(links.chosen_accuracy.values, nan=-1)
+    order = np.argsort(-chosen, axis=None, kind="stable")[:RANKED]
+    return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, chosen.shape), strict=True)]
+
+
+def _ranked_row(state: LinkState, row: HeadAtRelation, shown: tuple[int, int]) -> list[html.Td]:
+    head, accuracy, (low, high) = row.head, row.accuracy, row.interval
+    page = state.on("head").with_(layer=head[0], head=head[1])
+    return [
+        html.Td(dcc.Link(head_name(*head), href=page.href)),
+        html.Td("" if accuracy != accuracy else f"{100 * accuracy:.1f}", className="number"),
+        html.Td("" if low != low else f"{100 * low:.1f} to {100 * high:.1f}", className="number"),
+        best_sentence(state, row.best, head),
+        show_link(state, head, shown),
+    ]
+
+
+def heads_at_relation(shown: Accuracies) -> list[object]:
+    """The heat map of all heads at the relation of the link."""
+    relation, cell = shown.relation, shown.cell
+    accuracy: Values = cell.reported_accuracy.values
+    low, high = cell.interval.values
+    layers, heads = accuracy.shape
+    offset = float(cell.offset_accuracy)
+    beside = f"best offset {spell(offset, 'share')} ({signed(int(cell.offset), 0)})"
+    hover = [
+        [
+            f"{spell(accuracy[head], 'share')} ({100 * low[head]:.1f} to {100 * high[head]:.1f}), {beside}"
+            for head in ((layer, number) for number in range(heads))
+        ]
+        for layer in range(layers)
+    ]
+    written = [[f"{100 * value:.0f}" if value == value else "" for value in row] for row in accuracy]
+    return [
+        html.H2(
+            [*_heading(relation), f": {direction_titles(relation)[shown.direction]}", info("the best offset", _OFFSET)]
+        ),
+        *chart(
+            heat_map(accuracy, written=written, hover=hover, unit="%"),
+            name="heat-map",
+            caption=f"Accuracy in %, n = {many(int(cell.pairs[1]), 'pair')}; {beside}. Click a cell to open the head. ",
+            label=f"Heat map of {layers} by {heads} heads: accuracy at {relation}",
+            of=shown.over,
+            data=file_href(shown.files, "relation.csv", {"relation": relation, "direction": shown.direction}),
+            height=heat_map_height(layers),
+            opens=True,
+            turns=True,
+        ),
+    ]
+
+
+def _heading(relation: str) -> list[object]:
+    """A relation by its label and in words."""
+    return ["All relations"] if relation == ALL else [html.Bdi(relation), in_brackets(relation)]
+
+
+def best_of_relations(state: LinkState, shown: Accuracies) -> list[object]:
+    """The best head of each relation beside baselines."""
+    titles = ("relation", "head", "direction", "accuracy", "95% interval", "best offset", "best random head", "pairs")
+    numbers = {"accuracy", "95% interval", "best offset", "best random head", "pairs"}
+    rows = [html.Tr(_best_row(state, row)) for row in shown.best]
+    table = html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows")
+    return [
+        html.H2(["The best head of each relation", info("the best random head", _RANDOM)]),
+        html.P("Chosen on one half of the sentences; shares, in %, and pairs are of the other.", className="caption"),
+        scrolling(table, "The best head of each relation"),
+        file_links(shown.files, "Best heads", "best-heads"),
+    ]
+
+
+def _best_row(link: LinkState, row: BestHead) -> list[html.Td]:
+    state = link.with_(relation=row.relation, direction=row.direction, examples="best")
+    head = link.on("head").with_(layer=row.layer, head=row.head)
+    low, high = row.interval
+    numbers = [
+        f"{100 * row.accuracy:.1f}",
+        f"{100 * low:.1f} to {100 * high:.1f}" if low == low else "",
+        f"{100 * row.offset_accuracy:.1f} ({signed(row.offset, 0)})",
+        f"{100 * row.random:.1f}" if row.random == row.random else "",
+        f"{row.pairs:,}",
+    ]
+    return [
+        html.Td([dcc.Link(html.Bdi(row.relation), href=state.href), in_brackets(row.relation)]),
+        html.Td(dcc.Link(head_name(row.layer, row.head), href=head.href)),
+        html.Td(direction_titles(row.relation)[row.direction]),
+        *(html.Td(number, className="number") for number in numbers),
+    ]
+
+
+def all_relations(shown: Accuracies) -> list[object]:
+    """Every relation by every head, in the direction of the link."""
+    cells = shown.cells
+    names = list(map(str, cells.relation.values))
+    accuracy: Values = cells.reported_accuracy.values.reshape(len(names), -1)
+    above = accuracy - cells.offset_accuracy.values[:, None]
+    low, high = cells.interval.transpose("bound", "relation", "layer", "head").values.reshape(2, len(names), -1)
+    hover = [
+        [
+            f"{100 * accuracy[cell]:.1f}% ({100 * low[cell]:.1f} to {100 * high[cell]:.1f}), {signed(100 * above[cell], 1)} points"
+            for cell in ((row, column) for column in range(accuracy.shape[1]))
+        ]
+        for row in range(len(names))
+    ]
+    return [
+        html.H2(f"All relations by all heads: {direction_titles()[shown.direction]}"),
+        *chart(
+            relations_by_heads(names, clear_gains(cells).reshape(above.shape), hover, cells.sizes["head"]),
+            name="relations",
+            caption="Accuracy above the best offset, in points, where all of its interval is above. Click a cell to open the head. ",
+            label=f"Accuracy of {accuracy.shape[1]} heads at {len(names)} relations above the best offset",
+            of=shown.over,
+            data=file_href(shown.files, "relations.csv"),
+            height=70 + 18 * len(names),
+            opens=True,
+            turns=True,
+        ),
+    ]
+
+
+def head_at_relations(shown: Accuracies) -> list[object]:
+    """The shown head at every relation."""
+    layer, head = shown.head
+    cells, name = shown.cells.sel(layer=layer, head=head), head_name(layer, head)
+    figure = relations_of_head(
+        list(map(str, cells.relation.values)),
+        cells.reported_accuracy.values,
+        cells.interval.values,
+        cells.offset_accuracy.values,
+        cells.random_accuracy.values,
+        name,
+    )
+    return [
+        html.H2(f"{name} at every relation"),
+        *chart(
+            figure,
+            name="profile",
+            caption=f"{direction_titles()[shown.direction].capitalize()}; a bar has its 95% interval; circles are the same head with random weights. ",
+            label=f"Accuracy of {name} at every relation",
+            of=shown.over,
+            height=320,
+        ),
+    ]

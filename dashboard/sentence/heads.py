@@ -1,0 +1,251 @@
+"""Heads that page Sentence points to: the one that it opens on, with a sentence, and all of them ranked by a token pair."""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import dash_mantine_components as dmc
+import numpy as np
+from dash import dcc, html
+
+from dashboard.relations.data import BestHead, best_of, clearest_relations, direction_titles, links_of_pairs
+from dashboard.sentence.finder import sentence_means
+from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
+from dashboard.sentence.sentence import Sentence
+from dashboard.statistics.kinds import BEHAVIOURS, kinds_of
+from dashboard.ui.controls import choice, info
+from dashboard.ui.markup import heading, scrolling
+from dashboard.ui.text import in_brackets, spell
+from dashboard.web.context import Context
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
+from store import Corpus
+from store.kernels.attention import attention_pattern
+from store.repository.errors import NotIngested
+from store.schema.model import head_name
+
+#: A box as high without heads as with them.
+_BOX = "scroll ranking"
+#: Number of listed heads.
+LISTED = 12
+EMPTY = "Click a line or a cell, or choose a key of the selected query, to rank the heads by its weight."
+#: Labels of heads that say something of a sentence: sinks and broad attention look the same in every one.
+TELLING = ("previous", "next", "punctuation", "self")
+#: Tokens of the sentence, [CLS] and [SEP] included: enough for a relation, few enough for one screen.
+FEWEST, MOST = 8, 16
+#: Fields by which a reader has chosen what page Sentence shows.
+_OF_SENTENCE = ("layer", "head", "heads", "sentence", "text")
+_RULE = (
+    "The page opens on the head that exceeds the best offset between two words most at a grammatical relation (page Relations), "
+    f"in a sentence of {FEWEST} to {MOST} tokens in which it links every pair. In a corpus without annotated words: the clearest "
+    "head on the previous or next token, punctuation or the token itself; else the head that attends least to sinks."
+)
+
+
+class RankedHead(NamedTuple):
+    """A head, its weight from the query to the key, and the key's rank in the query's row: 1 is its most attended key."""
+
+    layer: int
+    head: int
+    weight: float
+    rank_in_row: int
+
+
+def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
+    """Every head by its weight from one position to another, the largest first."""
+    rows = attention_pattern(sentence.query[:, :, query : query + 1], np.asarray(sentence.key))[:, :, 0]
+    weights = rows[:, :, key]
+    ranks = 1 + (rows > weights[..., None]).sum(axis=-1)
+    order = np.argsort(-weights, axis=None, kind="stable")
+    layers, heads = (axis.tolist() for axis in np.unravel_index(order, weights.shape))
+    return [
+        RankedHead(layer, head, float(weights[layer, head]), int(ranks[layer, head]))
+        for layer, head in zip(layers, heads, strict=True)
+    ]
+
+
+def ranking_panel(shown: ShownSentence) -> list[object]:
+    """The choice of a key, and the heads with the largest weight from the selected query to it.
+
+    It is as high without a pair as with one, so that a selection moves nothing.
+    """
+    sentence, pair = shown.sentence, selected_pair(shown)
+    is_off = shown.selected_query is None
+    choices = [_key_choice(sentence, pair and pair[1], disabled=is_off), _clear(disabled=is_off)]
+    return [
+        html.H2("Heads ranked by a token pair"),
+        html.Div(choices, className="controls"),
+        *(_ranking(shown.state, sentence, *pair) if pair else _empty()),
+    ]
+
+
+def selected_pair(shown: ShownSentence) -> tuple[int, int] | None:
+    """Positions of the selected query and key; None where either is missing."""
+    query, key = shown.selected_query, shown.state.toward
+    is_there = key is not None and key < len(shown.sentence.wordpieces)
+    return (query, key) if query is not None and key is not None and is_there else None
+
+
+def _empty() -> list[object]:
+    return [html.P(EMPTY, className="caption of-pair"), _table([])]
+
+
+def _ranking(state: LinkState, sentence: Sentence, query: int, key: int) -> list[object]:
+    pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
+    heads = ranked_heads(sentence, query, key)
+    rows = [_row(state, head) for head in heads[:LISTED]]
+    caption = f"{pair}: the first {len(rows)} of {len(heads)} heads."
+    return [html.P(caption, className="caption of-pair", role="status"), _table(rows)]
+
+
+def _table(rows: list[html.Tr]) -> html.Div:
+    """The titles stand there without rows, too."""
+    columns = ("head", "weight", "rank of the key")
+    table = html.Table([heading(columns, columns[1:]), html.Tbody(rows)], className="rows even")
+    return scrolling(table, "Heads ranked by a token pair", _BOX)
+
+
+def _key_choice(sentence: Sentence, key: int | None, *, disabled: bool) -> dmc.Select:
+    options = {str(position): f"{position}: {piece}" for position, piece in enumerate(sentence.wordpieces)}
+    return choice("toward", "Key", options, "" if key is None else str(key), 160, disabled=disabled, of_data=True)
+
+
+def _clear(*, disabled: bool) -> html.Button:
+    """Clears the selection (assets/sentence/views.mjs)."""
+    named: Any = {"data-sentence": "clear"}
+    return html.Button("Clear", type="button", className="plain", disabled=disabled, title="Or press Escape", **named)
+
+
+def _row(state: LinkState, head: RankedHead) -> html.Tr:
+    href = state.with_(layer=head.layer, head=head.head, heads=str(head.head)).href
+    return html.Tr(
+        [
+            html.Td(dcc.Link(head_name(head.layer, head.head), href=href)),
+            html.Td(f"{100 * head.weight:.1f}%", className="number"),
+            html.Td(f"{head.rank_in_row}.", className="number"),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A head and a sentence; `relation` is what the head is best at, otherwise `behaviour` says what it does."""
+
+    layer: int
+    head: int
+    sentence: int = 0
+    relation: BestHead | None = None
+    behaviour: str = ""
+
+
+@cached
+def opening_of(corpus: Corpus) -> Opening:
+    """The head that a reader sees first: by a relation, else by a label, else the one that attends least to sinks."""
+    relation = _clearest_relation(corpus)
+    if relation:
+        return Opening(relation.layer, relation.head, _sentence_with_links(corpus, relation), relation)
+    return _by_label(corpus) or _off_sinks(corpus)
+
+
+def _clearest_relation(corpus: Corpus) -> BestHead | None:
+    try:
+        return next(iter(clearest_relations(best_of(corpus))), None)
+    except NotIngested:
+        return None
+
+
+def _sentence_with_links(corpus: Corpus, best: BestHead) -> int:
+    """Of the readable sentences with two pairs or more, all of them linked, the one that attends least to sinks.
+
+    Where there is none: of those with a linked pair, else of all.
+    """
+    hits, sentence = links_of_pairs(corpus, best)
+    pairs, links = (np.bincount(each, minlength=corpus.n_sentences) for each in (sentence, sentence[hits]))
+    sizes = corpus.sentences.row_size.values
+    is_readable = (sizes >= FEWEST) & (sizes <= MOST)
+    grade = is_readable * (1 + (links > 0) + ((links > 1) & (links == pairs)))
+    return int(np.lexsort((sentence_means(corpus, "to_sink", best.layer, best.head), -grade))[0])
+
+
+def _by_label(corpus: Corpus) -> Opening | None:
+    """The clearest head of the first kind that says something of a sentence."""
+    kinds = {kind.label: kind for kind in kinds_of(corpus)}
+    kind = next((kinds[label] for label in TELLING if label in kinds), None)
+    if kind is None:
+        return None
+    layer, head = kind.heads[0]
+    behaviour = BEHAVIOURS[kind.label].replace("attend", "attends", 1)
+    return Opening(layer, head, behaviour=f"{behaviour} most clearly ({kind.title} {spell(kind.values[0], 'share')})")
+
+
+def _off_sinks(corpus: Corpus) -> Opening:
+    shares = corpus.head_statistic.sel(source="all", statistic="to_sink").values
+    layer, head = (int(number) for number in np.unravel_index(shares.argmin(), shares.shape))
+    behaviour = f"attends least to sinks ({spell(float(shares[layer, head]), 'share')})"
+    return Opening(layer, head, behaviour=behaviour)
+
+
+def opened(context: Context) -> Context:
+    """The context of a page as it opens: a bare link to page Sentence shows one head."""
+    if not context.bare:
+        return context
+    return replace(context, state=opened_state(context), completed=True)
+
+
+def opened_state(context: Context) -> LinkState:
+    """The state of page Sentence with the head and the sentence that it opens on."""
+    opening = opening_of(context.corpus)
+    chosen = {"layer": opening.layer, "head": opening.head, "heads": str(opening.head), "sentence": opening.sentence}
+    return context.state.on("sentence").with_(**chosen)
+
+
+def sentence_href(context: Context) -> str:
+    """The link to page Sentence: from page Head with its head alone; as it opens where neither head nor sentence is chosen."""
+    state = context.state.on("sentence")
+    if context.state.page == "head":
+        return state.with_(heads=state.heads or str(state.head)).href
+    if context.state.page == "sentence" or state.chosen & set(_OF_SENTENCE):
+        return state.href
+    return opened_state(context).href if state.chosen else state.bare_href
+
+
+def about_head(context: Context) -> list[html.P]:
+    """In the head view, why the page opened on the shown head; an empty line for others, so that a choice moves nothing."""
+    if context.state.show != "head":
+        return []
+    opening = _opening_shown(context.state, context.corpus)
+    return [html.P(_about(context.state, opening) if opening else None, className="about-head")]
+
+
+def _opening_shown(state: LinkState, corpus: Corpus) -> Opening | None:
+    """What the page opens on, where its head is drawn alone."""
+    if state.rollout or len(numbers(state.heads)) != 1:
+        return None
+    opening = opening_of(corpus)
+    return opening if (state.layer, isolated_head(state)) == (opening.layer, opening.head) else None
+
+
+def _about(state: LinkState, opening: Opening) -> list[Any]:
+    every = dcc.Link(f"All heads of layer {state.layer}", href=state.with_(heads=None).href)
+    name = html.Strong(head_name(opening.layer, opening.head))
+    return [
+        "Opened on ",
+        name,
+        ", the head that ",
+        *_reason(state, opening),
+        ". ",
+        info("this head", _RULE),
+        " ",
+        every,
+    ]
+
+
+def _reason(state: LinkState, opening: Opening) -> list[Any]:
+    best = opening.relation
+    if best is None:
+        return [opening.behaviour]
+    href = state.on("relations").with_(relation=best.relation, direction=best.direction).href
+    compared = (
+        f"{direction_titles(best.relation)[best.direction]}; the best offset finds {100 * best.offset_accuracy:.0f}%"
+    )
+    pairs = dcc.Link([html.Bdi(best.relation), f"{in_brackets(best.relation)} pairs"], href=href, title=compared)
+    return [f"follows grammar best: it links {100 * best.accuracy:.0f}% of ", pairs]

@@ -1,0 +1,119 @@
+"""What a store has for the fields of a link: their bounds, and the models that can be shown beside one."""
+
+from collections.abc import Mapping
+
+from dashboard.web.paths import links_of
+from dashboard.web.state import (
+    OF_WORDS,
+    TRIAL,
+    WITHIN,
+    Of,
+    Within,
+)
+from store import STATISTICS, Corpus, Snapshot
+from store.features import Features
+from store.schema.pictures import JOINT
+
+Bounds = Mapping[Of, range | tuple[str, ...]]
+
+
+def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
+    """The bounds that the model and its corpus set, for a page; without those of a token set."""
+    longest = int(corpus.corpus_attributes["max_length"])
+    return {
+        Of.MODELS: tuple(snapshot.models),
+        Of.LAYERS: range(corpus.layers),
+        Of.HEADS: range(corpus.heads),
+        Of.TOKENS: range(corpus.n_tokens),
+        Of.VIEWS: tuple(corpus.views),
+        Of.MATCHES: matches_of(corpus),
+        Of.SENTENCES: range(corpus.n_sentences if links_of(page).stored_sentences else corpus.counted_sentences),
+        Of.COUNTED_SENTENCES: range(corpus.counted_sentences),
+        Of.POSITIONS: range(int(corpus.attributes["config"].get("max_position_embeddings", longest))),
+        Of.LENGTHS: range(1, longest + 1),
+        Of.LABELS: tuple(corpus.label_names),
+        Of.STATISTICS: tuple(STATISTICS),
+        Of.OTHER_MODELS: tuple(_other_models(snapshot, corpus, page)),
+        Of.TOKEN_SETS: tuple(corpus.token_sets),
+    }
+
+
+def matches_of(corpus: Corpus) -> tuple[Within, ...]:
+    """How the text of a search can be matched in a corpus."""
+    return tuple(match for match in WITHIN if corpus.has_words or match not in OF_WORDS)
+
+
+def feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bounds:
+    """The bounds that a token set and the layer of its values set; of values there is no trial."""
+    return {
+        Of.VALUE_LAYERS: tuple(map(str, value_layers(features))),
+        Of.FEATURE_VIEWS: (*feature_views(features, layer), *([TRIAL] if layer is None else [])),
+        Of.FEATURE_PANELS: feature_panels(corpus, features, layer),
+        Of.FEATURE_COLUMNS: feature_columns(features),
+        Of.FEATURE_TOKENS: range(features.n_tokens),
+        Of.TRIAL_FITS: (JOINT, *features.points),
+    }
+
+
+def comparable(snapshot: Snapshot, corpus: Corpus) -> list[str]:
+    """Keys of the other models of a snapshot that have as many layers and heads."""
+    others = [snapshot.corpus(name) for name in snapshot.models if name != corpus.name]
+    return [other.name for other in others if (other.layers, other.heads) == (corpus.layers, corpus.heads)]
+
+
+def on_same_corpus(snapshot: Snapshot, corpus: Corpus) -> list[str]:
+    """Keys of the other models of a snapshot that were run on the same corpus."""
+    own = corpus.attributes["corpus"]
+    return [name for name, model in snapshot.models.items() if model["corpus"] == own and name != corpus.name]
+
+
+def short_name(corpus: Corpus) -> str:
+    """The last part of the model's name, and what tells it apart from another of that name."""
+    name = str(corpus.attributes["model_id"])
+    return corpus.title if corpus.title != name else name.rpartition("/")[2]
+
+
+def names_of(own: Corpus, other: Corpus) -> tuple[str, str]:
+    """The names of two models; whole ones where their last parts are the same."""
+    names = [short_name(model) for model in (own, other)]
+    return (names[0], names[1]) if names[0] != names[1] else (own.title, other.title)
+
+
+def value_layers(features: Features) -> list[int]:
+    """Layers of whose values there is a picture."""
+    views = (features.value_view(name) for name in features.value_views)
+    return sorted({int(layer) for view in views for layer in view.attrs["layers"]})
+
+
+def feature_views(features: Features, layer: int | None) -> list[str]:
+    """Names of the pictures of all feature points, or of the values of a layer; the default first."""
+    if layer is None:
+        return features.views
+    return [name for name in features.value_views if layer in features.value_view(name).attrs["layers"]]
+
+
+def feature_panels(corpus: Corpus, features: Features, layer: int | None) -> tuple[str, ...]:
+    """Names of the panels: feature points, or the heads `H3` whose values are drawn."""
+    return features.points if layer is None else tuple(f"H{head}" for head in range(corpus.heads))
+
+
+def feature_columns(features: Features) -> tuple[str, ...]:
+    """Names of what tokens can be coloured by, without reading it."""
+    label = ("label",) if features.label_names else ()
+    prediction = () if features.class_probability is None else ("prediction",)
+    correct = ("correct",) if predicts_labels(features) else ()
+    return ("kind", "wordpiece", "position", *label, "sentence", *prediction, *correct)
+
+
+def predicts_labels(features: Features) -> bool:
+    """Whether the model predicts the labels of the reviews."""
+    if features.class_probability is None or not features.label_names:
+        return False
+    return set(features.label_names) <= set(map(str, features.class_probability["class"].values))
+
+
+def _other_models(snapshot: Snapshot, corpus: Corpus, page: str) -> list[str]:
+    """Models that the page can show beside the link's; another page keeps any that some page can."""
+    if of_page := links_of(page).other_models:
+        return of_page(snapshot, corpus)
+    return [*on_same_corpus(snapshot, corpus), *comparable(snapshot, corpus)]
