@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -22,7 +23,9 @@ def distance(visit: Visit, space_server: str) -> Page:
     return page
 
 
-def test_top_pairs_are_those_of_the_store(visit: Visit, space_server: str, space: Corpus) -> None:
+def test_top_pairs_are_those_of_the_store_and_one_is_marked_in_the_picture_of_its_sentence(
+    visit: Visit, space_server: str, space: Corpus
+) -> None:
     page = drawn(visit(space_server + PATH))
     page.get_by_role("tab", name="Top pairs").click()
     stored = space.pairs.isel(layer=1, head=0)
@@ -34,22 +37,13 @@ def test_top_pairs_are_those_of_the_store(visit: Visit, space_server: str, space
     numbers = zip(stored.logit.values[there], stored.weight.values[there], strict=True)
     written = [(f"{logit:.2f}".replace("-", "−"), f"{100 * weight:.0f}%") for logit, weight in numbers]
     assert listed == [(q, k, *w) for q, k, w in zip(query, key, written, strict=True)][:40]
-
-
-def test_a_top_pair_is_marked_in_the_picture_of_its_sentence(visit: Visit, space_server: str, space: Corpus) -> None:
-    page = drawn(visit(f"{space_server}{PATH}&tab=pairs"))
     page.get_by_title("Show the pair in the picture").first.click()
     first = space.pairs.isel(layer=1, head=0, rank=0)
-    query, key = (int(space.tokens.position.values[int(first[name])]) for name in ("query_token", "key_token"))
-    expect(page).to_have_url(re.compile(f"marks={query}-{key}"))
+    q, k = (int(space.tokens.position.values[int(first[name])]) for name in ("query_token", "key_token"))
+    expect(page).to_have_url(re.compile(f"marks={q}-{k}"))
     expect(page.get_by_role("tab", name="Point")).to_have_attribute("aria-selected", "true")
-    expect(page.get_by_title(f"position {query}", exact=True)).to_have_class(re.compile("here"))
+    expect(page.get_by_title(f"position {q}", exact=True)).to_have_class(re.compile("here"))
     inked(page, least=500)
-
-
-def test_distance_is_shown_before_and_after_normalisation(distance: Page) -> None:
-    for title in ("Before: raw vectors", "After normalisation: exact"):
-        expect(distance.get_by_role("heading", name=title)).to_be_visible()
 
 
 def test_a_reader_zooms_into_a_chart_by_dragging(distance: Page) -> None:
@@ -67,7 +61,11 @@ def test_a_reader_zooms_into_a_chart_by_dragging(distance: Page) -> None:
     expect(ticks).not_to_have_text(before)
 
 
-def test_the_constants_are_those_of_the_store(distance: Page, space: Corpus) -> None:
+def test_distance_is_shown_before_and_after_normalisation_and_its_charts_are_saved(
+    distance: Page, space: Corpus
+) -> None:
+    for title in ("Before: raw vectors", "After normalisation: exact"):
+        expect(distance.get_by_role("heading", name=title)).to_be_visible()
     constants = space.normalizations.isel(layer=1, head=0)
     for name in constants.normalization.values:
         constant = constants.sel(normalization=name)
@@ -76,21 +74,18 @@ def test_the_constants_are_those_of_the_store(distance: Page, space: Corpus) -> 
         )
         expect(row).to_contain_text(f"{float(constant.scale):.2f}")
         expect(row).to_contain_text(f"{float(constant.spearman):.2f}".replace("-", "−"))
+    assert Image.open(io.BytesIO(saved(distance, "PNG").read_bytes())).format == "PNG"
+    svg = saved(distance, "SVG").read_text("utf-8")
+    assert svg.startswith("<svg")
+    assert "Before: raw vectors" in svg
+    assert ", snapshot " in svg
+    assert len(list(csv.reader(io.StringIO(saved(distance, "csv").read_text("utf-8"))))) > CELLS
 
 
-@pytest.mark.parametrize("form", ["PNG", "SVG", "csv"])
-def test_a_chart_is_saved(distance: Page, form: str) -> None:
+def saved(page: Page, form: str) -> Path:
+    """The first chart of the tab, or its numbers, as a file."""
     role = "link" if form == "csv" else "button"
-    with distance.expect_download() as download:
-        distance.get_by_role("tabpanel").get_by_role(role, name=form).first.click()  # type: ignore[arg-type]
-    path = download.value.path()
+    with page.expect_download() as download:
+        page.get_by_role("tabpanel").get_by_role(role, name=form).first.click()  # type: ignore[arg-type]
     assert download.value.suggested_filename.endswith(f".{form.lower()}")
-    if form == "PNG":
-        assert Image.open(io.BytesIO(path.read_bytes())).format == "PNG"
-    elif form == "SVG":
-        svg = path.read_text("utf-8")
-        assert svg.startswith("<svg")
-        assert "Before: raw vectors" in svg
-        assert ", snapshot " in svg
-    else:
-        assert len(list(csv.reader(io.StringIO(path.read_text("utf-8"))))) > CELLS
+    return download.value.path()

@@ -66,11 +66,9 @@ def heading(page: Page, names: str, pattern: str) -> FloatRect:
     return box
 
 
-def test_columns_are_headed_by_the_layers_in_order(grid: Page) -> None:
+def test_all_points_are_headed_drawn_and_explained(grid: Page, tiny_corpus: Corpus) -> None:
+    tokens = tiny_corpus.features("sample").n_tokens
     expect(grid.locator(".column-names span")).to_have_text(["input", "L0", "L1"])
-
-
-def test_rows_are_headed_by_their_place_in_a_layer(grid: Page) -> None:
     expect(grid.locator(".row-names span")).to_have_text(
         [
             "embedding",
@@ -80,6 +78,30 @@ def test_rows_are_headed_by_their_place_in_a_layer(grid: Page) -> None:
             "↓ layer output · end of the layer",
         ]
     )
+    assert panels_with_points(picture(grid)) == [True] * 6 + [False, True, True]
+    expect(grid.get_by_role("heading", level=1)).to_have_text(f"{tokens:,} tokens of the sample at 8 feature points")
+    expect(grid.get_by_text("all of them are drawn")).to_be_visible()
+    expect(grid.locator(".caption", has_text="fitted on")).to_be_visible()
+    expect(grid.get_by_text("Trustworthiness (1:")).to_contain_text("mean")
+    expect(grid.get_by_text("headscape finetune")).to_be_visible()  # there is no classifier to colour by
+    expect(grid.locator(".figure").filter(has_text="Explained variance")).to_contain_text(f"over {tokens:,} tokens")
+    expect(grid.get_by_role("img", name="CKA of every two feature points")).to_be_visible()
+    grid.mouse.move(*panel_place(grid, "L1 attention output"))
+    expect(grid.locator(".points .tip")).to_contain_text(re.compile(r"L1 attention output trustworthiness [01]\.\d\d"))
+
+
+def panels_with_points(shown: np.ndarray) -> list[bool]:
+    """Whether anything is drawn in each of the nine places, row by row."""
+    rows, columns = (size // 3 for size in shown.shape[:2])
+    return [
+        np.ptp(
+            shown[row * rows + 30 : (row + 1) * rows - 8, column * columns + 8 : (column + 1) * columns - 8],
+            axis=(0, 1),
+        ).max()
+        > 50
+        for row in range(3)
+        for column in range(3)
+    ]
 
 
 def test_a_heading_stays_in_sight_while_its_row_is_zoomed(open_page: Open, tiny_server: str) -> None:
@@ -90,57 +112,10 @@ def test_a_heading_stays_in_sight_while_its_row_is_zoomed(open_page: Open, tiny_
     assert heading(page, ".row-names", "attention output")["x"] == pytest.approx(frame["x"], abs=1)
 
 
-def test_every_panel_has_points_and_the_empty_place_none(grid: Page) -> None:
-    shown = picture(grid)
-    rows, columns = (size // 3 for size in shown.shape[:2])
-    inked_panels = [
-        np.ptp(
-            shown[row * rows + 30 : (row + 1) * rows - 8, column * columns + 8 : (column + 1) * columns - 8],
-            axis=(0, 1),
-        ).max()
-        > 50
-        for row in range(3)
-        for column in range(3)
-    ]
-    assert inked_panels == [True] * 6 + [False, True, True]
-
-
-def test_a_panel_says_how_far_it_can_be_trusted(grid: Page) -> None:
-    grid.mouse.move(*panel_place(grid, "L1 attention output"))
-    expect(grid.locator(".points .tip")).to_contain_text(re.compile(r"L1 attention output trustworthiness [01]\.\d\d"))
-
-
-def test_the_page_says_which_tokens_by_which_method_and_how_trustworthy(grid: Page, tiny_corpus: Corpus) -> None:
-    tokens = tiny_corpus.features("sample").n_tokens
-    expect(grid.get_by_role("heading", level=1)).to_have_text(f"{tokens:,} tokens of the sample at 8 feature points")
-    expect(grid.get_by_text("all of them are drawn")).to_be_visible()
-    expect(grid.locator(".caption", has_text="fitted on")).to_be_visible()
-    expect(grid.get_by_text("Trustworthiness (1:")).to_contain_text("mean")
-
-
-def test_without_a_classifier_a_sentence_says_how_to_colour_by_prediction(grid: Page) -> None:
-    expect(grid.get_by_text("headscape finetune")).to_be_visible()
-
-
-def test_charts_say_what_they_are_measured_on(grid: Page, tiny_corpus: Corpus) -> None:
-    tokens = tiny_corpus.features("sample").n_tokens
-    explained = grid.locator(".figure").filter(has_text="Explained variance")
-    expect(explained).to_contain_text(f"over {tokens:,} tokens")
-    expect(grid.get_by_role("img", name="CKA of every two feature points")).to_be_visible()
-
-
-def test_charts_are_there_again_on_the_way_back(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/features"))
-    chart = page.get_by_role("img", name="CKA of every two feature points")
-    expect(chart).to_be_visible()
-    page.get_by_role("link", name="Store", exact=True).click()
-    expect(chart).to_have_count(0)
-    page.get_by_role("link", name="Features", exact=True).click()
-    expect(chart).to_be_visible()
-
-
-def test_the_way_into_a_panel_and_back_keeps_what_is_selected(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/features?q=film"))
+def test_the_way_into_a_panel_and_back_by_mouse_and_keyboard_keeps_what_is_selected(
+    visit: Visit, tiny_server: str
+) -> None:
+    page = drawn(visit(f"{tiny_server}/features?q=film"))
     page.mouse.click(*panel_place(page, "L0 attention output"))
     in_link(page, "point", "L00.projected")
     expect(page.locator('.frame[data-drawn*="/L00.projected.bin"]')).to_be_visible()
@@ -149,19 +124,16 @@ def test_the_way_into_a_panel_and_back_keeps_what_is_selected(open_page: Open, t
     in_link(page, "point", None)
     assert fields(page)["q"] == "film"
     expect(page.get_by_text("drawn tokens are selected")).to_be_visible()
-
-
-def test_the_keyboard_opens_a_panel(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/features"))
-    page.locator(".frame").focus()
-    for key in ("ArrowRight", "ArrowDown", "ArrowLeft"):
+    expect(page.get_by_role("img", name="CKA of every two feature points")).to_be_visible()  # charts are there again
+    drawn(page).locator(".frame").focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft"):  # from the panel that was left
         page.keyboard.press(key)
-    expect(page.locator(".points .announcement[aria-live]")).to_contain_text("position")
+    expect(page.locator(".points .announcement[aria-live]")).to_contain_text("L0 layer output")
     page.keyboard.press("Enter")
-    in_link(page, "point", "position")
+    in_link(page, "point", "L00.feedforward")
 
 
-def test_arrow_keys_step_from_point_to_point(visit: Visit, tiny_server: str) -> None:
+def test_arrow_keys_and_the_slider_go_to_other_points(visit: Visit, tiny_server: str) -> None:
     page = large(visit, tiny_server, "embedding")
     page.locator(".frame").focus()
     page.keyboard.press("ArrowRight")
@@ -169,10 +141,6 @@ def test_arrow_keys_step_from_point_to_point(visit: Visit, tiny_server: str) -> 
     in_link(page, "point", "position")
     page.keyboard.press("ArrowLeft")
     in_link(page, "point", "embedding")
-
-
-def test_the_slider_goes_to_any_point(visit: Visit, tiny_server: str) -> None:
-    page = large(visit, tiny_server)
     page.get_by_role("slider", name="Point of the model").focus()
     page.keyboard.press("End")
     expect(page.locator(NAME)).to_have_text("L1 layer output (8 of 8)")
@@ -189,8 +157,8 @@ def test_playing_moves_the_tokens_and_where_it_stops_is_the_link(visit: Visit, t
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
-def test_pausing_stays_at_the_point_it_was_on_its_way_to(open_page: Open, tiny_server: str) -> None:
-    page = large(open_page, tiny_server, "embedding")
+def test_pausing_stays_at_the_point_it_was_on_its_way_to(visit: Visit, tiny_server: str) -> None:
+    page = large(visit, tiny_server, "embedding")
     page.evaluate(PAUSE_AT_ONCE)
     page.get_by_role("button", name="Play").click()
     in_link(page, "point", "position")
@@ -198,10 +166,11 @@ def test_pausing_stays_at_the_point_it_was_on_its_way_to(open_page: Open, tiny_s
     expect(page.locator(NAME)).to_have_text("position (2 of 8)")
 
 
-def test_a_clicked_token_shows_its_sentence_and_its_nearest(visit: Visit, tiny_server: str) -> None:
+def test_a_token_is_named_in_its_sentence_and_a_click_shows_its_nearest(visit: Visit, tiny_server: str) -> None:
     page = large(visit, tiny_server)
     page.locator(".frame").focus()
     page.keyboard.press("p")
+    expect(page.locator(".points .tip .where")).to_contain_text(re.compile(r"position \d+, sentence \d+"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Nearest at L0 head outputs")).to_be_visible()
     expect(page.locator(".beside .rows:not(.bars) tbody tr")).to_have_count(10)
@@ -209,13 +178,6 @@ def test_a_clicked_token_shows_its_sentence_and_its_nearest(visit: Visit, tiny_s
     page.get_by_role("link", name="clear").click()
     in_link(page, "ftoken", None)
     blank(page)
-
-
-def test_hover_names_a_token_in_its_sentence(visit: Visit, tiny_server: str) -> None:
-    page = large(visit, tiny_server)
-    page.locator(".frame").focus()
-    page.keyboard.press("p")
-    expect(page.locator(".points .tip .where")).to_contain_text(re.compile(r"position \d+, sentence \d+"))
 
 
 def test_a_box_selects_the_same_tokens_in_every_panel(visit: Visit, tiny_server: str) -> None:
@@ -234,8 +196,12 @@ def test_a_box_selects_the_same_tokens_in_every_panel(visit: Visit, tiny_server:
     until(page, "Boolean(document.querySelector('.frame').dataset.masked)")
 
 
-def test_token_set_vectors_and_colour_are_chosen_and_in_the_link(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/features"))
+def test_token_set_scale_colour_and_vectors_are_chosen_and_in_the_link(visit: Visit, tiny_server: str) -> None:
+    page = drawn(visit(f"{tiny_server}/features"))
+    choose(page, "Scale", "each panel fits")
+    expect(page.get_by_text("each panel fits its tokens:")).to_be_visible()
+    expect(page.locator(DRAWN)).to_have_attribute("data-drawn", re.compile("/points/fitted/"))
+    in_link(page, "fscale", "each")
     choose(page, "Tokens of", "review 3")
     in_link(page, "material", "review-3")
     expect(page.get_by_role("heading", level=1)).to_contain_text("of review 3")
@@ -247,14 +213,6 @@ def test_token_set_vectors_and_colour_are_chosen_and_in_the_link(open_page: Open
     expect(page.get_by_role("heading", level=1)).to_contain_text("values of 2 heads in layer 1")
 
 
-def test_a_reader_fits_each_panel_to_its_tokens(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/features"))
-    choose(page, "Scale", "each panel fits")
-    expect(page.get_by_text("each panel fits its tokens:")).to_be_visible()
-    expect(page.locator(DRAWN)).to_have_attribute("data-drawn", re.compile("/points/fitted/"))
-    in_link(page, "fscale", "each")
-
-
 def test_a_region_of_one_scale_selects_the_same_tokens_in_the_other(tiny_store: str) -> None:
     region = "flasso=points,pca-joint,L00.mixed,0,0,0,0,999,0,999,999"
     one, other = (ShownFeatures.of(context(tiny_store, f"{region}{scale}")).selected for scale in ("", "&fscale=each"))
@@ -263,11 +221,6 @@ def test_a_region_of_one_scale_selects_the_same_tokens_in_the_other(tiny_store: 
 
 def test_heads_keep_their_own_scale(tiny_store: str) -> None:
     assert str(ShownFeatures.of(context(tiny_store, "vectors=1&fscale=each")).series) == "L1"
-
-
-def test_a_narrow_window_shows_every_panel(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/features", width=900))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 900
 
 
 # -- links, without a browser ---------------------------------------------------------------------------

@@ -1,20 +1,21 @@
 """Page Head map in a browser: where heads stand, how they are coloured, which are near, and what opens them."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from flask.testing import FlaskClient
 from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
 from dashboard.web.library import Library
 from ingest import pipeline
 from store import Corpus
-from tests.browser import Open, Visit, choose, serving
-from tests.client import above
+from tests.browser import Open, Visit, choose
+from tests.client import above, shown
 from tests.statistics_page import click_dot, has_head, hover_dot, settled
 from tests.tiny_models import save_model
 
@@ -25,8 +26,8 @@ def page(visit: Visit, space_server: str) -> Page:
     return map_page(visit, space_server)
 
 
-def map_page(open_page: Open | Visit, server: str, query: str = "") -> Page:
-    page = open_page(f"{server}/map{query}")
+def map_page(open_page: Open | Visit, server: str, query: str = "", **options: str) -> Page:
+    page = open_page(f"{server}/map{query}", **options)
     expect(page.locator("#matrix .heatmaplayer image")).to_be_visible()
     settled(page)
     return page
@@ -39,23 +40,25 @@ def dots(page: Page) -> list[str]:
     return [hover_dot(page, "#head-map", number).text_content() or "" for number in range(marks.count())]
 
 
-def test_the_map_says_method_stress_and_sample(page: Page, space: Corpus) -> None:
+def test_the_map_says_method_stress_and_sample_and_both_figures_are_saved(page: Page, space: Corpus) -> None:
     attributes = space.divergence.attrs
     page.get_by_role("button", name="About the map of heads").click()
     tooltip = page.get_by_role("tooltip")
     expect(tooltip).to_contain_text(f"seed {attributes['seed']}; stress {float(attributes['stress']):.3f}")
     expect(tooltip).to_contain_text(f"{int(attributes['tokens']):,} of {space.n_tokens:,} tokens")
+    page.keyboard.press("Escape")
+    for figure in ("head-map", "matrix"):
+        with page.expect_download() as download:
+            page.locator(f"#{figure} + .caption").get_by_role("button", name="SVG").click()
+        assert download.value.path().read_text("utf-8").startswith("<svg"), figure
 
 
-def test_there_is_a_dot_for_every_head(page: Page) -> None:
+def test_there_is_a_dot_for_every_head_where_the_store_says(page: Page, space: Corpus) -> None:
     assert [text.partition(":")[0] for text in dots(page)] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
-
-
-def test_dots_stand_where_the_store_says(page: Page, space: Corpus) -> None:
     boxes = [dot.bounding_box() for dot in page.locator("#head-map .scatterlayer .points path").all()]
-    dots = np.array([[box["x"], -box["y"]] for box in boxes if box])
+    shown = np.array([[box["x"], -box["y"]] for box in boxes if box])
     places = space.divergence["place"].values.reshape(4, -1)[:, :2]
-    apart = [np.linalg.norm(points[:, None] - points, axis=-1)[np.triu_indices(4, 1)] for points in (dots, places)]
+    apart = [np.linalg.norm(points[:, None] - points, axis=-1)[np.triu_indices(4, 1)] for points in (shown, places)]
     np.testing.assert_allclose(apart[0] / apart[0].max(), apart[1] / apart[1].max(), atol=0.02)
 
 
@@ -68,27 +71,28 @@ def test_a_dot_selects_its_head_and_a_link_beside_the_map_opens_it(page: Page, s
     has_head(page, 1, 0)
 
 
-def test_dots_are_coloured_by_a_statistic(page: Page, space: Corpus) -> None:
+def test_dots_are_coloured_by_a_statistic_or_by_label(page: Page, space: Corpus) -> None:
     choose(page, "Colour", "attention to [SEP]")
     expect(page.get_by_role("img", name=re.compile("coloured by to_sep"))).to_be_visible()
     value = 100 * float(space.head_statistic.sel(source="all", statistic="to_sep")[0, 0])
     expect(hover_dot(page, "#head-map", 0)).to_contain_text(f"L0 H0: {value:.1f}%, rank")
-
-
-def test_the_colour_bar_has_the_colours_of_the_dots_on_a_dark_page(open_page: Open, space_server: str) -> None:
-    page = open_page(f"{space_server}/map?paint=entropy", scheme="dark")
-    parts = [page.locator(f"#head-map {part}").first for part in (".overplot", ".cbfills")]
-    dots, bar = (part.evaluate("part => getComputedStyle(part).filter") for part in parts)
-    assert dots == bar != "none"
-
-
-def test_dots_are_coloured_by_label(page: Page, space: Corpus) -> None:
     choose(page, "Colour", "label")
     expect(page.get_by_role("img", name=re.compile("coloured by label"))).to_be_visible()
     expected = {
         f"L{layer} H{head}: {space.head_labels.values[layer, head] or 'unlabelled'}" for layer, head in np.ndindex(2, 2)
     }
     assert set(dots(page)) == expected
+
+
+def test_a_link_restores_colour_and_head_and_the_colour_bar_has_the_colours_of_the_dots_on_a_dark_page(
+    open_page: Open, space_server: str
+) -> None:
+    page = map_page(open_page, space_server, "?paint=entropy&layer=1&head=1", scheme="dark")
+    expect(page.get_by_role("textbox", name="Colour")).to_have_value("attention entropy")
+    expect(page.get_by_role("heading", name="Nearest to L1 H1")).to_be_visible()
+    parts = [page.locator(f"#head-map {part}").first for part in (".overplot", ".cbfills")]
+    dots, bar = (part.evaluate("part => getComputedStyle(part).filter") for part in parts)
+    assert dots == bar != "none"
 
 
 def test_a_model_without_labels_says_what_to_do(space_store: str) -> None:
@@ -129,39 +133,26 @@ def test_the_nearest_heads_are_links_by_divergence(page: Page, space: Corpus) ->
     expect(page.get_by_role("heading", name=f"Nearest to L{nearest[0]} H{nearest[1]}")).to_be_visible()
 
 
-def test_both_figures_are_saved(page: Page) -> None:
-    for figure in ("head-map", "matrix"):
-        with page.expect_download() as download:
-            page.locator(f"#{figure} + .caption").get_by_role("button", name="SVG").click()
-        assert download.value.path().read_text("utf-8").startswith("<svg"), figure
-
-
-def test_a_link_restores_colour_and_head(open_page: Open, space_server: str) -> None:
-    page = map_page(open_page, space_server, "?paint=entropy&layer=1&head=1")
-    expect(page.get_by_role("textbox", name="Colour")).to_have_value("attention entropy")
-    expect(page.get_by_role("heading", name="Nearest to L1 H1")).to_be_visible()
-
-
 @pytest.fixture(scope="module")
-def one_head_server(tmp_path_factory: pytest.TempPathFactory, ingest: Callable[..., str]) -> Iterator[str]:
+def one_head_client(tmp_path_factory: pytest.TempPathFactory, ingest: Callable[..., str]) -> FlaskClient:
     folder = tmp_path_factory.mktemp("one_head")
     model = save_model(folder / "one-head-bert", layers=1, heads=1)
-    with serving(ingest(folder / "store", model=model, sentences=10)) as address:
-        yield address
+    store = ingest(folder / "store", model=model, sentences=10)
+    return create_app(Library(store)).server.test_client()
 
 
-@pytest.mark.parametrize("path", ["/map", "/head", "/statistics"])
-def test_a_model_of_one_head_has_its_pages(open_page: Open, one_head_server: str, path: str) -> None:
-    page = open_page(one_head_server + path)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.get_by_text("This cannot be shown")).to_be_hidden()
-    messages = {
-        "/map": "Ingest a model with more heads.",
-        "/head": "Ingest one with more to compare them.",
-        "/statistics": "1 of 1 heads.",
-    }
-    expect(page.get_by_text(messages[path])).to_be_visible()
-    page.close()
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/map", "Ingest a model with more heads."),
+        ("/head", "Ingest one with more to compare them."),
+        ("/statistics", "1 of 1 heads."),
+    ],
+)
+def test_a_model_of_one_head_has_its_pages(one_head_client: FlaskClient, path: str, message: str) -> None:
+    parts = [shown(one_head_client, place, path) for place in ("above", "beside", "below")]
+    assert message in "".join(parts)
+    assert "This cannot be shown" not in "".join(parts)
 
 
 def test_a_store_without_divergences_says_what_to_do(

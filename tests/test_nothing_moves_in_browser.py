@@ -24,7 +24,6 @@ HOVERED = {
     "sentence?show=model": (".model-view canvas", ".info"),
     "sentence?show=matrix": (".matrix-view canvas", ".info"),
     "sentence?show=neuron&queries=2": (".neuron-queries .token", ".strip", ".neurons tr"),
-    "sentence?show=mixing": (".nsewdrag", ".info"),
     "compare": (".nsewdrag", ".frame", ".rows a", ".info"),
     "store": (".info", ".rows a"),
     "notes": (".info", "a.plain"),
@@ -42,10 +41,21 @@ CLICKED = {
 }
 #: The servers of pages that need more than pictures: words, a second model.
 SERVERS = {"relations": "bank_server", "compare": "three_server"}
-#: A search that matches, one that does not, and none again.
+#: A search that matches, one that does not, and none again; on pages whose search has places of its own.
 SOUGHT = ("film", "platypus", "")
-WIDE = 1440
-WIDTHS = pytest.mark.parametrize("width", [WIDE, pytest.param(390, marks=pytest.mark.slow)])
+SEARCHED = ("heads", "head?layer=1&head=0", "features")
+#: A filter that is added to each of these.
+FILTERED = {
+    "heads": "position",
+    "head?layer=1&head=0": "position",
+    "statistics?where=position:2..7": "token type",
+}
+WIDE, NARROW = 1440, 390
+#: In a narrow window: of each arrangement of the parts of a page one.
+NARROW_PATHS = ("head?layer=1&head=0", "statistics?where=position:2..7", "features", "sentence")
+EVERY = [(path, WIDE) for path in HOVERED] + [
+    pytest.param(path, NARROW, marks=pytest.mark.slow) for path in NARROW_PATHS
+]
 
 
 def middle(mark: Locator) -> tuple[float, float]:
@@ -68,8 +78,7 @@ def server_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
     return lambda path: request.getfixturevalue(SERVERS.get(path, "tiny_server"))
 
 
-@WIDTHS
-@pytest.mark.parametrize("path", HOVERED)
+@pytest.mark.parametrize(("path", "width"), EVERY)
 def test_nothing_moves(open_page: Open, server_of: Callable[[str], str], path: str, width: int) -> None:
     page = open_page(f"{server_of(path)}/{path}", motion="reduce", width=width)
     settled(page)
@@ -84,28 +93,23 @@ def test_nothing_moves(open_page: Open, server_of: Callable[[str], str], path: s
         with standing(page, f"clicking {kind}"):
             page.mouse.click(*place)
     box = page.get_by_role("textbox", name="Search", exact=True)
-    for text in SOUGHT if box.count() else ():
+    for text in SOUGHT if path in SEARCHED else ():
         box.fill(text)
         with standing(page, f"searching “{text}”"):
             box.press("Enter")
+    if path in FILTERED:
+        with standing(page, "adding a filter"):
+            choose(page, "Filter", FILTERED[path])
 
 
-@WIDTHS
-def test_a_key_that_gets_no_large_weight_leaves_the_head_view_where_it_is(show: Show, width: int) -> None:
+def test_a_key_that_gets_no_large_weight_leaves_the_head_view_where_it_is(show: Show) -> None:
     """A remark above the lines once moved the key away from the pointer, which ended the hover, which took the remark back."""
-    page = show(least=0.99)
-    page.set_viewport_size({"width": width, "height": 900})
-    with standing(page, "hovering a key without a line"):
-        token(page, "key", 4).hover()
-    assert "No weight is 0.99 or more here" in page.locator(".sentence-views .note").inner_text()
-
-
-@pytest.mark.parametrize("path", ["heads", "head?layer=1&head=0", "statistics"])
-def test_a_filter_that_is_added_moves_nothing(open_page: Open, tiny_server: str, path: str) -> None:
-    page = open_page(f"{tiny_server}/{path}", motion="reduce")
-    settled(page)
-    with standing(page, "adding a filter"):
-        choose(page, "Filter", "position")
+    for width in (NARROW, WIDE):
+        page = show(least=0.99)
+        page.set_viewport_size({"width": width, "height": 900})
+        with standing(page, "hovering a key without a line"):
+            token(page, "key", 4).hover()
+        assert "No weight is 0.99 or more here" in page.locator(".sentence-views .note").inner_text()
 
 
 def test_a_shorter_tab_leaves_the_window_scrolled_as_it_is(open_page: Open, tiny_server: str) -> None:

@@ -1,15 +1,11 @@
 """The way of the same tokens through the points of a model, as it is seen frame by frame in a browser."""
 
 import re
-from collections.abc import Callable, Iterator
 
-import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import expect
 
 from store import Corpus
-from tests.browser import Open, drawn, never_there, until
-
-Walk = Callable[[str], Page]
+from tests.browser import Open, Visit, drawn, never_there, until
 
 #: Counts how often points set out for another place: the canvas is given their next places beside their own.
 COUNT = """() => {
@@ -41,28 +37,15 @@ NOTE_ABOVE = """() => {
 }"""
 
 
-@pytest.fixture
-def walk(chromium: Browser, tiny_server: str) -> Iterator[Walk]:
-    """A step from the embedding to the position, for a reader who wants motion or not."""
-    contexts: list[BrowserContext] = []
-
-    def walk(motion: str) -> Page:
-        contexts.append(chromium.new_context(reduced_motion=motion))  # type: ignore[arg-type]
-        page = contexts[-1].new_page()
-        page.goto(f"{tiny_server}/features?point=embedding")
-        drawn(page).evaluate(COUNT)
-        page.locator(".frame").press("ArrowRight")
-        until(page, "document.querySelector('.frame').dataset.at?.includes('/position.bin')")
-        return page
-
-    yield walk
-    for context in contexts:
-        context.close()
-
-
-@pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
-def test_reduced_motion_replaces_animations_with_steps(walk: Walk, motion: str, moves: bool) -> None:
-    assert walk(motion).evaluate("journeys > 0") == moves
+def test_reduced_motion_replaces_animations_with_steps(visit: Visit, tiny_server: str) -> None:
+    page = drawn(visit(f"{tiny_server}/features?point=embedding"))
+    page.evaluate(COUNT)
+    page.emulate_media(reduced_motion="reduce")
+    for key, point, moves in (("ArrowRight", "position", False), ("ArrowLeft", "embedding", True)):
+        page.locator(".frame").press(key)
+        until(page, f"document.querySelector('.frame').dataset.at?.includes('/{point}.bin')")
+        assert page.evaluate("journeys > 0") == moves
+        page.emulate_media(reduced_motion="no-preference")
 
 
 def test_pausing_and_playing_on_leaves_no_point_out(open_page: Open, tiny_server: str) -> None:
@@ -94,9 +77,9 @@ def test_name_and_trustworthiness_follow_while_it_plays(open_page: Open, tiny_se
 
 
 def test_where_playing_ends_everything_is_of_the_shown_point(
-    open_page: Open, tiny_server: str, tiny_corpus: Corpus
+    visit: Visit, tiny_server: str, tiny_corpus: Corpus
 ) -> None:
-    page = drawn(open_page(f"{tiny_server}/features?point=L01.mixed&ftoken=3"))
+    page = drawn(visit(f"{tiny_server}/features?point=L01.mixed&ftoken=3"))
     page.get_by_role("button", name="Play").click()
     expect(page).to_have_url(re.compile("point=L01[.]feedforward"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("tokens of the sample at L1 layer output")
@@ -106,8 +89,8 @@ def test_where_playing_ends_everything_is_of_the_shown_point(
     expect(page.locator(".middle[data-away]")).to_have_count(0)
 
 
-def test_stepping_on_and_back_shows_the_nearest_tokens_again(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/features?point=L00.mixed&ftoken=3"))
+def test_stepping_on_and_back_shows_the_nearest_tokens_again(visit: Visit, tiny_server: str) -> None:
+    page = drawn(visit(f"{tiny_server}/features?point=L00.mixed&ftoken=3"))
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
     page.evaluate(NOTE_ABOVE)
     page.locator(".frame").press("ArrowRight")

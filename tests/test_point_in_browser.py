@@ -100,7 +100,9 @@ def field_of_link(page: Page, field: str) -> str:
     return parse_qs(urlparse(page.url).query)[field][0]
 
 
-def test_a_click_on_a_point_shows_its_strongest_keys(head: Page, space: Corpus) -> None:
+def test_a_click_on_a_point_shows_its_strongest_keys_until_escape_by_the_keyboard_that_stays(
+    head: Page, space: Corpus
+) -> None:
     click_query(head, TOKEN)
     token, role = int(field_of_link(head, "token")), field_of_link(head, "role")
     pattern, position = pattern_of(space, token)
@@ -114,11 +116,11 @@ def test_a_click_on_a_point_shows_its_strongest_keys(head: Page, space: Corpus) 
     expect(head.get_by_role("tab", name="Point")).to_have_attribute("aria-selected", "true")
     assert sorted(lines_of(head)) == sorted(expected)
     inked(head, least=500)
-
-
-def test_the_keyboard_stays_in_the_picture_after_a_point_was_chosen(head: Page) -> None:
-    click_query(head, TOKEN)
     expect(head.locator(DRAWN)).to_be_focused()
+    for _ in range(2):
+        head.keyboard.press("Escape")
+    expect(head).not_to_have_url(re.compile("token="))
+    blank(head)
 
 
 def test_the_card_of_a_clicked_point_covers_neither_its_lines_nor_controls(head: Page) -> None:
@@ -129,43 +131,26 @@ def test_the_card_of_a_clicked_point_covers_neither_its_lines_nor_controls(head:
         until(head, f"({CARD})().then(({{ lines, covered, inside }}) => lines > 0 && covered === 0 && inside)")
 
 
-def test_escape_leaves_the_point(head: Page) -> None:
-    click_query(head, TOKEN)
-    for _ in range(2):
-        head.keyboard.press("Escape")
-    expect(head).not_to_have_url(re.compile("token="))
-    blank(head)
-
-
-@pytest.mark.parametrize(
-    ("field", "label", "value"), [("top", "lines per token", "5"), ("least", "minimum weight", "0.1")]
-)
-def test_how_many_lines_and_from_which_weight_is_a_choice(
-    chosen: Page, space: Corpus, field: str, label: str, value: str
-) -> None:
-    chosen.get_by_role("textbox", name=label).fill(value)
-    expect(chosen.locator(".frame")).to_have_attribute("data-overlay", re.compile(f"{field}={value}(&|$)"))
+def test_how_many_lines_of_which_queries_and_weights_is_a_choice(chosen: Page, space: Corpus) -> None:
     pattern, position = pattern_of(space, TOKEN)
-    limits = {"top": 2, "least": 0.05} | {field: float(value)}
-    expected = expected_lines(pattern[position], int(limits["top"]), limits["least"])
-    expect(table(chosen, "Strongest weights in its sentence").locator("tbody tr")).to_have_count(len(expected))
-    assert [key for _, key, _ in lines_of(chosen)] == expected
-
-
-def test_a_minimum_weight_that_no_line_reaches_gets_a_message(visit: Visit, space_server: str) -> None:
-    page = drawn(visit(f"{space_server}{PATH}&token={TOKEN}&least=1"))
-    expect(page.get_by_text("No weight in this sentence reaches 1.")).to_be_visible()
-
-
-def test_the_whole_sentence_has_the_lines_of_every_query(chosen: Page, space: Corpus) -> None:
+    rows = table(chosen, "Strongest weights in its sentence").locator("tbody tr")
+    limits = {"top": 2.0, "least": 0.05}
+    for field, label, value in (("top", "lines per token", "5"), ("least", "minimum weight", "0.1")):
+        chosen.get_by_role("textbox", name=label).fill(value)
+        expect(chosen.locator(".frame")).to_have_attribute("data-overlay", re.compile(f"{field}={value}(&|$)"))
+        limits[field] = float(value)
+        expected = expected_lines(pattern[position], int(limits["top"]), limits["least"])
+        expect(rows).to_have_count(len(expected))
+        assert [key for _, key, _ in lines_of(chosen)] == expected
     before = picture(chosen)
     chosen.get_by_text("whole sentence", exact=True).click()
     expect(chosen.get_by_role("heading", name="Strongest weights in its sentence, all queries")).to_be_visible()
-    pattern, _ = pattern_of(space, TOKEN)
-    expected = {(query, key) for query, row in enumerate(pattern) for key in expected_lines(row, 2, 0.05)}
-    assert {(query, key) for query, key, _ in lines_of(chosen)} == expected
+    lines = {(query, key) for query, row in enumerate(pattern) for key in expected_lines(row, 5, 0.1)}
+    assert {(query, key) for query, key, _ in lines_of(chosen)} == lines
     expect(chosen.locator(".frame")).to_have_attribute("data-overlay", re.compile("lines=sentence"))
     seen(chosen, lambda shown: bool((shown != before).any()))
+    chosen.get_by_role("textbox", name="minimum weight").fill("1")
+    expect(chosen.get_by_text("No weight in this sentence reaches 1.")).to_be_visible()
 
 
 def test_a_pair_is_marked_and_unmarked(chosen: Page) -> None:
@@ -179,7 +164,9 @@ def test_a_pair_is_marked_and_unmarked(chosen: Page) -> None:
     expect(chosen).not_to_have_url(re.compile("marks="))
 
 
-def test_the_nearest_keys_are_those_with_the_largest_logits(chosen: Page, space: Corpus) -> None:
+def test_the_nearest_keys_have_the_largest_logits_and_a_piece_of_the_sentence_is_a_link_to_its_point(
+    chosen: Page, space: Corpus
+) -> None:
     query = space.query[1, 0].values[space.rows[TOKEN]].astype(np.float64)
     logits = space.key[1, 0].values[space.rows].astype(np.float64) @ query / np.sqrt(len(query))
     pieces, expected = space.wordpieces(space.rows), []
@@ -194,9 +181,6 @@ def test_the_nearest_keys_are_those_with_the_largest_logits(chosen: Page, space:
     largest = sorted(marked, key=lambda row: -row[1])
     assert Counter(piece for piece, _ in largest) == Counter(piece.removeprefix("##") for piece, _ in expected)
     np.testing.assert_allclose([score for _, score in largest], [score for _, score in expected], atol=0.0051)
-
-
-def test_a_piece_of_the_sentence_is_a_link_to_its_point(chosen: Page, space: Corpus) -> None:
     _, position = pattern_of(space, TOKEN)
     chosen.get_by_title(f"position {position - 1}", exact=True).click()
     expect(chosen).to_have_url(re.compile(f"token={TOKEN - 1}(&|$)"))

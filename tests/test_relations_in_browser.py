@@ -32,30 +32,19 @@ def relations(visit: Visit, bank_server: str) -> Page:
     return visit(f"{bank_server}/relations?relation=det")
 
 
-def test_a_relation_is_chosen_by_the_keyboard(relations: Page, bank_corpus: store.Corpus) -> None:
+def test_a_relation_a_direction_and_a_pattern_are_chosen(relations: Page, bank_corpus: store.Corpus) -> None:
+    choose(relations, "Direction", "governor attends most to dependent")
+    expect(relations).to_have_url(re.compile("direction=backward"))
+    title = "det (determiner): governor attends most to dependent"
+    expect(relations.get_by_role("heading", name=title)).to_be_visible()
     pairs = int(bank_corpus.relations.pairs.sel(relation="amod")[1])
     choose_by_arrows(relations, "Relation", f"amod ({pairs})")
     expect(relations).to_have_url(re.compile("relation=amod"))
     expect(relations.get_by_role("heading", name="Heads ranked by amod")).to_be_visible()
-
-
-def test_a_direction_is_chosen(relations: Page) -> None:
-    choose(relations, "Direction", "governor attends most to dependent")
-    expect(relations).to_have_url(re.compile("direction=backward"))
-    expect(
-        relations.get_by_role("heading", name="det (determiner): governor attends most to dependent")
-    ).to_be_visible()
-
-
-def test_a_pattern_is_typed(relations: Page) -> None:
     box = relations.get_by_placeholder("ADJ -> NOUN, then Enter")
     box.fill("NOUN -> VERB")
     box.press("Enter")
     expect(relations.get_by_role("heading", name="Heads ranked by NOUN -> VERB")).to_be_visible()
-
-
-def test_a_pattern_of_nothing_is_named_once(relations: Page) -> None:
-    box = relations.get_by_placeholder("ADJ -> NOUN, then Enter")
     box.fill("no such")
     box.press("Enter")
     expect(relations.get_by_text("Showing all relations.")).to_have_count(1)
@@ -78,7 +67,7 @@ def test_a_ranked_head_shows_its_sentences(relations: Page) -> None:
     expect(relations.get_by_role("region", name=f"Sentences in which {name} makes most links of det")).to_be_visible()
 
 
-def test_the_best_sentence_of_a_head_opens_with_it(relations: Page) -> None:
+def test_a_ranked_head_its_best_sentence_and_a_pair_open_their_pages(relations: Page) -> None:
     table = relations.get_by_role("region", name="Heads ranked by det")
     name = table.get_by_role("row").nth(1).get_by_role("link").first.inner_text()
     layer, head = re.findall(r"\d+", name)
@@ -86,6 +75,13 @@ def test_the_best_sentence_of_a_head_opens_with_it(relations: Page) -> None:
     expect(relations).to_have_url(re.compile(r"/sentence\?"))
     expect(relations).to_have_url(re.compile(f"heads={head}"))
     assert f"layer={layer}" in relations.url or layer == "0"
+    relations.go_back()
+    relations.locator(".pair td a").first.click()
+    expect(relations).to_have_url(re.compile(r"/sentence\?"))
+    expect(relations.get_by_role("heading", name="Sentence").first).to_be_visible()
+    relations.go_back()
+    table.get_by_role("row").nth(1).get_by_role("link").first.click()
+    expect(relations.get_by_role("heading", name=f"Queries and keys of {name}")).to_be_visible()
 
 
 def mark(page: Page, first: int, second: int, press: Callable[[Page, int], None]) -> None:
@@ -104,7 +100,7 @@ def enter(page: Page, word: int) -> None:
     page.keyboard.press("Enter")
 
 
-def test_pairs_of_two_sentences_are_marked_by_click_or_enter_and_removed(
+def test_pairs_of_two_sentences_are_marked_by_click_or_enter_open_the_heads_of_their_pattern_and_are_removed(
     relations: Page, bank_corpus: store.Corpus
 ) -> None:
     mark(relations, 0, 1, click)
@@ -116,6 +112,9 @@ def test_pairs_of_two_sentences_are_marked_by_click_or_enter_and_removed(
     mark(relations, 0, 1, enter)
     expect(relations.get_by_role("columnheader", name="links, of 2")).to_be_visible()
     expect(relations.get_by_text("the parts of speech of the marked words")).to_be_visible()
+    relations.get_by_role("link", name="All heads at this pattern").click()
+    expect(relations.get_by_role("heading", name=re.compile(r"^Heads ranked by \w+ -> \w+$"))).to_be_visible()
+    relations.go_back()
     removed = relations.locator(".remove")
     expect(removed).to_have_count(2)
     for left in (1, 0):
@@ -125,33 +124,17 @@ def test_pairs_of_two_sentences_are_marked_by_click_or_enter_and_removed(
     expect(relations).not_to_have_url(re.compile("example="))
 
 
-def test_the_pattern_of_marked_pairs_opens_its_heads(visit: Visit, bank_server: str) -> None:
-    page = visit(f"{bank_server}/relations?example=0:0-1")
-    page.get_by_role("link", name="All heads at this pattern").click()
-    expect(page.get_by_role("heading", name=re.compile(r"^Heads ranked by \w+ -> \w+$"))).to_be_visible()
+CHOSEN = f"{EXAMPLE}&examples=chosen&layer=1"
 
 
-def test_a_ranked_head_opens_on_its_page(relations: Page) -> None:
-    link = (
-        relations.get_by_role("region", name="Heads ranked by det").get_by_role("row").nth(1).get_by_role("link").first
-    )
-    name = link.inner_text()
-    link.click()
-    expect(relations.get_by_role("heading", name=f"Queries and keys of {name}")).to_be_visible()
-
-
-CHOSEN, POINT = f"{EXAMPLE}&examples=chosen&layer=1", "/head?token=9&tab=point"
-
-
-@pytest.mark.parametrize("path", [CHOSEN, pytest.param(POINT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("path", [CHOSEN, "/sentence?sentence=1"])
 def test_axe_finds_nothing_serious(path: str, visit: Visit, bank_server: str) -> None:
     is_accessible(visit(bank_server + path))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [CHOSEN, POINT])
-def test_nothing_stands_out_of_a_narrow_window(path: str, open_page: Open, bank_server: str) -> None:
-    page = open_page(bank_server + path, width=900)
+def test_nothing_stands_out_of_a_narrow_window(open_page: Open, bank_server: str) -> None:
+    page = open_page(bank_server + CHOSEN, width=900)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_load_state("networkidle")
     for width in (900, 360):

@@ -14,8 +14,6 @@ import store
 from dashboard.relations.data import best_of, clear_gains, examples, links_of
 from dashboard.web.http import data_link
 from store.kernels.relations import DIRECTIONS
-from tests.accessibility import is_accessible
-from tests.browser import Open, choose
 from tests.client import above
 
 Page = Callable[..., str]
@@ -146,24 +144,3 @@ def test_a_bad_link_has_one_notice_at_most(bad: str, bank_client: FlaskClient) -
     page = above(bank_client, "/relations", f"?{bad}")
     assert "Heads ranked by" in page
     assert len(re.findall(r"Ignored|Showing|; showing", page)) == (bad != "example=0:0-999")
-
-
-@pytest.mark.heavy
-def test_a_relation_is_chosen_and_a_pair_opens_its_sentence(
-    bank_server: str, bank_corpus: store.Corpus, open_page: Open
-) -> None:
-    pairs = int(bank_corpus.relations.pairs.sel(relation="det")[1])
-    page = open_page(f"{bank_server}/relations")
-    choose(page, "Relation", f"det ({pairs})")
-    page.get_by_role("heading", name="det (determiner): dependent attends most to governor").wait_for()
-    page.locator(".pair td a").first.click()
-    page.wait_for_url("**/sentence?**")
-    page.get_by_role("heading", name="Sentence").first.wait_for()
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize(
-    "path", ["/relations?relation=det&example=0:0-1", "/sentence?sentence=1", "/heads?colour=relation"]
-)
-def test_axe_finds_nothing_serious_where_a_corpus_has_words(path: str, bank_server: str, open_page: Open) -> None:
-    is_accessible(open_page(f"{bank_server}{path}"))

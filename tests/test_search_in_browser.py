@@ -53,21 +53,32 @@ def mask_of(page: Page) -> np.ndarray:
     return bits.reshape(panels, tokens, 2).astype(bool)
 
 
-@pytest.mark.parametrize(("within", "text"), [("token", "Film"), ("prefix", "a")])
-def test_a_search_counts_what_is_in_the_store(heads: Page, space: Corpus, within: str, text: str) -> None:
-    search(heads, text, within)
-    pieces = [piece.lower() for piece in space.wordpieces(space.rows)]
-    sought = text.lower()
-    meets = np.array([piece == sought if within == "token" else piece.startswith(sought) for piece in pieces])
+def test_a_search_counts_what_is_in_the_store_and_stands_out_in_all_heads_until_it_is_taken_away(
+    heads: Page, space: Corpus
+) -> None:
+    before = picture(heads)
+    with followed(heads):
+        search(heads, "Film")
+    meets = np.array([piece.lower() == "film" for piece in space.wordpieces(space.rows)])
     sentences = np.unique(space.tokens.sentence_index.values[space.rows[meets]])
     count = heads.locator(".count")
     expect(count).to_contain_text(f"{2 * meets.sum():,} of {2 * len(meets):,} drawn queries and keys selected")
     expect(count).to_contain_text(f"matches {meets.sum():,} tokens in {len(sentences):,} sentences of the corpus")
     has_sentences(heads, sentences[:50].tolist())
     np.testing.assert_array_equal(mask_of(heads)[0], np.stack([meets, meets], axis=-1))
+    plain = quarters(before)
+    seen(heads, lambda shown: min(map(changed, plain, quarters(shown))) > 0.005)
+    with followed(heads):
+        ask(heads, "")
+    expect(heads.locator(".frame")).to_have_attribute("data-masked", "")
+    expect(count).to_be_empty()
+    seen(heads, lambda shown: np.array_equal(shown, before))
 
 
-def test_a_phrase_is_sought_in_the_sentences(heads: Page, space: Corpus) -> None:
+def test_a_phrase_is_sought_in_the_sentences_and_a_search_without_hits_gets_a_message(
+    heads: Page, space: Corpus
+) -> None:
+    """Prefixes: `test_search.py`."""
     text = str(space.sentences.text.values[3])
     phrase = " ".join(text.split()[1:3])
     search(heads, phrase, "phrase")
@@ -75,24 +86,8 @@ def test_a_phrase_is_sought_in_the_sentences(heads: Page, space: Corpus) -> None
     expect(heads.locator(".count")).to_contain_text(f"in {many(len(expected), 'sentence')}")
     has_sentences(heads, expected)
     expect(heads.locator(".rows mark").first).to_have_text(re.compile(phrase, re.IGNORECASE))
-
-
-def test_tokens_that_match_stand_out_in_all_heads_at_once(heads: Page) -> None:
-    before = quarters(picture(heads))
-    search(heads, "film")
-    seen(heads, lambda shown: min(map(changed, before, quarters(shown))) > 0.005)
-
-
-def test_taking_the_search_away_shows_every_point_again(heads: Page) -> None:
-    before = picture(heads)
-    with followed(heads):
-        search(heads, "film")
-    with followed(heads):
-        heads.get_by_role("textbox", name="Search").fill("")
-        heads.get_by_role("textbox", name="Search").press("Enter")
-    expect(heads.locator(".frame")).to_have_attribute("data-masked", "")
-    expect(heads.locator(".count")).to_be_empty()
-    seen(heads, lambda shown: np.array_equal(shown, before))
+    ask(heads, "platypus")
+    expect(heads.get_by_text("No token matches “platypus” as a phrase.")).to_be_visible()
 
 
 def held(page: Page, word: str) -> list[Route]:
@@ -149,11 +144,6 @@ def test_a_list_that_was_opened_while_the_page_follows_stays_open(own: Page) -> 
     let_go(own, routes)
     own.get_by_role("option", name=MATCHES["prefix"], exact=True).click()
     expect(own).to_have_url(re.compile("within=prefix"))
-
-
-def test_a_search_without_hits_gets_a_message(heads: Page) -> None:
-    search(heads, "platypus")
-    expect(heads.get_by_text("No token matches “platypus”")).to_be_visible()
 
 
 def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, space: Corpus) -> None:

@@ -6,37 +6,31 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from flask.testing import FlaskClient
 from playwright.sync_api import Browser, expect
 
 from dashboard.pages import TOPICS
 from store import Corpus, StoreError, open_corpus
 from tests.accessibility import is_accessible
 from tests.browser import CHROMIUM, FLAGS, Open, Visit, canvas_place, drawn, followed, serving
+from tests.client import above
 
 
-def test_page_store_tells_where_every_number_comes_from(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
-    page = open_page(f"{tiny_server}/store")
-    page.get_by_text("Versions, checksums and command").click()
-    expect(page.get_by_role("row").filter(has_text="weights sha256")).to_contain_text(
-        tiny_corpus.attributes["weights_sha256"]
-    )
-    expect(page.locator("#above table").first).to_contain_text(f"{tiny_corpus.n_tokens:,}")
-    expect(page.get_by_text("headscape ingest --store=").first).to_be_visible()
+def test_page_store_tells_where_every_number_comes_from(client: FlaskClient, tiny_corpus: Corpus) -> None:
+    page = above(client, "/store")
+    assert tiny_corpus.attributes["weights_sha256"] in page
+    assert f"{tiny_corpus.n_tokens:,}" in page
+    assert "headscape ingest --store=" in page
 
 
-def test_the_header_names_snapshot_and_date(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
-    page = open_page(f"{tiny_server}/heads")
-    expect(
-        page.get_by_text(re.compile(rf"snapshot {tiny_corpus.snapshot[:8]}, \d+ \w+ \d{{4}}, \d\d:\d\d UTC"))
-    ).to_be_visible()
-
-
-def test_a_publication_moves_nothing_and_waits_until_its_reader_asks_for_it(
+def test_the_header_names_the_snapshot_and_a_publication_waits_until_its_reader_asks_for_it(
     open_page: Open, few: str, ingest: Callable[..., str]
 ) -> None:
     of_ten = open_corpus(few).n_tokens
     with serving(few) as address:
         page = drawn(open_page(f"{address}/heads"))
+        shown = rf"snapshot {open_corpus(few).snapshot[:8]}, \d+ \w+ \d{{4}}, \d\d:\d\d UTC"
+        expect(page.get_by_text(re.compile(shown))).to_be_visible()
         before = page.locator(".frame").bounding_box()
         ingest(Path(few), sentences=20)
         newest = page.locator("#newer").get_by_role("link", name="Open the newest")
@@ -108,32 +102,22 @@ PATHS = (
     "/statistics?where=label:positive;position:1..9&sort=entropy&values=difference&named=L1",
     "/map?paint=label",
 )
-#: More of the same pages.
+#: More of the same pages: charts beside a picture, controls of a typed pair.
 MORE = (
-    "/head?layer=1&head=1&colour=data.genre",
-    "/head?tab=selection&where=position:1..9;kind:word&q=film",
-    "/head?tab=pairs&view=pca-exact-3d",
     "/head?tab=distance&text=The+film+was+good.",
-    "/sentence?show=matrix&head=1&mean=heads",
-    "/sentence?show=positions",
-    "/sentence?show=mixing&sentence=2",
     "/sentence?text=The+film+was+good.&second=We+loved+it.&pair=ab&hide=2",
 )
 #: Of a store with feature points.
-FEATURE_PATHS = (
-    "/features?point=L00.mixed&ftoken=3&fcolour=position&labels=1",
-    pytest.param("/features?vectors=1&material=review-3&fcolour=sentence&q=film", marks=pytest.mark.slow),
-)
+FEATURES = "/features?point=L00.mixed&ftoken=3&fcolour=position&labels=1"
 
 
 @pytest.mark.parametrize("path", [*PATHS, *(pytest.param(path, marks=pytest.mark.slow) for path in MORE)])
 def test_axe_finds_nothing_serious(visit: Visit, space_server: str, path: str) -> None:
-    is_accessible(visit(space_server + path))
+    is_accessible(visit(space_server + path), marks=path.startswith("/map"))
 
 
-@pytest.mark.parametrize("path", FEATURE_PATHS)
-def test_axe_finds_nothing_serious_at_feature_points(visit: Visit, tiny_server: str, path: str) -> None:
-    is_accessible(visit(tiny_server + path))
+def test_axe_finds_nothing_serious_at_feature_points(visit: Visit, tiny_server: str) -> None:
+    is_accessible(visit(tiny_server + FEATURES))
 
 
 @pytest.mark.slow
@@ -152,28 +136,21 @@ def without_webgl(chromium: Browser) -> Iterator[Browser]:
         yield browser
 
 
-def test_without_webgl2_the_server_draws(tiny_server: str, without_webgl: Browser) -> None:
+def test_without_webgl2_the_server_draws_and_a_head_says_what_is_missing(
+    space_server: str, without_webgl: Browser
+) -> None:
     page = without_webgl.new_page()
-    page.goto(f"{tiny_server}/heads")
+    page.goto(f"{space_server}/heads")
     drawn(page)
     expect(page.locator(".frame img")).to_be_visible()
     assert page.evaluate("document.querySelector('.frame img').naturalWidth") > 300
     page.mouse.move(*canvas_place(page, 0.75, 0.25))
     expect(page.locator(".points .tip")).to_contain_text("L0 H1")
-    page.close()
-
-
-@pytest.mark.parametrize(
-    ("view", "note"),
-    [("pca-exact-2d", "this is a still picture"), ("pca-exact-3d", "which 3D pictures need")],
-)
-def test_without_webgl2_a_head_says_what_is_missing(
-    space_server: str, without_webgl: Browser, view: str, note: str
-) -> None:
-    page = without_webgl.new_page()
-    page.goto(f"{space_server}/head?layer=1&head=0&view={view}&lasso=pca-exact-2d,1,0,0,0,100,100,900,100,500,900")
-    expect(page.locator(".points .note")).to_contain_text(note)
-    expect(page.locator(".frame img")).to_be_visible(visible=view.endswith("2d"))
+    for view, note in (("pca-exact-2d", "this is a still picture"), ("pca-exact-3d", "which 3D pictures need")):
+        lasso = "lasso=pca-exact-2d,1,0,0,0,100,100,900,100,500,900"
+        page.goto(f"{space_server}/head?layer=1&head=0&view={view}&{lasso}")
+        expect(page.locator(".points .note")).to_contain_text(note)
+        expect(page.locator(".frame img")).to_be_visible(visible=view.endswith("2d"))
     page.close()
 
 

@@ -41,30 +41,38 @@ def names(page: Page) -> list[str]:
 # -- the heat map ---------------------------------------------------------------------------------------
 
 
-def test_each_choice_of_what_to_show_has_its_own_cells(fresh: Page, space: Corpus) -> None:
-    expect(cells(fresh)).to_have_text(shares(mean(space, "to_sep")))
-    choose(fresh, "Statistic", "attention entropy")
-    expect(cells(fresh)).to_have_text([f"{number:.1f}" for number in mean(space, "entropy").ravel()])
-    expect(fresh).to_have_url(re.compile("statistic=entropy"))
-    choose(fresh, "Statistic", "attention to [SEP]")
-    choose(fresh, "Mean over", "[CLS] only")
-    of_cls = mean(space, "to_sep", "cls")
-    expect(cells(fresh)).to_have_text(shares(of_cls))
-    choose(fresh, "Show", "ranks")
+def test_what_to_show_is_chosen_and_a_filter_added_and_taken_away(
+    visit: Visit, space_server: str, space: Corpus
+) -> None:
+    """Which numbers each choice has: `test_statistics_parts.py`."""
+    page = charted(visit(f"{space_server}/statistics?statistic=to_sep"))
+    expect(cells(page)).to_have_text(shares(mean(space, "to_sep")))
+    choose(page, "Statistic", "attention entropy")
+    expect(cells(page)).to_have_text([f"{number:.1f}" for number in mean(space, "entropy").ravel()])
+    expect(page).to_have_url(re.compile("statistic=entropy"))
+    choose(page, "Mean over", "[CLS] only")
+    of_cls = mean(space, "entropy", "cls")
+    choose(page, "Show", "ranks")
     order = (-of_cls.ravel()).argsort().argsort()
-    expect(cells(fresh)).to_have_text([str(rank + 1) for rank in order])
-    choose(fresh, "Show", "values ... minus")
-    choose(fresh, "minus", "attention to itself")
-    less = 100 * (of_cls - mean(space, "to_self", "cls"))
-    expect(cells(fresh)).to_have_text([f"{number:+.1f}".replace("-", "−") for number in less.ravel()])
+    expect(cells(page)).to_have_text([str(rank + 1) for rank in order])
+    choose(page, "Filter", "token type")
+    page.get_by_role("textbox", name="Filter token type").click()
+    part = part_of(space, "kind:word")
+    page.get_by_role("option", name=f"word ({part.tokens:,})", exact=True).click()
+    expect(page.locator(".count")).to_contain_text(
+        f"{part.tokens:,} of {space.n_tokens:,} tokens ({100 * part.tokens / space.n_tokens:.1f}%) in {part.sentences:,} of"
+    )
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Remove filter token type").click()
+    expect(cells(page)).to_have_text([str(rank + 1) for rank in order])
+    choose(page, "Layer", "1")
+    expect(page.get_by_role("img", name="Attention of L1 H0 by relative position")).to_be_visible()
 
 
-def test_a_cell_opens_its_head(fresh: Page, space: Corpus) -> None:
-    click_cell(fresh, 1, 0, (space.layers, space.heads))
-    has_head(fresh, 1, 0)
-
-
-def test_hover_says_name_number_interval_and_rank(page: Page, space: Corpus) -> None:
+def test_a_cell_says_name_number_interval_and_rank_and_opens_its_head(
+    visit: Visit, space_server: str, space: Corpus
+) -> None:
+    page = charted(visit(f"{space_server}/statistics?statistic=to_sep"))
     heat_map = page.locator("#heat-map .heatmaplayer image")
     heat_map.scroll_into_view_if_needed()
     box = heat_map.bounding_box()
@@ -74,15 +82,8 @@ def test_hover_says_name_number_interval_and_rank(page: Page, space: Corpus) -> 
     expect(page.locator("#heat-map .hovertext")).to_contain_text(
         f"L0 H0: {100 * mean(space, 'to_sep')[0, 0]:.1f}% (95%: {low:.1f} to {high:.1f}), rank"
     )
-
-
-def test_the_definition_is_one_click_away(page: Page) -> None:
-    row = page.get_by_role("row").filter(has_text="Voita et al. 2019, section 4")
-    expect(row).to_be_hidden()
-    page.get_by_text("Definitions of the statistics").click()
-    expect(row).to_contain_text(STATISTICS["confidence"].formula)
-    page.get_by_text("Definitions of the statistics").click()
-    expect(row).to_be_hidden()
+    click_cell(page, 1, 0, (space.layers, space.heads))
+    has_head(page, 1, 0)
 
 
 def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: ModelPair) -> None:
@@ -94,69 +95,40 @@ def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: M
     expect(cells(page)).to_have_text([f"{100 * number:+.1f}".replace("-", "−") for number in (own - other).ravel()])
 
 
-# -- filters --------------------------------------------------------------------------------------------
-
-
-def test_a_filter_is_added_and_taken_away(fresh: Page, space: Corpus) -> None:
-    choose(fresh, "Filter", "token type")
-    fresh.get_by_role("textbox", name="Filter token type").click()
-    part = part_of(space, "kind:word")
-    fresh.get_by_role("option", name=f"word ({part.tokens:,})", exact=True).click()
-    expected = counted(space, part).means.sel(statistic="to_sep", source="all").values
-    expect(cells(fresh)).to_have_text(shares(expected))
-    expect(fresh.locator(".count")).to_contain_text(
-        f"{part.tokens:,} of {space.n_tokens:,} tokens ({100 * part.tokens / space.n_tokens:.1f}%) in {part.sentences:,} of"
-    )
-    fresh.keyboard.press("Escape")
-    fresh.get_by_role("button", name="Remove filter token type").click()
-    expect(cells(fresh)).to_have_text(shares(mean(space, "to_sep")))
-
-
 # -- figures --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("which", "figures"), [("page", FIGURES[:6]), ("fresh", FIGURES[6:])], ids=["upper", "lower"])
-def test_every_figure_is_drawn_and_saved(
-    request: pytest.FixtureRequest, space: Corpus, which: str, figures: tuple[str, ...]
-) -> None:
-    """In two halves: Chromium lets a page save ten files, and asks before the next."""
-    page: Page = request.getfixturevalue(which)
-    for figure in figures:
+def test_every_figure_is_drawn_and_one_is_saved(page: Page, space: Corpus) -> None:
+    """How charts are saved: `test_saved_chart.py` and the charts of a head."""
+    for figure in FIGURES:
         marks = page.locator(f"#{figure} .js-plotly-plot :is(.heatmaplayer image, .scatterlayer path, .barlayer path)")
         expect(marks.first, figure).to_be_attached()
-        button = page.locator(f"#{figure} + .caption").get_by_role("button", name="SVG")
-        with page.expect_download() as download:
-            button.click()
-        assert download.value.path().read_text("utf-8").startswith("<svg"), figure
-        assert download.value.suggested_filename == f"{figure}-{space.name}-{space.snapshot}.svg"
+        expect(page.locator(f"#{figure} + .caption").get_by_role("button", name="SVG"), figure).to_be_attached()
+    with page.expect_download() as download:
+        page.locator("#heat-map + .caption").get_by_role("button", name="SVG").click()
+    assert download.value.path().read_text("utf-8").startswith("<svg")
+    assert download.value.suggested_filename == f"heat-map-{space.name}-{space.snapshot}.svg"
 
 
-def test_a_dot_says_its_head_number_and_interval(page: Page, space: Corpus) -> None:
+def test_a_dot_says_its_head_number_and_interval_and_opens_it(fresh: Page, space: Corpus) -> None:
     value = 100 * mean(space, "to_previous")[0, 1]
     low, high = 100 * space.head_interval.sel(statistic="to_previous", source="all").values[:, 0, 1]
-    expect(hover_dot(page, "#curves-near", 1)).to_contain_text(
+    expect(hover_dot(fresh, "#curves-near", 1)).to_contain_text(
         f"L0 H1, previous token: {value:.1f}% (95%: {low:.1f} to {high:.1f})"
     )
-
-
-def test_a_dot_opens_its_head(fresh: Page) -> None:
     click_dot(fresh, "#curves-near", 3, "L1 H1")
     has_head(fresh, 1, 1)
 
 
-def test_entropy_stands_beside_that_of_uniform_attention(page: Page, space: Corpus) -> None:
+def test_definitions_and_every_ratio_are_there(page: Page, space: Corpus) -> None:
     uniform = np.log(space.sentences.row_size.values).mean()
-    line = page.locator("#curves-entropy .annotation-text")
-    expect(line).to_have_text(f"uniform attention: {uniform:.2f}")
-
-
-def test_the_profile_is_of_the_chosen_head(fresh: Page) -> None:
-    for control, name in (("Layer", "L1 H0"), ("Head", "L1 H1")):
-        choose(fresh, control, "1")
-        expect(fresh.get_by_role("img", name=f"Attention of {name} by relative position")).to_be_visible()
-
-
-def test_every_mixing_ratio_has_a_line(page: Page) -> None:
+    expect(page.locator("#curves-entropy .annotation-text")).to_have_text(f"uniform attention: {uniform:.2f}")
+    row = page.get_by_role("row").filter(has_text="Voita et al. 2019, section 4")
+    expect(row).to_be_hidden()
+    page.get_by_text("Definitions of the statistics").click()
+    expect(row).to_contain_text(STATISTICS["confidence"].formula)
+    page.get_by_text("Definitions of the statistics").click()
+    expect(row).to_be_hidden()
     expect(page.locator("#mixing .scatterlayer .js-line")).to_have_count(len(RATIOS))
     page.get_by_text("Definitions of the ratios").click()
     expect(page.get_by_text(RATIOS["attnresln_n"].formula)).to_be_visible()
@@ -165,13 +137,17 @@ def test_every_mixing_ratio_has_a_line(page: Page) -> None:
 # -- the table ------------------------------------------------------------------------------------------
 
 
-def test_the_table_has_every_head_with_its_numbers(page: Page, space: Corpus) -> None:
+def test_the_table_has_every_head_with_its_numbers_and_is_a_file(page: Page, space: Corpus) -> None:
     assert names(page) == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
     first = page.locator(".rows.heads tbody tr").first.locator("td").all_inner_texts()
     shown = [name for name in STATISTICS if name != "received"]
     factors = [100 if STATISTICS[name].unit == "share" else 1 for name in shown]
     expected = [mean(space, name)[0, 0] * factor for name, factor in zip(shown, factors, strict=True)]
     np.testing.assert_allclose([float(text) for text in first[2:]], expected, atol=0.051)
+    with page.expect_download() as download:
+        page.locator("p", has_text="All heads as").get_by_role("link", name="csv").click()
+    rows = csv_rows(download.value.path().read_bytes())
+    np.testing.assert_allclose([float(row["to_sep"]) for row in rows], mean(space, "to_sep").ravel(), rtol=1e-6)
 
 
 def test_heads_are_sorted_and_found_by_name_and_label(fresh: Page, space: Corpus) -> None:
@@ -192,13 +168,6 @@ def test_heads_are_sorted_and_found_by_name_and_label(fresh: Page, space: Corpus
     expect(rows).to_have_text([head for head in named if head in labelled])
 
 
-def test_the_table_is_a_file(page: Page, space: Corpus) -> None:
-    with page.expect_download() as download:
-        page.locator("p", has_text="All heads as").get_by_role("link", name="csv").click()
-    rows = csv_rows(download.value.path().read_bytes())
-    np.testing.assert_allclose([float(row["to_sep"]) for row in rows], mean(space, "to_sep").ravel(), rtol=1e-6)
-
-
 def test_the_keyboard_alone_opens_a_head(fresh: Page) -> None:
     link = fresh.locator(".rows.heads").get_by_role("link", name="L1 H0")
     for _ in range(120):
@@ -212,9 +181,9 @@ def test_the_keyboard_alone_opens_a_head(fresh: Page) -> None:
 # -- links ----------------------------------------------------------------------------------------------
 
 
-def test_a_link_restores_all_of_it(open_page: Open, space_server: str, space: Corpus) -> None:
+def test_a_link_restores_all_of_it(visit: Visit, space_server: str, space: Corpus) -> None:
     query = "?statistic=to_cls&source=word&values=difference&against=to_sep&where=label:positive&sort=distance&named=L1"
-    page = statistics_page(open_page, space_server, query)
+    page = charted(visit(f"{space_server}/statistics{query}"))
     means = counted(space, part_of(space, "label:positive")).means.sel(source="word")
     less = 100 * (means.sel(statistic="to_cls") - means.sel(statistic="to_sep")).values
     expect(cells(page)).to_have_text([f"{number:+.1f}".replace("-", "−") for number in less.ravel()])
