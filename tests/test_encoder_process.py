@@ -198,7 +198,7 @@ def test_no_more_wait_in_a_worker_than_leave_others_their_threads() -> None:
         remote = RemoteEncoder(folder)
         with ExitStack() as waiting:
             for _ in range(READERS):
-                waiting.enter_context(remote._admitted())
+                waiting.enter_context(remote._room.entered())
             assert answer(remote) == BUSY
         assert processes(folder) == []
 
