@@ -110,8 +110,8 @@ class LayerTarget(Target):
         ("dashboard/notes/page.py", '    "head": "heads",\n', '    "layer": "layers",\n'),
         (
             "dashboard/points/page.py",
-            '            note_panel(f"head-{number}", HeadTarget.of(context.corpus, *head), title=None),\n',
-            '            note_panel(f"layer-{number}", LayerTarget(model_identity(context.corpus), head[0])),\n',
+            '            note_panel(f"head-{number}", HeadTarget.of(shown.corpus, *head), title=None),\n',
+            '            note_panel(f"layer-{number}", LayerTarget(model_identity(shown.corpus), head[0])),\n',
         ),
         ("dashboard/points/page.py", "from dashboard.notes.target import ", "LayerTarget, model_identity, "),
     ],
