@@ -18,7 +18,8 @@ from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both
 from dashboard.compare.sentences import UNLIKE, typed_sentences, typed_weights
 from dashboard.compare.two_models import ModelPair
 from dashboard.points.point_set import Beside
-from dashboard.points.routes import selection_of, send_colours, send_mask, send_raster
+from dashboard.points.routes import selection_of, send_colours, send_raster
+from dashboard.points.selection import encode, mask
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.files import FORM, file
 from dashboard.web.bounds import on_same_corpus
@@ -28,6 +29,7 @@ from dashboard.web.http import (
     binary,
     bounded,
     check_head,
+    codes,
     source_of_means,
 )
 from dashboard.web.library import Library
@@ -90,7 +92,8 @@ def _pictures(server: Flask, library: Library) -> None:
     @server.get(f"{PAIR}/mask/{ONE_HEAD}.bin")
     def both_masks(snapshot: str, model: str, other: str, layer: int, head: int) -> Response:
         two = two_by_name(library, snapshot, model, other)
-        return send_mask(_drawn(two, layer, head), selection_of(two.own))
+        selected = mask(_drawn(two, layer, head), selection_of(two.own))
+        return codes(encode(np.broadcast_to(selected, (2, *selected.shape[1:]))))
 
 
 def _raster(places: NDArray[np.float32]) -> Response:
