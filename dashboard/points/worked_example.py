@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.canvas.spec import grid_tokens
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
-from dashboard.points.token_groups import excerpt
+from dashboard.points.similar import excerpt
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from store import Corpus
