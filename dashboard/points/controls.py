@@ -11,7 +11,7 @@ from dashboard.points.colours import isolating, legend_line, marks_line
 from dashboard.points.head_tokens import HeadTokens, columns
 from dashboard.points.picture import is_plane
 from dashboard.points.point_set import Column, Values, values
-from dashboard.points.search_results import no_hits
+from dashboard.points.search import no_hits
 from dashboard.points.selection import Condition
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices

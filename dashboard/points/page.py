@@ -25,7 +25,7 @@ from dashboard.points.controls import around_picture
 from dashboard.points.density import Cluster, clusters_of_head
 from dashboard.points.picture import grid_picture, is_plane, picture_with_pinned, pin_links, pinned_name
 from dashboard.points.routes import register
-from dashboard.points.search_results import hit_table
+from dashboard.points.search import hit_table
 from dashboard.points.shown import ShownPoints
 from dashboard.points.similar import SIMILAR
 from dashboard.points.worked_example import WorkedExample, example_button, example_card, worked_example
