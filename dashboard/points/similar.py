@@ -1,8 +1,8 @@
-"""Tokens of the corpus in lists: by wordpiece, in parts of their sentences, with what they have in common as exBERT shows it; the most similar.
+"""Tokens of the corpus in lists: by wordpiece, in parts of their sentences, with what they have in common as exBERT shows it.
 
-The most similar tokens are found by an exact search over the vectors of a head: every token is scored, on all cores, as an index would miss some of the
-nearest. Vectors stay as they are stored, in float16, but for a piece
-that fits a core's cache: reading them in float32 took twice the time.
+The most similar ones come from an exact search over the vectors of a head. Every token is scored, on all cores: an index would miss
+some of the nearest. Vectors stay as they are stored, in float16, but for a piece that fits a core's cache: reading them in float32 took
+twice the time.
 """
 
 import os
