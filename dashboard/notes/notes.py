@@ -1,4 +1,4 @@
-"""The notes of a server: written by their authors, read by everybody, counted for marks.
+"""The notes of a server: written by their authors, read by everybody, counted for marks; and saved views, links with names that a team shares.
 
 Every function raises `NotesUnavailable` where the database cannot be used, and `Refusal` where a person or a text cannot.
 """
@@ -303,7 +303,7 @@ def _version(connection: Connection) -> str:
 
 
 #: Saved views of a corpus.
-MOST = 1_000
+MOST_VIEWS = 1_000
 _THERE_IS_NONE = "There is no such saved view; it may have been deleted. Reload the page."
 
 
@@ -320,7 +320,7 @@ class SavedViews:
 
     def of_corpus(self, corpus: Corpus) -> tuple[SavedView, ...]:
         """The saved views of a corpus, of all its models, by name."""
-        own = select(views).where(views.c.corpus == corpus_identity(corpus)).order_by(views.c.folded).limit(MOST)
+        own = select(views).where(views.c.corpus == corpus_identity(corpus)).order_by(views.c.folded).limit(MOST_VIEWS)
         return self.database.read(lambda connection: tuple(map(view_of, connection.execute(own))))
 
     def view(self, name: str) -> SavedView:
