@@ -62,7 +62,6 @@ def test_nobody_else_lists_the_pages() -> None:
         *("compare/head_differences", "compare/sentences"),
         *("canvas/spec", "features/figures", "features/picture", "features/token"),
         *(
-            "points/captions",
             "points/clicked_point",
             "points/controls",
             "points/distance",

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.canvas.spec import Panel, Picture
 from dashboard.compare.two_models import ModelPair, cached_result, lettered, of_both
-from dashboard.points.captions import FIDELITY, caption
-from dashboard.points.controls import colour_choice, colour_legend, count_line, selection_count
+from dashboard.points.controls import FIDELITY, caption, colour_choice, colour_legend, count_line, selection_count
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.picture import point_picture, shown_fidelity, sources_of_heads
 from dashboard.points.point_set import Beside

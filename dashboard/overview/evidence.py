@@ -14,7 +14,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from numpy.typing import NDArray
 
-from dashboard.points.captions import FIDELITY
+from dashboard.points.controls import FIDELITY
 from dashboard.points.picture import shown_fidelity
 from dashboard.sentence.finder import sentence_means
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of, largest_values

@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.access.person import current_person
-from dashboard.points.captions import FIDELITY, authors_size
+from dashboard.points.controls import FIDELITY, authors_size
 from dashboard.points.picture import shown_fidelity
 from dashboard.store_page.contents import corpus_section, many_cut, model_section
 from dashboard.topic import Topic, read_then_draw
