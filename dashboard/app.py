@@ -12,8 +12,7 @@ from werkzeug.exceptions import HTTPException
 from dashboard import documentation, pages, shell
 from dashboard.access.gate import guard
 from dashboard.monitoring import monitor
-from dashboard.monitoring.monitor import Monitor
-from dashboard.monitoring.requests import name_requests, watch_requests
+from dashboard.monitoring.monitor import Monitor, name_requests, watch_requests
 from dashboard.notes.database import Database
 from dashboard.notes.page import notes_version
 from dashboard.pages import TOPICS, after_picture_of

@@ -21,7 +21,7 @@ from dashboard.compare.data import (
     head_sample,
     ranked_heads,
 )
-from dashboard.compare.patterns import both_patterns, patterns_table, sentence_divergence
+from dashboard.compare.sentences import both_patterns, patterns_table, sentence_divergence
 from dashboard.compare.two_models import SEED, ModelPair, mean_interval, sample_of
 from dashboard.sentence.sentence import stored_sentence
 from store import Corpus

@@ -8,7 +8,7 @@ import pytest
 
 import store
 from dashboard.app import create_app
-from dashboard.compare.relations import changed_relations
+from dashboard.compare.head_differences import changed_relations
 from dashboard.compare.two_models import ModelPair
 from dashboard.relations.data import BestHead, best_of
 from dashboard.web.library import Library

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.compare.patterns import pattern_matrix
+from dashboard.compare.sentences import pattern_matrix
 from dashboard.ui.charts import heat_map
 
 

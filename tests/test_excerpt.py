@@ -4,7 +4,7 @@ from typing import Any
 
 from dash import html
 
-from dashboard.points.token_groups import excerpt
+from dashboard.points.similar import excerpt
 from store.text import Piece
 
 TEXTS = ["[CLS]", "he", "was", "caution", "ed", "to", "stay", ".", "[SEP]"]

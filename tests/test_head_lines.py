@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dashboard.compare.patterns import MOST_TOKENS, STEPS, head_lines, head_views, least
+from dashboard.compare.sentences import MOST_TOKENS, STEPS, head_lines, head_views, least
 from dashboard.compare.two_models import ModelPair
 
 WEIGHTS = np.array([[0.1, 0.9], [0.05, 0.4]], np.float32)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.head_map.figures import NAMED, by_label, by_layer, divergence_matrix
+from dashboard.head_map.page import NAMED, by_label, by_layer, divergence_matrix
 
 
 def places(layers: int, heads: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
 from dashboard.monitoring.logs import LONGEST_PATH, AccessLog, Entry, Lines, check_file
 from dashboard.monitoring.metrics import Metrics
-from dashboard.monitoring.requests import WatchedApplication
+from dashboard.monitoring.monitor import WatchedApplication
 from dashboard.serving import Serving
 from dashboard.web.addresses import PEER, AddressList, address_list
 from dashboard.web.admission import Turns, metered_by

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from dashboard.statistics.head_panel import read_norms
-from dashboard.statistics.norm_by_frequency import (
+from dashboard.statistics.head_panel import (
     GROUPS,
     NormByFrequency,
     by_frequency,
     group_tokens,
     norm_by_frequency,
+    read_norms,
 )
 from store import Corpus, open_corpus
 

@@ -9,8 +9,15 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from dashboard.overview.cards import FEWEST, MOST, attention_lines, examples_of, heads_on_sinks
-from dashboard.overview.layers import layer_shares, mean_shares
+from dashboard.overview.evidence import (
+    FEWEST,
+    MOST,
+    attention_lines,
+    examples_of,
+    heads_on_sinks,
+    layer_shares,
+    mean_shares,
+)
 from dashboard.overview.page import draw, read
 from dashboard.relations.data import BestHead, clearest_relations
 from dashboard.statistics.kinds import kinds_of

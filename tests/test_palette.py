@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dashboard.compare.patterns import COLOURS
+from dashboard.compare.sentences import COLOURS
 from dashboard.ui.charts import DENSITY, SERIES, STEPS
 from dashboard.ui.theme import CATEGORIES, LABEL_COLOURS, OTHER, PALETTE, rgb
 from store.kernels.heads import LABELS

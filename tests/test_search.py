@@ -5,8 +5,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.points import search as module
-from dashboard.points.search import folded, matching_tokens, texts
-from dashboard.points.search_results import hits
+from dashboard.points.search import folded, hits, matching_tokens, texts
 from dashboard.web.results import BUDGET, Cache
 from dashboard.web.state import Within
 from store import Corpus

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
-from dashboard.points.outline import Lasso, Outline, inside, on_screen
-from dashboard.points.point_set import values
+from dashboard.points.point_set import Lasso, Outline, inside, on_screen, values
 from dashboard.points.selection import (
     MOST_CATEGORIES,
     Condition,

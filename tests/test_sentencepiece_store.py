@@ -10,7 +10,7 @@ import store
 from dashboard.app import create_app
 from dashboard.points.clicked_point import point_card
 from dashboard.points.search import matching_tokens
-from dashboard.points.token_groups import excerpt
+from dashboard.points.similar import excerpt
 from dashboard.sentence.sentence import PatternOptions, shown_units, stored_sentence
 from dashboard.web.library import Library
 from store.describe import describe

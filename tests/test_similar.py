@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.points.similar import SUMMARIZED, Point, similar_tokens
-from dashboard.points.token_groups import END, NONE, Shares, next_word, word_shares
+from dashboard.points.similar import END, NONE, SUMMARIZED, Point, Shares, next_word, similar_tokens, word_shares
 from dashboard.web.results import BUDGET, Cache
 from store import Corpus
 from store.repository.errors import NotIngested

@@ -10,8 +10,8 @@ from dash import html
 
 import dashboard
 from dashboard.pages import TOPICS, picture_of, sentence_of
-from dashboard.points.captions import marks_of_point, overlay_legend, overlays_of_feature
-from dashboard.points.search_results import no_hits, similar_pieces
+from dashboard.points.controls import marks_of_point, overlay_legend, overlays_of_feature
+from dashboard.points.search import no_hits, similar_pieces
 from dashboard.sentence.charts import SHADES
 from dashboard.statistics.parts import part_of
 from dashboard.ui.controls import number

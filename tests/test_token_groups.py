@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from dashboard.points.page import one_head
-from dashboard.points.token_groups import FoundToken, groups_table, token_groups
+from dashboard.points.similar import FoundToken, groups_table, token_groups
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus

@@ -59,10 +59,9 @@ def test_nobody_else_lists_the_pages() -> None:
         *("ui/controls", "ui/markup", "ui/page"),
         *("statistics/heads_table", "statistics/sections"),
         "sentence/controls",
-        *("compare/head_differences", "compare/patterns", "compare/relations", "compare/sentences"),
+        *("compare/head_differences", "compare/sentences"),
         *("canvas/spec", "features/figures", "features/picture", "features/token"),
         *(
-            "points/captions",
             "points/clicked_point",
             "points/controls",
             "points/distance",

@@ -5,8 +5,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from dashboard.compare.patterns import NAMED, named_every, pattern_matrix
-from dashboard.compare.sentences import about_axes
+from dashboard.compare.sentences import NAMED, about_axes, named_every, pattern_matrix
 from dashboard.compare.two_models import ModelPair
 from dashboard.pages import TOPICS, picture_of
 from dashboard.statistics.data import difference_grid

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from scipy.stats import spearmanr
 
 import store
-from dashboard.points.captions import fidelity_caption, head_fidelity_caption
+from dashboard.points.controls import fidelity_caption, head_fidelity_caption
 
 Ingest = Callable[..., str]
 FIT_TOKENS = 200

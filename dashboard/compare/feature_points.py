@@ -18,11 +18,11 @@ from dashboard.features.feature_tokens import PREDICTED
 from dashboard.features.figures import point_curves
 from dashboard.features.picture import TRUST
 from dashboard.features.shown import ShownFeatures
-from dashboard.points.captions import caption
 from dashboard.points.colours import isolating, legend_line
+from dashboard.points.controls import caption
 from dashboard.points.picture import Sources, point_picture
 from dashboard.points.point_set import Column
-from dashboard.points.search_results import no_hits
+from dashboard.points.search import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table

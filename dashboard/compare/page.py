@@ -27,6 +27,7 @@ from dashboard.compare.head_differences import (
     differences,
     largest_changes,
     means_over_heads,
+    relations_of_both,
 )
 from dashboard.compare.picture import (
     below_head,
@@ -37,7 +38,6 @@ from dashboard.compare.picture import (
     read_head,
     shown_view,
 )
-from dashboard.compare.relations import relations_of_both
 from dashboard.compare.routes import register
 from dashboard.compare.sentences import (
     DIVERGENCE,

@@ -1,30 +1,239 @@
-"""The same sentence in two models, one of the corpus or a typed one, and the search for sentences in which a head differs."""
+"""The same sentence in two models, one of the corpus or a typed one, and the search for sentences in which a head differs.
 
+A head's patterns in both are matrices and head views on one scale, their difference, and a table. In a head view queries are left
+and keys right, with a line for each weight.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.compare.data import head_divergence, head_sample
-from dashboard.compare.patterns import both_patterns, drawn_patterns, named_every, sentence_divergence
-from dashboard.compare.two_models import LETTERS, ModelPair, sample_caption
+from dashboard.compare.two_models import LETTERS, MINUS, ModelPair, lettered, marked, sample_caption
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import head_choices, info, number, other_sentences, text_input
+from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href
-from dashboard.ui.text import has_part
+from dashboard.ui.text import has_part, significant
 from dashboard.web.admission import reader_left
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.state import ORDER, LinkState
-from store.phrases import many
+from store.kernels.heads import row_divergence
+from store.phrases import as_label, many
 from store.schema.model import head_name
 
 Floats = NDArray[np.float32]
+#: Of a longer sentence only the matrices are legible.
+MOST_TOKENS = 64
+#: Pixels of a token, and around the tokens.
+LINE, AROUND = 17, 20
+#: Lines differ in so many steps of opacity and width; lines below the first step are not drawn.
+STEPS = 8
+#: A and B, as in compare.css.
+COLOURS = ("#009E73", "#AA6BE0")
+_WIDTHS = "The width and opacity of a line grow with the weight, up to the largest weight of both models; weights below {:.1%} have none."
+
+
+def head_views(two: ModelPair, weights: Floats, tokens: Sequence[str]) -> list[object]:
+    """The lines of both models for weights (2, query, key); a note instead for a long sentence."""
+    title = html.H3(["Head views on one scale", info("the head views", _WIDTHS.format(least(weights)))])
+    if len(tokens) > MOST_TOKENS:
+        note = f"Lines are drawn for at most {MOST_TOKENS} tokens. Choose a shorter sentence, or read the matrices."
+        return [title, html.P(note, className="caption")]
+    figures = [_view(two, place, weights, tokens) for place in (0, 1)]
+    return [title, html.Div(figures, className="figures halves")]
+
+
+def least(weights: Floats) -> float:
+    """The smallest weight that has a line."""
+    return float(weights.max()) / STEPS
+
+
+def _view(two: ModelPair, place: int, weights: Floats, tokens: Sequence[str]) -> html.Div:
+    figure = head_lines(weights[place], tokens, most=float(weights.max()), colour=COLOURS[place])
+    drawn: Any = chart(
+        figure,
+        name=f"lines-{LETTERS[place].lower()}",
+        caption="",
+        label=f"Lines from queries, left, to keys, right: weights of {lettered(two)[place]}",
+        height=AROUND + 2 * LINE + LINE * len(tokens),
+    )
+    return html.Div([html.H3(marked(two, place)), *drawn], className="figure")
+
+
+def head_lines(weights: Floats, tokens: Sequence[str], *, most: float, colour: str) -> go.Figure:
+    """Lines from each query to the keys it attends to (query, key); `most` is the weight of the strongest line."""
+    lines = [_lines_of_step(queries, keys, step, colour) for step, queries, keys in _steps(weights, most)]
+    return go.Figure(lines, _axes_of_lines(tokens))
+
+
+def _steps(weights: Floats, most: float) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
+    """Queries and keys of each step of weights, 1 to `STEPS`, the strongest last."""
+    steps = np.minimum((STEPS * weights / (most or 1)).astype(int), STEPS)
+    for step in range(1, STEPS + 1):
+        queries, keys = np.nonzero(steps == step)
+        yield step, queries, keys
+
+
+def _lines_of_step(queries: NDArray[np.intp], keys: NDArray[np.intp], step: int, colour: str) -> go.Scatter:
+    """The lines of one step as one trace, with a gap between lines."""
+    gap = np.full(len(queries), np.nan)
+    share = step / STEPS
+    return go.Scatter(
+        x=np.tile([0, 1, np.nan], len(queries)),
+        y=np.stack([queries, keys, gap], axis=1).ravel(),
+        mode="lines",
+        line={"color": colour, "width": 0.75 + 2.25 * share},
+        opacity=0.15 + 0.85 * share,
+        hoverinfo="skip",
+    )
+
+
+def _axes_of_lines(tokens: Sequence[str]) -> Layout:
+    """Queries as ticks on the left, keys as texts on the right."""
+    labels, places = list(map(as_label, tokens)), list(range(len(tokens)))
+    down = {
+        "tickvals": places,
+        "ticktext": labels,
+        "range": [len(tokens) - 0.5, -1.2],
+        "tickfont": {"size": NOTE},
+    }
+    across = {"range": [0, 1], "showticklabels": False}
+    text: Layout = {"xref": "x", "yref": "y", "showarrow": False, "font": {"size": NOTE}}
+    keys = [
+        text | {"x": 1, "y": place, "text": label, "xanchor": "left", "xshift": 4}
+        for place, label in zip(places, labels, strict=True)
+    ]
+    heads = [
+        text | {"x": 0, "y": -0.9, "text": "query", "xanchor": "right", "xshift": -4},
+        text | {"x": 1, "y": -0.9, "text": "key", "xanchor": "left", "xshift": 4},
+    ]
+    return layout(across, down, margin={"l": 92, "r": 92, "t": 4, "b": 16}, annotations=[*keys, *heads])
+
+
+#: Most tokens named on an axis; of more, every second, third ... is named.
+NAMED = 36
+
+
+#: Largest weight below which the colour bar has a decimal.
+FINE = 0.05
+
+
+#: Pixels for the colour bar: the same for differences and weights, so that all matrices have one size.
+BESIDE = 78
+
+
+def both_patterns(two: ModelPair, sentence: int, layer: int, head: int) -> Floats:
+    """The weights of a head in both models, this one first: (2, query_token, key_token)."""
+    return np.stack([stored_sentence(model, sentence).layer_pattern(layer)[head] for model in (two.own, two.other)])
+
+
+def sentence_divergence(patterns: Floats) -> float:
+    """Mean over rows of the Jensen-Shannon divergence, in nats."""
+    return float(row_divergence(patterns[0], patterns[1]).mean())
+
+
+def patterns_table(wordpieces: Sequence[str], weights: Floats) -> Table:
+    """A row for each query and key of weights (2, query_token, key_token): in A (`a`), in B (`b`), and B - A."""
+    pieces = np.array(wordpieces, object)
+    own, other = weights.reshape(2, -1)
+    positions = np.arange(len(pieces))
+    return {
+        "query": np.repeat(pieces, len(pieces)),
+        "query_position": np.repeat(positions, len(pieces)),
+        "key": np.tile(pieces, len(pieces)),
+        "key_position": np.tile(positions, len(pieces)),
+        "a": np.array(significant(own.tolist())),
+        "b": np.array(significant(other.tolist())),
+        "difference": np.array(significant((other - own).tolist())),
+    }
+
+
+def pattern_matrix(
+    weights: NDArray[np.floating], tokens: Sequence[str], *, most: float, diverging: bool = False
+) -> go.Figure:
+    """A heat map of weights (query, key) with colours up to `most`, or of differences in points, centred at 0."""
+    names = [f"{token} ({position})" for position, token in enumerate(tokens)]
+    # d3's sign format writes +0.0 too.
+    number, scale = ("%{z:.1f} points", 100) if diverging else ("%{z:.1%}", 1)
+    heat: Any = go.Heatmap(
+        z=scale * weights,
+        x=names,
+        y=names,
+        zmin=-scale * most if diverging else 0,
+        zmax=scale * most,
+        colorscale=DIVERGING if diverging else RAMP,
+        colorbar=_bar(most, diverging),
+        hovertemplate=f"from %{{y}} to %{{x}}: {number}<extra></extra>",
+    )
+    figure = square(go.Figure(heat, _axes(names, tokens)))
+    return figure.update_yaxes(constraintoward="top").update_xaxes(constraintoward="left")
+
+
+def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
+    """Axes with keys across and queries down."""
+    step = named_every(len(tokens))
+    named = {
+        "type": "category",
+        "tickvals": names[::step],
+        "ticktext": list(tokens[::step]),
+        "tickfont": {"size": NOTE},
+    }
+    across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
+    return layout(across, down, margin={"l": 78, "r": BESIDE, "t": 8, "b": 78})
+
+
+def named_every(tokens: int) -> int:
+    """The step of the tokens named on the axes: 1 names every token, 2 every second."""
+    return every(tokens, NAMED)
+
+
+def _bar(most: float, diverging: bool) -> Layout:
+    """The colour bar; with a decimal for small weights."""
+    if diverging:
+        return colour_bar("points")
+    return colour_bar("%") | {"tickformat": f".{'1' if most < FINE else '0'}%"}
+
+
+def drawn_patterns(two: ModelPair, weights: Floats, tokens: tuple[str, ...]) -> list[object]:
+    """Weights (2, query, key) of A and of B on one scale, their difference, and their head views."""
+    drawn = [_matrix(two, 0, weights, tokens), _matrix(two, 1, weights, tokens), _difference(weights, tokens)]
+    return [html.Div(drawn, className="figures"), *head_views(two, weights, tokens)]
+
+
+def _matrix(two: ModelPair, place: int, weights: Floats, tokens: tuple[str, ...]) -> html.Div:
+    """The weights of one of the models, on the scale of both."""
+    drawn = pattern_matrix(weights[place], tokens, most=float(weights.max()))
+    return _figure(f"pattern-{LETTERS[place].lower()}", marked(two, place), lettered(two)[place], drawn)
+
+
+def _difference(weights: Floats, tokens: tuple[str, ...]) -> html.Div:
+    change = weights[1] - weights[0]
+    most = float(np.abs(change).max()) or 1.0
+    return _figure(
+        "pattern-difference",
+        html.Span(f"{MINUS}, in points"),
+        f"{MINUS}, in points",
+        pattern_matrix(change, tokens, most=most, diverging=True),
+    )
+
+
+def _figure(name: str, title: html.Span, text: str, drawn: Any) -> html.Div:
+    label = f"Queries downwards, keys across: weights of {text}"
+    shown: Any = chart(drawn, name=name, caption="", label=label, height=325, turns=True)
+    return html.Div([html.H3(title), *shown], className="figure")
+
+
 #: The ranking by divergence of the head's patterns: the default of this page, so links omit it.
 DIVERGENCE = "divergence"
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dashboard.features.data import ROLES, Series, pieces_of
 from dashboard.points.head_tokens import KINDS, kinds_of
-from dashboard.points.outline import Outline, Region
-from dashboard.points.point_set import Column, Values
+from dashboard.points.point_set import Column, Outline, Region, Values
 from dashboard.points.search import (
     BETWEEN,
     Texts,

@@ -19,9 +19,9 @@ from dashboard.features.token import feature_token
 from dashboard.features.trial import number_text
 from dashboard.features.trials import MISSING, Trials
 from dashboard.notes.listing import noted_legend
-from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.colours import isolating, legend_line
-from dashboard.points.search_results import no_hits
+from dashboard.points.controls import overlay_legend, overlays_of_feature
+from dashboard.points.search import no_hits
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, info, search_controls, switch
 from dashboard.ui.deferred import job_place

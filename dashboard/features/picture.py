@@ -12,7 +12,7 @@ from dashboard.features.data import ROLES, Series, pieces_of, token_set_title
 from dashboard.features.feature_tokens import NO_PREDICTION
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR, where_of
-from dashboard.points.captions import caption
+from dashboard.points.controls import caption
 from dashboard.points.picture import Sources, point_picture
 from dashboard.ui.controls import info
 from dashboard.ui.markup import Markup

@@ -11,7 +11,7 @@ from dashboard.features.feature_tokens import sentence_order
 from dashboard.features.shown import ShownFeatures
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import PointTarget
-from dashboard.points.token_groups import linked_pieces, summary
+from dashboard.points.similar import linked_pieces, summary
 from dashboard.ui.markup import heading
 from store.features import Features
 from store.schema.features import SAMPLE

@@ -31,7 +31,7 @@ from dashboard.notes.note import (
     now,
     without_direction,
 )
-from dashboard.notes.notes import check_writes
+from dashboard.notes.notes import check_writes, row_of_view
 from dashboard.notes.tables import (
     AT_ONCE,
     every_former_text,
@@ -46,7 +46,6 @@ from dashboard.notes.tables import (
     views,
 )
 from dashboard.notes.target import TITLE, lasting_link, parse_target
-from dashboard.notes.views import row_of_view
 from dashboard.web.errors import Refusal
 from store.phrases import many
 

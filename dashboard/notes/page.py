@@ -18,10 +18,9 @@ from dashboard.notes.address import WRITING_OFF, NotesUnavailable
 from dashboard.notes.database import Database
 from dashboard.notes.listing import NotePanel, former_json, found_json, thread_json, view_json
 from dashboard.notes.listing import SavedViews as SavedViewList
-from dashboard.notes.notes import Notes
+from dashboard.notes.notes import Notes, SavedViews
 from dashboard.notes.search import Offers, Search
 from dashboard.notes.target import HeadTarget, PointTarget, Target, TokenTarget, ViewTarget, parse_target, sentence_name
-from dashboard.notes.views import SavedViews
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, text_input
 from dashboard.ui.page import Page

@@ -10,10 +10,9 @@ from dashboard.access.person import current_person
 from dashboard.notes.database import Database
 from dashboard.notes.exchange import export_notes, import_notes
 from dashboard.notes.note import FormerText, Note, SavedView, Thread, checked_draft
-from dashboard.notes.notes import Notes
+from dashboard.notes.notes import Notes, SavedViews
 from dashboard.notes.search import Order, Search
 from dashboard.notes.target import KINDS, Kind, Opened, link_to, parse_target
-from dashboard.notes.views import SavedViews
 from dashboard.web.connections import BODY
 from dashboard.web.errors import Refusal
 from dashboard.web.http import Text, bounded

@@ -8,20 +8,22 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.overview.cards import (
+from dashboard.overview.evidence import (
     CAPTION,
     SINK_SHARE,
     HeadPictures,
+    WhereAttentionGoes,
     cards_outline,
     example_cards,
     exceptions,
     faithful_pictures,
     head_link,
     heads_on_sinks,
+    read_attention,
     read_pictures,
     read_spearman,
+    where_attention_goes,
 )
-from dashboard.overview.layers import WhereAttentionGoes, read_attention, where_attention_goes
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, about_divergence, divergence_info, kinds_of, mean_divergence
 from dashboard.topic import Topic, read_then_draw

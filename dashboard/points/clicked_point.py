@@ -13,8 +13,7 @@ from dashboard.notes.listing import note_panel
 from dashboard.notes.target import TokenTarget
 from dashboard.points.picture import NEAR, marks
 from dashboard.points.shown import ShownPoints
-from dashboard.points.similar import SEARCHED, Point, largest_first, logits
-from dashboard.points.token_groups import FoundToken, groups_table, linked_pieces
+from dashboard.points.similar import SEARCHED, FoundToken, Point, groups_table, largest_first, linked_pieces, logits
 from dashboard.ui.controls import number
 from dashboard.ui.markup import heading
 from dashboard.ui.text import decimal

@@ -1,24 +1,32 @@
-"""The controls above a picture: view, colours, search; below them the legend, the filters and the number of selected points."""
+"""What stands around a picture: above it its view, colours and search; below it captions, legends, filters and how many points are selected."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import dash_mantine_components as dmc
 import numpy as np
 from dash import html
 
+from dashboard.points.clicked_point import strongest_lines
 from dashboard.points.colours import isolating, legend_line, marks_line
-from dashboard.points.head_tokens import HeadTokens, columns
-from dashboard.points.picture import is_plane
+from dashboard.points.colours import span as colour_span
+from dashboard.points.density import ENCLOSED
+from dashboard.points.head_tokens import HeadTokens, column_of, columns
+from dashboard.points.picture import head_region, is_plane, shown_fidelity
 from dashboard.points.point_set import Column, Values, values
-from dashboard.points.search_results import no_hits
+from dashboard.points.search import no_hits
 from dashboard.points.selection import Condition
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
-from dashboard.ui.text import first_of, has_part, span
+from dashboard.ui.text import all_of, decimal, end_of_range, every_of, first_of, has_part, of_first, span
 from dashboard.web.bounds import matches_of
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
+from store import Corpus
 from store.phrases import many
-from store.schema.model import ROLES
+from store.schema.model import ROLES, head_name
+from store.schema.pictures import ATTENTIONVIZ_TOKENS, ViewName
 
 #: Categories that a control offers, the most frequent.
 OFFERED = 100
@@ -240,3 +248,162 @@ def _range_filter(offered: Filter) -> html.Div:
 def _step(width: float) -> float:
     """A power of ten that divides a range into about two hundred steps."""
     return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / 100)))
+
+
+#: The measures of fidelity, explained.
+FIDELITY = (
+    "Spearman: rank correlation of attention weight and distance in the picture, query by query; −1 is perfect. Across: the same "
+    "over keys of other sentences. Recall@3: the share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: "
+    "whether neighbours in the picture are neighbours of the vectors; 1 is perfect."
+)
+RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
+LASSO = ("lasso", "lasso")
+
+
+def caption(*parts: object) -> html.P:
+    """A caption that is also written into a saved picture."""
+    return html.P(list(parts), className="caption of-picture")
+
+
+def sample_caption(shown: ShownPoints) -> html.P:
+    """How many of the corpus' tokens are shown, and how they were projected."""
+    corpus, tokens = shown.corpus, shown.tokens
+    attributes = corpus.view(shown.view).attrs
+    every = tokens >= corpus.n_tokens
+    drawn = every_of(corpus, "token") if every else f"{tokens:,} of {all_of(corpus, 'token')}, a uniform sample"
+    about = (
+        f"Fitted on {attributes['fitted_on']}{authors_size(shown.view)}; tokens beyond the fit are placed {attributes['placed']}. "
+        f"Equal axis scales. The corpus has {all_of(corpus, 'sentence')}, ordered by hash: the first are a uniform sample.{of_first(corpus)}"
+    )
+    return caption(f"{attributes['title']}; {drawn}.", info("the sample", about))
+
+
+def scale_caption(shown: ShownPoints) -> list[html.P]:
+    """Whose scale both heads have, where colours or sizes are numbers of a head."""
+    state = shown.state
+    scaled = [
+        *(["Colours"] if shown.colour.kind == "number" and shown.colour.per_head else []),
+        *(["sizes"] if state.size else []),
+    ]
+    if state.second_head is None or not scaled:
+        return []
+    return [
+        caption(
+            f"{' and '.join(scaled).capitalize()} of both heads are on the scale of {head_name(state.layer, state.head)}."
+        )
+    ]
+
+
+def authors_size(view: str) -> str:
+    """How many tokens the authors of AttentionViz fitted, for its projection; empty for others."""
+    return f" (AttentionViz: {ATTENTIONVIZ_TOKENS:,})" if ViewName.parse(view).projection == "attentionviz" else ""
+
+
+def fidelity_caption(corpus: Corpus, view: str) -> html.P:
+    """Mean fidelity of a view over all heads, and the head with the lowest."""
+    opened = corpus.view(view)
+    fidelity = shown_fidelity(opened)
+    worst = fidelity.sel(measure="spearman").argmax(("layer", "head"))
+    name = head_name(int(worst["layer"]), int(worst["head"]))
+    measures = _measures(fidelity.mean(("layer", "head")).to_series().to_dict())
+    text = f"Fidelity, mean of all heads (worst: {name}): {measures}; on {opened.attrs['judged_on']}."
+    return caption(text, info("fidelity", FIDELITY))
+
+
+def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, of: str = "") -> html.P:
+    """Fidelity of one head's picture; `of` names the head where two are shown."""
+    opened = corpus.view(view)
+    measures = _measures(shown_fidelity(opened)[:, layer, head].to_series().to_dict())
+    return caption(f"Fidelity{of}: {measures}; on {opened.attrs['judged_on']}.", info("fidelity", FIDELITY))
+
+
+def _measures(values: dict[str, float]) -> str:
+    return (
+        f"Spearman {decimal(values['spearman'])} within and {decimal(values['across'])} across sentences (−1 is perfect), "
+        f"recall@3 {values['recall']:.2f}, trustworthiness {values['trustworthiness']:.2f}"
+    )
+
+
+def overlays_of_feature(state: LinkState) -> list[tuple[str, str]]:
+    """Marks over the tokens at one feature point."""
+    drawn = (
+        [RING, SENTENCE, ("near", "tokens with the nearest vectors")]
+        if state.point and state.ftoken is not None
+        else []
+    )
+    return [*drawn, LASSO] if state.flasso and state.point else drawn
+
+
+def overlay_legend(marks: list[tuple[str, str]]) -> html.P:
+    """The legend of the marks; empty without any, with the same room: a click moves nothing."""
+    chips = [html.Span([html.Span(className=f"over {kind}"), meaning], className="chip") for kind, meaning in marks]
+    return html.P([html.Span("Over the points:"), *chips] if chips else [], className="legend over-points")
+
+
+Mark = tuple[str, str]
+
+
+def marks_legend(shown: ShownPoints) -> html.P:
+    """An entry for everything that is drawn, and no other."""
+    state = shown.state
+    plane = is_plane(shown.view)
+    sizes = norm_sizes(norm_ends(shown.corpus, shown.tokens, state.layer, state.head)) if state.size else []
+    return overlay_legend(
+        [
+            *marks_of_point(state, lines=_has_lines(shown)),
+            *sizes,
+            *(contour_marks(coloured=shown.coloured) if state.contours and plane else []),
+            *([("cluster", "cluster, by what it has most of")] if state.clusters and plane else []),
+            *([LASSO] if _has_outline(shown) else []),
+        ]
+    )
+
+
+def _has_outline(shown: ShownPoints) -> bool:
+    """Whether the region of the link was drawn in a shown picture."""
+    lasso = shown.state.lasso or ""
+    return any(lasso.startswith(f"{head_region(shown.view, *head)},") for head in shown.state.shown_heads)
+
+
+def _has_lines(shown: ShownPoints) -> bool:
+    """Whether a weight in the sentence of the clicked point is drawn, in one of the shown heads; of a typed one some are."""
+    corpus, state = shown.corpus, shown.state
+    if state.token is None:
+        return True
+    row = corpus.rows[state.token]
+    sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
+    chosen: Any = {"role": state.role, "lines": state.lines, "top": state.top, "least": state.least}
+    patterns = (corpus.weights(sentence, layer=layer, head=head) for layer, head in state.shown_heads)
+    return any(strongest_lines(pattern, position, **chosen) for pattern in patterns)
+
+
+def marks_of_point(state: LinkState, *, lines: bool = True) -> list[Mark]:
+    """Marks of the clicked point, its sentence, or the typed one: the kind and the meaning of each."""
+    line = [("line", "attention weight: thicker is more")] if lines else []
+    if state.token is None:
+        return [("sentence", "tokens of the typed sentence, larger"), *line] if state.text else []
+    others = "keys" if state.role == ROLES[0] else "queries"
+    pair = [("pair", "marked pair")] if state.marks else []
+    return [RING, SENTENCE, *line, ("near", f"highest-scoring {others} in the corpus"), *pair]
+
+
+def contour_marks(*, coloured: bool) -> list[Mark]:
+    """A line for each role: in its colour, or in ink where colours say something else."""
+    *first, last = (f"{100 * share:.0f}" for share in ENCLOSED)
+    kinds = ("ink", "ink dashed") if coloured else ROLES
+    shares = f"{', '.join(first)} and {last}%"
+    texts = f"regions with {shares} of the queries", "of the keys"
+    return [(f"contour {kind}", text) for kind, text in zip(kinds, texts, strict=True)]
+
+
+def norm_sizes(ends: tuple[float, float]) -> list[Mark]:
+    """The smallest and the largest size of a point, with the norms at which it has them."""
+    low, high = (end_of_range(end, "") for end in ends)
+    return [("size small", f"norm {low} or less"), ("size", f"norm {high} or more")]
+
+
+@cached
+def norm_ends(corpus: Corpus, tokens: int, layer: int, head: int) -> tuple[float, float]:
+    """The norms between which sizes differ."""
+    column = column_of(corpus, "norm")
+    return colour_span(column, values(column, HeadTokens(corpus, tokens, layer, head)))

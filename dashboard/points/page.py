@@ -14,21 +14,21 @@ from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
 from dashboard.points import selection_summary as selection
 from dashboard.points.arrangement import arrangement, arrangement_controls, nothing_shown
-from dashboard.points.captions import (
+from dashboard.points.controls import (
+    around_picture,
     fidelity_caption,
     head_fidelity_caption,
     marks_legend,
     sample_caption,
     scale_caption,
 )
-from dashboard.points.controls import around_picture
 from dashboard.points.density import Cluster, clusters_of_head
+from dashboard.points.pairs import WorkedExample, example_button, example_card, worked_example
 from dashboard.points.picture import grid_picture, is_plane, picture_with_pinned, pin_links, pinned_name
 from dashboard.points.routes import register
-from dashboard.points.search_results import hit_table
+from dashboard.points.search import hit_table
 from dashboard.points.shown import ShownPoints
 from dashboard.points.similar import SIMILAR
-from dashboard.points.worked_example import WorkedExample, example_button, example_card, worked_example
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import deferred

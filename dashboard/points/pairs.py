@@ -1,18 +1,27 @@
-"""The tab Top pairs: the highest-scoring query-key pairs of a head in the whole corpus."""
+"""Pairs of a query and a key: the tab Top pairs, with the highest-scoring of a head; and the worked example of page Heads."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from dash import dcc, html
+from numpy.typing import NDArray
 
+from dashboard.canvas.spec import grid_tokens
+from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
+from dashboard.points.similar import excerpt
 from dashboard.ui.controls import info
 from dashboard.ui.markup import file_links, heading
 from dashboard.ui.page import Unmade
 from dashboard.ui.text import decimal, first_of
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from store import Corpus
 from store.repository.errors import NotIngested
+from store.schema.model import head_name
+from store.text import Piece
 
 SHOWN = 40
 _RANKING = (
@@ -109,3 +118,190 @@ def _sentence(shown: ShownPoints, pair: Pair) -> dcc.Link:
         heads=str(shown.state.head),
     )
     return dcc.Link(f"{pair.sentence:,}", href=state.href, title="Open the sentence with the pair selected")
+
+
+#: Labels of the heads that are tried first: what these attend to needs no grammar.
+CLEAR = ("previous", "next")
+#: Heads and sentences that are tried.
+HEADS, SENTENCES = 6, 24
+#: A weight that is large, and the share of all keys among which the key is near.
+LARGE, NEAR = 0.3, 0.1
+#: Smallest and largest distance of the dots, and their least distance from the border, as shares of the panel's side.
+APART, TOGETHER, BORDER = 0.14, 0.3, 0.06
+#: Wordpieces of the sentence on each side of the pair; pixels of the panel's image.
+AROUND, SIDE = 9, 190
+Places = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class WorkedExample:
+    """A query and a key of one sentence of a head, and their places in the picture, 0 to 1, upwards."""
+
+    layer: int
+    head: int
+    label: str
+    #: Number of the query's token in the corpus.
+    token: int
+    pieces: tuple[Piece, ...]
+    query: int
+    key: int
+    #: Rounded to a hundredth.
+    weight: float
+    query_place: tuple[float, float]
+    key_place: tuple[float, float]
+
+
+@cached
+def worked_example(corpus: Corpus, view: str) -> WorkedExample | None:
+    """The pair with the largest weight in the first head that has one; None where no pair is near and its weight large."""
+    return next((found for head in _clear_heads(corpus) if (found := _of_head(corpus, view, *head))), None)
+
+
+def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
+    """Heads that attend to a neighbour, then those with the largest weights."""
+    labels = corpus.head_labels.values
+    largest = corpus.head_statistic.sel(source="all", statistic="confidence").values
+    order = sorted(np.ndindex(labels.shape), key=lambda head: (labels[head] not in CLEAR, -largest[head]))
+    return [(int(layer), int(head)) for layer, head in order[:HEADS]]
+
+
+def _of_head(corpus: Corpus, view: str, layer: int, head: int) -> WorkedExample | None:
+    tokens = grid_tokens(corpus)
+    places = HeadTokens(corpus, tokens, layer, head).places(view)[0, ..., :2]
+    pairs = [
+        pair
+        for first, sentence in _sentences(corpus, tokens)
+        for pair in _pairs(corpus, layer, head, sentence, first, places)
+    ]
+    if not pairs:
+        return None
+    weight, _, first, sentence, query, key = max(pairs)
+    return WorkedExample(
+        layer=layer,
+        head=head,
+        label=str(corpus.head_labels.values[layer, head]),
+        token=first + query,
+        pieces=tuple(corpus.sentence_pieces(sentence)),
+        query=query,
+        key=key,
+        weight=weight / 100,
+        query_place=_pair_of(places[first + query, 0]),
+        key_place=_pair_of(places[first + key, 1]),
+    )
+
+
+def _pair_of(place: Places) -> tuple[float, float]:
+    return float(place[0]), float(place[1])
+
+
+def _sentences(corpus: Corpus, tokens: int) -> Iterator[tuple[int, int]]:
+    """The first sentences that are drawn whole: the number of their first token, and their own."""
+    first = 0
+    for sentence in range(min(SENTENCES, corpus.n_sentences)):
+        length = int(corpus.sentences.row_size.values[sentence])
+        if first + length > tokens:
+            return
+        yield first, sentence
+        first += length
+
+
+def _pairs(
+    corpus: Corpus, layer: int, head: int, sentence: int, first: int, places: Places
+) -> Iterator[tuple[int, float, int, int, int, int]]:
+    """Pairs of words with a large weight that are near: weight in per cent, minus their distance, and where they are."""
+    weights = corpus.weights(sentence, layer=layer, head=head)
+    words = np.array([piece.text.isalpha() and not piece.continues for piece in corpus.sentence_pieces(sentence)])
+    large = (weights >= LARGE) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)
+    for query, key in np.argwhere(large).tolist():
+        pair = np.stack([places[first + query, 0], places[first + key, 1]])
+        if _are_near(pair, places[:, 1]):
+            yield round(100 * float(weights[query, key])), -_apart(pair), first, sentence, query, key
+
+
+def _apart(pair: Places) -> float:
+    return float(np.linalg.norm(pair[1] - pair[0]))
+
+
+def _are_near(pair: Places, keys: Places) -> bool:
+    """Whether few keys are nearer to the query than its key, and both can be told apart, well within the panel."""
+    nearer = np.linalg.norm(keys - pair[0], axis=-1) < _apart(pair)
+    inside = bool(((pair > BORDER) & (pair < 1 - BORDER)).all())
+    return inside and APART <= _apart(pair) <= TOGETHER and float(nearer.mean()) <= NEAR
+
+
+def example_button() -> html.Button:
+    """The button that shows the worked example again."""
+    shows: Any = {"data-example": "show"}
+    return html.Button("How to read this", type="button", className="link", **shows)
+
+
+def example_card(shown: ShownPoints, example: WorkedExample) -> html.Div:
+    """The worked example over the picture, where nothing moves when it goes (assets/web/room.mjs)."""
+    named: Any = {"aria-label": "How to read a panel"}
+    leaves: Any = {"data-example": "hide"}
+    card = html.Section(
+        [
+            html.H2("How to read a panel"),
+            html.Div([_panel(shown, example), _steps(example)], className="example-pair"),
+            _sentence_of_example(example),
+            html.Div(
+                [html.Button("Got it", type="button", **leaves), _head_link(shown, example)], className="example-end"
+            ),
+        ],
+        className="example",
+        **named,
+    )
+    return html.Div(card, className="example-place")
+
+
+def _steps(example: WorkedExample) -> html.Ol:
+    query, key = (f"“{example.pieces[position].text}”" for position in (example.query, example.key))
+    return html.Ol(
+        [
+            html.Li(["This dot is a ", html.B("query", className="query"), f", {query}."]),
+            html.Li(["This dot is its ", html.B("key", className="key"), f", {key}."]),
+            html.Li(f"They are near because the query's attention goes to that key (weight {example.weight:.2f})."),
+        ]
+    )
+
+
+def _sentence_of_example(example: WorkedExample) -> html.P:
+    words: Any = excerpt(example.pieces, {example.query: "query", example.key: "key"}, around=AROUND)
+    return html.P(words, className="example-sentence")
+
+
+def _head_link(shown: ShownPoints, example: WorkedExample) -> dcc.Link:
+    state = shown.state.on("head").with_(layer=example.layer, head=example.head, token=example.token, role="query")
+    label = f", labelled {example.label}" if example.label else ""
+    return dcc.Link(f"Open it in {head_name(example.layer, example.head)}{label}", href=state.href)
+
+
+def _panel(shown: ShownPoints, example: WorkedExample) -> html.Div:
+    """The head's points, faint, with both dots, their numbers and the line between them."""
+    path = f"raster/{shown.view}/{example.layer}/{example.head}.png"
+    query = f"tokens={grid_tokens(shown.corpus)}&side={SIDE}"
+    images = [
+        html.Div(
+            className=f"of-{scheme}",
+            style={"backgroundImage": f"url({data_link(shown.corpus)}/{path}?{query}&scheme={scheme})"},
+        )
+        for scheme in ("light", "dark")
+    ]
+    dots = [
+        html.Span(number, className=f"dot {role}", style=_at(*place))
+        for number, role, place in (("1", "query", example.query_place), ("2", "key", example.key_place))
+    ]
+    hidden: Any = {"aria-hidden": "true"}
+    return html.Div([*images, _line(example), *dots], className="example-panel", **hidden)
+
+
+def _at(x: float, y: float) -> dict[str, str]:
+    return {"left": f"{100 * x:.2f}%", "top": f"{100 * (1 - y):.2f}%"}
+
+
+def _line(example: WorkedExample) -> html.Span:
+    """From the query to its key, in degrees clockwise."""
+    across, up = (key - query for query, key in zip(example.query_place, example.key_place, strict=True))
+    long, turn = np.hypot(across, up), np.degrees(np.arctan2(-up, across))
+    turned = {"width": f"{100 * long:.2f}%", "transform": f"rotate({turn:.1f}deg)"}
+    return html.Span(className="line", style=_at(*example.query_place) | turned)

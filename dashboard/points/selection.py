@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.points.head_tokens import columns
-from dashboard.points.outline import Lasso, Region
-from dashboard.points.point_set import Column, PointSet, column_named, values
+from dashboard.points.point_set import Column, Lasso, PointSet, Region, column_named, values
 from dashboard.points.search import spaced
 from dashboard.web.bounds import matches_of
 from dashboard.web.state import MOST_SOUGHT, WITHIN, Within

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dashboard.points.head_tokens import HeadTokens, columns
 from dashboard.points.point_set import Column, values
 from dashboard.points.shown import ShownPoints
-from dashboard.points.token_groups import PIECES as GROUPS
-from dashboard.points.token_groups import FoundToken, groups_table
+from dashboard.points.similar import PIECES as GROUPS
+from dashboard.points.similar import FoundToken, groups_table
 from dashboard.ui.markup import file_links, heading, scrolling
 from dashboard.ui.text import signed, spell
 from dashboard.web.http import data_link

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.points.colours import Legend, legend
 from dashboard.points.head_tokens import HeadTokens, columns
 from dashboard.points.point_set import Column, PointSet
-from dashboard.points.search_results import Hits, hits
+from dashboard.points.search import Hits, hits
 from dashboard.points.selection import FIELDS, Condition, Selection, mask, parse_selection
 from dashboard.ui.files import provenance_of
 from dashboard.web.context import Context

@@ -1,18 +1,20 @@
-"""The statistics of one head: its label, every statistic among all heads, attention by position, value norms."""
+"""The statistics of one head: its label, every statistic among all heads, attention by position, value norms by token frequency."""
 
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import xarray as xr
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.points.head_tokens import piece_counts
 from dashboard.statistics.data import Values, interval_of, ranks, values_of
 from dashboard.statistics.figures import received_by_position
 from dashboard.statistics.kinds import Nearest, head_label, label_of, nearest, read_nearest
-from dashboard.statistics.norm_by_frequency import SAMPLED, frequency_figure, norm_by_frequency
 from dashboard.statistics.sections import (
     Importance,
     Profile,
@@ -23,7 +25,7 @@ from dashboard.statistics.sections import (
     read_profile,
     relative_position_heading,
 )
-from dashboard.ui.charts import chart
+from dashboard.ui.charts import LINE, SERIES, chart, layout
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.markup import file_href, file_links, heading
 from dashboard.ui.page import Unmade
@@ -35,6 +37,149 @@ from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, StoreError
 from store.phrases import many
 from store.schema.model import head_name, varying_statistics
+
+#: Groups of the tokens by frequency, equal in size unless a single wordpiece is more frequent than that.
+GROUPS = 10
+#: Tokens whose norms are read, a uniform sample of sentences. With all of 1,000,000 tokens page Head took more than twice the
+#: processor time.
+SAMPLED = 131_072
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NormByFrequency:
+    """Value norms of tokens in groups of similar frequency, and their rank correlation over all tokens.
+
+    Attributes
+    ----------
+    frequency
+        Median occurrences of the group's tokens: (group,).
+    fewest, most, tokens
+        Of each group: its least and its most frequent wordpiece, how many tokens it has.
+    quartiles
+        First quartile, median and third quartile of the value norm: (3, group).
+    spearman
+        Rank correlation over all tokens, NaN where there is none.
+    """
+
+    frequency: Floats
+    fewest: list[int]
+    most: list[int]
+    tokens: list[int]
+    quartiles: Floats
+    spearman: float
+
+
+@dataclass(frozen=True)
+class FrequencyGroups:
+    """Tokens in groups of similar frequency: the same for every head.
+
+    Attributes
+    ----------
+    order
+        Tokens, the rarest first: (token,).
+    counts
+        How many tokens have each frequency, the lowest first: (frequency,).
+    starts
+        Where in `order` groups begin, the first of them left out: (group - 1,).
+    frequency, fewest, most, tokens
+        As of `NormByFrequency`.
+    """
+
+    order: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    frequency: Floats
+    fewest: list[int]
+    most: list[int]
+    tokens: list[int]
+
+
+@cached
+def norm_by_frequency(corpus: Corpus, layer: int, head: int, sampled: int = SAMPLED) -> NormByFrequency:
+    """The value norms of one head over the first tokens of the corpus, all where they are no more than `sampled`."""
+    rows = corpus.rows[:sampled]
+    norm = corpus.value_norm.variable[layer, head, : int(rows[-1]) + 1].values[rows]
+    return by_frequency(norm, _groups(corpus, sampled))
+
+
+@cached
+def _groups(corpus: Corpus, sampled: int) -> FrequencyGroups:
+    return group_tokens(piece_counts(corpus)[corpus.tokens.token_id.values[corpus.rows[:sampled]]])
+
+
+def group_tokens(frequency: NDArray[np.integer]) -> FrequencyGroups:
+    """Group tokens with these frequencies: (token,)."""
+    order = np.argsort(frequency, kind="stable").astype(np.int32)
+    ascending = frequency[order]
+    borders = np.unique(np.quantile(ascending, np.linspace(0, 1, GROUPS + 1)[1:-1], method="lower"))
+    ends = np.searchsorted(ascending, borders, side="right")
+    starts = ends[ends < len(ascending)]
+    each = np.split(ascending, starts)
+    return FrequencyGroups(
+        order=order,
+        counts=np.unique(ascending, return_counts=True)[1],
+        starts=starts,
+        frequency=np.array([np.median(group) for group in each]),
+        fewest=[int(group[0]) for group in each],
+        most=[int(group[-1]) for group in each],
+        tokens=[len(group) for group in each],
+    )
+
+
+def by_frequency(norm: NDArray[np.float16], groups: FrequencyGroups) -> NormByFrequency:
+    """The value norms (token,), as they are stored, by group."""
+    ordered = norm[groups.order]
+    each = np.split(ordered.astype(np.float64), groups.starts)
+    return NormByFrequency(
+        frequency=groups.frequency,
+        fewest=groups.fewest,
+        most=groups.most,
+        tokens=groups.tokens,
+        quartiles=np.array([np.percentile(group, (25, 50, 75)) for group in each]).T,
+        spearman=_spearman(ordered, groups.counts),
+    )
+
+
+def frequency_figure(norms: NormByFrequency) -> go.Figure:
+    """A band from the first to the third quartile, and the median as a line."""
+    occurs = [f"{low:,} to {high:,} times" for low, high in zip(norms.fewest, norms.most, strict=True)]
+    band = {"x": norms.frequency, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    low: Any = go.Scatter(y=norms.quartiles[0], **band)
+    high: Any = go.Scatter(y=norms.quartiles[2], fill="tonexty", fillcolor=LINE, **band)
+    median: Any = go.Scatter(
+        x=norms.frequency,
+        y=norms.quartiles[1],
+        text=occurs,
+        customdata=list(zip(norms.quartiles[0], norms.quartiles[2], norms.tokens, strict=True)),
+        mode="lines+markers",
+        line={"color": SERIES[0], "width": 2},
+        marker={"size": 6},
+        hovertemplate=(
+            "occurs %{text}: median %{y:.2f}<br>quartiles %{customdata[0]:.2f} to %{customdata[1]:.2f}, "
+            "%{customdata[2]:,} tokens<extra></extra>"
+        ),
+    )
+    across = {"title": "occurrences of the wordpiece in the corpus", "type": "log", "dtick": 1}
+    down = {"title": "value norm ‖f(x)‖", "showgrid": True, "rangemode": "tozero"}
+    return go.Figure([low, high, median], layout(across, down))
+
+
+def _spearman(norm: NDArray[np.float16], counts: NDArray[np.int64]) -> float:
+    """Pearson correlation of the ranks of norm and frequency; NaN, as pandas says, where one of them is constant.
+
+    Norms are ranked by counting: they are not negative, so that their bits order them, and of float16 there are few.
+    """
+    bits = norm.view(np.uint16)
+    ranks = {"norm": _mean_ranks(np.bincount(bits))[bits], "frequency": np.repeat(_mean_ranks(counts), counts)}
+    return float(pd.DataFrame(ranks).corr().loc["norm", "frequency"])
+
+
+def _mean_ranks(counts: NDArray[np.int64]) -> Floats:
+    """Mean rank of each value, of which there are so many, the smallest first."""
+    ranks: Floats = np.cumsum(counts) - (counts - 1) / 2
+    return ranks
+
 
 #: Statistics of the queries and keys [CLS], beside those of all queries.
 OF_CLS = {"entropy": "attention entropy of [CLS]", "received": "attention received by [CLS]"}
@@ -143,11 +288,11 @@ def _read_received(corpus: Corpus, layer: int, head: int) -> tuple[go.Figure, st
 
 def read_norms(corpus: Corpus, layer: int, head: int, sampled: int = SAMPLED) -> tuple[go.Figure, str, str]:
     """The figure of value norm by token frequency, its caption, and what it is over."""
-    by_frequency = norm_by_frequency(corpus, layer, head, sampled)
-    spearman = by_frequency.spearman
+    norms = norm_by_frequency(corpus, layer, head, sampled)
+    spearman = norms.spearman
     correlation = "none, as all are equal" if spearman != spearman else decimal(spearman)
     over = capital(searched_tokens(corpus, min(corpus.n_tokens, sampled)))
-    return frequency_figure(by_frequency), f"{over}; Spearman correlation of norm and frequency: {correlation}. ", over
+    return frequency_figure(norms), f"{over}; Spearman correlation of norm and frequency: {correlation}. ", over
 
 
 def draw_head_statistics(shown: HeadStatistics) -> list[object]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dashboard.monitoring.logs import AccessLog
 from dashboard.monitoring.metrics import VARIABLE, Metrics, share_metrics
-from dashboard.monitoring.requests import WatchedApplication
+from dashboard.monitoring.monitor import WatchedApplication
 from tests.bench.table import show
 
 ROUNDS, REQUESTS = 7, 5_000
