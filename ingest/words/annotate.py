@@ -42,6 +42,14 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 ACCURACIES = {"dep_uas": "uas", "dep_las": "las", "tag_acc": "tag_accuracy"}
 #: How spaCy names a component that no installed package makes.
 FACTORY = re.compile(r"Can't find factory for '([^']+)'")
+VERSION = "words/1"
+#: Sentences that are annotated and committed at a time.
+SENTENCES_AT_ONCE = 1000
+#: The ten most frequent words of English, and how many of a text's words they are at least where it is English.
+FUNCTION_WORDS = frozenset(("the", "of", "and", "to", "a", "in", "is", "it", "that", "i"))
+ENGLISH_SHARE = 0.1
+#: Sentences from which the language is told.
+TOLD_FROM = 200
 
 
 @dataclass(frozen=True)
@@ -144,16 +152,6 @@ def _annotation(doc: "Doc") -> Annotation:
 
 def _governor(token: "Token") -> int:
     return ROOT if token.head.i == token.i else int(token.head.i)
-
-
-VERSION = "words/1"
-#: Sentences that are annotated and committed at a time.
-SENTENCES_AT_ONCE = 1000
-#: The ten most frequent words of English, and how many of a text's words they are at least where it is English.
-FUNCTION_WORDS = frozenset(("the", "of", "and", "to", "a", "in", "is", "it", "that", "i"))
-ENGLISH_SHARE = 0.1
-#: Sentences from which the language is told.
-TOLD_FROM = 200
 
 
 @dataclass(frozen=True)
