@@ -11,8 +11,7 @@ import datasets
 import pytest
 
 from ingest.text import hub
-from ingest.text.first_rows import part_of
-from ingest.text.hub import HubData, find_hub_data
+from ingest.text.hub import HubData, find_hub_data, part_of
 from ingest.text.reviews import find_data
 from tests.hub import COMMIT, serving_hub
 
