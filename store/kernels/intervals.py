@@ -1,8 +1,9 @@
 """Means over the rows of each sentence, and 95% intervals of means over sentences: by bootstrap, or from sums alone.
 
-The bootstrap takes sentences that arrive one block at a time. In each replicate a sentence counts as often as a draw from Poisson(1), independently of all others: sentences can be
-added as they come, and need not be stored (Chamandy et al. 2012, "Estimating uncertainty for massive data streams",
-section 2). With many sentences this is Efron's bootstrap, whose counts are multinomial.
+The bootstrap takes sentences that arrive one block at a time. In each replicate a sentence counts as often as a draw from
+Poisson(1), independently of all others: sentences can be added as they come, and need not be stored (Chamandy et al. 2012,
+"Estimating uncertainty for massive data streams", section 2). With many sentences this is Efron's bootstrap, whose counts
+are multinomial.
 
 From sums alone, where the statistics of the sentences are not stored: the mean over n sentences has the variance of a
 sentence's mean over n (the linearisation of a ratio of two sums, as n is itself drawn: Cochran 1977, section 6.4). With as
