@@ -1,7 +1,7 @@
 """Fidelity of a picture: how well distance on screen tells attention, per head, on held-out sentences.
 
-The measures are those of `store.kernels.fidelity`, of all rows of a head at once (`compiled_places.py`). What does not depend on the
-picture is ranked once for all pictures.
+The measures are those of `store.kernels.fidelity`, of all rows of a head at once (`compiled_places.py`). What does not
+depend on the picture is ranked once for all pictures.
 """
 
 from collections.abc import Mapping
