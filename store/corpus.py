@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from zarr.abc.store import Store
 
 from store.features import Features
-from store.groups import Groups, Views
 from store.kernels.attention import attention_pattern, merge_words
 from store.kernels.heads import head_labels
 from store.means import ChosenTokens, Watch, contrast_statistics, part_means, part_statistics
-from store.repository.arrays import missing_statistics, stored_vectors, with_keys, with_statistics
+from store.repository.arrays import Groups, Views, missing_statistics, stored_vectors, with_keys, with_statistics
 from store.repository.errors import StoreError
 from store.repository.tiles import read_rows
 from store.results import StageResults

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from store.groups import Groups, Views, with_written_attributes
+from store.repository.arrays import Groups, Views, with_written_attributes
 from store.repository.errors import StoreError
 from store.schema.features import SAMPLE
 from store.schema.pictures import LARGEST_COORDINATE

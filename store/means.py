@@ -16,8 +16,7 @@ import xarray as xr
 import zarr
 from numpy.typing import NDArray
 
-from store.kernels.intervals import Replicates, draw_counts, interval_of_sums
-from store.kernels.sentence_rows import SentenceRows, order_rows
+from store.kernels.intervals import Replicates, SentenceRows, draw_counts, interval_of_sums, order_rows
 from store.kernels.statistics import mean_over_sentences, source_rows
 from store.process import one_thread
 from store.repository.arrays import array_of

@@ -5,10 +5,10 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
-from store.groups import Groups, with_written_attributes, written
 from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, halves, linked
 from store.process import one_thread
+from store.repository.arrays import Groups, with_written_attributes, written
 from store.repository.errors import NotIngested
 from store.schema.model import PAIR_NUMBERS
 from store.schema.relations import ALL, GAP

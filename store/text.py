@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from store.groups import Groups, with_written_attributes
+from store.repository.arrays import Groups, with_written_attributes
 from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import CONTINUATION, NO_WORD, PAD
 from store.words import Words

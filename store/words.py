@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from store.groups import with_written_attributes
 from store.kernels.relations import MentionHeads, WordPairs
+from store.repository.arrays import with_written_attributes
 from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import CATEGORIES, NO_GOVERNOR
 from store.schema.relations import GAP, GENDERS, KINDS

@@ -9,8 +9,7 @@ import pytest
 import store
 from ingest.encode import encoder
 from ingest.run.errors import IngestError
-from ingest.words.annotate import is_english
-from ingest.words.pipelines import ENGLISH, annotated, find_pipeline
+from ingest.words.annotate import ENGLISH, annotated, find_pipeline, is_english
 from store.schema.corpus import ROOT
 from tests.treebanks import write_treebank
 

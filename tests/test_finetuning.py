@@ -14,7 +14,7 @@ from transformers import EvalPrediction
 import store
 from ingest.finetuning import run, training
 from ingest.finetuning.data import hold_out, read_labelled
-from ingest.finetuning.folder import Folder
+from ingest.finetuning.run import Folder
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.heads.importance import find_kind, label_outputs
 from ingest.run.checkpoint import find_checkpoint

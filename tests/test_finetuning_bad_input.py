@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ingest.finetuning.__main__ import main
-from ingest.finetuning.folder import Folder
+from ingest.finetuning.run import Folder
 from ingest.finetuning.settings import FinetuningSettings, parse
 from ingest.run.errors import IngestError
 from tests.broken_model import add_pieces

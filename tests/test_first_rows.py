@@ -10,9 +10,8 @@ import store
 from dashboard.store_page.contents import command, corpus_section
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
-from ingest.text import first_rows, hub
-from ingest.text.first_rows import FirstRows, part_of
-from ingest.text.hub import HubData, HubSize
+from ingest.text import hub
+from ingest.text.hub import FirstRows, HubData, HubSize, part_of
 from store.describe import as_text, describe
 from tests.stores import Ingest
 
@@ -30,7 +29,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def sized(size: HubSize | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the hub say this size of every split."""
-    monkeypatch.setattr(first_rows, "hub_size", lambda *_: size)
+    monkeypatch.setattr(hub, "hub_size", lambda *_: size)
 
 
 def part(fewest: int | None = 8_000, *, first: int | None = None, held: tuple[str, ...] = ()) -> FirstRows:
@@ -98,7 +97,7 @@ def stream(_place: str, *, streaming: bool, **_: Any) -> Any:
 @pytest.fixture
 def large_store(ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """40 sentences of a data set of 3,000,000 reviews, of which 80 are enough and 128 are read."""
-    monkeypatch.setattr(first_rows, "FIRST", 8)
+    monkeypatch.setattr(hub, "FIRST", 8)
     monkeypatch.setattr("datasets.load_dataset", stream)
     sized(HubSize(3_000_000, GIGABYTES), monkeypatch)
     return ingest(tmp_path / "store", data=f"{DATA}@{COMMIT}")

@@ -11,8 +11,7 @@ import datasets
 import pytest
 
 from ingest.text import hub
-from ingest.text.first_rows import part_of
-from ingest.text.hub import HubData, find_hub_data
+from ingest.text.hub import HubData, find_hub_data, part_of
 from ingest.text.reviews import find_data
 from tests.hub import COMMIT, serving_hub
 
@@ -20,9 +19,9 @@ from tests.hub import COMMIT, serving_hub
 CODE = """
 import json, sys
 from ingest.run.errors import IngestError
-from ingest.text import first_rows
+from ingest.text import hub
 from ingest.text.reviews import find_data, read_reviews
-first_rows.FIRST = 20
+hub.FIRST = 20
 for line in sys.stdin:
     name, options = json.loads(line)
     try:

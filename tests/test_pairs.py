@@ -10,7 +10,7 @@ import xarray as xr
 
 import store
 from ingest import pipeline
-from store.kernels.pairs import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
+from store.kernels.attention import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
 from store.repository.errors import StoreError
 from store.schema.corpus import CLS, PAD, SEP
 from store.schema.model import PAIR_NUMBERS

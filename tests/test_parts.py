@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of, uniform_entropy
 from dashboard.ui.work import Job
 from store import Corpus, StoreError
-from store.kernels.intervals import draw_counts
-from store.kernels.sentence_rows import order_rows
+from store.kernels.intervals import draw_counts, order_rows
 from store.kernels.statistics import source_rows
 from store.means import ChosenTokens, part_means
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL

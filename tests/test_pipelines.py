@@ -9,7 +9,7 @@ import pytest
 import store
 from ingest.encode import encoder
 from ingest.run.errors import IngestError
-from ingest.words.pipelines import find_pipeline, load_pipeline
+from ingest.words.annotate import find_pipeline, load_pipeline
 from store.repository.errors import NotIngested
 from tests.pipelines import META, write_pipeline
 

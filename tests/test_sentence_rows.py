@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from store.kernels.sentence_rows import as_float32, order_rows
+from store.kernels.intervals import as_float32, order_rows
 
 #: The bits of any numbers in float16.
 BITS = arrays(np.uint16, (2, 5), elements=st.integers(0, 0xFFFF))

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
-from store.groups import Groups
+from store.repository.arrays import Groups
 from store.repository.tiles import is_tiled
 from store.repository.zarr_internals import is_damage
 

@@ -17,7 +17,7 @@ from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash, make_batches
 from ingest.text.corpus import PlannedCorpus
-from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
+from store.kernels.attention import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
 from store.process import one_thread
 from store.repository.arrays import array_of, create_arrays, read_vectors
 from store.repository.writer import Writable, Writer

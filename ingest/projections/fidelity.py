@@ -1,7 +1,7 @@
 """Fidelity of a picture: how well distance on screen tells attention, per head, on held-out sentences.
 
-The measures are those of `store.kernels.fidelity`, of all rows of a head at once (`ranks.py`). What does not depend on the
-picture is ranked once for all pictures.
+The measures are those of `store.kernels.fidelity`, of all rows of a head at once (`compiled_places.py`). What does not
+depend on the picture is ranked once for all pictures.
 """
 
 from collections.abc import Mapping
@@ -48,14 +48,14 @@ class Rows:
     @classmethod
     def of(cls, values: Floats, first: Numbers, counts: Numbers, *, most: int) -> "Rows":
         """From weights or logits (head, value) of rows with so many keys."""
-        from ingest.projections.ranks import ranked_rows
+        from ingest.projections.compiled_places import ranked_rows
 
         starts = np.append(0, np.cumsum(counts))
         return cls(first, starts, side_by_side(lambda head: ranked_rows(head, starts, most), values.astype(np.float32)))
 
     def agreement(self, query: Floats, key: Floats) -> Floats:
         """Spearman correlation and recall of every row (head, measure, query) of places (head, token, component)."""
-        from ingest.projections.ranks import agreement
+        from ingest.projections.compiled_places import agreement
 
         def of_head(
             places: Floats, others: Floats, ranks: tuple[NDArray[np.float64], Numbers]
@@ -137,7 +137,7 @@ def _similarity(head: tuple[Floats, Floats]) -> Floats:
 
 def _trustworthiness(head: tuple[Floats, Floats]) -> float:
     """Of places (role, token, component), with the similarity of their vectors."""
-    from ingest.projections.ranks import excess_ranks
+    from ingest.projections.compiled_places import excess_ranks
 
     places, similarity = head
     points = np.concatenate(list(places[:, evenly(places.shape[1], TRUSTED_TOKENS)]))

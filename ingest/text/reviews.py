@@ -14,7 +14,6 @@ from ingest.run.settings import EMBEDDED
 from ingest.text.annotation import Annotation
 from ingest.text.columns import Column, Columns, find_columns, label_column
 from ingest.text.coreference import MentionSpans
-from ingest.text.first_rows import FirstRows, load_first, part_of
 from ingest.text.folder import (
     ARROW,
     TRAIN,
@@ -25,7 +24,7 @@ from ingest.text.folder import (
     shards_identity,
     splits_of_folder,
 )
-from ingest.text.hub import PREFIX, HubData, find_hub_data, load_split, split_names
+from ingest.text.hub import PREFIX, FirstRows, HubData, find_hub_data, load_first, load_split, part_of, split_names
 from ingest.text.lines import is_compressed
 from ingest.text.table import (
     ANNOTATION,

@@ -21,11 +21,10 @@ from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash, group_by_length
 from ingest.text.corpus import PlannedCorpus
-from store.groups import Groups
 from store.kernels.attention import attention_pattern
 from store.kernels.relations import StrongestWords, strongest_words, word_pattern, word_tokens
 from store.process import one_thread
-from store.repository.arrays import array_of, create_arrays, read_vectors
+from store.repository.arrays import Groups, array_of, create_arrays, read_vectors
 from store.repository.writer import Writable, Writer
 from store.schema.corpus import STRONGEST_ARRAYS
 from store.schema.model import ROLES

@@ -22,7 +22,7 @@ import store
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.settings import parse_flags, setting
-from ingest.words.pipelines import ENGLISH
+from ingest.words.annotate import ENGLISH
 from store.results import best_antecedent_head
 from store.schema.relations import CANDIDATES, CHAINS
 from tests.bench.table import show
