@@ -89,12 +89,6 @@ def picture_of(context: Context) -> Picture | None:
     return picture(context) if picture else None
 
 
-def after_picture_of(context: Context) -> list[object]:
-    """What follows below the picture once it is painted."""
-    after = TOPICS[context.state.page].after_picture
-    return after(context) if after else []
-
-
 def _picture(context: Context) -> dict[str, Any]:
     try:
         picture = _for_reader(lambda: picture_of(context))
