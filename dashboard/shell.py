@@ -236,7 +236,8 @@ def shown(context: Context, topic: Topic, search: str, of_page: tuple[str, ...] 
     written = {} if link == search else {"written": search}
     link_parts = {"path": urlsplit(state.href).path, "link": link[:MAX_QUERY]}
     role = {"writes": current_person().writes}
-    return fields | provenance_of(context) | {"defaults": defaults} | link_parts | written | role
+    origin = provenance_of(context.snapshot, context.corpus, state)
+    return fields | origin | {"defaults": defaults} | link_parts | written | role
 
 
 def what_is_shown(snapshot: Snapshot, corpus: Corpus, state: LinkState, newest: str) -> list[object]:
