@@ -15,7 +15,7 @@ from dashboard.monitoring import monitor
 from dashboard.monitoring.monitor import Monitor, name_requests, watch_requests
 from dashboard.notes.database import Database
 from dashboard.notes.page import notes_version
-from dashboard.pages import TOPICS, after_picture_of
+from dashboard.pages import TOPICS
 from dashboard.serving import Serving
 from dashboard.ui import deferred
 from dashboard.ui.markup import condensed
@@ -166,7 +166,9 @@ def _follow_painting(app: Dash, library: Library) -> None:
     def add(painted: Painted | None, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         if not (painted and painted.after):
             return []
-        return condensed(after_picture_of(resolve(library, pathname, search, snapshot_of(shown))), "after-picture")
+        context = resolve(library, pathname, search, snapshot_of(shown))
+        after = TOPICS[context.state.page].after_picture
+        return condensed(after(context) if after else [], "after-picture")
 
 
 def _follow_choices(app: Dash) -> None:

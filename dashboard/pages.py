@@ -89,24 +89,13 @@ def picture_of(context: Context) -> Picture | None:
     return picture(context) if picture else None
 
 
-def after_picture_of(context: Context) -> list[object]:
-    """What follows below the picture once it is painted."""
-    after = TOPICS[context.state.page].after_picture
-    return after(context) if after else []
-
-
-def sentence_of(context: Context) -> dict[str, Any] | None:
-    """What the views of a sentence show; None on other pages."""
-    sentence = TOPICS[context.state.page].sentence
-    return sentence(context) if sentence else None
-
-
 def _picture(context: Context) -> dict[str, Any]:
     try:
         picture = _for_reader(lambda: picture_of(context))
-        before = TOPICS[context.state.page].before_sentence
-        message = condensed(before(context), "message") if before else None
-        return {"picture": picture and picture.json(), "sentence": sentence_of(context), "message": message or None}
+        topic = TOPICS[context.state.page]
+        message = condensed(topic.before_sentence(context), "message") if topic.before_sentence else None
+        sentence = topic.sentence(context) if topic.sentence else None
+        return {"picture": picture and picture.json(), "sentence": sentence, "message": message or None}
     except Exception as error:
         return {"picture": None, "sentence": None, "message": condensed([problem(error)], "message")}
 

@@ -182,8 +182,12 @@ def navigation(context: Context, topics: Mapping[str, Topic]) -> list[html.A]:
 
     That to page Sentence is as it opens, where no head was chosen.
     """
-    pages = [_page_link(context, topic) for topic in _opened_by(current_person(), topics.values())]
-    return [*pages, *_documentation_link(topics[context.state.page])]
+    state = context.state
+    pages = [
+        _page_link(topic, topic.href(context) if topic.href else state.on(topic.name).href, state.page)
+        for topic in _opened_by(current_person(), topics.values())
+    ]
+    return [*pages, *_documentation_link(topics[state.page])]
 
 
 def _opened_by(person: Person, topics: Iterable[Topic]) -> list[Topic]:
@@ -196,10 +200,9 @@ def drawer(navigation: list[html.A], snapshot: Snapshot, state: LinkState, newes
     return [*navigation, *_open_newest(snapshot, state, newest, "page-link")]
 
 
-def _page_link(context: Context, topic: Topic) -> html.A:
-    current: Any = {"aria-current": "page"} if topic.name == context.state.page else {}
+def _page_link(topic: Topic, href: str, shown_page: str) -> html.A:
+    current: Any = {"aria-current": "page"} if topic.name == shown_page else {}
     letter: Any = {"data-letter": topic.letter, FOLLOWED: ""}
-    href = topic.href(context) if topic.href else context.state.on(topic.name).href
     return html.A(topic.title, href=href, className="page-link", **current, **letter)
 
 
@@ -226,11 +229,15 @@ def shown(context: Context, topic: Topic, search: str, of_page: tuple[str, ...] 
     if topic.choices:
         chosen, standard = topic.choices(context)
         fields, defaults = fields | chosen, defaults | standard
-    link = valid_search(context, search, of_page)
+    if context.completed:  # a bare link, by what its page has chosen
+        link = f"?{urlsplit(state.href).query}"
+    else:
+        link = valid_search(context.corpus, state, search, of_page) if context.every_notice or of_page else search
     written = {} if link == search else {"written": search}
     link_parts = {"path": urlsplit(state.href).path, "link": link[:MAX_QUERY]}
     role = {"writes": current_person().writes}
-    return fields | provenance_of(context) | {"defaults": defaults} | link_parts | written | role
+    origin = provenance_of(context.snapshot, context.corpus, state)
+    return fields | origin | {"defaults": defaults} | link_parts | written | role
 
 
 def what_is_shown(snapshot: Snapshot, corpus: Corpus, state: LinkState, newest: str) -> list[object]:
@@ -296,19 +303,11 @@ def notices(sentences: Sequence[str]) -> list[dmc.Alert]:
     return [dmc.Alert(content, color="orange", variant="light", mb="sm")]
 
 
-def valid_search(context: Context, search: str, of_page: tuple[str, ...]) -> str:
-    """The query string of a link without the invalid values that the notices name; as it is where there is no notice.
-
-    A bare link is completed by what its page has chosen.
-    """
-    if context.completed:
-        return f"?{urlsplit(context.state.href).query}"
-    if not (context.every_notice or of_page):
-        return search
-    state = context.state
+def valid_search(corpus: Corpus, state: LinkState, search: str, of_page: tuple[str, ...]) -> str:
+    """The query string of a link without the invalid values that the notices name, those `of_page` too."""
     if of_page:
         fields = {name: state.fields[name] or "" for name in SELECTION}
-        selection, _ = parse_selection(fields, context.corpus)
+        selection, _ = parse_selection(fields, corpus)
         state = state.with_(**(dict.fromkeys(SELECTION[2:]) | selection.fields))
     written = dict(parse_qsl(search.lstrip("?"))).keys()
     fields = {name: text for name, text in parse_qsl(urlsplit(state.href).query) if name in written}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from dashboard.pages import TOPICS
+from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.statistics.shown import part_numbers
 from dashboard.ui.work import Job
 from dashboard.web.context import resolve
@@ -29,7 +30,8 @@ QUERIES = {
 def captions(library: Library, page: str, query: str) -> list[str]:
     """The texts of all captions of a page with its deferred parts."""
     context = resolve(library, page, query)
-    part_numbers(context, Job())
+    part = part_of(context.corpus, context.state.where)
+    part_numbers(library.get(PartCounts), context.corpus, context.state, part, Job())
     parts = TOPICS[page].layout(context)
     every = [parts.above, parts.beside, parts.below]
     return [text(node) for node in components([*every, *deferred_content(context, every)]) if is_caption(node)]

@@ -192,7 +192,7 @@ def test_a_category_has_one_colour_whatever_is_drawn(drawn: HeadTokens) -> None:
 
 def test_an_entry_of_the_legend_shows_its_category_alone_without_a_filter(tiny_store: str) -> None:
     context = resolve(Library(tiny_store), "/head", "?layer=1&head=0&colour=kind&only=%5BCLS%5D")
-    points = ShownPoints.of(context, 60, layer=1, head=0)
+    points = ShownPoints.of(context, HeadTokens(context.corpus, 60, 1, 0))
     assert (points.selected[0, :, 0] == (points.points.of_tokens("position") == 0)).all()
     assert points.filters == ()
     pressed = [chip for chip in colour_legend(points).children if "true" in str(getattr(chip, "aria-pressed", ""))]
@@ -201,7 +201,7 @@ def test_an_entry_of_the_legend_shows_its_category_alone_without_a_filter(tiny_s
 
 def test_a_category_that_is_none_of_the_column_is_ignored_with_a_notice(tiny_store: str) -> None:
     context = resolve(Library(tiny_store), "/head", "?layer=1&head=0&colour=kind&only=nothing")
-    points = ShownPoints.of(context, 60, layer=1, head=0)
+    points = ShownPoints.of(context, HeadTokens(context.corpus, 60, 1, 0))
     assert points.selected.all()
     assert points.notices == ("Ignored an invalid parameter: only=nothing. Click an entry of the legend.",)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.statistics.parts import part_of
+from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.statistics.shown import part_numbers
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
@@ -27,7 +27,8 @@ def contrast_page(library: Library, where: str) -> Page:
     """The page of a part minus all others, once it is counted."""
     query = f"where={where}&statistic=to_self&values=rest"
     context = place_of(library, "statistics", query)
-    part_numbers(context, Job())
+    part = part_of(context.corpus, context.state.where)
+    part_numbers(library.get(PartCounts), context.corpus, context.state, part, Job())
     return page_of(library, query)
 
 

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from dashboard.pages import TOPICS
 from dashboard.sentence.charts import PositionLimits, PositionMeans, position_figure, position_means, sentence_figure
-from dashboard.sentence.picture import sentence_picture
+from dashboard.sentence.picture import read_shown, sentence_picture
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
@@ -71,7 +71,7 @@ def test_colours_by_position_are_on_the_scale_of_the_sentence_s_matrix(
     client: FlaskClient, tiny_store: str, corpus: Corpus, query: str
 ) -> None:
     context = resolve(Library(tiny_store), "sentence", f"?show=positions&layer=1&{query}")
-    (most,) = struct.unpack("<f", client.get(sentence_picture(context)["layer_url"]).data[16:20])
+    (most,) = struct.unpack("<f", client.get(sentence_picture(read_shown(context))["layer_url"]).data[16:20])
     heat = position_figure(position_means(corpus, 1, 0)).data[0]
     assert (heat.zmin, heat.zmax) == (0, most)
 

@@ -85,7 +85,7 @@ def test_of_all_heads_only_what_is_the_same_in_all_is_compared(two_views: Corpus
 def test_an_empty_selection_names_what_nothing_matches(tiny_store: str, query: str, text: str) -> None:
     context = resolve(Library(tiny_store), "/head", f"?{query}")
     tokens = min(context.state.tokens, context.corpus.n_tokens)
-    assert text in str(panel(ShownPoints.of(context, tokens, layer=0, head=0)))
+    assert text in str(panel(ShownPoints.of(context, HeadTokens(context.corpus, tokens, 0, 0))))
 
 
 @pytest.mark.parametrize("everything", [True, False])

@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
 from dashboard.pages import TOPICS
+from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.pairs import panel as pairs_panel
 from dashboard.points.shown import ShownPoints
 from dashboard.sentence.charts import PositionLimits, positions, read_positions
@@ -91,7 +92,7 @@ def link_with(content: object, field: str) -> dict[str, list[str]]:
 
 def csv_of(context: Context) -> tuple[str, str]:
     """What the file of the page is said to be, and its URL."""
-    file = sentence_picture(context)["csv"]
+    file = sentence_picture(read_shown(context))["csv"]
     return file["content"], file["url"]
 
 
@@ -115,14 +116,14 @@ def test_the_query_that_is_ranked_is_the_one_that_is_chosen(go: Go, query: str, 
 def test_a_chosen_key_is_no_query(go: Go) -> None:
     context = go(f"{PAIR}&toward=0&role=key&queries=2&show=neuron")
     assert "query, at" not in written(ranking_panel(read_shown(context)))
-    assert sentence_picture(context)["neuron_url"] is None
+    assert sentence_picture(read_shown(context))["neuron_url"] is None
 
 
 @pytest.mark.parametrize(("role", "count"), [("query", 6), ("key", 3)])
 def test_as_many_tokens_are_selected_as_their_column_has(go: Go, role: str, count: int) -> None:
     every = list(range(len(PIECES)))
     context = go(f"{PAIR}&pair=ab&role={role}&queries={'.'.join(map(str, every))}")
-    assert sentence_picture(context)["queries"] == every[:count]
+    assert sentence_picture(read_shown(context))["queries"] == every[:count]
 
 
 def test_hidden_tokens_that_are_not_there_are_not_listed(go: Go) -> None:
@@ -141,7 +142,7 @@ def test_tokens_can_be_hidden_once_they_are_selected(go: Go, query: str, disable
     [("toward=4", 4), ("toward=4&hide=1", 3), ("toward=3&words=1", 2), ("toward=1&hide=1", None), ("", None)],
 )
 def test_the_key_of_a_pair_is_found_among_the_shown_keys(go: Go, query: str, toward: int | None) -> None:
-    assert sentence_picture(go(f"{PAIR}&{query}"))["toward"] == toward
+    assert sentence_picture(read_shown(go(f"{PAIR}&{query}")))["toward"] == toward
 
 
 # -- groups -------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ def test_a_second_sentence_can_be_typed_beside_a_first(go: Go) -> None:
 )
 def test_the_scale_is_that_of_matrices_and_thumbnails(go: Go, show: str, scale: str) -> None:
     context = go(f"show={show}&scale=log")
-    assert sentence_picture(context)["scale"] == scale
+    assert sentence_picture(read_shown(context))["scale"] == scale
     assert ('"choose": "scale"' in written(view_of(context))) == (scale == "log")
 
 
@@ -185,7 +186,7 @@ def test_a_scale_of_norms_does_not_end_at_one(go: Go) -> None:
 
 
 def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
-    assert sentence_picture(go("heads=1&rollout=1"))["chosen"] == [0]
+    assert sentence_picture(read_shown(go("heads=1&rollout=1")))["chosen"] == [0]
 
 
 # -- names --------------------------------------------------------------------------------------------
@@ -214,7 +215,7 @@ def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
     ],
 )
 def test_a_picture_is_named_after_what_it_shows(go: Go, query: str, title: str) -> None:
-    assert sentence_picture(go(f"layer=1&head=1&sentence=3&{query}"))["title"] == f"{title} in sentence 3"
+    assert sentence_picture(read_shown(go(f"layer=1&head=1&sentence=3&{query}")))["title"] == f"{title} in sentence 3"
 
 
 @pytest.mark.parametrize(
@@ -325,7 +326,7 @@ def test_the_caption_says_which_words_are_not_searched_for(go: Go) -> None:
 )
 def test_conditions_that_no_sentence_meets_are_named_and_can_be_cleared(go: Go, query: str, reason: str) -> None:
     context = go(f"by=entropy&{query}")
-    _, status, _ = finder(context, search_of(context.corpus, context.state))
+    _, status, _ = finder(context.corpus, context.state, search_of(context.corpus, context.state))
     assert status.children[0] == f"None of 40 sentences {reason}"
     assert status.children[1].href == "/sentence?layer=0&by=entropy"
 
@@ -344,7 +345,7 @@ def test_a_statistic_leads_to_its_largest_values_also_where_the_smallest_came_fi
 
 def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
     context = resolve(library, "/head", "?layer=1&head=1&role=key&token=3")
-    assert "role" not in link_with(pairs_panel(ShownPoints.of(context, 10)), "toward")
+    assert "role" not in link_with(pairs_panel(ShownPoints.of(context, HeadTokens(context.corpus, 10))), "toward")
 
 
 @pytest.mark.parametrize(
@@ -358,4 +359,4 @@ def test_sentences_are_ranked_in_the_head_that_is_drawn_alone(go: Go, query: str
     assert search.head == head
     assert search.ranking
     assert search.ranking.values.tolist() == expected.values.tolist()
-    assert f"Ranked by (L1 H{head})" in written(finder(context, search))
+    assert f"Ranked by (L1 H{head})" in written(finder(context.corpus, context.state, search))

@@ -51,8 +51,8 @@ def test_files_of_a_difference_name_both_models_and_corpora(library: Library) ->
     for model in (context.corpus, other):
         assert model.name in provenance
         assert model.attributes["corpus"] in provenance
-        assert model.attributes["corpus"] in provenance_of(context)["source"]
-        assert model.name in provenance_of(context)["stem"]
+        assert model.attributes["corpus"] in provenance_of(context.snapshot, context.corpus, context.state)["source"]
+        assert model.name in provenance_of(context.snapshot, context.corpus, context.state)["stem"]
 
 
 def test_the_note_says_how_much_of_the_other_corpus_is_subtracted(library: Library) -> None:

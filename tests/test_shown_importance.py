@@ -37,7 +37,7 @@ def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str) -> None:
 
 def test_head_importance_is_empty_where_it_was_not_computed(tiny_store: str) -> None:
     context = resolve(Library(tiny_store), "head", "?layer=0&head=1")
-    assert read_head_statistics(context).importance is None
+    assert read_head_statistics(context.corpus, context.state, context.ingest).importance is None
 
 
 @pytest.mark.parametrize(

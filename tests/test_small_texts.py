@@ -9,10 +9,11 @@ import pytest
 from dash import html
 
 import dashboard
-from dashboard.pages import TOPICS, picture_of, sentence_of
+from dashboard.pages import TOPICS, picture_of
 from dashboard.points.controls import marks_of_point, overlay_legend, overlays_of_feature
 from dashboard.points.search import no_hits, similar_pieces
 from dashboard.sentence.charts import SHADES
+from dashboard.sentence.page import picture
 from dashboard.statistics.parts import part_of
 from dashboard.ui.controls import number
 from dashboard.ui.text import decimal, signed, span, spell, with_unit
@@ -195,7 +196,7 @@ def test_no_two_heads_share_a_colour(heads: int) -> None:
 
 @pytest.mark.parametrize(("query", "names"), [("rollout=1", ["rollout"]), ("", ["H0", "H1"])])
 def test_a_rollout_is_no_head(library: Library, query: str, names: list[str]) -> None:
-    assert sentence_of(context(library, "sentence", query))["head_names"] == names  # type: ignore[index]
+    assert picture(context(library, "sentence", query))["head_names"] == names  # type: ignore[index]
 
 
 def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dashboard import shell
-from dashboard.pages import TOPICS, after_picture_of, picture_of
+from dashboard.features.page import after_picture
+from dashboard.pages import TOPICS, picture_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import open_corpus
@@ -51,7 +52,7 @@ def test_a_link_to_a_missing_picture_gets_a_notice(context_of: MakeContext, sear
 def test_an_undrawn_token_set_has_a_page_without_a_picture(context_of: MakeContext) -> None:
     context = context_of("material=review-3", undrawn=("review-3",))
     assert shell.shown(context, TOPICS["features"], "")["material"] == "review-3"
-    assert (picture_of(context), after_picture_of(context)) == (None, [])
+    assert (picture_of(context), after_picture(context)) == (None, [])
 
 
 def test_an_undrawn_token_set_is_not_offered(context_of: MakeContext) -> None:

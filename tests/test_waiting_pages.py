@@ -13,6 +13,7 @@ from dashboard.compare.page import Compared, above_pictures, read
 from dashboard.compare.two_models import pair_of
 from dashboard.pages import TOPICS
 from dashboard.points import pairs
+from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
 from dashboard.statistics.kinds import nearest, read_nearest
 from dashboard.statistics.sections import importance, read_importance
@@ -44,7 +45,7 @@ def head_importance(context: Context) -> object:
 
 
 def top_pairs(context: Context) -> object:
-    return pairs.panel(ShownPoints.of(context, 5, layer=0, head=0))
+    return pairs.panel(ShownPoints.of(context, HeadTokens(context.corpus, 5, 0, 0)))
 
 
 def in_another_picture(compared: Compared) -> object:

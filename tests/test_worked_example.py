@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dashboard.points import pairs
+from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.page import draw_heads
 from dashboard.points.pairs import WorkedExample
 from dashboard.points.shown import ShownPoints
@@ -75,7 +76,8 @@ def test_a_key_that_is_far_or_hidden_is_no_example() -> None:
 
 
 def test_without_an_example_there_is_no_way_to_it(tiny_store: str) -> None:
-    page = draw_heads(ShownPoints.of(resolve(Library(tiny_store), "heads", ""), 60), None)
+    context = resolve(Library(tiny_store), "heads", "")
+    page = draw_heads(ShownPoints.of(context, HeadTokens(context.corpus, 60)), None)
     assert TITLE not in str(page.above)
     assert "How to read this" not in str(page.above)
 

@@ -170,7 +170,26 @@ def picture(context: Context) -> Picture | None:
 def layout(context: Context) -> Page:
     """The page of a link."""
     two = pair_of(context)
-    return _without_other(context.corpus.title, context.ingest) if two is None else _of_two(context, two)
+    if two is None:
+        return _without_other(context.corpus.title, context.ingest)
+    compared, state = read(context, two), context.state
+    others = {name: context.snapshot.titles[name] for name in on_same_corpus(context.snapshot, context.corpus)}
+    above = [
+        html.H1(TITLE),
+        _model_choice(state, two, others),
+        largest_changes(deferred(context, LARGEST, ready=None if two.same_heads else True)),
+        *[dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()],
+        *(_heads(state, two, deferred(context, CHANGED)) if two.same_heads else _means(state, two)),
+        *above_pictures(compared),
+    ]
+    below = [
+        *_below_pictures(compared),
+        *relations_of_both(state, two),
+        *(_sentences(context, two) if two.same_heads else []),
+        html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
+        deferred(context, SIMILAR_POINTS, ready=True if compared.features is None else None),
+    ]
+    return Page(above=above, below=below, notices=compared.notices)
 
 
 def deferred_typed(context: Context) -> list[object]:
@@ -202,7 +221,7 @@ def deferred_similarity(context: Context) -> list[object]:
 def deferred_sentences(context: Context) -> list[object]:
     """The sentences in which the head of the link changed most, or those of a search."""
     two = pair_of(context)
-    return finder(context, search_in_both(context.state, two)) if two and two.same_heads else []
+    return finder(two.own, context.state, search_in_both(context.state, two)) if two and two.same_heads else []
 
 
 def deferred_largest(context: Context) -> list[object]:
@@ -234,27 +253,6 @@ def _without_other(name: str, ingest: IngestProgress | None) -> Page:
     said: list[Any] = unmade(ingest, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
     text = html.P([*naming(said[0], name), *said[1:]])
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
-
-
-def _of_two(context: Context, two: ModelPair) -> Page:
-    compared, state = read(context, two), context.state
-    others = {name: context.snapshot.titles[name] for name in on_same_corpus(context.snapshot, context.corpus)}
-    above = [
-        html.H1(TITLE),
-        _model_choice(state, two, others),
-        largest_changes(deferred(context, LARGEST, ready=None if two.same_heads else True)),
-        *[dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()],
-        *(_heads(state, two, deferred(context, CHANGED)) if two.same_heads else _means(state, two)),
-        *above_pictures(compared),
-    ]
-    below = [
-        *_below_pictures(compared),
-        *relations_of_both(state, two),
-        *(_sentences(context, two) if two.same_heads else []),
-        html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
-        deferred(context, SIMILAR_POINTS, ready=True if compared.features is None else None),
-    ]
-    return Page(above=above, below=below, notices=compared.notices)
 
 
 def _sentences(context: Context, two: ModelPair) -> list[object]:

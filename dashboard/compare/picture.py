@@ -93,7 +93,7 @@ def read_head(context: Context, two: ModelPair) -> ShownPoints | None:
     if view is None:
         return None
     count = drawn_of_both(two, state.layer, state.head, state.tokens).tokens
-    return replace(ShownPoints.of(context, count, layer=state.layer, head=state.head), view=view)
+    return replace(ShownPoints.of(context, HeadTokens(two.own, count, state.layer, state.head)), view=view)
 
 
 def head_notices(

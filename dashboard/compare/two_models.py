@@ -11,7 +11,7 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.web.bounds import names_of
+from dashboard.web.bounds import compared_model, names_of
 from dashboard.web.context import Context
 from dashboard.web.results import current_cache
 from dashboard.web.state import LinkState
@@ -93,7 +93,7 @@ class ModelPair:
 
 def pair_of(context: Context) -> ModelPair | None:
     """The models of a link, by default the last ingested on the same corpus; None where there is no other."""
-    other = context.other_model
+    other = compared_model(context.snapshot, context.corpus, context.state.other)
     return ModelPair(context.corpus, other) if other else None
 
 

@@ -42,7 +42,8 @@ class ShownFeatures(Shown[FeatureTokens]):
         drawn = min(series.grid_tokens, held) if state.point is None else held
         points = FeatureTokens(series, drawn if most is None else most, state.point, state.ftoken)
         colour = coloured_by(points.columns, state.fcolour)
-        return cls(state, points, view, selection, colour, notices, provenance_of(context), context.ingest)
+        origin = provenance_of(context.snapshot, corpus, state)
+        return cls(state, points, view, selection, colour, notices, origin, context.ingest)
 
     @property
     def series(self) -> Series:

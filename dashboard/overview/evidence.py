@@ -215,16 +215,15 @@ class HeadPictures:
     drawn: str
 
 
-def read_pictures(context: Context) -> HeadPictures:
+def read_pictures(corpus: Corpus, state: LinkState) -> HeadPictures:
     """Those of the view of a link."""
-    corpus = context.corpus
-    url = f"{data_link(corpus)}/raster/{context.view}" if corpus.views else ""
+    url = f"{data_link(corpus)}/raster/{state.view or corpus.views[0]}" if corpus.views else ""
     return HeadPictures(url, f"{min(DRAWN, corpus.n_tokens):,} of {all_of(corpus, 'token')}")
 
 
 def example_cards(context: Context) -> list[object]:
     """One card for each kind of heads."""
-    pictures, examples = read_pictures(context), examples_of(context.corpus)
+    pictures, examples = read_pictures(context.corpus, context.state), examples_of(context.corpus)
     return _cards(
         context.state,
         pictures,
@@ -235,7 +234,8 @@ def example_cards(context: Context) -> list[object]:
 def cards_outline(context: Context) -> list[object]:
     """The cards before their sentences are found."""
     sentence = html.Div(className="skeleton lines")
-    return _cards(context.state, read_pictures(context), dict.fromkeys(kinds_of(context.corpus), sentence))
+    corpus, state = context.corpus, context.state
+    return _cards(state, read_pictures(corpus, state), dict.fromkeys(kinds_of(corpus), sentence))
 
 
 def _cards(state: LinkState, pictures: HeadPictures, sentences: Mapping[Kind, Component]) -> list[object]:

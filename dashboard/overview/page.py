@@ -127,7 +127,7 @@ def read(context: Context) -> OverviewPage:
         labels=corpus.head_labels.values,
         on_sinks=heads_on_sinks(corpus),
         attention=read_attention(corpus, context.state),
-        pictures=read_pictures(context),
+        pictures=read_pictures(corpus, context.state),
         spearman=read_spearman(corpus, context.view) if corpus.views else no_picture,
         cards=deferred(context, CARDS) if kinds else None,
         exceptions=deferred(context, UNUSUAL) if kinds else None,

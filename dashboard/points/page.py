@@ -24,6 +24,7 @@ from dashboard.points.controls import (
 )
 from dashboard.points.density import Cluster, clusters_of_head
 from dashboard.points.pairs import WorkedExample, example_button, example_card, worked_example
+from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.picture import grid_picture, is_plane, picture_with_pinned, pin_links, pinned_name
 from dashboard.points.routes import register
 from dashboard.points.search import hit_table
@@ -88,18 +89,20 @@ TITLES = {tab: _TITLES[tab] for tab in TABS}
 
 def picture_of_heads(context: Context) -> Picture | None:
     """The picture of all heads; None before the first picture, and where no head passes the conditions of the link."""
-    return grid_picture(_points_of_heads(context)) if context.corpus.views else None
+    return grid_picture(ShownPoints.of(context, _drawn_of_each(context.corpus))) if context.corpus.views else None
 
 
 def all_heads(context: Context) -> Page:
     """Page Heads."""
     if not context.corpus.views:
         return without_picture(context.ingest, "Heads")
-    return draw_heads(_points_of_heads(context), worked_example(context.corpus, context.view))
+    shown = ShownPoints.of(context, _drawn_of_each(context.corpus))
+    return draw_heads(shown, worked_example(context.corpus, context.view))
 
 
-def _points_of_heads(context: Context) -> ShownPoints:
-    return ShownPoints.of(context, grid_tokens(context.corpus))
+def _drawn_of_each(corpus: Corpus) -> HeadTokens:
+    """The tokens that are drawn of every head."""
+    return HeadTokens(corpus, grid_tokens(corpus))
 
 
 def draw_heads(shown: ShownPoints, example: WorkedExample | None) -> Page:
@@ -136,7 +139,9 @@ def _how_to_read_heads(state: LinkState, *, packed: bool, example: WorkedExample
 
 def picture_of_head(context: Context) -> Picture | None:
     """The picture of one head, and of the pinned one beside it."""
-    return picture_with_pinned(_points_of_head(context)) if context.corpus.views else None
+    if not context.corpus.views:
+        return None
+    return picture_with_pinned(ShownPoints.of(context, _drawn_of_one(context.corpus, context.state)))
 
 
 def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
@@ -144,7 +149,7 @@ def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
     state = context.state
     if not context.corpus.views:
         return without_picture(context.ingest, head_name(state.layer, state.head))
-    shown, tab = _points_of_head(context), tab_of(state)
+    shown, tab = ShownPoints.of(context, _drawn_of_one(context.corpus, state)), tab_of(state)
     others = {"statistics": statistics, "positions": positions}
     drawn = others[tab](context) if tab in others else PANELS[tab][1](shown)
     # The tokens most similar to the clicked point.
@@ -152,10 +157,9 @@ def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
     return _head(shown, tab, [*drawn, *similar])
 
 
-def _points_of_head(context: Context) -> ShownPoints:
-    state = context.state
-    tokens = min(state.tokens, context.corpus.n_tokens)
-    return ShownPoints.of(context, tokens, layer=state.layer, head=state.head)
+def _drawn_of_one(corpus: Corpus, state: LinkState) -> HeadTokens:
+    """The tokens that are drawn of the head of the link."""
+    return HeadTokens(corpus, min(state.tokens, corpus.n_tokens), state.layer, state.head)
 
 
 def _head(shown: ShownPoints, tab: str, drawn: list[object]) -> Page:

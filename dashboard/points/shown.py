@@ -82,11 +82,11 @@ class ShownPoints(Shown[HeadTokens]):
     filters: tuple[Condition, ...] = ()
 
     @classmethod
-    def of(cls, context: Context, tokens: int, *, layer: int | None = None, head: int | None = None) -> "ShownPoints":
+    def of(cls, context: Context, points: HeadTokens) -> "ShownPoints":
         """Those of a link, of one head or of all."""
-        state, known = context.state, columns(context.corpus)
+        state, corpus, known = context.state, context.corpus, columns(context.corpus)
         fields = {name: state.fields[name] or "" for name in FIELDS}
-        selection, notices = parse_selection(fields, context.corpus)
+        selection, notices = parse_selection(fields, corpus)
         if state.colour not in known:
             notices += (f"Ignored an invalid parameter: colour={state.colour}. Points are coloured by query and key.",)
         colour = known.get(state.colour, known["role"])
@@ -95,8 +95,8 @@ class ShownPoints(Shown[HeadTokens]):
             notices += (f"Ignored an invalid parameter: only={state.only}. Click an entry of the legend.",)
         elif state.only is not None:
             selection = replace(selection, where=(*filters, Condition(colour.name, (state.only,))))
-        points, origin = HeadTokens(context.corpus, tokens, layer, head), provenance_of(context)
-        view = context.view if context.corpus.views else ""
+        origin = provenance_of(context.snapshot, corpus, state)
+        view = context.view if corpus.views else ""
         return cls(state, points, view, selection, colour, notices, origin, context.ingest, filters)
 
     @property

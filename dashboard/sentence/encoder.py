@@ -299,12 +299,17 @@ def shown_sentence(context: Context) -> Sentence:
     return context.share("sentence", lambda: _sentence(context.library, context.corpus, context.state))
 
 
-def waits_for_model(context: Context) -> bool:
-    """Whether the sentence of a page is to be encoded, and the first of its model."""
-    state, corpus, typed = context.state, context.corpus, context.library.get(TypedSentences)
-    if not (state.text or context.has_no_vectors) or typed.has_loaded(corpus):
+def has_no_vectors(corpus: Corpus, state: LinkState) -> bool:
+    """Whether the sentence of a link is one of the corpus whose vectors are not stored."""
+    return state.text is None and state.sentence >= corpus.n_sentences
+
+
+def waits_for_model(typed: TypedSentences, corpus: Corpus, state: LinkState) -> bool:
+    """Whether the sentence of a link is to be encoded, and the first of its model."""
+    unstored = has_no_vectors(corpus, state)
+    if not (state.text or unstored) or typed.has_loaded(corpus):
         return False
-    if context.has_no_vectors:
+    if unstored:
         return not typed.has_counted(corpus, state.sentence)
     return not typed.is_encoded(corpus, state.text or "", state.second or "")
 

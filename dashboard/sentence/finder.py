@@ -211,16 +211,16 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     return {"by": context.state.by or ORDER}, {"by": ORDER}
 
 
-def finder(context: Context, search: Search) -> list[object]:
+def finder(corpus: Corpus, state: LinkState, search: Search) -> list[object]:
     """The controls and the first matching sentences."""
-    conditions = sentence_filter_of(context.state)
-    ranking = search.ranking and replace(search.ranking, ascending=context.state.first == "smallest")
-    matches = find_sentences(context.corpus, conditions, among=search.among, ranking=ranking)
-    corpus, longest = context.corpus, int(context.corpus.corpus_attributes["max_length"])
+    conditions = sentence_filter_of(state)
+    ranking = search.ranking and replace(search.ranking, ascending=state.first == "smallest")
+    matches = find_sentences(corpus, conditions, among=search.among, ranking=ranking)
+    longest = int(corpus.corpus_attributes["max_length"])
     among = first_of(corpus, "sentence") if matches.among == corpus.n_sentences else many(matches.among, "sentence")
     return [
-        _controls(context.state, search, corpus.label_names, longest),
-        _summary(context.state, matches, search, among),
+        _controls(state, search, corpus.label_names, longest),
+        _summary(state, matches, search, among),
         _table(search, matches),
     ]
 

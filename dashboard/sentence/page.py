@@ -11,7 +11,13 @@ from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import SHOWN, filter_group, view_group
-from dashboard.sentence.encoder import encodable_sentences, shown_sentence, waits_for_model
+from dashboard.sentence.encoder import (
+    TypedSentences,
+    encodable_sentences,
+    has_no_vectors,
+    shown_sentence,
+    waits_for_model,
+)
 from dashboard.sentence.finder import choices, finder, search_of
 from dashboard.sentence.heads import about_head, opened, opening_of, ranking_panel, sentence_href
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
@@ -25,6 +31,7 @@ from dashboard.ui.controls import (
     text_input,
 )
 from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.files import provenance_of
 from dashboard.ui.page import Page
 from dashboard.ui.text import all_of, first_of, has_part, with_commands
 from dashboard.web.context import Context
@@ -62,7 +69,10 @@ _FROM_STORE = "weights computed from the stored queries and keys"
 
 def picture(context: Context) -> dict[str, Any] | None:
     """What the views of a sentence draw; None where a figure takes their place, or until the model is loaded."""
-    return None if context.state.show == "mixing" or waits_for_model(context) else sentence_picture(context)
+    corpus, state = context.corpus, context.state
+    if state.show == "mixing" or waits_for_model(context.library.get(TypedSentences), corpus, state):
+        return None
+    return sentence_picture(read_shown(context)) | provenance_of(context.snapshot, corpus, state)
 
 
 @dataclass(frozen=True)
@@ -115,7 +125,7 @@ def read(context: Context) -> SentencePage:
     """Everything that the page shows; without a sentence that cannot be encoded, or not yet."""
     corpus, state = context.corpus, context.state
     shown, refused = _read_shown(context)
-    unstored = context.has_no_vectors
+    unstored = has_no_vectors(corpus, state)
     return SentencePage(
         state=state,
         layers=corpus.layers,
@@ -138,7 +148,7 @@ def read(context: Context) -> SentencePage:
 
 def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:
     """The sentence, or why it cannot be encoded; neither where the model is loaded first."""
-    if waits_for_model(context):
+    if waits_for_model(context.library.get(TypedSentences), context.corpus, context.state):
         return None, ""
     try:
         return read_shown(context), ""
@@ -195,7 +205,8 @@ def _plain_text(page: SentencePage) -> html.P:
 
 def before_views(context: Context) -> list[object]:
     """What takes the place of the views until the model is loaded; nothing afterwards."""
-    return [deferred(context, TYPED, ready=False)] if waits_for_model(context) else []
+    waits = waits_for_model(context.library.get(TypedSentences), context.corpus, context.state)
+    return [deferred(context, TYPED, ready=False)] if waits else []
 
 
 def _groups(*groups: html.Fieldset) -> html.Div:
@@ -225,7 +236,7 @@ TYPED = DeferredPart(
 FOUND = DeferredPart(
     "found",
     "the statistic in every sentence",
-    lambda context: finder(context, search_of(context.corpus, context.state)),
+    lambda context: finder(context.corpus, context.state, search_of(context.corpus, context.state)),
     ("by", "layer", "head", "heads", "first", "find", "labelled", "fewest", "most"),
     704,
 )

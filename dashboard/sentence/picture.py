@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.sentence import FIELDS, PatternOptions, Sentence, Unit, parse_options, shown_units
-from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.context import Context
@@ -215,12 +214,8 @@ def _heads(state: LinkState) -> str:
     return f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}" if heads else ""
 
 
-def sentence_picture(context: Context) -> dict[str, Any]:
-    """The prop `sentence` of `dashboard.sentence.picture`."""
-    return _views(read_shown(context)) | provenance_of(context)
-
-
-def _views(shown: ShownSentence) -> dict[str, Any]:
+def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
+    """The prop `sentence` of `dashboard.sentence.picture`, but for the provenance."""
     state, options = shown.state, shown.options
     queries, keys = shown.units
     return {

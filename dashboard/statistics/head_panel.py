@@ -36,6 +36,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, StoreError
 from store.phrases import many
+from store.repository.ingest_status import IngestProgress
 from store.schema.model import head_name, varying_statistics
 
 #: Groups of the tokens by frequency, equal in size unless a single wordpiece is more frequent than that.
@@ -250,9 +251,8 @@ class HeadStatistics:
     files: str
 
 
-def read_head_statistics(context: Context) -> HeadStatistics:
+def read_head_statistics(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> HeadStatistics:
     """Everything that the tab shows."""
-    state, corpus = context.state, context.corpus
     layer, head = state.layer, state.head
     return HeadStatistics(
         state=state,
@@ -264,7 +264,7 @@ def read_head_statistics(context: Context) -> HeadStatistics:
         profile=read_profile(corpus, layer, head),
         received=_read_received(corpus, layer, head),
         norms=read_norms(corpus, layer, head),
-        nearest=read_nearest(corpus, layer, head, context.ingest, listed=5),
+        nearest=read_nearest(corpus, layer, head, ingest, listed=5),
         files=data_link(corpus),
     )
 
@@ -324,7 +324,7 @@ def draw_head_statistics(shown: HeadStatistics) -> list[object]:
 
 def head_statistics(context: Context) -> list[object]:
     """The tab Statistics of page Head."""
-    return draw_head_statistics(read_head_statistics(context))
+    return draw_head_statistics(read_head_statistics(context.corpus, context.state, context.ingest))
 
 
 def _table(state: LinkState, numbers: tuple[_Number, ...]) -> html.Table:

@@ -267,8 +267,9 @@ def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
 def first_numbers(context: Context, counting: Job) -> list[object]:
     """All numbers of the link's part, or those of the first tokens with a job that replaces them."""
     state, part = context.state, part_of(context.corpus, context.state.where)
-    first = context.library.get(PartCounts).first_part(context.corpus, part)
-    if first is None or is_counted(context, part):
+    counts = context.library.get(PartCounts)
+    first = counts.first_part(context.corpus, part)
+    if first is None or is_counted(counts, context.snapshot, context.corpus, state):
         return draw_numbers(state, read_numbers(context, counting))
     shown = draw_numbers(state, read_numbers(replace(context, first=True), counting))
     return [job_place(COUNT_ALL, 0, [_first_caption(context.corpus, first, "So far", " are being counted."), *shown])]

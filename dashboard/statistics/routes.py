@@ -45,7 +45,7 @@ def _of_parts(server: Flask, library: Library) -> None:
         context = resolve(library, "statistics", urlencode(fields | {"snapshot": snapshot, "model": model}))
         state = context.state
         part = part_of(corpus, state.where)
-        grid = shown_grid(context, part_numbers(context))
+        grid = shown_grid(context, part_numbers(library.get(PartCounts), corpus, state, part))
         name = f"{grid.kind}-{shown_statistic(state, corpus)}-{state.source}{_suffix(part)}"
         other = state.other if state.values == "difference" else None
         return file(iter([_grid_table(grid)]), name, form, other)

@@ -153,6 +153,7 @@ def read(context: Context) -> StatisticsPage:
     offered = {name: column for name, column in columns(corpus).items() if not (column.per_head or column.per_role)}
     conditions, _ = parse_conditions(state.where or "", corpus)
     where = [condition for condition in conditions if condition.column in offered]
+    counted = bool(part.tokens) and is_counted(context.library.get(PartCounts), context.snapshot, corpus, state)
     return StatisticsPage(
         state=state,
         layers=corpus.layers,
@@ -164,7 +165,7 @@ def read(context: Context) -> StatisticsPage:
         offered=offered,
         filters=read_filters(HeadTokens(corpus, corpus.n_tokens, 0, 0), where, roles=1),
         size=size_of_part(corpus, part),
-        numbers=read_numbers(context) if part.tokens and is_counted(context, part) else None,
+        numbers=read_numbers(context) if counted else None,
         whole=_read_whole(corpus, state, part, context.ingest) if part.tokens else None,
         notices=(*part.notices, *grid_notices(context.snapshot, corpus, state)),
     )
@@ -173,8 +174,9 @@ def read(context: Context) -> StatisticsPage:
 def read_numbers(context: Context, counting: Job | None = None) -> Numbers:
     """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
     corpus, state = context.corpus, context.state
-    part = shown_part(context.library.get(PartCounts), corpus, state.where, first=context.first)
-    counted = part_numbers(context, counting)
+    counts = context.library.get(PartCounts)
+    part = shown_part(counts, corpus, state.where, first=context.first)
+    counted = part_numbers(counts, corpus, state, part, counting)
     return Numbers(
         grid=shown_grid(context, counted, counting),
         statistic=shown_statistic(state, corpus),
@@ -214,13 +216,13 @@ def shown_part(counts: PartCounts, corpus: Corpus, where: str | None, *, first: 
     return (counts.first_part(corpus, part) or part) if first else part
 
 
-def part_numbers(context: Context, counting: Job | None = None) -> PartNumbers:
+def part_numbers(
+    counts: PartCounts, corpus: Corpus, state: LinkState, part: Part, counting: Job | None = None
+) -> PartNumbers:
     """Numbers of the link's part. A difference from the rest is counted first: that count has those of the part, too."""
-    counts = context.library.get(PartCounts)
-    part = shown_part(counts, context.corpus, context.state.where, first=context.first)
-    if _is_minus_rest(context.state, part):
-        counts.numbers(context.corpus, replace(part, minus_rest=True), counting)
-    return counts.numbers(context.corpus, part, counting)
+    if _is_minus_rest(state, part):
+        counts.numbers(corpus, replace(part, minus_rest=True), counting)
+    return counts.numbers(corpus, part, counting)
 
 
 def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = None) -> HeadGrid:
@@ -276,18 +278,17 @@ def _is_minus_rest(state: LinkState, part: Part) -> bool:
     return state.values == "rest" and not part.whole
 
 
-def is_counted(context: Context, part: Part) -> bool:
+def is_counted(counts: PartCounts, snapshot: Snapshot, own: Corpus, state: LinkState) -> bool:
     """Whether everything that the link shows is known without counting."""
-    counts, state = context.library.get(PartCounts), context.state
-    if counts.find(context.corpus, part) is None:
+    part = part_of(own, state.where)
+    if counts.find(own, part) is None:
         return False
     if _is_minus_rest(state, part):
-        return counts.find(context.corpus, replace(part, minus_rest=True)) is not None
-    other = state.other if state.values == "difference" else None
-    if other is None:
+        return counts.find(own, replace(part, minus_rest=True)) is not None
+    if state.values != "difference" or state.other is None:
         return True
-    corpus = context.snapshot.corpus(other)
-    return counts.find(corpus, part_of(corpus, state.where)) is not None
+    other = snapshot.corpus(state.other)
+    return counts.find(other, part_of(other, state.where)) is not None
 
 
 def _minus_rest(corpus: Corpus, part: Part, values: Values, counted: PartNumbers, of: tuple[str, str]) -> HeadGrid:

@@ -92,15 +92,13 @@ def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None)
 
 
 def was_computed(corpus: Corpus, state: LinkState, part: DeferredPart) -> bool:
-    """Whether `computed` was called for the same part of a link before, not too long ago."""
+    """Whether the same part of a link was computed for a page that waited for it, not too long ago."""
     return current_cache().find(corpus, _key(state, part)) is not None
 
 
-def computed(context: Context, part: DeferredPart) -> list[object]:
-    """The content, computed now."""
-    content = part.compute(context)
-    current_cache().get(context.corpus, _key(context.state, part), lambda: True)
-    return content
+def keep_computed(corpus: Corpus, state: LinkState, part: DeferredPart) -> None:
+    """Keep that the part of a link was computed: the next page has it at once."""
+    current_cache().get(corpus, _key(state, part), lambda: True)
 
 
 def _key(state: LinkState, part: DeferredPart) -> Hashable:
@@ -217,7 +215,9 @@ def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) 
             with library.get(JobNotes).job(wanted.wait, part.kind) as job:
                 job.begin(f"Computing {part.title}")
                 context = resolve(library, pathname, search, snapshot_of(shown))
-                content = condensed(computed(context, part), part.name)
+                computed = part.compute(context)
+                keep_computed(context.corpus, context.state, part)
+                content = condensed(computed, part.name)
         except NotYet as later:
             return [postponed(part, wanted.wait, str(later))], ""
         except Exception as error:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from dashboard.ui.text import all_of, first_of, has_part
 from dashboard.web.admission import reader_left
-from dashboard.web.bounds import names_of
-from dashboard.web.context import Context
+from dashboard.web.bounds import compared_model, names_of
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import lasting
 from dashboard.web.library import Library
 from dashboard.web.responses import IN_MEMORY, FileResponse
+from dashboard.web.state import LinkState
 from store import Corpus, Snapshot
 from store.phrases import FORMULA, PROVENANCE, guarded
 from store.repository.files import is_full
@@ -84,22 +84,21 @@ def _sentences(corpus: Corpus) -> str:
     )
 
 
-def provenance_of(context: Context) -> dict[str, str]:
+def provenance_of(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> dict[str, str]:
     """The provenance of a page, for files saved by the browser: `source` for a reader, `stem` for the end of a file's name."""
-    other = _other(context)
-    models = [context.corpus.name] + ([other.name] if other else [])
-    provenance = Provenance.of(context.snapshot, models)
-    source = f"{_models(context.state.page, context.corpus, other)} on {provenance.corpus}, snapshot {context.snapshot.id[:8]}"
+    other = _other(snapshot, corpus, state)
+    models = [corpus.name] + ([other.name] if other else [])
+    provenance = Provenance.of(snapshot, models)
+    source = f"{_models(state.page, corpus, other)} on {provenance.corpus}, snapshot {snapshot.id[:8]}"
     return {"source": source, "stem": provenance.stem}
 
 
-def _other(context: Context) -> Corpus | None:
+def _other(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> Corpus | None:
     """The other model of a page that shows two: Compare, and Statistics where it shows differences."""
-    state = context.state
     if state.page == "compare":
-        return context.other_model
+        return compared_model(snapshot, corpus, state.other)
     subtracts = state.page == "statistics" and state.values == "difference"
-    return context.snapshot.corpus(state.other) if subtracts and state.other else None
+    return snapshot.corpus(state.other) if subtracts and state.other else None
 
 
 def _models(page: str, own: Corpus, other: Corpus | None) -> str:

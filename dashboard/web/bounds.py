@@ -67,6 +67,12 @@ def on_same_corpus(snapshot: Snapshot, corpus: Corpus) -> list[str]:
     return [name for name, model in snapshot.models.items() if model["corpus"] == own and name != corpus.name]
 
 
+def compared_model(snapshot: Snapshot, corpus: Corpus, other: str | None) -> Corpus | None:
+    """The model that one is compared with: that of the key, by default the last ingested on the same corpus; None without one."""
+    name = other or next(iter(on_same_corpus(snapshot, corpus)), None)
+    return snapshot.corpus(name) if name else None
+
+
 def short_name(corpus: Corpus) -> str:
     """The last part of the model's name, and what tells it apart from another of that name."""
     name = str(corpus.attributes["model_id"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote_plus
 
-from dashboard.web.bounds import Bounds, bounds_of, feature_bounds, on_same_corpus
+from dashboard.web.bounds import Bounds, bounds_of, feature_bounds
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
 from dashboard.web.paths import first_page, links_of, page_name, page_of, page_of_fields
@@ -73,20 +73,9 @@ class Context:
         return self.state.view or self.corpus.views[0]
 
     @property
-    def other_model(self) -> Corpus | None:
-        """The model that the link's is compared with on page Compare, by default the last ingested on the same corpus."""
-        other = self.state.other or next(iter(on_same_corpus(self.snapshot, self.corpus)), None)
-        return self.snapshot.corpus(other) if other else None
-
-    @property
     def every_notice(self) -> tuple[str, ...]:
         """Every notice on what of the link was changed."""
         return (*([self.missing_snapshot] if self.missing_snapshot else []), *self.notices)
-
-    @property
-    def has_no_vectors(self) -> bool:
-        """Whether the sentence of the link is one of the corpus whose vectors are not stored."""
-        return self.state.text is None and self.state.sentence >= self.corpus.n_sentences
 
 
 @dataclass(frozen=True)
