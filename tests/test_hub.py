@@ -210,8 +210,8 @@ def test_a_large_data_set_is_read_in_part_on_request_only(
     info = type("Info", (), {"download_size": 3 << 30, "splits": None})
     asked: list[object] = []
     builder = type("Builder", (), {"info": info})
-    monkeypatch.setattr("datasets.load_dataset_builder", lambda *names, **__: asked.append(names) or builder)
-    monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: datasets.Dataset.from_dict({"text": ["A film."]}))
+    monkeypatch.setattr(datasets, "load_dataset_builder", lambda *names, **__: asked.append(names) or builder)
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: datasets.Dataset.from_dict({"text": ["A film."]}))
     data = HubData("films/large", None, "abc")
     assert part_of(data, None, identity="hub:films/large@abc", first=None, fewest=1 << 40, held=()).first is None
     assert len(hub.load_split(data, None)) == 1
