@@ -4,6 +4,7 @@ Imports nothing slow: a process that fits pictures imports this file before anyt
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -39,9 +40,9 @@ COMMANDS = {
 }
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status of the command that is named first; 2 where there is no such command."""
-    name, *arguments = sys.argv[1:] or ["--help"]
+    name, *flags = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if name in ("-h", "--help"):
         print(_usage())
         return 0
@@ -52,13 +53,12 @@ def main() -> int:
         print(f"headscape: There is no command {name!r}. Give one of {', '.join(COMMANDS)}.", file=sys.stderr)
         return 2
     command = COMMANDS[name]
-    sys.argv[1:] = [*command.arguments, *arguments]
     try:
         check_packages("store", command.module.partition(".")[0])
     except ImportError as error:
         print(f"headscape: {error}", file=sys.stderr)
         return 1
-    return int(import_module(command.module).main())
+    return int(import_module(command.module).main([*command.arguments, *flags]))
 
 
 def run() -> NoReturn:

@@ -5,6 +5,8 @@ Imports nothing slow: a process that fits pictures imports this file before anyt
 
 import os
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
@@ -13,20 +15,20 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and
 from ingest.run.process import exit_status, follow_parent, keep_freed_memory, outcome_noted
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run an ingest; the exit status, see `exit_status`."""
     follow_parent(os.environ)
-    return exit_status(_ingest, name="ingest")
+    return exit_status(partial(_ingest, arguments), name="ingest")
 
 
-def _ingest() -> None:
+def _ingest(arguments: Sequence[str] | None) -> None:
     from ingest.run.errors import short
     from ingest.run.folders import check_folders
     from ingest.run.settings import parse
     from store.process import check_extra, check_installed
     from store.repository.access import local_path
 
-    settings = parse()
+    settings = parse(arguments)
     keep_freed_memory()
     print(f"Ingesting {short(settings.data)} with {short(settings.model)} into {short(settings.store)}.", flush=True)
     with outcome_noted(settings.store):

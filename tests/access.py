@@ -1,5 +1,6 @@
 """Servers that ask who sends a request, and people who sign in. Fixtures for the tests of access."""
 
+import time
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
@@ -72,6 +73,13 @@ def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(users, "METHOD", CHEAP)
     nobody = users.NOBODY.model_copy(update={"password": generate_password_hash("nobody has this", CHEAP)})
     monkeypatch.setattr(users, "NOBODY", nobody)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets all clocks to so many seconds from now."""
+    now = time.time()
+    return lambda seconds: monkeypatch.setattr(time, "time", lambda: now + seconds)
 
 
 @pytest.fixture

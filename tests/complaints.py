@@ -36,13 +36,11 @@ def complaint(
 
 
 def complaint_of(
-    command: Callable[[], int], name: str, arguments: dict[str, object], capfd: pytest.CaptureFixture[str]
+    command: Callable[[list[str]], int], name: str, arguments: dict[str, object], capfd: pytest.CaptureFixture[str]
 ) -> str:
     """The one sentence with which a command refuses what it is asked."""
     flags = [part for name, value in arguments.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", [name, *flags])
-        status = command()
+    status = command(flags)
     lines = _messages(capfd.readouterr().err)
     assert (status, len(lines)) == (1, 1), lines
     assert lines[0].startswith(f"{name}: ")

@@ -30,6 +30,7 @@ pytest_plugins = [
     "tests.stores",
     "tests.complaints",
     "tests.broken_model",
+    "tests.hub_cache",
     "tests.family",
     "tests.client",
     "tests.fronts",

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import pytest
 
+#: A module or a class, and the name of a function in it.
+Target = tuple[Any, str]
 
-def interrupted(ingest: Callable[..., str], place: str | Path, target: str, *, after: int, **settings: Any) -> None:
-    """Run an ingest that is interrupted where `target`, by its dotted name, is called once more than `after` times."""
+
+def interrupted(ingest: Callable[..., str], place: str | Path, target: Target, *, after: int, **settings: Any) -> None:
+    """Run an ingest that is interrupted where the target is called once more than `after` times."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(target, stopped(resolve_name(target), after))
+        patch.setattr(*target, stopped(getattr(*target), after))
         with pytest.raises(KeyboardInterrupt):
             ingest(Path(place), **settings)
 

@@ -77,6 +77,13 @@ def _run(settings: dict[str, Any], limits: Limits = USUAL) -> None:
         pipeline.run(Settings(**settings), limits)
 
 
+def ingest_without(stage: str, ingest: Ingest, place: Path, **settings: Any) -> str:
+    """A store made by a Headscape that knew no such stage, by its name in the pipeline."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, stage, lambda *_: False)
+        return ingest(place, **settings)
+
+
 @pytest.fixture(scope="session")
 def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """With the feature points of the sample and of a review."""

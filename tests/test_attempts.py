@@ -23,6 +23,7 @@ from dashboard.web.processes import environment
 from tests.access import (
     PASSWORD,
     cheap_passwords,  # noqa: F401
+    clock,  # noqa: F401
     server,  # noqa: F401
 )
 
@@ -30,13 +31,6 @@ from tests.access import (
 @pytest.fixture
 def attempts(tmp_path: Path) -> AttemptsFile:
     return AttemptsFile(f"{SCHEME}://{tmp_path}/attempts.sqlite")
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets all clocks to so many seconds from now."""
-    now = time.time()
-    return lambda seconds: monkeypatch.setattr(time, "time", lambda: now + seconds)
 
 
 def test_it_counts_as_the_storage_in_memory_does(attempts: AttemptsFile) -> None:
@@ -68,7 +62,8 @@ def test_no_attempt_is_lost_between_processes(tmp_path: Path) -> None:
 
 
 def test_an_attempt_that_another_process_counts_late_is_one_more(
-    attempts: AttemptsFile, clock: Callable[[float], None]
+    attempts: AttemptsFile,
+    clock: Callable[[float], None],  # noqa: F811
 ) -> None:
     clock(1)
     attempts.incr("a", 60)
@@ -78,7 +73,9 @@ def test_an_attempt_that_another_process_counts_late_is_one_more(
 
 @pytest.mark.parametrize("seconds", [60.5, -3600])
 def test_a_window_ends_also_where_the_clock_was_set_back(
-    seconds: float, attempts: AttemptsFile, clock: Callable[[float], None]
+    seconds: float,
+    attempts: AttemptsFile,
+    clock: Callable[[float], None],  # noqa: F811
 ) -> None:
     limits, limit = FixedWindowRateLimiter(attempts), parse("2 per minute")
     clock(0)
@@ -152,7 +149,7 @@ def test_an_address_tries_sixty_names_a_minute(server: Flask) -> None:  # noqa: 
 
 def test_too_many_attempts_are_a_sentence_with_the_time_to_wait(
     server: Flask,  # noqa: F811
-    clock: Callable[[float], None],
+    clock: Callable[[float], None],  # noqa: F811
 ) -> None:
     browser = server.test_client()
     clock(0)

@@ -130,9 +130,8 @@ def test_a_mistake_in_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch)
         raise ZeroDivisionError
 
     monkeypatch.setattr(pipeline, "run", broken)
-    monkeypatch.setattr("sys.argv", ["ingest"])
     with pytest.raises(ZeroDivisionError):
-        main()
+        main([])
 
 
 @pytest.mark.parametrize(
@@ -153,11 +152,8 @@ def test_settings_are_checked_wherever_they_are_made() -> None:
         Settings(sentences=0)
 
 
-def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise ConnectionResetError("no route")
-
-    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
+def test_an_unreachable_hub_is_reported() -> None:
+    """Every test is offline."""
     with pytest.raises(
         IngestError, match=r"neither a local file nor in the cache, and the hub cannot be reached .* Give --data="
     ):

@@ -13,6 +13,8 @@ from ingest.run import checkpoint
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from tests.broken_model import change_config
+from tests.hub import COMMIT
+from tests.hub_cache import ModelHub
 from tests.tiny_models import save_model
 
 Complaint = Callable[..., str]
@@ -165,19 +167,9 @@ def test_a_problem_with_a_checkpoint_is_an_ingest_error(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that stands for the only model of the hub; what is downloaded of it is copied."""
-
-    def download(_name: str, *, allow_patterns: list[str], local_files_only: bool = False, **_: object) -> str:
-        if local_files_only:
-            raise FileNotFoundError("an empty cache")
-        (tmp_path / "cache").mkdir(exist_ok=True)
-        for file in [file for pattern in allow_patterns for file in (tmp_path / "hub").glob(pattern)]:
-            shutil.copy(file, tmp_path / "cache")
-        return str(tmp_path / "cache")
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
-    return tmp_path / "hub"
+def hub(model_hub: ModelHub) -> Path:
+    """The folder of the only model of the hub."""
+    return model_hub.model
 
 
 def test_a_model_of_the_hub_may_have_its_weights_in_a_bin_alone(tiny_model: Path, hub: Path) -> None:
@@ -203,16 +195,10 @@ def test_a_model_of_the_hub_without_weights_is_refused(tiny_model: Path, hub: Pa
 
 
 @pytest.fixture
-def cached(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cached(tiny_model: Path, model_hub: ModelHub) -> Path:
     """A folder of the cache with the only model that there is; the hub is out of reach."""
-
-    def download(_name: str, *, local_files_only: bool = False, **_: object) -> str:
-        if not local_files_only:
-            raise ConnectionResetError("no route")
-        return str(tmp_path / "cached")
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
-    return Path(shutil.copytree(tiny_model, tmp_path / "cached"))
+    model_hub.is_reached = False
+    return Path(shutil.copytree(tiny_model, model_hub.cache / COMMIT))
 
 
 def test_a_model_in_the_cache_is_not_asked_of_the_hub(cached: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_gpu_computes_in_the_sixteen_bits_it_multiplies_in(
     able: bool, dtype: torch.dtype, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Older ones emulate bfloat16, as the question without emulation tells."""
-    monkeypatch.setattr("torch.cuda.is_bf16_supported", lambda including_emulation=True: able or including_emulation)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: able or including_emulation)
     cuda = torch.device("cuda")
     assert (find_dtype("auto", cuda), find_precision(cuda)) == (dtype, precision)
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import store
+from ingest import pipeline
 from ingest.text import columns as ingest_columns
 from ingest.text import corpus as ingest_corpus
 from ingest.text.columns import MOST, MOST_COLUMNS, ROWS_AT_ONCE, column_codes, find_columns
@@ -203,7 +204,7 @@ def test_an_interrupted_ingest_writes_the_columns_with_the_sentences(
     ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path
 ) -> None:
     place, settings = tmp_path / "store", {"data": data, "text": "Body", "label": "stars"}
-    for target in ("ingest.text.corpus._write_columns", "ingest.pipeline.encode_corpus"):
+    for target in ((ingest_corpus, "_write_columns"), (pipeline, "encode_corpus")):
         interrupted(ingest, place, target, after=0, **settings)
     grown = store.open_corpus(ingest(place, **settings))
     assert grown.columns.identical(corpus.columns)

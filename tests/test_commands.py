@@ -44,12 +44,9 @@ def test_the_dashboard_asks_our_store_in_a_folder_that_has_another(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_lists_its_flags(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.argv", ["headscape", name, "--help"])
+def test_every_command_lists_its_flags(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        headscape()
+        headscape([name, "--help"])
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: headscape {'ingest' if name == 'projections' else name} ")
 
@@ -64,33 +61,24 @@ def commands_in_messages() -> dict[str, set[str]]:
     return flags
 
 
-def test_messages_name_commands_and_flags_that_there_are(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_messages_name_commands_and_flags_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     named = commands_in_messages()
     assert {"ingest", "projections", "verify", "mend", "describe"} <= named.keys() <= COMMANDS.keys()
     for name, flags in named.items():
-        monkeypatch.setattr("sys.argv", ["headscape", name, "--help"])
         with pytest.raises(SystemExit):
-            headscape()
+            headscape([name, "--help"])
         assert flags <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out)), name
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"]])
-def test_headscape_lists_its_commands(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.argv", ["headscape", *arguments])
-    assert headscape() == 0
+def test_headscape_lists_its_commands(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert headscape(arguments) == 0
     listed = capsys.readouterr().out
     assert all(f"\n  {name} " in listed for name in COMMANDS)
 
 
-def test_an_unknown_command_is_refused_in_one_sentence(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.argv", ["headscape", "server"])
-    assert headscape() == 2
+def test_an_unknown_command_is_refused_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert headscape(["server"]) == 2
     refused = capsys.readouterr().err
     assert refused.startswith("headscape: There is no command 'server'. Give one of ingest, ")
     assert refused.count("\n") == 1

@@ -14,11 +14,10 @@ from scipy.spatial.distance import jensenshannon, pdist, squareform
 from scipy.special import softmax
 
 import store
-from ingest import pipeline
 from ingest.heads.divergence import head_map, parts_of
 from store.kernels.heads import divergence_sums, map_stress
 from store.repository.errors import StoreError
-from tests.stores import FIT_TOKENS
+from tests.stores import FIT_TOKENS, ingest_without
 
 Ingest = Callable[..., str]
 MAKERS = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
@@ -199,10 +198,7 @@ def test_the_stored_stress_is_that_of_the_map(corpus: store.Corpus) -> None:
     assert divergence.attrs["stress"] == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_store_without_divergence_says_what_to_do(
-    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pipeline, "update_divergence", lambda *_: False)  # a Headscape that knew none
-    corpus = store.open_corpus(ingest(tmp_path / "store"))
+def test_a_store_without_divergence_says_what_to_do(ingest: Ingest, tmp_path: Path) -> None:
+    corpus = store.open_corpus(ingest_without("update_divergence", ingest, tmp_path / "store"))
     with pytest.raises(StoreError, match=r"Divergence between heads: not computed\. Run `headscape ingest`\.$"):
         _ = corpus.divergence

@@ -10,8 +10,10 @@ import torch
 
 import store
 from ingest import pipeline
+from ingest.heads import divergence
 from store.repository.errors import StoreError
-from tests.interruption import interrupted
+from tests.interruption import Target, interrupted
+from tests.stores import ingest_without
 
 Ingest = Callable[..., str]
 #: Their tokens are a part of the sample of the whole.
@@ -48,13 +50,13 @@ def test_growing_beyond_the_sample_measures_nothing_again(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = store.open_corpus(ingest(tmp_path / "store", sentences=MANY)).divergence
-    monkeypatch.delattr("ingest.heads.divergence._divergence")
+    monkeypatch.delattr(divergence, "_divergence")
     assert store.open_corpus(ingest(tmp_path / "store")).divergence.identical(before)
 
 
-@pytest.mark.parametrize("moment", ["ingest.heads.divergence.create_arrays", "ingest.pipeline.complete"])
+@pytest.mark.parametrize("moment", [(divergence, "create_arrays"), (pipeline, "complete")])
 def test_divergence_of_a_plan_is_not_seen_before_its_sentences(
-    moment: str, copy: str, ingest: Ingest, odd_model: Path, tiny_store: str
+    moment: Target, copy: str, ingest: Ingest, odd_model: Path, tiny_store: str
 ) -> None:
     """The ingest is killed, and another model is published meanwhile."""
     before = store.open_corpus(copy)
@@ -68,13 +70,11 @@ def test_divergence_of_a_plan_is_not_seen_before_its_sentences(
 
 
 def test_a_model_whose_divergence_is_measured_for_the_first_time_has_none(
-    ingest: Ingest, odd_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ingest: Ingest, odd_model: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "store"
-    with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "update_divergence", lambda *_: False)  # a Headscape that knew none
-        name = store.open_corpus(ingest(place)).name
-    interrupted(ingest, place, "ingest.pipeline.complete", after=0)
+    name = store.open_corpus(ingest_without("update_divergence", ingest, place)).name
+    interrupted(ingest, place, (pipeline, "complete"), after=0)
     ingest(place, model=odd_model, sentences=5)
     with pytest.raises(StoreError, match=r"Divergence between heads: not computed"):
         _ = store.open_snapshot(str(place)).corpus(name).divergence

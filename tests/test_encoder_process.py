@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from multiprocessing import Pipe
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -209,13 +210,13 @@ def test_a_reader_who_waits_too_long_gets_a_message() -> None:
         assert processes(folder) == []
 
 
-def test_a_reader_is_told_each_step_until_the_sentence_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def encode(_: Encoder, *_request: object, has_left: Callable[[], bool]) -> str:
-        current_tell()("Loading the model lost")
-        return "left" if has_left() else "encoded"
+def test_a_reader_is_told_each_step_until_the_sentence_comes() -> None:
+    class Telling(Encoder):
+        def encode(self, *_request: object, has_left: Callable[[], bool]) -> Any:
+            current_tell()("Loading the model lost")
+            return "left" if has_left() else "encoded"
 
-    monkeypatch.setattr(Encoder, "encode", encode)
-    process, told = EncoderProcess(ServerFolder(Path("nowhere")), 60), list[str]()
+    process, told = EncoderProcess(ServerFolder(Path("nowhere")), 60, Telling()), list[str]()
     worker, own = Pipe()
     with worker, ThreadPoolExecutor(1) as pool, steps_told_to(told.append):
         pool.submit(process._answer, own)
@@ -234,16 +235,16 @@ def test_who_waits_too_long_may_ask_again() -> None:
         RemoteEncoder(folder, patience=-1).encode(LOST, "film", "", lambda: False)
 
 
-def test_a_sentence_that_several_workers_ask_for_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_that_several_workers_ask_for_is_encoded_once() -> None:
     passes: list[object] = []
 
-    def encode(_: Encoder, *request: object, has_left: Callable[[], bool]) -> str:
-        passes.append(request)
-        time.sleep(0.2)
-        return "left" if has_left() else "encoded"
+    class Slow(Encoder):
+        def encode(self, *request: object, has_left: Callable[[], bool]) -> Any:
+            passes.append(request)
+            time.sleep(0.2)
+            return "left" if has_left() else "encoded"
 
-    monkeypatch.setattr(Encoder, "encode", encode)
-    process = EncoderProcess(ServerFolder(Path("nowhere")), 60)
+    process = EncoderProcess(ServerFolder(Path("nowhere")), 60, Slow())
 
     def ask(_: int) -> object:
         worker, own = Pipe()

@@ -10,6 +10,7 @@ import store
 from store.repository.access import open_repository
 from store.repository.errors import SnapshotNotFound, StoreNotFound
 from store.repository.history import expire, history
+from store.repository.writer import Writer
 from store.verify import verify
 from tests.interruption import interrupted
 
@@ -66,7 +67,7 @@ def test_an_ingest_goes_on_after_its_history_expired(copy: str, ingest: Ingest) 
 
 
 def test_work_of_a_killed_ingest_survives_expiry(copy: str, ingest: Ingest) -> None:
-    interrupted(ingest, copy, "store.repository.writer.Writer.publish", after=0, sentences=20)
+    interrupted(ingest, copy, (Writer, "publish"), after=0, sentences=20)
     expire(copy, timedelta(0))
     assert store.open_corpus(copy).n_sentences == 15
     assert store.open_corpus(ingest(Path(copy), sentences=20)).n_sentences == 20

@@ -107,11 +107,8 @@ def test_a_store_is_read_without_any_extra(tiny_store: str) -> None:
     ],
 )
 @pytest.mark.usefixtures("bare")
-def test_a_command_names_the_extra_it_needs(
-    command: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["headscape", *command.split()])
-    assert headscape() == 1
+def test_a_command_names_the_extra_it_needs(command: str, extra: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert headscape(command.split()) == 1
     sentence = capsys.readouterr().err
     assert "not-installed is not installed. Install the extra: " in sentence
     assert f"'headscape[{extra}]'" in sentence

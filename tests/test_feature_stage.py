@@ -12,6 +12,7 @@ import store
 from ingest import pipeline
 from ingest.encode import feature_points
 from ingest.projections import projection
+from ingest.projections.drawing import FeatureDrawing
 from ingest.run import parallel
 from ingest.run.errors import IngestError
 from ingest.run.parallel import process_pool
@@ -20,7 +21,7 @@ from store.describe import as_text, describe
 from store.schema.pictures import ViewName
 from store.verify import verify
 from tests import stores
-from tests.interruption import interrupted
+from tests.interruption import Target, interrupted
 from tests.stores import FEATURES
 
 Ingest = Callable[..., str]
@@ -211,13 +212,13 @@ def test_the_description_names_the_token_sets(copy: Path) -> None:
 @pytest.mark.parametrize(
     "target",
     [
-        "ingest.encode.feature_points.write_measures",
-        "ingest.encode.feature_points.write_vectors",
-        "ingest.projections.drawing.FeatureDrawing.draw",
+        (feature_points, "write_measures"),
+        (feature_points, "write_vectors"),
+        (FeatureDrawing, "draw"),
     ],
 )
 def test_readers_of_an_interrupted_ingest_see_no_part_of_a_token_set(
-    target: str, copy: Path, ingest: Ingest, read_arrays: ReadArrays
+    target: Target, copy: Path, ingest: Ingest, read_arrays: ReadArrays
 ) -> None:
     """Not even when another model is published afterwards."""
     before = read_arrays(str(copy))
@@ -242,7 +243,7 @@ def test_the_next_run_finishes_what_an_interrupted_one_began(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     place = tmp_path / "store"
-    interrupted(ingest, place, "ingest.projections.drawing.FeatureDrawing.draw", after=2, sentences=5, **FEATURES)
+    interrupted(ingest, place, (FeatureDrawing, "draw"), after=2, sentences=5, **FEATURES)
     arrays, expected = (
         read_arrays(ingest(place_of_store, sentences=5, **FEATURES)) for place_of_store in (place, tmp_path / "once")
     )
@@ -257,7 +258,7 @@ def test_an_unfinished_review_that_is_not_requested_again_stays_as_it_is(
     interrupted(
         ingest,
         copy,
-        "ingest.projections.drawing.FeatureDrawing.draw",
+        (FeatureDrawing, "draw"),
         after=0,
         sentences=5,
         features="pca-joint",
@@ -275,7 +276,7 @@ def test_an_unfinished_review_that_is_not_requested_again_stays_as_it_is(
 
 def test_a_view_that_went_with_its_token_set_comes_back_after_an_interruption(copy: Path, ingest: Ingest) -> None:
     each = {"features": "pca-each", "reviews": "none"}
-    interrupted(ingest, copy, "ingest.projections.drawing.FeatureDrawing.draw", after=0, sentences=15, **each)
+    interrupted(ingest, copy, (FeatureDrawing, "draw"), after=0, sentences=15, **each)
     features = store.open_corpus(ingest(copy, sentences=15, **each)).features("sample")
     assert set(features.views) == {"pca-joint", "pca-each"}
 
@@ -307,7 +308,7 @@ def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
     monkeypatch.setattr(projection, "fit_points", lambda points, *_: points[:, :2])
     umap = {"features": "umap-joint", "reviews": "none"}
     ingest(copy, sentences=5, **umap)
-    interrupted(ingest, copy, "ingest.projections.drawing.FeatureDrawing.draw", after=2, sentences=15, **umap)
+    interrupted(ingest, copy, (FeatureDrawing, "draw"), after=2, sentences=15, **umap)
     features = store.open_corpus(ingest(copy, sentences=15, **JOINT)).features("sample")
     assert set(features.views) == {"pca-joint", "umap-joint"}
     assert set(features.value_views) == {"pca", "umap"}
@@ -315,7 +316,7 @@ def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
 
 def test_an_interrupted_ingest_begins_no_more_fits(copy: Path, ingest: Ingest, pools: list[ThreadPoolExecutor]) -> None:
     each = {"features": "tsne-each", "reviews": "none"}
-    interrupted(ingest, copy, "ingest.projections.drawing.FeatureDrawing.draw", after=0, sentences=5, **each)
+    interrupted(ingest, copy, (FeatureDrawing, "draw"), after=0, sentences=5, **each)
     with pytest.raises(RuntimeError, match="after shutdown"):
         pools[0].submit(int)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import EvalPrediction
+import transformers
 
 import store
 from ingest.finetuning import run, training
@@ -197,22 +197,22 @@ def test_a_run_that_was_stopped_after_training_saves_what_it_had(
     assert_same(finetune(tiny_model, opinions, tmp_path / "killed"), result)
 
 
-def half(_: EvalPrediction) -> dict[str, float]:
+@pytest.fixture
+def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """An accuracy that is best at the first evaluation."""
-    return {"accuracy": 0.5}
+    monkeypatch.setattr(training, "accuracy", lambda _: {"accuracy": 0.5})
 
 
 @pytest.fixture
-def trained(tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def trained(half: None, tiny_model: Path, opinions: Path, tmp_path: Path) -> Path:  # noqa: ARG001
     """What a run leaves that was killed after training, and was best long before its last step."""
-    monkeypatch.setattr(training, "accuracy", half)
     return killed_after_training(tiny_model, opinions, tmp_path / "killed", epochs=1)
 
 
 def test_a_run_that_was_stopped_after_training_does_not_train_again(
     trained: Path, tiny_model: Path, opinions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr("transformers.Trainer.training_step")
+    monkeypatch.delattr(transformers.Trainer, "training_step")
     measured = metrics_of(finetune(tiny_model, opinions, trained, epochs=1))
     assert measured["step"] < measured["steps"] == measured["planned_steps"]
 
@@ -225,23 +225,21 @@ def test_a_folder_that_was_moved_after_training_has_the_same_best_weights(
     assert {name for name, weight in best.items() if not torch.equal(weight, moved[name])} == set()
 
 
-def test_training_stops_early_where_it_gets_no_better(
-    tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(training, "accuracy", half)
+@pytest.mark.usefixtures("half")
+def test_training_stops_early_where_it_gets_no_better(tiny_model: Path, opinions: Path, tmp_path: Path) -> None:
     measured = metrics_of(finetune(tiny_model, opinions, tmp_path / "out", epochs=1, patience=1))
     assert len(measured["curve"]) == 2
     assert measured["steps"] < measured["planned_steps"]
 
 
+@pytest.mark.usefixtures("half")
 def test_a_run_that_was_stopped_after_it_stopped_early_does_not_train_again(
     tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "accuracy", half)
     settings = {"epochs": 1, "patience": 1}
     whole = finetune(tiny_model, opinions, tmp_path / "whole", **settings)
     killed_after_training(tiny_model, opinions, tmp_path / "killed", **settings)
-    monkeypatch.delattr("transformers.Trainer.training_step")
+    monkeypatch.delattr(transformers.Trainer, "training_step")
     assert_same(finetune(tiny_model, opinions, tmp_path / "killed", **settings), whole)
     ended = [(metrics_of(folder)["steps"], metrics_of(folder)["epochs"]) for folder in (tmp_path / "killed", whole)]
     assert ended[0] == ended[1]

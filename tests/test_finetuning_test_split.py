@@ -1,7 +1,7 @@
 """The test split of a data set on the hub: had before the training, judged once after it."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import datasets
 import numpy as np
@@ -9,7 +9,10 @@ import pytest
 
 from ingest.finetuning.data import Labelled
 from ingest.run.errors import IngestError
+from ingest.text.hub import HubData, stream_file
 from tests.finetuned import accuracy_of, finetune, metrics_of, write_opinions
+from tests.hub import COMMIT
+from tests.hub_cache import cached_data, write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -24,52 +27,39 @@ def opinions(tmp_path: Path) -> datasets.Dataset:
 
 
 @pytest.fixture
-def splits(opinions: datasets.Dataset, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Splits that a hub with these reviews was asked for."""
-    splits: list[str] = []
-
-    def load(place: str, *, split: str, **options: Any) -> Any:  # noqa: ARG001
-        splits.append(split)
-        return opinions.select({"train": TRAIN, "test": TEST}[split])
-
-    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: type("Info", (), {"sha": "abc"}))
-    monkeypatch.setattr("datasets.load_dataset", load)
-    monkeypatch.setattr("datasets.get_dataset_split_names", lambda *_, **__: ["train", "test"])
-    return splits
+def cached(opinions: datasets.Dataset) -> Iterator[Path]:
+    """The name of a data set with two splits that the cache has."""
+    with cached_data("somebody/opinions", train=opinions.select(TRAIN), test=opinions.select(TEST)):
+        yield Path("somebody/opinions")
 
 
 def test_the_test_split_is_judged_once_without_reviews_of_the_training_data(
-    opinions: datasets.Dataset, splits: list[str], tiny_model: Path, tmp_path: Path
+    opinions: datasets.Dataset, cached: Path, tiny_model: Path, tmp_path: Path
 ) -> None:
-    out = finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out")
+    out = finetune(tiny_model, cached, tmp_path / "out")
     rows = [row for row in TEST if row not in TRAIN]
     new = Labelled(opinions[rows]["text"], np.array(rows) % 2, ["negative", "positive"])
     measured, card = metrics_of(out), (out / "README.md").read_text()
     assert (measured["test"]["accuracy"], measured["test"]["reviews"]) == (accuracy_of(out, new), 30)
     assert f"| test split | 30 | {measured['test']['accuracy']:.4f} |" in card
     assert "Left out of the test split: 10 reviews that are in the training data too." in card
-    assert splits == ["train", "test"]
 
 
 def test_a_missing_test_split_is_reported_before_the_training(
-    splits: list[str], tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opinions: datasets.Dataset, tiny_model: Path, tmp_path: Path
 ) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise ConnectionResetError("no route")
-
-    monkeypatch.setattr("datasets.get_dataset_split_names", refuse)
+    """The cache has the first reviews of the training split alone, and the hub cannot be asked for others."""
+    data = HubData("somebody/comments", None, COMMIT)
+    write_rows(stream_file(data, None, 160, None), opinions.select(TRAIN))
     with pytest.raises(IngestError, match="cannot be loaded from the hub"):
-        finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out", epochs=1)
-    assert splits == ["train"]
+        finetune(tiny_model, Path(data.name), tmp_path / "out", epochs=1, first="160")
     assert list((tmp_path / "out" / "checkpoints").glob("checkpoint-*")) == []
 
 
-def test_a_named_split_is_trained_on_and_is_no_test_of_itself(
-    splits: list[str], tiny_model: Path, tmp_path: Path
-) -> None:
-    out = finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out", epochs=1, data_split="test")
+def test_a_named_split_is_trained_on_and_is_no_test_of_itself(cached: Path, tiny_model: Path, tmp_path: Path) -> None:
+    out = finetune(tiny_model, cached, tmp_path / "out", epochs=1, data_split="test")
     measured = metrics_of(out)
-    assert (measured["train_reviews"] + measured["held_reviews"], measured["test"], splits) == (40, None, ["test"])
+    assert (measured["train_reviews"] + measured["held_reviews"], measured["test"]) == (40, None)
 
 
 def test_the_first_reviews_alone_are_trained_on(tiny_model: Path, tmp_path: Path) -> None:

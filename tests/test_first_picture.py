@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.web.library import Library
+from ingest import pipeline
 from ingest.projections import projection
 from store import open_corpus, open_snapshot
 from store.repository.errors import NotIngested
@@ -27,7 +28,7 @@ VIEWS = "pca-raw-2d,pca-exact-2d"
 @pytest.fixture(scope="session")
 def early_store(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """As an ingest leaves it that was killed after its first picture."""
-    stop = partial(interrupted, ingest, target="ingest.pipeline.normalize_corpus", after=0, views=VIEWS)
+    stop = partial(interrupted, ingest, target=(pipeline, "normalize_corpus"), after=0, views=VIEWS)
     return str(made_once(tmp_path_factory, "early", stop))
 
 
@@ -41,7 +42,7 @@ def test_fits_begin_before_the_stages_that_do_not_need_them(
 ) -> None:
     begun: list[object] = []
     monkeypatch.setattr(projection, "fit_later", lambda fit, _: begun.append(fit))
-    interrupted(ingest, tmp_path / "store", "ingest.pipeline.update_pairs", after=0, views=f"{VIEWS},tsne-raw-2d")
+    interrupted(ingest, tmp_path / "store", (pipeline, "update_pairs"), after=0, views=f"{VIEWS},tsne-raw-2d")
     assert begun
 
 

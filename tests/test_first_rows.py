@@ -98,9 +98,10 @@ def stream(_place: str, *, streaming: bool, **_: Any) -> Any:
 def large_store(ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """40 sentences of a data set of 3,000,000 reviews, of which 80 are enough and 128 are read."""
     monkeypatch.setattr(hub, "FIRST", 8)
-    monkeypatch.setattr("datasets.load_dataset", stream)
-    sized(HubSize(3_000_000, GIGABYTES), monkeypatch)
-    return ingest(tmp_path / "store", data=f"{DATA}@{COMMIT}")
+    with monkeypatch.context() as patch:  # the hub is out of reach afterwards
+        patch.setattr(datasets, "load_dataset", stream)
+        sized(HubSize(3_000_000, GIGABYTES), patch)
+        return ingest(tmp_path / "store", data=f"{DATA}@{COMMIT}")
 
 
 def test_a_store_says_which_reviews_its_sample_is_of(large_store: str) -> None:
@@ -113,11 +114,9 @@ def test_a_store_says_which_reviews_its_sample_is_of(large_store: str) -> None:
 
 
 def test_a_larger_budget_grows_the_same_corpus_without_the_hub(
-    large_store: str, ingest: Ingest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    large_store: str, ingest: Ingest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = store.open_corpus(large_store).corpus_attributes["data_identity"]
-    sized(None, monkeypatch)
-    monkeypatch.setattr("datasets.load_dataset", None)
     ingest(Path(large_store), data=DATA, sentences=60)
     grown = store.open_corpus(large_store)
     assert (grown.n_sentences, grown.corpus_attributes["data_identity"]) == (60, before)

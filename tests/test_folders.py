@@ -12,6 +12,7 @@ import pytest
 import store
 from ingest.run.errors import IngestError
 from ingest.text.reviews import Reviews, find_data, has_split, read_reviews
+from tests.hub_cache import cached_data
 from tests.test_hub import write_glue
 from tests.treebanks import write_treebank
 
@@ -196,16 +197,10 @@ def test_a_store_of_a_folder_needs_nothing_but_the_folder(ingest: Ingest, tmp_pa
 
 
 def test_a_finished_store_asks_nothing_of_a_hub_that_is_out_of_reach(
-    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise ConnectionResetError("no route")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: type("Info", (), {"sha": "abc"}))
-        patch.setattr("datasets.load_dataset", lambda *_, **__: rows(0, 7))
+    """The cache has the data once, and no longer."""
+    with cached_data("films/one", train=rows(0, 7)):
         ingest(tmp_path / "store", data="films/one")
-    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
-    monkeypatch.setattr("datasets.load_dataset", refuse)
     ingest(tmp_path / "store", data="films/one")
     assert "Nothing to do: " in capsys.readouterr().out

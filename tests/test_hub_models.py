@@ -1,7 +1,6 @@
 """A model of the hub is taken from the cache, else as a store knows it: the hub is asked for nothing that is not needed."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,47 +9,23 @@ import pytest
 import store
 from dashboard.sentence.encoder import CorpusModel, Encoder
 from dashboard.web.errors import Refusal
-from ingest.run import checkpoint
 from ingest.run.checkpoint import find_checkpoint, held_models
 from ingest.run.errors import IngestError
 from tests.hub import COMMIT
+from tests.hub_cache import ModelHub
 from tests.stores import FEATURES, Ingest
 
 NAME = "somebody/known"
-Asked = list[str | None]
-
-
-class Hub:
-    """The hub with one model, a cache, and the revisions that the hub was asked for."""
-
-    def __init__(self, model: Path, cache: Path) -> None:
-        self.model, self.cache = model, cache
-        self.asked: Asked = []
-        self.is_reached = True
-
-    def download(self, _name: str, *, revision: str | None = None, local_files_only: bool = False, **_: object) -> str:
-        """As `snapshot_download` of huggingface_hub."""
-        folder = self.cache / (revision or COMMIT)
-        if not local_files_only:
-            self.asked.append(revision)
-            if not self.is_reached:
-                raise ConnectionResetError("no route")
-            shutil.copytree(self.model, folder, dirs_exist_ok=True)
-        elif not folder.is_dir():
-            raise FileNotFoundError("not in the cache")
-        return str(folder)
 
 
 @pytest.fixture
-def hub(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    hub = Hub(tiny_model, tmp_path / "cache")
-    monkeypatch.setattr("huggingface_hub.snapshot_download", hub.download)
-    yield hub
-    checkpoint._fetched.cache_clear()
+def hub(tiny_model: Path, model_hub: ModelHub) -> ModelHub:
+    model_hub.model = tiny_model
+    return model_hub
 
 
 @pytest.fixture
-def finished(ingest: Ingest, hub: Hub, tmp_path: Path) -> str:
+def finished(ingest: Ingest, hub: ModelHub, tmp_path: Path) -> str:
     """A store of that model, whose files are in the cache no longer."""
     place = ingest(tmp_path / "store", model=NAME, **FEATURES)
     shutil.rmtree(hub.cache)
@@ -60,31 +35,33 @@ def finished(ingest: Ingest, hub: Hub, tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("settings", [{}, {"stage": "projections"}, {"model": f"{NAME}@{COMMIT}"}])
 def test_a_finished_store_asks_nothing_of_the_hub(
-    settings: dict[str, Any], finished: str, hub: Hub, ingest: Ingest, capsys: pytest.CaptureFixture[str]
+    settings: dict[str, Any], finished: str, hub: ModelHub, ingest: Ingest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ingest(Path(finished), **{"model": NAME, **FEATURES, **settings})
     assert hub.asked == []
     assert "Nothing to do: " in capsys.readouterr().out
 
 
-def test_what_is_missing_is_computed_with_the_revision_of_the_store(finished: str, hub: Hub, ingest: Ingest) -> None:
+def test_what_is_missing_is_computed_with_the_revision_of_the_store(
+    finished: str, hub: ModelHub, ingest: Ingest
+) -> None:
     ingest(Path(finished), model=NAME, sentences=80, **FEATURES)
     assert set(hub.asked) == {COMMIT}
     assert store.open_corpus(finished).n_sentences == 80
 
 
-def test_what_is_missing_and_out_of_reach_ends_in_a_sentence(finished: str, hub: Hub, ingest: Ingest) -> None:
+def test_what_is_missing_and_out_of_reach_ends_in_a_sentence(finished: str, hub: ModelHub, ingest: Ingest) -> None:
     hub.is_reached = False
     with pytest.raises(IngestError, match=r"nor in the cache, and the hub cannot be reached .* Give --model="):
         ingest(Path(finished), model=NAME, sentences=80, **FEATURES)
 
 
-def test_the_newest_revision_is_asked_of_the_hub(finished: str, hub: Hub) -> None:
+def test_the_newest_revision_is_asked_of_the_hub(finished: str, hub: ModelHub) -> None:
     find_checkpoint(f"{NAME}@main", held=lambda: held_models(finished))
     assert hub.asked == ["main"]
 
 
-def test_other_weights_than_those_of_the_store_are_refused(finished: str, hub: Hub, odd_model: Path) -> None:
+def test_other_weights_than_those_of_the_store_are_refused(finished: str, hub: ModelHub, odd_model: Path) -> None:
     hub.model = odd_model
     found = find_checkpoint(NAME, held=lambda: held_models(finished))
     with pytest.raises(IngestError, match=f"other weights of {NAME} than the store. Give --model={NAME}@main"):
@@ -92,7 +69,7 @@ def test_other_weights_than_those_of_the_store_are_refused(finished: str, hub: H
 
 
 def test_a_typed_sentence_takes_the_revision_of_the_store_from_the_cache(
-    finished: str, hub: Hub, odd_model: Path
+    finished: str, hub: ModelHub, odd_model: Path
 ) -> None:
     model, encoder = CorpusModel.of(store.open_corpus(finished)), Encoder()
     shutil.copytree(hub.model, hub.cache / COMMIT)
@@ -106,7 +83,7 @@ def test_a_typed_sentence_takes_the_revision_of_the_store_from_the_cache(
     assert hub.asked == []
 
 
-def test_a_typed_sentence_is_refused_where_its_model_is_nowhere(finished: str, hub: Hub) -> None:
+def test_a_typed_sentence_is_refused_where_its_model_is_nowhere(finished: str, hub: ModelHub) -> None:
     hub.is_reached = False
     with pytest.raises(Refusal, match=r"The model somebody/known cannot be loaded\. Put its checkpoint back"):
         Encoder().encode(CorpusModel.of(store.open_corpus(finished)), "the film", "", lambda: False)

@@ -42,13 +42,13 @@ RUN_THE_INGEST = ("dashboard/sentence/encoder.py", "dashboard/features/trial_pro
 PACKAGES = [name for name in BELOW if (ROOT / name).is_dir()]
 
 
-def modules(package: str) -> Iterator[Path]:
-    return (path.relative_to(ROOT) for path in sorted((ROOT / package).rglob("*.py")))
+def modules(package: str, root: Path = ROOT) -> Iterator[Path]:
+    return (path.relative_to(root) for path in sorted((root / package).rglob("*.py")))
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+def imports(path: Path, root: Path = ROOT) -> Iterator[tuple[int, str]]:
     """Line and dotted name of every import of our packages, those inside of functions and for types too."""
-    for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
+    for node in ast.walk(ast.parse((root / path).read_text("utf-8"))):
         names = []
         if isinstance(node, ast.ImportFrom):
             start = [*path.parts[: -node.level]] if node.level else []
@@ -58,22 +58,22 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
         yield from ((node.lineno, name) for name in names if name.split(".")[0] in BELOW)
 
 
-def folder_of(parts: tuple[str, ...], package: str) -> str | None:
+def folder_of(parts: tuple[str, ...], package: str, root: Path = ROOT) -> str | None:
     """The folder of a module or of what is imported; None for files beside the folders."""
     if len(parts) < 2:
         return None
     name = parts[1].removesuffix(".py")
-    return name if (ROOT / package / name).is_dir() else PLACED.get(f"{package}.{name}")
+    return name if (root / package / name).is_dir() else PLACED.get(f"{package}.{name}")
 
 
-def arrows(package: str) -> Iterator[tuple[str | None, str | None, str]]:
+def arrows(package: str, root: Path = ROOT) -> Iterator[tuple[str | None, str | None, str]]:
     """Arrows between the folders of a package: from, to, and the import in words."""
-    for path in modules(package):
-        own = folder_of(path.parts, package)
-        for line, name in imports(path):
+    for path in modules(package, root):
+        own = folder_of(path.parts, package, root)
+        for line, name in imports(path, root):
             parts = tuple(name.split("."))
             if parts[0] == package:
-                yield own, folder_of(parts, package), f"{path}:{line} imports {name}"
+                yield own, folder_of(parts, package, root), f"{path}:{line} imports {name}"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -120,13 +120,12 @@ def test_no_module_of_under_forty_lines_has_a_single_importer() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_graph_finds_an_import_that_breaks_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_graph_finds_an_import_that_breaks_the_order(tmp_path: Path) -> None:
     for folder in ("web", "points"):
         (tmp_path / "dashboard" / folder).mkdir(parents=True)
     (tmp_path / "dashboard/web/state.py").write_text("from dashboard.points import drawn\nfrom .. import shell\n")
     (tmp_path / "dashboard/points/drawn.py").write_text("def late():\n    import dashboard\n    import dashboard.web\n")
-    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
-    assert list(arrows("dashboard")) == [
+    assert list(arrows("dashboard", tmp_path)) == [
         ("points", None, "dashboard/points/drawn.py:2 imports dashboard"),
         ("points", "web", "dashboard/points/drawn.py:3 imports dashboard.web"),
         ("web", "points", "dashboard/web/state.py:1 imports dashboard.points.drawn"),

@@ -12,11 +12,11 @@ from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
 from dashboard.web.library import Library
-from ingest import pipeline
 from store import Corpus
 from tests.browser import Open, Visit, choose
 from tests.client import above, shown
 from tests.statistics_page import click_dot, has_head, hover_dot, settled
+from tests.stores import ingest_without
 from tests.tiny_models import save_model
 
 
@@ -155,9 +155,7 @@ def test_a_model_of_one_head_has_its_pages(one_head_client: FlaskClient, path: s
     assert "This cannot be shown" not in "".join(parts)
 
 
-def test_a_store_without_divergences_says_what_to_do(
-    tmp_path: Path, ingest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pipeline, "update_divergence", lambda *_: False)
-    client = create_app(Library(ingest(tmp_path / "store", sentences=10))).server.test_client()
+def test_a_store_without_divergences_says_what_to_do(tmp_path: Path, ingest: Callable[..., str]) -> None:
+    place = ingest_without("update_divergence", ingest, tmp_path / "store", sentences=10)
+    client = create_app(Library(place)).server.test_client()
     assert "headscape ingest" in above(client, "/map")

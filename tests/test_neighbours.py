@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy.sparse import spmatrix
+from scipy.sparse import linalg, spmatrix
 from scipy.spatial.distance import cdist
 
 import store
@@ -132,7 +132,7 @@ def test_umap_starts_at_the_same_places_where_the_search_for_eigenvectors_starts
     def restarted(graph: spmatrix, count: int, *, rng: int | None = None, **_settings: object) -> tuple[Any, Any]:
         return np.arange(count), np.random.default_rng(rng).standard_normal((graph.shape[0], count))
 
-    monkeypatch.setattr("scipy.sparse.linalg.eigsh", restarted)
+    monkeypatch.setattr(linalg, "eigsh", restarted)
     points = np.random.default_rng(0).standard_normal((60, 4)).astype(np.float32)
     first, other = (Projection.of_heads("umap", components=2, seed=3).fit(points)["fitted"] for _ in range(2))
     np.testing.assert_array_equal(first, other)

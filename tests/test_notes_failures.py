@@ -88,10 +88,16 @@ def test_a_place_that_cannot_be_written_does_not_keep_a_server_from_starting(tmp
 
 
 @pytest.fixture
-def read_only(written: Notes, file: Path, opened: Open, monkeypatch: pytest.MonkeyPatch) -> Notes:
+def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens notes may write neither a file nor its folder."""
+    monkeypatch.setattr(database.os, "access", lambda _path, mode: not mode & os.W_OK)
+
+
+@pytest.fixture
+def read_only(written: Notes, file: Path, opened: Open, request: pytest.FixtureRequest) -> Notes:
     """The notes of a file, opened by who may write neither it nor its folder."""
     written.database.close()
-    monkeypatch.setattr(database.os, "access", lambda _path, mode: not mode & os.W_OK)
+    request.getfixturevalue("unwritable")
     return opened(str(file))
 
 
@@ -101,7 +107,7 @@ def test_notes_in_a_folder_that_cannot_be_written_are_read_and_leave_no_trace(re
 
 
 def test_notes_that_a_killed_server_left_in_its_log_are_read_in_a_folder_that_cannot_be_written(
-    written: Notes, file: Path, opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    written: Notes, file: Path, opened: Open, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     copy, log = tmp_path / "copy" / file.name, file.with_name(f"{file.name}-wal")
     copy.parent.mkdir()
@@ -110,7 +116,7 @@ def test_notes_that_a_killed_server_left_in_its_log_are_read_in_a_folder_that_ca
     written.add(ANN, HEADS, HEAD, Draft("Another"))
     shutil.copy(log, tmp_path / "later")
     written.database.close()
-    monkeypatch.setattr(database.os, "access", lambda _path, mode: not mode & os.W_OK)
+    request.getfixturevalue("unwritable")
     notes = opened(str(copy))
     assert [note.text for note in notes.find(Search()).notes] == ["Hello"]
     shutil.copy(tmp_path / "later", copy.with_name(log.name))

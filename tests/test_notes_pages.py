@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -238,12 +239,18 @@ def test_pages_work_without_notes(off: FlaskClient) -> None:
     assert page_of(off, "/head", "?tab=notes")["picture"]
 
 
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From the call on the file cannot be written."""
+    return lambda: monkeypatch.setattr(Database, "is_read_only", True)
+
+
 def test_pages_say_that_writing_is_off_where_the_file_cannot_be_written(
-    noted: FlaskClient, monkeypatch: pytest.MonkeyPatch
+    noted: FlaskClient, read_only: Callable[[], None]
 ) -> None:
     target = panels(page_of(noted, "/head", "?layer=1&head=0&tab=notes")["beside"])["notes-head-0"]["target"]
     write(noted, target)
-    monkeypatch.setattr(Database, "is_read_only", True)
+    read_only()
     page = json.dumps(page_of(noted, "/notes"))
     assert WRITING_OFF in page
     assert "import-notes" not in page
@@ -253,10 +260,10 @@ def test_pages_say_that_writing_is_off_where_the_file_cannot_be_written(
 
 
 def test_the_menu_of_the_header_hears_whether_a_view_can_be_saved(
-    noted: FlaskClient, monkeypatch: pytest.MonkeyPatch
+    noted: FlaskClient, read_only: Callable[[], None]
 ) -> None:
     assert "off" not in read(noted, "views", "/head")
-    monkeypatch.setattr(Database, "is_read_only", True)
+    read_only()
     to_author, to_reader = (read(noted, "views", "/head", person) for person in (ANN, READER))
     assert to_author["off"] == WRITING_OFF
     assert "off" not in to_reader

@@ -1,5 +1,6 @@
 """A store in object storage, on a local S3 server: written, read, grown and checked as on a disk, whatever its answers do."""
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -162,7 +163,7 @@ def test_a_publication_flushes_the_disk_that_it_is_on(
     place: str, flushed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flushes: list[bool] = []
-    monkeypatch.setattr("os.sync", lambda: flushes.append(True))
+    monkeypatch.setattr(os, "sync", lambda: flushes.append(True))
     with open_writer(place.format(folder=tmp_path)) as writer:
         writer.publish("first")
     assert len(flushes) == flushed

@@ -10,12 +10,13 @@ import xarray as xr
 
 import store
 from ingest import pipeline
+from ingest.heads import pairs as stage
 from store.kernels.attention import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
 from store.repository.errors import StoreError
 from store.schema.corpus import CLS, PAD, SEP
 from store.schema.model import PAIR_NUMBERS
 from tests.interruption import interrupted
-from tests.stores import BLOCK
+from tests.stores import BLOCK, ingest_without
 
 Ingest = Callable[..., str]
 Commits = Callable[[str], list[str]]
@@ -224,7 +225,7 @@ def test_an_interrupted_search_goes_on_where_it_was(
     tiny_store: str,
 ) -> None:
     before = len(commits(copy))
-    interrupted(ingest, copy, "ingest.heads.pairs._keep_block", after=1)
+    interrupted(ingest, copy, (stage, "_keep_block"), after=1)
     ingest(copy)
     numbers = pair_blocks(commits(copy)[before:])
     assert len(numbers) == len(set(numbers)) == 2
@@ -239,7 +240,7 @@ def test_pairs_of_a_larger_ingest_are_not_visible_before_its_sentences(
     """The search is over, the ingest is killed, and another model is published meanwhile."""
     before = store.open_corpus(copy)
     expected = before.pairs
-    interrupted(ingest, copy, "ingest.pipeline.complete", after=0)
+    interrupted(ingest, copy, (pipeline, "complete"), after=0)
     ingest(copy, model=odd_model, sentences=5)
     assert store.open_snapshot(copy).corpus(before.name).pairs.identical(expected)
 
@@ -248,15 +249,12 @@ def test_a_model_whose_pairs_are_not_finished_has_none(
     ingest: Ingest,
     odd_model: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     place = tmp_path / "store"
-    with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "update_pairs", lambda *_: False)  # a Headscape that knew no pairs
-        name = store.open_corpus(ingest(place)).name
-        with pytest.raises(StoreError, match=r"Highest-scoring pairs: not computed"):
-            _ = store.open_corpus(str(place)).pairs
-    interrupted(ingest, place, "ingest.heads.pairs._merge", after=0)
+    name = store.open_corpus(ingest_without("update_pairs", ingest, place)).name
+    with pytest.raises(StoreError, match=r"Highest-scoring pairs: not computed"):
+        _ = store.open_corpus(str(place)).pairs
+    interrupted(ingest, place, (stage, "_merge"), after=0)
     ingest(place, model=odd_model, sentences=5)
     with pytest.raises(StoreError, match=r"Run `headscape ingest`\.$"):
         _ = store.open_snapshot(str(place)).corpus(name).pairs

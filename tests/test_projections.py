@@ -9,6 +9,8 @@ import pytest
 import zarr
 
 import store
+from ingest import pipeline
+from ingest.projections.head_pictures import HeadPictures
 from ingest.projections.head_view import HeadView
 from ingest.run.errors import IngestError
 from store.repository.access import open_repository
@@ -44,9 +46,7 @@ def three_views(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str
 def cut_short(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The same, interrupted after two layers of the first picture and one of the two others, which are placed together."""
     place = tmp_path_factory.mktemp("cut-short") / "store"
-    interrupted(
-        ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=3, sentences=15, views=THREE
-    )
+    interrupted(ingest, place, (HeadPictures, "_place"), after=3, sentences=15, views=THREE)
     return str(place)
 
 
@@ -167,9 +167,7 @@ def test_an_unfinished_view_that_is_not_requested_again_stays_as_it_is(
 
 def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(ingest: Ingest, tmp_path: Path) -> None:
     place = tmp_path / "store"
-    interrupted(
-        ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=1, sentences=15, views=THREE
-    )
+    interrupted(ingest, place, (HeadPictures, "_place"), after=1, sentences=15, views=THREE)
     with pytest.raises(store.StoreError, match=r"Run `headscape ingest"):
         store.open_corpus(str(place))
 
@@ -179,14 +177,14 @@ def test_readers_of_a_known_model_see_nothing_of_an_interrupted_ingest(
     sentences: int, copy: Path, ingest: Ingest
 ) -> None:
     before = store.open_snapshot(str(copy))
-    interrupted(ingest, copy, "ingest.pipeline.record_finished_views", after=1, sentences=sentences, views=THREE)
+    interrupted(ingest, copy, (pipeline, "record_finished_views"), after=1, sentences=sentences, views=THREE)
     after = store.open_snapshot(str(copy))
     assert after.id == before.id
     assert (after.corpus().n_sentences, after.corpus().views) == (15, ["pca-exact-2d"])
 
 
 def test_the_next_run_shows_the_pictures_of_an_interrupted_one(copy: Path, ingest: Ingest) -> None:
-    interrupted(ingest, copy, "ingest.pipeline.record_finished_views", after=1, sentences=20, views=THREE)
+    interrupted(ingest, copy, (pipeline, "record_finished_views"), after=1, sentences=20, views=THREE)
     corpus = store.open_corpus(ingest(copy, sentences=20, views=THREE))
     assert (corpus.n_sentences, set(corpus.views)) == (20, set(THREE.split(",")))
     assert list(verify(store.open_snapshot(str(copy)))) == []

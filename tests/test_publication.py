@@ -10,11 +10,14 @@ import zarr
 from icechunk import IcechunkError
 
 import store
+from ingest import pipeline
+from ingest.encode import tensors
+from ingest.projections.head_view import HeadView
 from store.repository import writer
 from store.repository.access import open_repository
 from store.repository.errors import SnapshotNotFound, StoreError, StoreIncomplete, StoreUnreachable
 from store.repository.history import expire, history, published_snapshot
-from store.repository.writer import open_writer
+from store.repository.writer import Writer, open_writer
 from store.verify import verify
 from tests.interruption import interrupted
 from tests.stores import BLOCK
@@ -168,7 +171,7 @@ def test_an_ingest_killed_before_publication_is_published_by_the_next(
     ingest: Ingest,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    interrupted(ingest, copy, "store.repository.writer.Writer.publish", after=0, sentences=20)
+    interrupted(ingest, copy, (Writer, "publish"), after=0, sentences=20)
     assert store.open_corpus(copy).n_sentences == 15
     ingest(Path(copy), sentences=20)
     assert capsys.readouterr().out.startswith("Published ")
@@ -182,7 +185,7 @@ def test_a_model_that_is_half_grown_stays_sound_when_another_is_published(
     ingest: Ingest,
     odd_model: Path,
 ) -> None:
-    interrupted(ingest, copy, "ingest.encode.tensors._write", after=blocks, sentences=40)
+    interrupted(ingest, copy, (tensors, "_write"), after=blocks, sentences=40)
     ingest(Path(copy), sentences=10, model=odd_model)
     snapshot = store.open_snapshot(copy)
     assert sorted(int(model["sentences"]) for model in snapshot.models.values()) == [10, 15]
@@ -193,7 +196,7 @@ def test_a_model_keeps_its_picture_when_another_is_published_while_it_grows(
     copy: str, ingest: Ingest, odd_model: Path
 ) -> None:
     name = store.open_corpus(copy).name
-    interrupted(ingest, copy, "ingest.pipeline.draw", after=0, sentences=20)
+    interrupted(ingest, copy, (pipeline, "draw"), after=0, sentences=20)
     ingest(Path(copy), sentences=10, model=odd_model)
     corpus = store.open_corpus(copy, model=name)
     assert corpus.views == ["pca-exact-2d"]
@@ -205,9 +208,7 @@ def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_i
 ) -> None:
     """Rather none, until the killed ingest goes on."""
     name = store.open_corpus(copy).name
-    interrupted(
-        ingest, copy, "ingest.projections.head_view.HeadView.write_places", after=1, sentences=30, fit_tokens=10_000
-    )
+    interrupted(ingest, copy, (HeadView, "write_places"), after=1, sentences=30, fit_tokens=10_000)
     ingest(Path(copy), sentences=10, model=odd_model)
     assert store.open_corpus(copy, model=name).views == []
 
@@ -216,14 +217,14 @@ def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_i
 def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger_one(
     sentences: int, copy: str, ingest: Ingest
 ) -> None:
-    interrupted(ingest, copy, "ingest.pipeline.draw", after=0, sentences=30)
+    interrupted(ingest, copy, (pipeline, "draw"), after=0, sentences=30)
     corpus = store.open_corpus(ingest(Path(copy), sentences=sentences))
     assert corpus.views == ["pca-exact-2d"]
     assert every_token_is_placed(corpus)
 
 
 def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(copy: str, ingest: Ingest, tmp_path: Path) -> None:
-    interrupted(ingest, copy, "ingest.encode.tensors._write", after=2, sentences=40)
+    interrupted(ingest, copy, (tensors, "_write"), after=2, sentences=40)
     grown = store.open_corpus(ingest(Path(copy), sentences=20))
     expected = store.open_corpus(ingest(tmp_path / "other", sentences=20))
     np.testing.assert_array_equal(grown.query, expected.query)
@@ -235,7 +236,7 @@ def test_a_smaller_ingest_keeps_what_a_killed_larger_one_had_computed(
     ingest: Ingest,
     commits: Callable[[str], list[str]],
 ) -> None:
-    interrupted(ingest, copy, "ingest.pipeline.complete", after=0, sentences=40)
+    interrupted(ingest, copy, (pipeline, "complete"), after=0, sentences=40)
     before = commits(ingest(Path(copy), sentences=26))
     after = commits(ingest(Path(copy), sentences=40))[len(before) :]
     shared = int(store.open_corpus(copy).sentences.row_start[26]) // BLOCK

@@ -14,6 +14,7 @@ from ingest.text.reviews import Review
 from ingest.text.tokenizer import Tokenizer
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import SOURCES, STATISTICS
+from tests.published import __main__ as command
 from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, check, main
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows, verdict
 from tests.published.segments import ROOM, SEPARATORS, TOKENS, cut, pack, review_segments
@@ -221,7 +222,7 @@ def test_a_model_with_the_published_numbers_agrees(
     wide_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     curves = {name: published(target) for name, target in CURVES.items()}
-    monkeypatch.setattr("tests.published.__main__.layer_curves", lambda *_, **__: curves)
+    monkeypatch.setattr(command, "layer_curves", lambda *_, **__: curves)
     monkeypatch.setattr(HookedModel, "expansion_rates", lambda _: published(EXPANSION_RATE).tolist())
     assert check(find_checkpoint(str(wide_model)), segments=2) == AGREES
     assert "DIFFERS" not in capsys.readouterr().out

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store
+from ingest.words import relations as stage
 from ingest.words.relations import randomize
 from store.kernels.intervals import PERCENTILES, REPLICATES
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halves, linked
@@ -154,7 +155,7 @@ def test_random_weights_are_run_once_where_a_corpus_grows_behind_their_blocks(
 ) -> None:
     once = relations_of("once", 60)
     relations_of("grown", 40)
-    monkeypatch.delattr("ingest.words.relations._random_linked")
+    monkeypatch.delattr(stage, "_random_linked")
     grown = relations_of("grown", 60)
     assert int(grown.random_pairs.sum()) < int(grown.pairs.sum())
     xr.testing.assert_identical(grown[["random_linked", "random_pairs"]], once[["random_linked", "random_pairs"]])

@@ -15,9 +15,9 @@ from waitress.buffers import TempfileBasedBuffer
 from dashboard import __main__ as command
 from dashboard.server import RollingArbiter, Server
 from dashboard.serving import Serving
-from dashboard.web import connections, processes
+from dashboard.web import connections
 from dashboard.web.connections import BufferingWorker, EventLoop, FrontServer
-from dashboard.web.processes import WORKER_MEMORY, workers_by_default
+from dashboard.web.processes import WORKER_MEMORY, usable_memory, workers_by_default
 from tests.bench.browser import server_process
 from tests.bench.reloads import reload_while_reading, workers
 from tests.fronts import Serve, connect
@@ -138,20 +138,18 @@ def test_the_old_workers_stay_where_a_new_one_cannot_start() -> None:
 
 
 @pytest.mark.parametrize(("cores", "memory", "number"), [(1, 64, 2), (8, 64, 8), (8, 3, 3), (8, 0.5, 1)])
-def test_workers_are_as_many_as_cores_and_memory_allow(
-    cores: int, memory: float, number: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
-    monkeypatch.setattr(processes, "CONTAINER_MEMORY", tmp_path / "memory.max")
-    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": int(memory * WORKER_MEMORY)}.get)
-    assert workers_by_default() == number
+def test_workers_are_as_many_as_cores_and_memory_allow(cores: int, memory: float, number: int) -> None:
+    assert workers_by_default(cores, int(memory * WORKER_MEMORY)) == number
 
 
-def test_the_memory_of_a_container_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "memory.max").write_text(f"{3 * WORKER_MEMORY}\n")
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)))
-    monkeypatch.setattr(processes, "CONTAINER_MEMORY", tmp_path / "memory.max")
-    assert workers_by_default() == 3
+def test_the_memory_of_a_container_counts(tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("4096\n")
+    assert usable_memory(tmp_path / "memory.max") == 4096
+
+
+def test_the_memory_of_the_machine_counts_where_a_container_has_no_limit(tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("max\n")
+    assert usable_memory(tmp_path / "memory.max") == usable_memory(tmp_path / "none") > 4096
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "many", "1000", "1.5"])

@@ -15,8 +15,8 @@ from dashboard.web.library import Library
 from dashboard.web.processes import server_folder
 from dashboard.web.results import DiskCache
 from store import open_corpus
-from store.repository.ingest_status import IngestProgress
 from tests.people import NAMED, with_people
+from tests.test_waiting_pages import during_an_ingest  # noqa: F401
 
 BUDGET = 1 << 20
 
@@ -185,10 +185,8 @@ def test_a_page_of_authors_is_not_that_of_readers(client: FlaskClient) -> None:
     assert b'"data-letter":"v"' not in pages[1]
 
 
-def test_while_an_ingest_runs_no_page_is_cached(
-    client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Library, "ingest", IngestProgress("model"))
+@pytest.mark.usefixtures("during_an_ingest")
+def test_while_an_ingest_runs_no_page_is_cached(client: FlaskClient, tmp_path: Path) -> None:
     _page(client, "/map")
     assert not (tmp_path / "responses").exists()
 

@@ -13,23 +13,25 @@ from ingest.run.errors import IngestError
 from ingest.text import corpus
 from ingest.text.columns import MOST_LABELS
 from ingest.text.reviews import Data, Reviews, find_data, read_reviews
+from tests.hub import COMMIT
+from tests.hub_cache import cached_data
 
 Ingest = Callable[..., str]
 
-HUB = Data("somebody/opinions", "somebody/opinions", "hub:somebody/opinions@abc")
+HUB = Data("somebody/opinions", "somebody/opinions", f"hub:somebody/opinions@{COMMIT}")
 DIGITS = datasets.ClassLabel(names=["1", "2"])
 MOODS = datasets.ClassLabel(names=["sad", "gay", "odd"])
 
 
 @pytest.fixture
-def labelled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Reviews]:
+def labelled() -> Callable[..., Reviews]:
     """Reviews of a data set on the hub with these values in its label column, as the data set declares it."""
 
     def labelled(values: Sequence[Any], declared: datasets.ClassLabel | None = None) -> Reviews:
         table = datasets.Dataset.from_dict({"text": [f"Film {number}." for number in range(len(values))]})
         table = table.add_column("label", list(values), feature=declared)
-        monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: table)
-        return read_reviews(HUB, text="text", label="label")
+        with cached_data(HUB.name, train=table):
+            return read_reviews(HUB, text="text", label="label")
 
     return labelled
 

@@ -3,7 +3,6 @@
 import json
 import logging
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from tests.access import (
     by_password,
     cheap_passwords,  # noqa: F401
     client_of,  # noqa: F401
+    clock,  # noqa: F401
     comes_in,
     cookie_of,
     server,  # noqa: F401
@@ -120,14 +120,16 @@ def test_a_session_outlives_a_restart_but_no_change_of_the_settings(
 
 @pytest.mark.parametrize("seconds", [0, 3600 - 5, -3600])
 def test_a_session_ends_in_its_time_by_whatever_clock(
-    seconds: int, tiny_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seconds: int,
+    tiny_store: str,
+    tmp_path: Path,
+    clock: Callable[[float], None],  # noqa: F811
 ) -> None:
     client = server_of(tiny_store, by_password(tmp_path, session_hours=1)).test_client()
     assert sign_in(client) == 303
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + seconds)
+    clock(seconds)
     assert comes_in(client) == (seconds >= 0)
-    monkeypatch.setattr(time, "time", lambda: now + 3601)
+    clock(3601)
     assert not comes_in(client)
 
 

@@ -64,5 +64,6 @@ def test_figures_of_a_tree_are_those_counted_by_hand(tree: Path) -> None:
 
 
 def test_patches_by_dotted_string_are_counted_among_all() -> None:
-    text = 'patch.setattr(module, "STEP", 1)\nmonkeypatch.setattr("store.corpus.STEP", 2)\n'
+    call = "patch.setattr"  # without its bracket: this text is no patch itself
+    text = f'{call}(module, "STEP", 1)\nmonkey{call}("store.corpus.STEP", 2)\n'
     assert patches(text) == (2, 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.access import __main__ as command
+from dashboard.access.__main__ import main
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.users import add_user, change_user, checked_user, remove_user, watched_users
 from tests.access import PASSWORD, cheap_passwords  # noqa: F401
@@ -20,15 +20,16 @@ def file(tmp_path: Path) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit status, output and complaint of the command."""
-    status = command.main(arguments)
+    """Exit status, output and complaint of the command, to which a password is piped."""
+    status = main(arguments, io.StringIO(f"{PASSWORD}\n"))
     return status, *capsys.readouterr()
 
 
-@pytest.fixture
-def piped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A password comes from standard input."""
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n"))
+class Terminal(io.StringIO):
+    """Standard input where somebody types."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def test_a_user_signs_in_with_the_right_password_only(file: Path) -> None:
@@ -111,7 +112,6 @@ def test_a_bad_name_or_password_is_refused(name: str, password: str, complaint: 
     assert not file.exists()
 
 
-@pytest.mark.usefixtures("piped")
 def test_the_command_adds_and_lists_and_removes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = f"--state={tmp_path}"
     assert run(capsys, "add", "ada", "--role=author", folder) == (0, "ada may sign in as author.\n", "")
@@ -121,7 +121,6 @@ def test_the_command_adds_and_lists_and_removes(tmp_path: Path, capsys: pytest.C
     assert run(capsys, "list", folder) == (0, "", "")
 
 
-@pytest.mark.usefixtures("piped")
 def test_a_user_is_not_added_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     add_user(tmp_path / "users.json", "ada", "reader", PASSWORD)
     status, _, complaint = run(capsys, "add", "ada", f"--state={tmp_path}")
@@ -130,19 +129,12 @@ def test_a_user_is_not_added_twice(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("name", ["remove", "password", "role"])
-def test_an_unknown_user_is_a_sentence(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n"))
+def test_an_unknown_user_is_a_sentence(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, complaint = run(capsys, name, "eve", f"--state={tmp_path}")
     assert (status, complaint) == (1, "users: There is no user 'eve'. List them with `headscape users list`.\n")
 
 
-def test_a_password_is_asked_twice_without_echo(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_password_is_asked_twice_without_echo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = iter([PASSWORD, PASSWORD + "x"])
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(command, "getpass", lambda _: next(answers))
-    status, _, complaint = run(capsys, "add", "ada", f"--state={tmp_path}")
-    assert (status, complaint) == (1, "users: The two passwords differ. Type the same one twice.\n")
+    status = main(["add", "ada", f"--state={tmp_path}"], Terminal(), lambda _: next(answers))
+    assert (status, capsys.readouterr().err) == (1, "users: The two passwords differ. Type the same one twice.\n")

@@ -141,10 +141,13 @@ def test_its_data_are_served(path: str, part: store.Corpus, part_client: FlaskCl
     assert content(part_client, f"{data_link(part)}/sentence/30/{path}")
 
 
-def test_without_the_model_the_page_says_what_to_run(
-    part_store: str, monkeypatch: pytest.MonkeyPatch, part: store.Corpus
-) -> None:
+@pytest.fixture
+def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoder, "missing_packages", lambda _extra: ["torch"])
+
+
+@pytest.mark.usefixtures("without_torch")
+def test_without_the_model_the_page_says_what_to_run(part_store: str, part: store.Corpus) -> None:
     client = create_app(Library(part_store)).server.test_client()
     page = page_of(client, "?sentence=30")
     assert "sentence=30 has no stored vectors (0-9 have): run " in page
@@ -153,8 +156,8 @@ def test_without_the_model_the_page_says_what_to_run(
     assert "this server needs PyTorch" in page
 
 
-def test_without_a_model_to_run_the_neighbours_have_vectors(part_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoder, "missing_packages", lambda _extra: ["torch"])
+@pytest.mark.usefixtures("without_torch")
+def test_without_a_model_to_run_the_neighbours_have_vectors(part_store: str) -> None:
     client = create_app(Library(part_store)).server.test_client()
     page = shown(client, "above", "/sentence", "?sentence=0")
     assert "sentence=9" in page

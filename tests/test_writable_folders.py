@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,16 +28,32 @@ NOWHERE = Path("/proc/1/nowhere")
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of temporary files."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture
-def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No home, and packages in a folder that cannot be written."""
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packages in a folder that cannot be written."""
+    monkeypatch.setattr(folders, "_beside_source", lambda: [NOWHERE])
+
+
+@pytest.fixture
+def homeless(installed: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    """No home either."""
     monkeypatch.setenv("HOME", str(NOWHERE))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(folders, "_beside_source", lambda: [NOWHERE])
+
+
+@pytest.fixture
+def hub_folders(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Have the hub's client keep what it has in these folders, by the names of its constants: it read them when it was imported."""
+
+    def hub_folders(**places: Path) -> None:
+        for name, place in places.items():
+            monkeypatch.setattr(huggingface_hub.constants, name, str(place))
+
+    return hub_folders
 
 
 def test_a_file_in_place_of_a_folder_cannot_be_written(tmp_path: Path) -> None:
@@ -72,8 +89,8 @@ def test_a_cache_of_numba_that_cannot_be_written_is_moved(temporary: Path) -> No
     assert environment[COMPILED].startswith(str(temporary))
 
 
+@pytest.mark.usefixtures("installed")
 def test_a_home_that_can_be_written_is_left_to_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "_beside_source", lambda: [NOWHERE])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     environment: dict[str, str] = {}
     place_compiled_code(environment)
@@ -91,9 +108,9 @@ def test_code_is_never_kept_where_another_user_could_put_some(temporary: Path) -
 
 @pytest.mark.usefixtures("temporary")
 def test_tables_are_converted_elsewhere_where_the_cache_is_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, hub_folders: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HOME", str(tmp_path / "home"))
+    hub_folders(HF_HOME=tmp_path / "home")
     asked = tmp_path / "home" / "headscape"
     assert cache_folder() == asked
     asked.rmdir()
@@ -102,8 +119,8 @@ def test_tables_are_converted_elsewhere_where_the_cache_is_a_file(
     assert cache_folder().is_dir()
 
 
-def test_what_must_be_downloaded_needs_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(NOWHERE))
+def test_what_must_be_downloaded_needs_a_cache(hub_folders: Callable[..., None], tmp_path: Path) -> None:
+    hub_folders(HF_HUB_CACHE=NOWHERE)
     check_folders(None, "--store", model="embedded", data=str(tmp_path))
     with pytest.raises(
         IngestError, match=r"The cache /proc/1/nowhere cannot be written\. Give another folder in HF_HOME\."
@@ -112,11 +129,13 @@ def test_what_must_be_downloaded_needs_a_cache(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_data_of_the_hub_is_converted_elsewhere_where_its_folder_cannot_be_written(
-    monkeypatch: pytest.MonkeyPatch, temporary: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    hub_folders: Callable[..., None],
+    temporary: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(temporary))
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HOME", str(NOWHERE))
-    monkeypatch.setattr(folders, "place_compiled_code", lambda _: None)
+    hub_folders(HF_HUB_CACHE=temporary, HF_HOME=NOWHERE)
+    monkeypatch.setenv(COMPILED, str(temporary))
     monkeypatch.setenv(CONVERTED, "")
     check_folders(None, "--store", model="embedded", data="embedded")
     assert os.environ[CONVERTED] == ""
@@ -126,11 +145,13 @@ def test_data_of_the_hub_is_converted_elsewhere_where_its_folder_cannot_be_writt
     assert capsys.readouterr().out == f"No cache of datasets can be written: what it converts is kept in {place}.\n"
 
 
-def test_a_model_in_a_cache_that_is_read_only_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+def test_a_model_in_a_cache_that_is_read_only_is_used(
+    monkeypatch: pytest.MonkeyPatch, hub_folders: Callable[..., None], tmp_path: Path
+) -> None:
+    hub_folders(HF_HUB_CACHE=tmp_path)
+    monkeypatch.setenv(COMPILED, "")  # moved, and back where it was after the test
     (tmp_path / "models--bert-base-uncased").mkdir()
     monkeypatch.setattr(folders, "is_writable", lambda _: False)
-    monkeypatch.setattr(folders, "place_compiled_code", lambda _: None)
     check_folders(None, "--store", model="bert-base-uncased", data="embedded")
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from getpass import getpass
 from pathlib import Path
-from typing import get_args
+from typing import TextIO, get_args
 
 from dashboard.access.person import Role
 from dashboard.access.private_file import AccessFileError
@@ -14,9 +14,11 @@ from store.process import check_extra
 from store.repository.errors import StoreError
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 0, or 1 after a sentence on what to do next."""
-    options = _parser().parse_args(arguments)
+def main(
+    arguments: Sequence[str] | None = None, typed: TextIO | None = None, ask: Callable[[str], str] = getpass
+) -> int:
+    """Exit status 0, or 1 after a sentence on what to do next; passwords are asked of a terminal, or read of what is piped in."""
+    options = _parser().parse_args(arguments, argparse.Namespace(typed=typed or sys.stdin, ask=ask))
     try:
         check_extra("dashboard")
         _COMMANDS[options.command](options)
@@ -44,14 +46,14 @@ def _parser() -> argparse.ArgumentParser:
 def _add(options: argparse.Namespace) -> None:
     from dashboard.access.users import add_user
 
-    add_user(_file(options), options.name, options.role, _new_password())
+    add_user(_file(options), options.name, options.role, _new_password(options))
     print(f"{options.name} may sign in as {options.role}.")
 
 
 def _set_password(options: argparse.Namespace) -> None:
     from dashboard.access.users import change_user
 
-    change_user(_file(options), options.name, password=_new_password())
+    change_user(_file(options), options.name, password=_new_password(options))
     print(f"{options.name} has a new password; all sessions with the old one have ended.")
 
 
@@ -106,12 +108,12 @@ def _file(options: argparse.Namespace) -> Path:
     return folders(options)[1]
 
 
-def _new_password() -> str:
+def _new_password(options: argparse.Namespace) -> str:
     """A password that is typed twice, or the first line of what is piped in."""
-    if not sys.stdin.isatty():
-        return sys.stdin.readline().rstrip("\r\n")
-    password = getpass("Password: ")
-    if password != getpass("The same again: "):
+    if not options.typed.isatty():
+        return str(options.typed.readline()).rstrip("\r\n")
+    password = str(options.ask("Password: "))
+    if password != options.ask("The same again: "):
         raise AccessFileError("The two passwords differ. Type the same one twice.")
     return password
 

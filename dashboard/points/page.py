@@ -23,8 +23,8 @@ from dashboard.points.controls import (
     scale_caption,
 )
 from dashboard.points.density import Cluster, clusters_of_head
-from dashboard.points.pairs import WorkedExample, example_button, example_card, worked_example
 from dashboard.points.head_tokens import HeadTokens
+from dashboard.points.pairs import WorkedExample, example_button, example_card, worked_example
 from dashboard.points.picture import grid_picture, is_plane, picture_with_pinned, pin_links, pinned_name
 from dashboard.points.routes import register
 from dashboard.points.search import hit_table

@@ -135,10 +135,10 @@ def _check_time(deadline: float) -> None:
 class EncoderProcess:
     """Answers every connection with one sentence, or with the `Refusal` of it."""
 
-    def __init__(self, folder: ServerFolder, idle: float) -> None:
+    def __init__(self, folder: ServerFolder, idle: float, encoder: Encoder | None = None) -> None:
         self._folder = folder
         self._idle = idle
-        self._encoder = Encoder()
+        self._encoder = encoder or Encoder()
         self._cache = Cache(BUDGET)
         self._under_way = 0
         self._last = time.monotonic()

@@ -121,17 +121,18 @@ FEWEST_WORKERS, WORKER_MEMORY = 2, 450 << 20
 CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
 
 
-def workers_by_default() -> int:
-    """One worker for each core that this process may use: at least two, but no more than fit into memory."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(max(FEWEST_WORKERS, cores), _memory() // WORKER_MEMORY))
+def workers_by_default(cores: int | None = None, memory: int | None = None) -> int:
+    """One worker for each core that this process may use: at least two, but no more than fit into the bytes of memory."""
+    if cores is None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(max(FEWEST_WORKERS, cores), (usable_memory() if memory is None else memory) // WORKER_MEMORY))
 
 
-def _memory() -> int:
+def usable_memory(container: Path = CONTAINER_MEMORY) -> int:
     """Bytes of memory of this machine, or of the container."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
-        return min(machine, int(CONTAINER_MEMORY.read_text()))
+        return min(machine, int(container.read_text()))
     except (OSError, ValueError):  # no container, or one without a limit
         return machine
 

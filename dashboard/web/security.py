@@ -65,8 +65,10 @@ class AllowedHosts:
         return ", ".join(name.removeprefix(".") if name in LOCAL else name for name in self.names if not _address(name))
 
 
-def allowed_hosts(bound: str, more: Iterable[str]) -> AllowedHosts:
+def allowed_hosts(bound: str, more: Iterable[str], own: str | None = None) -> AllowedHosts:
     """The address the server is bound to, this machine's local names, and more; its own names where bound to all addresses.
+
+    `own` is the name of this machine, by default as the system says it.
 
     Raises
     ------
@@ -77,7 +79,7 @@ def allowed_hosts(bound: str, more: Iterable[str]) -> AllowedHosts:
     address = _address(bound)
     if bound and (address is None or not address.is_unspecified):
         return AllowedHosts((*LOCAL, bound.lower(), *names))
-    own = socket.gethostname().lower()
+    own = (own or socket.gethostname()).lower()
     own_names = (own, f"{own}.local") if _NAME.fullmatch(own) else ()
     return AllowedHosts((*LOCAL, *own_names, *names), every_address=True)
 

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[2] and not sys.flags.safe_path:
@@ -10,18 +12,18 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[2] and
 from ingest.run.process import exit_status, follow_parent
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Fine-tune a classifier; the exit status, see `exit_status`."""
     follow_parent(os.environ)
-    return exit_status(_finetune, name="finetune")
+    return exit_status(partial(_finetune, arguments), name="finetune")
 
 
-def _finetune() -> None:
+def _finetune(arguments: Sequence[str] | None) -> None:
     from ingest.finetuning.settings import parse
     from ingest.run.folders import check_folders
     from store.process import check_extra, check_installed
 
-    settings = parse()
+    settings = parse(arguments)
     check_installed()
     check_extra("ingest")
     check_folders(Path(settings.out), "--out", model=settings.model, data=settings.data)

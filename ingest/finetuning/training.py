@@ -8,7 +8,7 @@ is expected of them.
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,12 +69,15 @@ def freeze_lower(model: ModelParts, layers: int) -> None:
         module.requires_grad_(False)
 
 
-def find_precision(device: torch.device) -> str:
-    """`bf16`, `fp16` or `float32`. A CPU has bf16 only where it multiplies in it; elsewhere it would be slower."""
+def find_precision(device: torch.device, capabilities: Mapping[str, Any] | None = None) -> str:
+    """`bf16`, `fp16` or `float32`. A CPU has bf16 only where it multiplies in it; elsewhere it would be slower.
+
+    `capabilities` are those of the CPU, as PyTorch names them; by default of this one.
+    """
     if device.type == "cuda":
         return "bf16" if cuda_dtype() == torch.bfloat16 else "fp16"
     if device.type == "cpu":
-        able = torch.cpu.get_capabilities()
+        able = torch.cpu.get_capabilities() if capabilities is None else capabilities
         return "bf16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
     return "float32"
 

@@ -63,7 +63,7 @@ def takes(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
 
 def patches(text: str) -> tuple[int, int]:
     """Calls of `setattr` of pytest's patches in the text, and those that name what they patch in a dotted string."""
-    return len(re.findall(r"\.setattr\(", text)), len(re.findall(r"\.setattr\(\s*[\"'][\w.]+[\"'],", text))
+    return len(re.findall(r"\.setattr\(", text)), len(re.findall(r"\.setattr\(\s*f?[\"'][\w.{}]+[\"'],", text))
 
 
 def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
