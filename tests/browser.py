@@ -216,12 +216,12 @@ def turned_to(page: Page, url: str) -> Page:
     page.mouse.move(0, 0)
     page.evaluate(_TURN, url)
     until(page, "document.querySelector('#page').dataset.link === location.pathname + location.search")
-    page.evaluate(_RENDERED)
+    page.evaluate(RENDERED)
     return page
 
 
 #: The link is noted before the page is rendered that it leads to.
-_RENDERED = """() => new Promise((done) => {
+RENDERED = """() => new Promise((done) => {
   requestAnimationFrame(() => requestIdleCallback(() => requestAnimationFrame(() => requestIdleCallback(() => done()))));
 })"""
 _TURN = """(url) => {

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.features.feature_tokens import WORDPIECES
-from dashboard.features.shown import ShownFeatures, contrast_of, contrasts, selection_contrast
+from dashboard.features.shown import LISTED_WORDPIECES, ShownFeatures, contrast_of, contrasts, selection_contrast
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 
@@ -26,7 +25,7 @@ def test_what_is_searched_for_is_the_wordpiece_that_differs_most(shown: ShownFea
     wordpieces = [contrast for contrast in contrasts(shown) if contrast.group == "wordpiece"]
     first = wordpieces[0]
     assert (first.value, first.share, first.share_outside) == ("the", 1, 0)
-    assert len(wordpieces) <= WORDPIECES
+    assert len(wordpieces) <= LISTED_WORDPIECES
 
 
 def test_token_types_and_labels_are_counted_once_for_every_token(shown: ShownFeatures) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from dashboard.sentence.finder import sentence_means
 from store import Corpus
-from tests.browser import Visit, choose, closed, drawn
+from tests.browser import RENDERED, Visit, choose, closed, drawn
 from tests.sentence_page import has_lines, link_fields, sentence_page, shown
 
 SORT = "Ranked by (L0 H0)"
@@ -78,6 +78,7 @@ def test_the_table_of_found_sentences_fits_its_box_and_its_text_takes_the_rest(v
         for width in (360, 1000, 1440):
             page.set_viewport_size({"width": width, "height": 900})
             expect(row).to_be_visible()
+            page.evaluate(RENDERED)
             assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0, width
             widths = row.locator("td").evaluate_all("cells => cells.map((cell) => cell.getBoundingClientRect().width)")
             assert width != 1000 or widths[-1] >= 0.75 * sum(widths)

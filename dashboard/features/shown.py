@@ -125,7 +125,7 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
 
 
 #: Wordpieces with the largest differences that are listed.
-WORDPIECES = 8
+LISTED_WORDPIECES = 8
 COLUMNS = ("group", "value", "selected", "share", "others", "share ", "difference, points")
 
 
@@ -154,7 +154,7 @@ def selection_contrast(shown: ShownFeatures) -> list[object]:
     rows = [html.Tr(_cells(contrast)) for contrast in contrasts(shown)]
     table = html.Table([heading(COLUMNS, COLUMNS[2:]), html.Tbody(rows)], className="rows")
     caption = f"Shares of the {int(selected.sum()):,} selected tokens and of the {int((~selected).sum()):,} others. "
-    listed = f"Wordpieces: the {WORDPIECES} with the largest differences."
+    listed = f"Wordpieces: the {LISTED_WORDPIECES} with the largest differences."
     return [
         html.H2("Selected tokens against the others"),
         html.P(caption + listed, className="caption"),
@@ -172,7 +172,7 @@ def contrasts(shown: ShownFeatures) -> list[Contrast]:
             found += contrast_of(title, [*column.names, "none"], codes, shown.selected_tokens)
     features = shown.series.features
     pieces = features.tokens.token_id.values[: shown.tokens]
-    return found + contrast_of("wordpiece", shown.corpus.vocab, pieces, shown.selected_tokens)[:WORDPIECES]
+    return found + contrast_of("wordpiece", shown.corpus.vocab, pieces, shown.selected_tokens)[:LISTED_WORDPIECES]
 
 
 def contrast_of(
