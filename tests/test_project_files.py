@@ -42,6 +42,12 @@ def test_a_workflow_runs_targets_of_make_alone(workflow: Path) -> None:
     assert {command.removeprefix("make ") for command in commands} <= targets()
 
 
+def test_the_scripts_that_ci_and_make_run_are_in_the_repository() -> None:
+    named = set(re.findall(r"\.ci/\w+", read(".ci/run") + read("Makefile")))
+    listed = subprocess.run(["git", "ls-files", ".ci"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert ".ci/debian" in named <= set(listed.split())
+
+
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_may_only_read_and_every_job_has_a_limit_of_time(workflow: Path) -> None:
     content = yaml.safe_load(workflow.read_text("utf-8"))
