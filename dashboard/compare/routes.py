@@ -13,12 +13,12 @@ from dashboard.compare.feature_points import (
     point_similarity,
     similarity_table,
 )
-from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both
+from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both, selected_in_both
 from dashboard.compare.sentences import UNLIKE, both_patterns, patterns_table, typed_sentences, typed_weights
 from dashboard.compare.two_models import ModelPair
 from dashboard.points.point_set import Beside
 from dashboard.points.routes import selection_of, send_colours, send_raster
-from dashboard.points.selection import encode, mask
+from dashboard.points.selection import encode
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.files import FORM, file
 from dashboard.web.bounds import on_same_corpus
@@ -91,8 +91,7 @@ def _pictures(server: Flask, library: Library) -> None:
     @server.get(f"{PAIR}/mask/{ONE_HEAD}.bin")
     def both_masks(snapshot: str, model: str, other: str, layer: int, head: int) -> Response:
         two = two_by_name(library, snapshot, model, other)
-        selected = mask(_drawn(two, layer, head), selection_of(two.own))
-        return codes(encode(np.broadcast_to(selected, (2, *selected.shape[1:]))))
+        return codes(encode(selected_in_both(_drawn(two, layer, head), selection_of(two.own))))
 
 
 def _raster(places: NDArray[np.float32]) -> Response:
