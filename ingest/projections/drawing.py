@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ingest.encode.feature_points import FeaturePoints
 from ingest.encode.point_vectors import read_point
 from ingest.projections.feature_pictures import FeaturePicture, Picture, ValuePicture
-from ingest.projections.projection import Floats, Projection
-from ingest.projections.table import PROJECTIONS, PlaceGrid
+from ingest.projections.projection import PROJECTIONS, Floats, PlaceGrid, Projection
 from ingest.text.blocks import content_hash
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer

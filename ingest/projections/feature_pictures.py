@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import evenly
 from ingest.projections.fits import fit_points
-from ingest.projections.projection import COMPONENTS, Fitted, Floats, Parameters, Projection
-from ingest.projections.table import PROJECTIONS, PlaceGrid
+from ingest.projections.projection import COMPONENTS, PROJECTIONS, Fitted, Floats, Parameters, PlaceGrid, Projection
 from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import one_thread_each, side_by_side, timed
 from ingest.run.settings import Settings

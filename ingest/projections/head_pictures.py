@@ -20,8 +20,7 @@ from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
 from ingest.projections.head_view import HeadVectors, HeadView
 from ingest.projections.normalizations import LayerVectors
-from ingest.projections.projection import Fits, HeadProjection, Nearest, Parameters, Read
-from ingest.projections.table import PROJECTIONS
+from ingest.projections.projection import PROJECTIONS, Fits, HeadProjection, Nearest, Parameters, Read
 from ingest.run.cluster import Cluster
 from ingest.run.limits import Limits
 from ingest.run.parallel import core_count, side_by_side

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ingest.encode.sample import Sample, Split, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.normalizations import Constants, LayerVectors, read_constants
-from ingest.projections.projection import Parameters
-from ingest.projections.table import PROJECTIONS, PlaceGrid
+from ingest.projections.projection import PROJECTIONS, Parameters, PlaceGrid
 from ingest.run.limits import USUAL, Limits
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
