@@ -10,8 +10,7 @@ import zarr
 from ingest.encode.feature_points import FeaturePoints
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup
-from ingest.projections.drawing import view_hash
-from ingest.projections.feature_pictures import FeaturePicture, ValuePicture
+from ingest.projections.feature_pictures import FeaturePicture, ValuePicture, view_hash
 from ingest.projections.head_view import HeadVectors
 from ingest.projections.projection import Projection
 from ingest.run.checkpoint import Checkpoint

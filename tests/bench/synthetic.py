@@ -10,7 +10,7 @@ from ingest.encode.encoder import PER_BLOCK, PER_TOKEN, SQUARES, Shape
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
 from ingest.heads.intervals import write_intervals
-from ingest.projections.drawing import draw
+from ingest.pipeline import draw
 from ingest.projections.head_pictures import pending_pictures
 from ingest.projections.head_view import HeadVectors
 from ingest.projections.normalizations import normalize_corpus
