@@ -38,8 +38,8 @@ from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
 from ingest.run.settings import Settings, parse_first
-from ingest.text.blocks import short_key
-from ingest.text.corpus import Budget, PlannedCorpus, cut_report, find_corpus, prepare_corpus, stored_corpus
+from ingest.text.blocks import PlannedCorpus, short_key
+from ingest.text.corpus import Budget, cut_report, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
 from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation, check_pipeline
 from ingest.words.coreference import find_coreference, keep_mentions

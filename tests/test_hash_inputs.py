@@ -15,8 +15,7 @@ from ingest.projections.head_view import HeadVectors
 from ingest.projections.projection import Projection
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.settings import DEFAULT_VIEWS, Settings
-from ingest.text.blocks import plan
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import PlannedCorpus, plan
 from ingest.text.reviews import Data
 from store.schema.pictures import ViewName
 

@@ -25,8 +25,7 @@ from ingest.run.cluster import Cluster
 from ingest.run.limits import Limits
 from ingest.run.parallel import core_count, side_by_side
 from ingest.run.progress import bar
-from ingest.text.blocks import Block
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Block, PlannedCorpus
 from store.repository.arrays import array_of
 from store.repository.writer import Writable, Writer
 from store.schema.pictures import JUDGED, MEASURES, ViewName

@@ -16,8 +16,8 @@ from ingest.projections.head_view import HeadVectors
 from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.settings import EVERY, Settings
-from ingest.text.blocks import Block
-from ingest.text.corpus import PlannedCorpus, prepare_corpus
+from ingest.text.blocks import Block, PlannedCorpus
+from ingest.text.corpus import prepare_corpus
 from ingest.text.reviews import find_data
 from ingest.words.annotate import annotate
 from ingest.words.patterns import find_strongest_words, read_words
