@@ -39,7 +39,7 @@ def problem(error: Exception) -> dmc.Alert:
     return dmc.Alert(with_commands(sentence), color="red", title="This cannot be shown", className="problem")
 
 
-#: The part of the id of a line that follows the ingest; `app.py` fills it as often as a tab asks for newer snapshots.
+#: The part of the id of a line that follows the ingest; `pages.py` fills it as often as a tab asks for newer snapshots.
 UNDER_WAY = "under-way"
 #: Its value on page Store, which also says where no ingest runs.
 STORE = "store"
