@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.features import trials
 from dashboard.pages import TOPICS
-from dashboard.sentence import encoder_process as remote_encoder
+from dashboard.sentence import encoder as remote_encoder
 from dashboard.server import THREADS
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.page import COUNT
