@@ -9,7 +9,7 @@ from dash import dcc, html
 from flask import has_request_context, request
 
 from dashboard.access.person import Person, current_person
-from dashboard.access.sign_in_page import SIGN_OUT
+from dashboard.access.sign_in import SIGN_OUT
 from dashboard.canvas.spec import PointPanels
 from dashboard.documentation import address
 from dashboard.points.selection import FIELDS as SELECTION
