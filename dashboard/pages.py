@@ -33,8 +33,7 @@ from dashboard.store_page.page import STORE_PAGE
 from dashboard.topic import topics_by_name
 from dashboard.ui import deferred
 from dashboard.ui.files import LIBRARY
-from dashboard.ui.markup import condensed
-from dashboard.ui.page import UNDER_WAY, problem, under_way
+from dashboard.ui.markup import UNDER_WAY, condensed, problem, under_way
 from dashboard.ui.work import PAGE as PAGE_JOB
 from dashboard.ui.work import JobNotes
 from dashboard.web import assets, http

@@ -5,8 +5,7 @@ import pytest
 from scipy.spatial import procrustes
 from scipy.stats import ortho_group
 
-from dashboard.compare.picture import both_places, drawn_of_both, on_one_scale, selected_in_both
-from dashboard.compare.two_models import ModelPair
+from dashboard.compare.two_models import ModelPair, both_places, drawn_of_both, on_one_scale, selected_in_both
 from dashboard.points.selection import Selection, parse_selection
 
 

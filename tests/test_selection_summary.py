@@ -8,8 +8,7 @@ import pytest
 from dashboard.points.head_tokens import HeadTokens, column_of
 from dashboard.points.point_set import values
 from dashboard.points.selection import mask, parse_selection
-from dashboard.points.selection_summary import Share, panel, summarize
-from dashboard.points.shown import ShownPoints
+from dashboard.points.shown import Share, ShownPoints, selection_panel, summarize
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -85,7 +84,7 @@ def test_of_all_heads_only_what_is_the_same_in_all_is_compared(two_views: Corpus
 def test_an_empty_selection_names_what_nothing_matches(tiny_store: str, query: str, text: str) -> None:
     context = resolve(Library(tiny_store), "/head", f"?{query}")
     tokens = min(context.state.tokens, context.corpus.n_tokens)
-    assert text in str(panel(ShownPoints.of(context, HeadTokens(context.corpus, tokens, 0, 0))))
+    assert text in str(selection_panel(ShownPoints.of(context, HeadTokens(context.corpus, tokens, 0, 0))))
 
 
 @pytest.mark.parametrize("everything", [True, False])

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from dashboard.pages import TOPICS
 from dashboard.topic import Topic, topics_by_name
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.web.state import FIELDS
 from tests.test_docs import anchors
 

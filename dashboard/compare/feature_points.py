@@ -11,8 +11,19 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import Panel, Picture
-from dashboard.compare.picture import KEYS, MAKE_PICTURE, SIDE, TO_RING, BothPlaces, alignment, on_one_scale
-from dashboard.compare.two_models import ModelPair, cached_result, lettered, of_both
+from dashboard.compare.two_models import (
+    KEYS,
+    MAKE_PICTURE,
+    SIDE,
+    TO_RING,
+    BothPlaces,
+    ModelPair,
+    alignment,
+    cached_result,
+    lettered,
+    of_both,
+    on_one_scale,
+)
 from dashboard.features.data import ROLES
 from dashboard.features.feature_tokens import PREDICTED
 from dashboard.features.figures import point_curves
@@ -26,8 +37,7 @@ from dashboard.points.search import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table
-from dashboard.ui.markup import file_href
-from dashboard.ui.page import unmade
+from dashboard.ui.markup import file_href, unmade
 from dashboard.web.bounds import matches_of
 from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text

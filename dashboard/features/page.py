@@ -25,9 +25,8 @@ from dashboard.points.search import no_hits
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, info, search_controls, switch
 from dashboard.ui.deferred import job_place
-from dashboard.ui.markup import file_links
-from dashboard.ui.page import Page, unmade
-from dashboard.ui.work import Job, Kind
+from dashboard.ui.markup import Page, file_links, unmade
+from dashboard.ui.work import Job, WorkKind
 from dashboard.web.bounds import matches_of, value_layers
 from dashboard.web.context import Context
 from dashboard.web.http import data_link, validated
@@ -45,7 +44,7 @@ OF_TOKEN_SET = ("vectors", "point", "fview", "fonly", "ftoken", "flasso", "at")
 #: Fields of a link that say what is tried.
 TRIED_FIELDS = ("trial", "fit", "neighbors", "mindist", "metric")
 #: The fit of a trial that was not fitted before.
-TRYING = Kind(
+TRYING = WorkKind(
     place=TRIAL,
     waiting="Waiting for the trial of another reader to end.",
     cancelled="The trial was cancelled.",

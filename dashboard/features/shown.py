@@ -12,8 +12,7 @@ from dashboard.features.feature_tokens import FIELDS, FeatureTokens, coloured_by
 from dashboard.features.trial import Trial
 from dashboard.features.trials import Trials
 from dashboard.points.point_set import Mask, values
-from dashboard.points.selection_summary import count_codes
-from dashboard.points.shown import Shown
+from dashboard.points.shown import Shown, count_codes
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import signed

@@ -23,7 +23,7 @@ from dashboard.notes.search import Offers, Search
 from dashboard.notes.target import HeadTarget, PointTarget, Target, TokenTarget, ViewTarget, parse_target, sentence_name
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, text_input
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.http import data_link

@@ -12,7 +12,6 @@ from dashboard.notes.listing import note_panel, noted_legend
 from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
-from dashboard.points import selection_summary as selection
 from dashboard.points.controls import (
     around_picture,
     fidelity_caption,
@@ -36,13 +35,12 @@ from dashboard.points.picture import (
 )
 from dashboard.points.routes import register
 from dashboard.points.search import hit_table
-from dashboard.points.shown import ShownPoints
+from dashboard.points.shown import ShownPoints, selection_panel
 from dashboard.points.similar import SIMILAR
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import deferred
-from dashboard.ui.markup import file_links, heading
-from dashboard.ui.page import Page, without_picture
+from dashboard.ui.markup import Page, file_links, heading, without_picture
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.paths import PageLinks
@@ -83,7 +81,7 @@ Layout = Callable[[Context], list[object]]
 #: Tab -> its title and layout, beside the tabs Statistics and Positions.
 PANELS = {
     "point": ("Point", point.panel),
-    "selection": ("Selection", selection.panel),
+    "selection": ("Selection", selection_panel),
     "pairs": ("Top pairs", pairs.panel),
     "distance": ("Distance", distance.panel),
     "notes": ("Notes", _notes_of_heads),

@@ -32,7 +32,7 @@ from dashboard.ui.controls import (
 )
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import provenance_of
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.ui.text import all_of, first_of, has_part, with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal

@@ -22,8 +22,7 @@ from dashboard.statistics.figures import (
 from dashboard.statistics.parts import Part, PartNumbers, uniform_entropy
 from dashboard.ui.charts import Layout, chart, heat_map
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.markup import file_href, heading
-from dashboard.ui.page import Unmade, unmade_line
+from dashboard.ui.markup import Unmade, file_href, heading, unmade_line
 from dashboard.ui.text import QUERIES, all_of, first_of, signed
 from dashboard.web.http import data_link
 from dashboard.web.results import cached, current_cache

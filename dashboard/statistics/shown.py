@@ -24,7 +24,7 @@ from dashboard.statistics.data import (
     values_of,
     written_interval,
 )
-from dashboard.statistics.heads_table import Columns, read_columns
+from dashboard.statistics.heads import Columns, read_columns
 from dashboard.statistics.parts import REST, Part, PartCounts, PartNumbers, part_labels, part_of, sides, size_of_rest
 from dashboard.statistics.sections import (
     CurveFigure,
@@ -38,7 +38,7 @@ from dashboard.statistics.sections import (
     size_of_part,
 )
 from dashboard.ui.charts import Layout
-from dashboard.ui.page import Unmade
+from dashboard.ui.markup import Unmade
 from dashboard.ui.text import (
     all_of,
     first_of,
