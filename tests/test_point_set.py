@@ -7,8 +7,7 @@ from dashboard.features.data import Series
 from dashboard.features.feature_tokens import FeatureTokens
 from dashboard.points.colours import colour_codes, legend
 from dashboard.points.head_tokens import HeadTokens
-from dashboard.points.point_set import Beside, PointSet, values
-from dashboard.points.selection import Condition, Selection, mask
+from dashboard.points.point_set import Beside, Condition, PointSet, Selection, mask, values
 from store import Corpus
 
 TOKENS = 30

@@ -11,8 +11,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from dashboard.features.data import Series
 from dashboard.features.feature_tokens import FeatureTokens, TokenSelection
+from dashboard.points.point_set import mask
 from dashboard.points.search import parted
-from dashboard.points.selection import mask
 from store import Corpus
 
 REVIEW = 3

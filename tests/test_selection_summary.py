@@ -5,9 +5,8 @@ from math import isnan
 import numpy as np
 import pytest
 
-from dashboard.points.head_tokens import HeadTokens, column_of
-from dashboard.points.point_set import values
-from dashboard.points.selection import mask, parse_selection
+from dashboard.points.head_tokens import HeadTokens, column_of, columns
+from dashboard.points.point_set import mask, parse_selection, values
 from dashboard.points.shown import Share, ShownPoints, selection_panel, summarize
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -24,7 +23,7 @@ def drawn(two_views: Corpus) -> HeadTokens:
 @pytest.fixture
 def selected(drawn: HeadTokens) -> np.ndarray:
     """Keys of [CLS] and words near the start."""
-    return mask(drawn, parse_selection({"where": "position:0..2;role:key"}, drawn.corpus)[0])
+    return mask(drawn, parse_selection({"where": "position:0..2;role:key"}, drawn.corpus, columns(drawn.corpus))[0])
 
 
 def test_a_summary_counts(drawn: HeadTokens, selected: np.ndarray) -> None:

@@ -15,9 +15,8 @@ from dashboard.canvas.spec import Panel, Picture
 from dashboard.points.controls import FIDELITY, caption, colour_choice, colour_legend, count_line, selection_count
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.picture import point_picture, shown_fidelity, sources_of_heads
-from dashboard.points.point_set import Beside
+from dashboard.points.point_set import Beside, Selection, mask
 from dashboard.points.search import no_hits
-from dashboard.points.selection import Selection, mask
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import head_choices, info, search_controls, view_choices
 from dashboard.ui.markup import unmade

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dashboard.features.data import ROLES, Series, pieces_of
 from dashboard.points.head_tokens import KINDS, kinds_of
-from dashboard.points.point_set import Column, Outline, Region, Values
+from dashboard.points.lasso import Outline, Region
+from dashboard.points.point_set import Column, Condition, Selection, Values
 from dashboard.points.search import (
     BETWEEN,
     Texts,
@@ -25,7 +26,6 @@ from dashboard.points.search import (
     spaced,
     tokens_of_phrase,
 )
-from dashboard.points.selection import Condition, Selection
 from dashboard.ui.theme import COLOURED
 from dashboard.web.bounds import predicts_labels
 from dashboard.web.results import cached

@@ -12,8 +12,8 @@ from dashboard.features.feature_tokens import FIELDS, FeatureTokens, TokenSelect
 from dashboard.features.token import NEAR, token_card, token_focus
 from dashboard.features.trials import Trials
 from dashboard.points.head_tokens import KINDS, kinds_of
+from dashboard.points.point_set import mask
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS, send_colours, send_mask, send_raster
-from dashboard.points.selection import mask
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.web.http import BASE, binary, bounded, corpus_of, lasting
 from dashboard.web.library import Library

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from dashboard.points.colours import Legend, legend
 from dashboard.points.head_tokens import HeadTokens, columns
-from dashboard.points.point_set import Column, PointSet, values
+from dashboard.points.point_set import FIELDS, Column, Condition, PointSet, Selection, mask, parse_selection, values
 from dashboard.points.search import Hits, hits
-from dashboard.points.selection import FIELDS, Condition, Selection, mask, parse_selection
 from dashboard.points.similar import PIECES as GROUPS
 from dashboard.points.similar import FoundToken, groups_table
 from dashboard.ui.files import provenance_of
@@ -106,7 +105,7 @@ class ShownPoints(Shown[HeadTokens]):
         """Those of a link, of one head or of all."""
         state, corpus, known = context.state, context.corpus, columns(context.corpus)
         fields = {name: state.fields[name] or "" for name in FIELDS}
-        selection, notices = parse_selection(fields, corpus)
+        selection, notices = parse_selection(fields, corpus, known)
         if state.colour not in known:
             notices += (f"Ignored an invalid parameter: colour={state.colour}. Points are coloured by query and key.",)
         colour = known.get(state.colour, known["role"])

@@ -13,10 +13,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.points.head_tokens import HeadTokens, column_of
-from dashboard.points.point_set import values
+from dashboard.points.head_tokens import HeadTokens, column_of, columns
+from dashboard.points.point_set import Condition, Selection, matching_points, parse_selection, values
 from dashboard.points.search import matching_tokens
-from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
 from dashboard.ui.text import has_part, of_first
 from dashboard.ui.work import Job
 from dashboard.web.admission import Room, Turns
@@ -122,7 +121,7 @@ class Part:
 def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
     """The tokens that match all conditions of a link's `where` and its search; all tokens without any."""
     written = {"where": where or "", "q": q or "", "within": within or ""}
-    selection, notices = parse_selection(written, corpus)
+    selection, notices = parse_selection(written, corpus, columns(corpus))
     ignored = [notice for condition in selection.where if (notice := _ignored(corpus, condition))]
     selecting = tuple(part for part in selection.where if _is_complete(part) and not _ignored(corpus, part))
     chosen = replace(selection, where=selecting)

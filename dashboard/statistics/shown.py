@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.controls import Filter, read_filters
 from dashboard.points.head_tokens import HeadTokens, columns
-from dashboard.points.point_set import Column
-from dashboard.points.selection import Condition, parse_conditions
+from dashboard.points.point_set import Column, Condition, parse_conditions
 from dashboard.statistics.data import (
     HeadGrid,
     Values,
@@ -150,8 +149,9 @@ def read(context: Context) -> StatisticsPage:
     corpus, state = context.corpus, context.state
     part, titles = part_of(corpus, state.where), model_names(context.snapshot)
     statistic = shown_statistic(state, corpus)
-    offered = {name: column for name, column in columns(corpus).items() if not (column.per_head or column.per_role)}
-    conditions, _ = parse_conditions(state.where or "", corpus)
+    known = columns(corpus)
+    offered = {name: column for name, column in known.items() if not (column.per_head or column.per_role)}
+    conditions, _ = parse_conditions(state.where or "", known)
     where = [condition for condition in conditions if condition.column in offered]
     counted = bool(part.tokens) and is_counted(context.library.get(PartCounts), context.snapshot, corpus, state)
     return StatisticsPage(
