@@ -63,7 +63,7 @@ from dashboard.ui.controls import action, choice, info, statistic_choice
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import Page, unmade
 from dashboard.ui.text import QUERIES, naming
-from dashboard.web.bounds import on_same_corpus
+from dashboard.web.bounds import compared_model, on_same_corpus
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.paths import PageLinks
@@ -339,6 +339,7 @@ COMPARE = Topic(
         sample=True,
         other_models=on_same_corpus,
         other_models_are="on the same corpus",
+        second_model=lambda snapshot, corpus, state: compared_model(snapshot, corpus, state.other),
     ),
     choices=choices,
     picture=picture,

@@ -30,6 +30,7 @@ from dashboard.ui.work import Job, WorkKind
 from dashboard.web.bounds import matches_of, value_layers
 from dashboard.web.context import Context
 from dashboard.web.http import data_link, validated
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import MOST_NEIGHBORS, MOST_TRIED, TRIAL, TRIED, LinkState
 from store import Corpus
 from store.repository.ingest_status import IngestProgress
@@ -284,6 +285,7 @@ FEATURES = Topic(
     letter="f",
     docs="pictures.md#feature-points",
     layout=layout,
+    links=PageLinks(marked="features"),
     choices=choices,
     picture=picture,
     after_picture=after_picture,

@@ -313,7 +313,7 @@ SENTENCE = Topic(
     letter="e",
     docs="links.md#sentence",
     layout=read_then_draw(read, draw),
-    links=PageLinks(always=frozenset({"layer"})),
+    links=PageLinks(always=frozenset({"layer"}), marked="sentence"),
     open=opened,
     href=sentence_href,
     choices=choices,

@@ -46,7 +46,7 @@ from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
-from store import STATISTICS, Corpus
+from store import STATISTICS, Corpus, Snapshot
 from store.phrases import many
 from store.schema.model import head_name, varying_statistics
 
@@ -296,13 +296,18 @@ def _first_caption(corpus: Corpus, first: Part, shown: str, *of_all: str | html.
     return html.P([means, *of_all], className="count")
 
 
+def subtracted_model(snapshot: Snapshot, _corpus: Corpus, state: LinkState) -> Corpus | None:
+    """The model whose numbers the heat map subtracts; the only part of the page that is of two models."""
+    return snapshot.corpus(state.other) if state.values == "difference" and state.other else None
+
+
 STATISTICS_OF_HEADS = Topic(
     name="statistics",
     title="Statistics",
     letter="s",
     docs="statistics.md",
     layout=read_then_draw(read, draw),
-    links=PageLinks(other_models=comparable),
+    links=PageLinks(other_models=comparable, second_model=subtracted_model, subtracts=True),
     choices=choices,
     jobs={COUNT: first_numbers, COUNT_ALL: all_numbers},
     routes=(register,),
