@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from flask import Flask, abort, has_request_context, redirect, request
 from werkzeug.wrappers import Response
@@ -17,8 +17,6 @@ from store import Corpus, Snapshot
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
-
-    from dashboard.web.state import LinkState
 
 
 #: Headers in which a proxy names the path that it has taken away, such as jupyter-server-proxy.
@@ -107,7 +105,7 @@ class PageLinks:
     other_models_are
         What these have in common with the link's, in a notice.
     second_model
-        The model beside the link's that its numbers are of; None where they are of one model.
+        The model beside the link's that its numbers are of, by the state of the link; None where they are of one model.
     subtracts
         Whether that model is only subtracted.
     marked
@@ -121,7 +119,7 @@ class PageLinks:
     sample: bool = False
     other_models: Callable[[Snapshot, Corpus], list[str]] | None = None
     other_models_are: str = "with as many layers and heads"
-    second_model: "Callable[[Snapshot, Corpus, LinkState], Corpus | None] | None" = None
+    second_model: Callable[[Snapshot, Corpus, Any], Corpus | None] | None = None
     subtracts: bool = False
     marked: Literal["heads", "sentence", "features"] = "heads"
 
