@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.features.data import cosines
 from dashboard.features.figures import feature_charts
-from dashboard.features.routes import measure_table
+from dashboard.features.picture import measure_table
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import TOPICS
 from dashboard.web.context import Context, resolve

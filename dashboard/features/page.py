@@ -10,10 +10,9 @@ import dash_mantine_components as dmc
 from dash import MATCH, Dash, Input, Output, dcc, html
 
 from dashboard.canvas.spec import Picture
-from dashboard.features import routes
 from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
 from dashboard.features.figures import feature_charts
-from dashboard.features.picture import captions, features_picture, headline, panel_texts, text_of
+from dashboard.features.picture import captions, features_picture, headline, panel_texts, register, text_of
 from dashboard.features.shown import ShownFeatures, choices, selection_contrast
 from dashboard.features.token import feature_token
 from dashboard.features.trial import number_text
@@ -290,6 +289,6 @@ FEATURES = Topic(
     picture=picture,
     after_picture=after_picture,
     jobs={TRYING: tried},
-    routes=(routes.register,),
+    routes=(register,),
     callbacks=(add_run,),
 )

@@ -43,7 +43,7 @@ from dashboard.web.http import (
     lasting,
     png,
     scheme,
-    share,
+    share_of_query,
 )
 from dashboard.web.library import Library
 from dashboard.web.results import cached
@@ -237,7 +237,7 @@ def _focus_of(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
         view,
         point,
         top=bounded("top", TOP, MOST_TOP, fewest=0),
-        least=share("least", LEAST),
+        least=share_of_query("least", LEAST),
         lines="sentence" if request.args.get("lines") == "sentence" else "point",
         near=bounded("near", 10, MOST_NEAR, fewest=0),
     )

@@ -70,7 +70,7 @@ def bounded(name: str, default: int, most: int, *, fewest: int = 1) -> int:
     return number
 
 
-def share(name: str, default: float) -> float:
+def share_of_query(name: str, default: float) -> float:
     """A number of the query string, 0 to 1."""
     text = request.args.get(name, "")
     try:
