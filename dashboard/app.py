@@ -13,7 +13,7 @@ from dashboard.monitoring.monitor import Monitor, name_requests, watch_requests
 from dashboard.notes.database import Database
 from dashboard.pages import TOPICS
 from dashboard.serving import Serving
-from dashboard.web import assets, responses, security
+from dashboard.web import assets, http, security
 from dashboard.web import errors as problems
 from dashboard.web.addresses import follow_proxies
 from dashboard.web.connections import BODY
@@ -50,7 +50,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     follow_proxies(app.server, serving.proxies, serving.access.proxy.header if serving.access.proxy else "")
     security.check_hosts(app.server, serving.allowed)
     security.check_callbacks(app)
-    responses.register(app.server, library, partial(pages.page_key, library))
+    http.cache_responses(app.server, library, partial(pages.page_key, library))
     app.layout = partial(
         shell.layout, TOPICS.values(), signs_in=serving.access.signs_in, named=serving.access.kind != "none"
     )

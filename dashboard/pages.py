@@ -40,10 +40,9 @@ from dashboard.web import assets, http
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft, Refusal
-from dashboard.web.http import STANDING, Painted, Shown, Text, snapshot_of, validated
+from dashboard.web.http import STANDING, Painted, Shown, Text, share, snapshot_of, validated
 from dashboard.web.library import Library
 from dashboard.web.paths import declare_pages, first_page, page_name
-from dashboard.web.responses import share
 
 #: The pages in the order of the navigation, the first page first. Nothing else knows which there are.
 TOPICS = topics_by_name(

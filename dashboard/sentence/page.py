@@ -36,8 +36,8 @@ from dashboard.ui.markup import Page
 from dashboard.ui.text import all_of, first_of, has_part, with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
+from dashboard.web.http import for_one_reader
 from dashboard.web.paths import PageLinks
-from dashboard.web.responses import for_one_reader
 from dashboard.web.state import ORDER, LinkState
 from store import Corpus
 from store.phrases import many

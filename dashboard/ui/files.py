@@ -18,10 +18,9 @@ from dashboard.ui.text import all_of, first_of, has_part
 from dashboard.web.admission import reader_left
 from dashboard.web.bounds import names_of
 from dashboard.web.errors import ReaderLeft, Refusal
-from dashboard.web.http import lasting
+from dashboard.web.http import IN_MEMORY, FileResponse, lasting
 from dashboard.web.library import Library
 from dashboard.web.paths import links_of
-from dashboard.web.responses import IN_MEMORY, FileResponse
 from dashboard.web.state import LinkState
 from store import Corpus, Snapshot
 from store.phrases import FORMULA, PROVENANCE, guarded

@@ -19,7 +19,7 @@ from dash.development.base_component import Component, ComponentMeta
 
 from dashboard.ui.text import with_commands
 from dashboard.web.errors import sentence_for, stage_line
-from dashboard.web.responses import for_one_reader
+from dashboard.web.http import for_one_reader
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
 

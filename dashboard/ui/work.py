@@ -16,9 +16,9 @@ from typing import TypeVar
 
 from dashboard.web.admission import cancelled_by, reader_left, steps_told_to
 from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.http import for_one_reader
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
-from dashboard.web.responses import for_one_reader
 
 T = TypeVar("T")
 #: Seconds between two notes of how far a job is.
