@@ -35,7 +35,7 @@ from dashboard.ui import deferred
 from dashboard.ui.files import LIBRARY
 from dashboard.ui.markup import UNDER_WAY, condensed, problem, under_way
 from dashboard.ui.work import PAGE as PAGE_JOB
-from dashboard.ui.work import JobNotes
+from dashboard.ui.work import Jobs
 from dashboard.web import assets, http
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, resolve
@@ -157,7 +157,7 @@ def _add_page_routes(server: Flask, library: Library) -> None:
     @server.post(PAGE)
     def page() -> Response:
         link = _tab_link()
-        with _noted(library):
+        with _job_of_request(library):
             content = page_content(library, link)
         if _is_shared(content.get("shown"), link, library.newest):
             share()
@@ -165,14 +165,14 @@ def _add_page_routes(server: Flask, library: Library) -> None:
 
     @server.post(PROGRESS)
     def progress() -> Response:
-        found = library.get(JobNotes).find(request.form.get("wait", ""))
+        found = library.get(Jobs).find(request.form.get("wait", ""))
         return jsonify({"said": found and found.sentence})
 
 
-def _noted(library: Library) -> AbstractContextManager[object]:
-    """Notes how far the page is, under the name that its browser asks by; nothing where it names none."""
+def _job_of_request(library: Library) -> AbstractContextManager[object]:
+    """Says how far the page is, under the name that its browser asks by; nothing where it names none."""
     wait = request.form.get("wait")
-    return library.get(JobNotes).job(wait, PAGE_JOB) if wait else nullcontext()
+    return library.get(Jobs).job(wait, PAGE_JOB) if wait else nullcontext()
 
 
 def _is_shared(shown: Mapping[str, object] | None, link: TabLink, newest: str) -> bool:

@@ -29,7 +29,7 @@ from dashboard.access.person import Person
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access
 from dashboard.access.users import Sessions, User, checked_user, watched_users
-from dashboard.web.admission import FairTurns, reader_left
+from dashboard.web.admission import FairWaitingLine, reader_left
 from dashboard.web.assets import FONTS
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
@@ -194,9 +194,9 @@ def _limits(name: str, address: str, device: str | None) -> tuple[tuple[RateLimi
     )
 
 
-def password_turns(most: int) -> FairTurns:
+def password_turns(most: int) -> FairWaitingLine:
     """The turns of so many passwords that wait to be checked."""
-    return FairTurns(most, WAITING, BUSY, BUSY_HERE, name="passwords")
+    return FairWaitingLine(most, WAITING, BUSY, BUSY_HERE, name="passwords")
 
 
 class AttemptsFile(Storage):

@@ -28,7 +28,7 @@ from dashboard.features.data import ROLES
 from dashboard.features.feature_tokens import PREDICTED
 from dashboard.features.figures import point_curves
 from dashboard.features.picture import TRUST
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import FeatureView
 from dashboard.points.colours import isolating, legend_line
 from dashboard.points.controls import caption
 from dashboard.points.picture import Sources, point_picture
@@ -159,7 +159,7 @@ class ShownPoint:
 
     state: LinkState
     both: BothFeatures
-    shown: ShownFeatures
+    shown: FeatureView
     point: str
     view: str
 
@@ -170,7 +170,7 @@ class ShownPoint:
         if both is None or not both.points or not both.views:
             return None
         in_colours_of_both = state.with_(fcolour="kind") if state.fcolour in PREDICTED else state
-        shown = ShownFeatures.of(replace(context, state=in_colours_of_both), both.tokens)
+        shown = FeatureView.of(replace(context, state=in_colours_of_both), both.tokens)
         point = state.point if state.point in both.points else both.points[-1]
         view = shown.view if shown.view in both.views else both.views[0]
         return cls(state, both, shown, point, view)

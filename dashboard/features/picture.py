@@ -12,7 +12,7 @@ from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import ChosenPoint, Headings, LinkFields, Panel, Picture, RowHeading, Step, encode_points
-from dashboard.features.data import POINTS, ROLES, Series, cosines, pieces_of, token_set_title
+from dashboard.features.data import POINTS, ROLES, FeaturePanels, cosines, pieces_of, token_set_title
 from dashboard.features.feature_tokens import (
     FIELDS,
     NO_PREDICTION,
@@ -20,7 +20,7 @@ from dashboard.features.feature_tokens import (
     TokenSelection,
     parse_token_selection,
 )
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import FeatureView
 from dashboard.features.token import NEAR, token_card, token_focus, where_of
 from dashboard.features.trials import Trials
 from dashboard.points.controls import caption
@@ -64,12 +64,12 @@ MOST_NEAR = 50
 BETWEEN_POINTS = ("similarity", "cka")
 
 
-def features_picture(shown: ShownFeatures) -> Picture:
+def features_picture(shown: FeatureView) -> Picture:
     """All panels, or the large one with the way through all of them."""
     return _grid(shown) if shown.panel is None else _large(shown, shown.panel)
 
 
-def _grid(shown: ShownFeatures) -> Picture:
+def _grid(shown: FeatureView) -> Picture:
     series = shown.series
     columns, slots = series.grid
     trust = series.trustworthiness(shown.view)
@@ -81,7 +81,7 @@ def _grid(shown: ShownFeatures) -> Picture:
     return replace(_picture(shown, panels, columns, label), slots=slots, titled=True, headings=_headings(series))
 
 
-def _headings(series: Series) -> Headings | None:
+def _headings(series: FeaturePanels) -> Headings | None:
     """The way through the model: layers from left to right, within each from top to bottom."""
     if series.layer is not None:
         return None
@@ -96,7 +96,7 @@ def _headings(series: Series) -> Headings | None:
     return Headings(above=above, rows=[RowHeading(slot=slot, name=rows[slot]) for slot in sorted(rows)])
 
 
-def _panels(series: Series) -> str:
+def _panels(series: FeaturePanels) -> str:
     count = len(series.names)
     return (
         f"at {many(count, 'feature point')}"
@@ -105,7 +105,7 @@ def _panels(series: Series) -> str:
     )
 
 
-def _large(shown: ShownFeatures, panel: str) -> Picture:
+def _large(shown: FeatureView, panel: str) -> Picture:
     series, state = shown.series, shown.state
     token = None if state.ftoken is None or state.ftoken >= shown.tokens else state.ftoken
     title = series.titles[series.index(panel)]
@@ -123,7 +123,7 @@ def _large(shown: ShownFeatures, panel: str) -> Picture:
     )
 
 
-def _step(shown: ShownFeatures, name: str, title: str) -> Step:
+def _step(shown: FeatureView, name: str, title: str) -> Step:
     """One of the panels through which the tokens move."""
     return Step(
         name=title,
@@ -134,7 +134,7 @@ def _step(shown: ShownFeatures, name: str, title: str) -> Step:
     )
 
 
-def _picture(shown: ShownFeatures, panels: list[Panel], columns: int, label: str) -> Picture:
+def _picture(shown: FeatureView, panels: list[Panel], columns: int, label: str) -> Picture:
     """What both kinds have in common."""
     where = shown.panel or "grid"
     sources = Sources(
@@ -152,11 +152,11 @@ def _picture(shown: ShownFeatures, panels: list[Panel], columns: int, label: str
     )
 
 
-def _points(shown: ShownFeatures, where: str) -> str:
+def _points(shown: FeatureView, where: str) -> str:
     return f"{shown.base}/points/{shown.series}/{shown.view}/{where}.bin?tokens={shown.tokens}"
 
 
-def captions(shown: ShownFeatures) -> list[html.P]:
+def captions(shown: FeatureView) -> list[html.P]:
     """Which tokens, by which method, and how trustworthy every panel on screen is."""
     classifies = shown.series.features.class_probability is not None
     missing = [] if classifies else [html.P(with_commands(NO_PREDICTION), className="caption")]
@@ -169,14 +169,14 @@ def captions(shown: ShownFeatures) -> list[html.P]:
     ]
 
 
-def headline(shown: ShownFeatures) -> str:
+def headline(shown: FeatureView) -> str:
     """The title of the picture, up to the name of the large panel."""
     series = shown.series
     at = " at" if series.layer is None else ", values of"
     return f"{many(series.tokens(shown.view), 'token')} of {token_set_title(series.features.name)}{at} "
 
 
-def panel_texts(shown: ShownFeatures, panel: str) -> dict[str, str]:
+def panel_texts(shown: FeatureView, panel: str) -> dict[str, str]:
     """The texts that differ between panels, by name: the browser updates them while the tokens move to the next panel."""
     series = shown.series
     index = series.index(panel)
@@ -193,7 +193,7 @@ def text_of(name: str, texts: Mapping[str, str]) -> html.Span:
     return html.Span(Markup(tree=[texts[name]]), id={"caption": name})
 
 
-def focus_caption(shown: ShownFeatures, token: int) -> str:
+def focus_caption(shown: FeatureView, token: int) -> str:
     """What is drawn over the points for the chosen token."""
     features = shown.series.features
     return (
@@ -202,13 +202,13 @@ def focus_caption(shown: ShownFeatures, token: int) -> str:
     )
 
 
-def _meaning(shown: ShownFeatures, panel: str, title: str) -> str:
+def _meaning(shown: FeatureView, panel: str, title: str) -> str:
     if shown.series.layer is not None:
         return f"Value vectors of head {panel} in layer {shown.series.layer}."
     return f"{title[0].upper()}{title[1:]}: {POINT_KINDS[point_kind(panel)].meaning}."
 
 
-def _trial_caption(shown: ShownFeatures) -> list[html.P]:
+def _trial_caption(shown: FeatureView) -> list[html.P]:
     """That the picture is a trial, and the command that makes it permanent."""
     if shown.trial is None:
         return []
@@ -222,7 +222,7 @@ def _trial_caption(shown: ShownFeatures) -> list[html.P]:
     ]
 
 
-def _tokens_text(shown: ShownFeatures) -> str:
+def _tokens_text(shown: FeatureView) -> str:
     features = shown.series.features
     some = f"the first {shown.tokens:,} of {features.n_tokens:,} are drawn here"
     drawn = "all of them are drawn" if shown.tokens == features.n_tokens else some
@@ -231,7 +231,7 @@ def _tokens_text(shown: ShownFeatures) -> str:
     return f"Tokens: {str(features.attributes['says']).rstrip('.')}; {drawn}.{cut}"
 
 
-def _method(shown: ShownFeatures) -> list[object]:
+def _method(shown: FeatureView) -> list[object]:
     """By which method, fitted on what; behind the (i) its parameters and the rules."""
     attributes = shown.series.attributes(shown.view)
     parameters = dict(attributes["parameters"])
@@ -249,13 +249,13 @@ def _spelled(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _axes(series: Series) -> str:
+def _axes(series: FeaturePanels) -> str:
     if series.layer is not None:
         return "Equal axis scales, own to each head."
     return "Equal axis scales." if series.fitted else "Equal axis scales, the same in every panel."
 
 
-def _bases(shown: ShownFeatures) -> str:
+def _bases(shown: FeatureView) -> str:
     """A warning where all feature points are in one picture."""
     view = shown.view if shown.trial is None else str(shown.trial.view)
     if shown.series.layer is not None or ViewName.parse_points(view).vectors == EACH:
@@ -263,7 +263,7 @@ def _bases(shown: ShownFeatures) -> str:
     return "Head outputs have another basis (channels of heads): do not compare their positions with those of other points."
 
 
-def _trust(shown: ShownFeatures) -> list[object]:
+def _trust(shown: FeatureView) -> list[object]:
     means = mean_trust(shown.series.trustworthiness(shown.view), shown.series.titles)
     if means is None:
         return [UNMEASURED]
@@ -364,13 +364,13 @@ def _features(library: Library, snapshot: str, model: str, token_set: str) -> Fe
     return corpus_of(library, snapshot, model).features(token_set)
 
 
-def _series(library: Library, snapshot: str, model: str, token_set: str, series: str = POINTS) -> Series:
+def _series(library: Library, snapshot: str, model: str, token_set: str, series: str = POINTS) -> FeaturePanels:
     """The panels of a URL."""
     corpus = corpus_of(library, snapshot, model)
-    return Series.parse(corpus, corpus.features(token_set), series, library.get(Trials))
+    return FeaturePanels.parse(corpus, corpus.features(token_set), series, library.get(Trials))
 
 
-def _points_of(series: Series, panel: str) -> FeatureTokens:
+def _points_of(series: FeaturePanels, panel: str) -> FeatureTokens:
     """The tokens of the query string in one panel, or in all."""
     return FeatureTokens(series, _count(series.features), None if panel == "grid" else panel)
 
@@ -385,12 +385,14 @@ def _checked(features: Features, token: int) -> int:
     return token
 
 
-def _selection(series: Series) -> TokenSelection:
+def _selection(series: FeaturePanels) -> TokenSelection:
     """The selection of the query string; what is invalid is ignored (the page shows a notice)."""
     return parse_token_selection({name: request.args.get(name, "") for name in FIELDS}, series)[0]
 
 
-def token_tables(series: Series, view: str, panels: tuple[str, ...], selected: NDArray[np.bool_]) -> Iterator[Table]:
+def token_tables(
+    series: FeaturePanels, view: str, panels: tuple[str, ...], selected: NDArray[np.bool_]
+) -> Iterator[Table]:
     """The selected tokens (token,) of one panel after the other; x and y as in the picture, 0 to 1."""
     rows = np.flatnonzero(selected)
     columns = {name: column[rows] for name, column in _token_columns(series.features).items()}

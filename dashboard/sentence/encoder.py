@@ -22,7 +22,7 @@ from cachetools import LRUCache
 
 from dashboard.sentence.checkpoint import CorpusModel, cannot_run, load
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
-from dashboard.web.admission import PAUSE, Room, Step, Tell, Turns, current_tell, reader_left, steps_told_to
+from dashboard.web.admission import PAUSE, Room, Step, Tell, WaitingLine, current_tell, reader_left, steps_told_to
 from dashboard.web.context import Context, no_vectors
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.library import Library
@@ -192,7 +192,7 @@ class Encoder:
     """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
 
     def __init__(self, *, waiting: int = WAITING) -> None:
-        self._turns = Turns(waiting, BUSY, name="encoder")
+        self._turns = WaitingLine(waiting, BUSY, name="encoder")
         # In a thread of its own torch takes a fifth less time than in a new one for every sentence.
         self._thread = ThreadPoolExecutor(1, "encoder")
         self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))

@@ -185,7 +185,7 @@ def _off_sinks(corpus: Corpus) -> Opening:
     return Opening(layer, head, behaviour=behaviour)
 
 
-def opened(context: Context) -> Context:
+def with_default_sentence(context: Context) -> Context:
     """The context of a page as it opens: a bare link to page Sentence shows one head."""
     if not context.bare:
         return context

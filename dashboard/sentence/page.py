@@ -19,7 +19,7 @@ from dashboard.sentence.encoder import (
     waits_for_model,
 )
 from dashboard.sentence.finder import choices, finder, search_of
-from dashboard.sentence.heads import about_head, opened, opening_of, ranking_panel, sentence_href
+from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
 from dashboard.sentence.routes import register
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
@@ -314,7 +314,7 @@ SENTENCE = Topic(
     docs="links.md#sentence",
     layout=read_then_draw(read, draw),
     links=PageLinks(always=frozenset({"layer"}), marked="sentence"),
-    open=opened,
+    open=with_default_sentence,
     href=sentence_href,
     choices=choices,
     sentence=picture,

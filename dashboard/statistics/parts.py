@@ -18,7 +18,7 @@ from dashboard.points.point_set import Condition, Selection, matching_points, pa
 from dashboard.points.search import matching_tokens
 from dashboard.ui.text import has_part, of_first
 from dashboard.ui.work import Job
-from dashboard.web.admission import Room, Turns
+from dashboard.web.admission import Room, WaitingLine
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from dashboard.web.results import DiskCache, SharedResults, cached, current_cache
@@ -243,8 +243,10 @@ class PartCounts:
         self._results: SharedResults[PartNumbers] = SharedResults(DiskCache(folder / "parts", limits.file_bytes))
         self._limits = limits
         self._read_part = read
-        self._turns = Turns(WAITING, BUSY, name="statistics")
-        self._first_turns = Turns(FIRST_WAITING, BUSY, name="statistics")  # of short counts, which wait for no long one
+        self._turns = WaitingLine(WAITING, BUSY, name="statistics")
+        self._first_turns = WaitingLine(
+            FIRST_WAITING, BUSY, name="statistics"
+        )  # of short counts, which wait for no long one
         self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
         self._under_way: dict[str, Future[PartNumbers]] = {}
         self._readers = Room(FILE_READERS, BUSY)  # each holds a thread of the server

@@ -15,7 +15,7 @@ from flask import abort
 
 from dashboard.ui.markup import condensed, problem
 from dashboard.ui.text import with_commands
-from dashboard.ui.work import Job, JobNotes, Progress, WorkKind, new_name
+from dashboard.ui.work import Job, Jobs, Progress, WorkKind, new_name
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.http import STANDING, PartWait, Shown, Text, snapshot_of, validated
@@ -211,7 +211,7 @@ def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) 
     ) -> tuple[list[object], str]:
         part = _known(parts, wanted)
         try:
-            with library.get(JobNotes).job(wanted.wait, part.kind) as job:
+            with library.get(Jobs).job(wanted.wait, part.kind) as job:
                 job.begin(f"Computing {part.title}")
                 context = resolve(library, pathname, search, snapshot_of(shown))
                 computed = part.compute(context)
@@ -271,7 +271,7 @@ def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[WorkKind, 
         try:
             if is_cancelled:  # while the page waited to ask again
                 raise ReaderLeft(kind.cancelled)
-            with library.get(JobNotes).job(wanted.wait, kind) as job:
+            with library.get(Jobs).job(wanted.wait, kind) as job:
                 context = resolve(library, pathname, search, snapshot_of(shown))
                 return condensed(work(context, job), kind.place)
         except NotYet as later:
@@ -298,7 +298,7 @@ def _follow(app: Dash, library: Library) -> None:
     )
     @validated
     def look(_ticks: int | None, wanted: PartWait) -> list[object]:
-        notes = library.get(JobNotes)
+        notes = library.get(Jobs)
         if (progress := notes.find(wanted.wait)) is not None:
             return progress_lines(progress)
         if not (told := notes.waiting(wanted.wait)):  # the page is about to ask, for the first time or again
@@ -314,7 +314,7 @@ def _follow(app: Dash, library: Library) -> None:
     @validated
     def cancel(clicks: int | None, wanted: PartWait) -> bool:
         if clicks:
-            library.get(JobNotes).cancel(wanted.wait)
+            library.get(Jobs).cancel(wanted.wait)
         return bool(clicks)
 
 

@@ -96,14 +96,14 @@ class Job:
         return False
 
 
-class JobNotes:
-    """Notes on the jobs that pages wait for, in a folder that all processes of the server share."""
+class Jobs:
+    """The jobs that pages wait for, in a folder that all processes of the server share."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @classmethod
-    def of(cls, library: Library) -> "JobNotes":
+    def of(cls, library: Library) -> "Jobs":
         """Those of a library, in the folder of its server."""
         return cls(library.folder)
 
