@@ -1,16 +1,14 @@
 // The state of the component: the picture, its loaded parts and the camera. Pointer, keyboard and toolbar call it.
 import { createCameraControl, createCameraLink, parseCamera, startCamera } from "./camera.mjs";
-import { decodeColours, decodeMask, decodePoints } from "./decode.mjs";
+import { createPainter, decodeColours, decodeMask, decodePoints } from "./painter.mjs";
 import { createHover } from "./hover.mjs";
-import { listenToKeyboard, listenToPointer } from "./input.mjs";
+import { createSearch, listenToKeyboard, listenToPointer } from "./input.mjs";
 import { createLevelOfDetail, pointStyle, sharedPanel, showStillPicture, standIn } from "./detail.mjs";
 import { placeNames, resize } from "./frame.mjs";
 import { fillingCamera, panelAt } from "./layout.mjs";
-import { createPainter } from "./painter.mjs";
 import { createOverlay } from "./overlay.mjs";
 import { createPlayer, firstPanel, pointsOf, shareSequence, standAlike } from "./player.mjs";
 import { LOST, drawForPaper } from "./save.mjs";
-import { createSearch } from "./search.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
 import { elementIn, required } from "../web/elements.mjs";

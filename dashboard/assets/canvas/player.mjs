@@ -1,6 +1,6 @@
 // Moves the same tokens through a sequence of pictures: a button, a slider, and the animation from one to the next.
 import { ease, isReduced } from "./camera.mjs";
-import { decodePoints } from "./decode.mjs";
+import { decodePoints } from "./painter.mjs";
 import { elementIn, required, write } from "../web/elements.mjs";
 import { fetchPart, pause as wait, readBytes } from "../web/loading.mjs";
 

@@ -2,9 +2,8 @@
 // page Notes; SavedViews has the links with a name, which an author renames and deletes. And the button of page Notes
 // that imports a file of both.
 import { countOf, deleteView, importNotes, readViews, recount, renameView, trying, whenCounted } from "./api.mjs";
-import { nameForm } from "./form.mjs";
+import { NoteList, nameForm } from "./note_list.mjs";
 import { drawQuestion, linkOf, momentOf } from "./note.mjs";
-import { NoteList } from "./note_list.mjs";
 import { elementIn, elementOf, make, required, useOnElement, write } from "../web/elements.mjs";
 
 /** The number of notes in the line that opens them. @param {number} count */

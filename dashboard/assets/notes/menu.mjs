@@ -1,9 +1,8 @@
 // The button Notes of the header: a menu with the notes on the view that is shown, the name under which it is saved,
 // and saved views.
 import { readViews, saveView, shownNow } from "./api.mjs";
-import { nameForm, newId } from "./form.mjs";
+import { NoteList, nameForm, newId } from "./note_list.mjs";
 import { linkOf } from "./note.mjs";
-import { NoteList } from "./note_list.mjs";
 import { pathOf, visit } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
 

@@ -1,7 +1,7 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
 import { NO_TOKEN } from "./choice.mjs";
 import { fontOf } from "./picture.mjs";
-import { createScale, legendShapes, shadesOf } from "./scale.mjs";
+import { createScale, legendShapes, shadesOf } from "./weights.mjs";
 import { contextOf, make, showRing } from "../web/elements.mjs";
 import { ARROWS } from "../web/keyboard.mjs";
 
