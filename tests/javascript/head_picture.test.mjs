@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { distanceToLine, nearestLine } from "../../dashboard/assets/sentence/head_drawing.mjs";
+import { distanceToLine, nearestLine } from "../../dashboard/assets/sentence/head_picture.mjs";
 
 for (const [point, line, wanted] of [
   [[5, 3], [0, 0, 10, 0], 3],
