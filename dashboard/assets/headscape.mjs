@@ -11,7 +11,7 @@ import * as follow from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
 import { Markup } from "./web/markup.mjs";
 import * as room from "./web/room.mjs";
-import { printLight } from "./web/screen.mjs";
+import { printLight } from "./web/drawing.mjs";
 import { watchSession } from "./web/session.mjs";
 
 printLight();

@@ -1,8 +1,8 @@
 // The frame round the panels: names beside or above them, tags in their corners, the size of the canvases, and a still
 // picture where there is no WebGL2.
 import { fitPanels, panelBox, sameLayout, slotBox, slotOf } from "./layout.mjs";
-import { FAMILY, elementIn, required } from "../web/elements.mjs";
-import { schemeNow } from "../web/screen.mjs";
+import { elementIn, required } from "../web/elements.mjs";
+import { FAMILY, schemeNow } from "../web/drawing.mjs";
 
 const FONT = `11px ${FAMILY}`;
 /** Pixels between the frame and the names beside it. */

@@ -2,7 +2,7 @@
 // points are densest, or as near to it as one is free.
 import { pointsOfPanel } from "./painter.mjs";
 import { panelBox } from "./layout.mjs";
-import { FAMILY } from "../web/elements.mjs";
+import { FAMILY } from "../web/drawing.mjs";
 
 const MOST_LABELS = 300;
 const LINE_HEIGHT = 15;

@@ -3,6 +3,7 @@
 // little-endian: points (HSP3), colours or sizes (HSC2), masks (HSM2).
 import { rotationRows, squareWidth } from "./camera.mjs";
 import { panelBox, slotOf } from "./layout.mjs";
+import { rgbOf } from "../web/drawing.mjs";
 import { required } from "../web/elements.mjs";
 import { RELOAD, expectBytes, readHeader } from "../web/loading.mjs";
 
@@ -11,8 +12,8 @@ const BYTES = { colours: 1, sizes: 2 };
 const ONWARD = 3;
 const MISSING = { light: "#868a91", dark: "#8b8f96" };
 
-/** @param {string} hex @returns {Colour} */
-const rgb = (hex) => /** @type {Colour} */ ([1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255));
+/** Red, green and blue as shaders have them, 0..1. @param {string} hex */
+const shaderColour = (hex) => /** @type {Colour} */ (rgbOf(hex).map((part) => part / 255));
 
 /** How many of ascending numbers are below `limit`. @param {Uint32Array} numbers @param {number} limit */
 function lowerBound(numbers, limit) {
@@ -33,14 +34,7 @@ function texels(ramp) {
   const values = new Uint8Array(2 * 256 * 4).fill(255);
   Object.values(ramp)
     .slice(0, 2)
-    .forEach((colours, row) =>
-      colours.slice(0, 256).forEach((hex, i) =>
-        values.set(
-          rgb(hex).map((part) => Math.round(255 * part)),
-          4 * (256 * row + i),
-        ),
-      ),
-    );
+    .forEach((colours, row) => colours.slice(0, 256).forEach((hex, i) => values.set(rgbOf(hex), 4 * (256 * row + i))));
   return values;
 }
 
@@ -182,7 +176,7 @@ function painterOn(canvas, gl) {
       secondColour: palette[roles[1] || roles[0]],
       missingColour: MISSING[scheme] || MISSING.light,
     };
-    for (const [name, hex] of Object.entries(colours)) gl.uniform3f(at[name], ...rgb(hex));
+    for (const [name, hex] of Object.entries(colours)) gl.uniform3f(at[name], ...shaderColour(hex));
     gl.uniformMatrix3fv(
       at.turn,
       true,
@@ -199,7 +193,7 @@ function painterOn(canvas, gl) {
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.enable(gl.SCISSOR_TEST);
-    gl.clearColor(...rgb(palette.panel), 1);
+    gl.clearColor(...shaderColour(palette.panel), 1);
     for (let panel = 0; panel < layout.count; panel++) {
       if (slotOf(layout, panel) < 0) continue;
       const [left, top, side] = layout.single ? [0, 0, layout.width] : panelBox(layout, camera, panel);

@@ -19,7 +19,7 @@ import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
 import { elementIn, required } from "../web/elements.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
-import { schemeNow, watchScreen } from "../web/screen.mjs";
+import { schemeNow, watchScreen } from "../web/drawing.mjs";
 
 export class Panels {
   /** @param {HTMLElement} host */

@@ -16,6 +16,7 @@ import { counted } from "./marks.mjs";
 import { drawHistory, drawNote, drawQuestion } from "./note.mjs";
 import { visit } from "../web/address.mjs";
 import { make, required, elementIn } from "../web/elements.mjs";
+import { randomHex } from "../web/loading.mjs";
 
 const ADD = "add";
 
@@ -421,8 +422,7 @@ function dropDraft(name) {
  * no `crypto.randomUUID`.
  */
 export function newId() {
-  const bytes = window.crypto.getRandomValues(new Uint8Array(16));
-  [bytes[6], bytes[8]] = [(bytes[6] & 0x0f) | 0x40, (bytes[8] & 0x3f) | 0x80];
-  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const digits = randomHex(16);
+  const variant = "89ab"[parseInt(digits[16], 16) % 4];
+  return digits.replace(/^(.{8})(.{4}).(.{3}).(.{3})/, `$1-$2-4$3-${variant}$4-`);
 }

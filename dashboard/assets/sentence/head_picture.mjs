@@ -2,6 +2,7 @@
 import { ROW_HEIGHT, pairOf, rowTops } from "./choice.mjs";
 import { measureText } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
+import { squaredDistance } from "../web/drawing.mjs";
 
 /** Widths of the mark of a pair: its line runs between two edges, and keeps its opacity. */
 export const MARK = { edge: 7, ground: 4 };
@@ -109,22 +110,14 @@ export function headPicture(views, only) {
   return { width, height, ground: views.palette.background, title, shapes };
 }
 
-/** Distance of a point from a line [x1, y1, x2, y2] with these ends. @param {Pair} first @param {Box} second */
-export function distanceToLine([x, y], [x1, y1, x2, y2]) {
-  const [dx, dy] = [x2 - x1, y2 - y1];
-  const length = dx * dx + dy * dy;
-  const along = length ? Math.max(0, Math.min(1, ((x - x1) * dx + (y - y1) * dy) / length)) : 0;
-  return Math.hypot(x - x1 - along * dx, y - y1 - along * dy);
-}
-
 /**
  * Index of the nearest line within `reach` of a point; of equally near ones the last, which is on top; -1 for none.
  * @param {Box[]} lines @param {Pair} point @param {number} reach
  */
 export function nearestLine(lines, point, reach) {
-  let [nearest, least] = [-1, reach];
-  lines.forEach((line, i) => {
-    const distance = distanceToLine(point, line);
+  let [nearest, least] = [-1, reach ** 2];
+  lines.forEach(([x1, y1, x2, y2], i) => {
+    const distance = squaredDistance(point, [x1, y1], [x2, y2]);
     if (distance <= least) [nearest, least] = [i, distance];
   });
   return nearest;

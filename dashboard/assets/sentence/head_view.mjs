@@ -16,7 +16,8 @@ import {
 import { MARK, headPicture, nearestLine } from "./head_picture.mjs";
 import { fontOf } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
-import { contextOf, make, required } from "../web/elements.mjs";
+import { contextOf } from "../web/drawing.mjs";
+import { make, required } from "../web/elements.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createHeadView(views, stage, signal) {

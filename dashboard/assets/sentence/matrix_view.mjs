@@ -1,7 +1,8 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
 import { NO_TOKEN, pairOf } from "./choice.mjs";
 import { measureText, showPicture } from "./picture.mjs";
-import { createScale, exactWeight, headCodes, hexOf, legendShapes, shadesOf, weightAt } from "./weights.mjs";
+import { createScale, exactWeight, headCodes, legendShapes, shadesOf, weightAt } from "./weights.mjs";
+import { hexOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
 import { ARROWS } from "../web/keyboard.mjs";
 

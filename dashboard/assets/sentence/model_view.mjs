@@ -2,7 +2,8 @@
 import { NO_TOKEN } from "./choice.mjs";
 import { fontOf } from "./picture.mjs";
 import { createScale, legendShapes, shadesOf } from "./weights.mjs";
-import { contextOf, make, showRing } from "../web/elements.mjs";
+import { contextOf } from "../web/drawing.mjs";
+import { make, showRing } from "../web/elements.mjs";
 import { ARROWS } from "../web/keyboard.mjs";
 
 const LEFT = 34;

@@ -1,8 +1,9 @@
 // The neuron view (BertViz): how the weights of one query are computed, channel by channel; a row for each key.
 import { createTokens } from "./choice.mjs";
 import { measureText } from "./picture.mjs";
-import { divergingRamp, exactWeight, hexOf } from "./weights.mjs";
-import { contextOf, elementIn, make } from "../web/elements.mjs";
+import { divergingRamp, exactWeight } from "./weights.mjs";
+import { contextOf, hexOf } from "../web/drawing.mjs";
+import { elementIn, make } from "../web/elements.mjs";
 import { ARROWS } from "../web/keyboard.mjs";
 
 /** @type {("key" | "product")[]} */

@@ -1,8 +1,9 @@
 // A picture of a sentence, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file; and the
 // buttons that save what a view shows, as a picture or as a page that works without a server. Colours are #rrggbb; a
 // shape is a line, a box, a text or an image.
-import { FAMILY, make, required, contextOf, escapeXml, shortNumber, svgElement, svgFile } from "../web/elements.mjs";
-import { saveCanvas, saveText } from "../web/files.mjs";
+import { FAMILY, contextOf } from "../web/drawing.mjs";
+import { make, required } from "../web/elements.mjs";
+import { escapeHtml, escapeXml, saveCanvas, saveText, shortNumber, svgElement, svgFile } from "../web/files.mjs";
 
 /** Largest side and area of a canvas that browsers allow. */
 const SIDE = 16000;
@@ -214,8 +215,6 @@ async function styles() {
 
 /** Text that may stand in a script or a style element. @param {string} text */
 const inside = (text) => text.replace(/<\/(script|style)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
-/** @param {string} text */
-const escapeHtml = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
 /** @param {Uint16Array} codes */
 function base64(codes) {

@@ -4,12 +4,12 @@ import { createMatrixView } from "./matrix_view.mjs";
 import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { createSaveButtons } from "./picture.mjs";
-import { decodeLayer, decodeThumbnails, hexOf, weightRamp } from "./weights.mjs";
+import { decodeLayer, decodeThumbnails, weightRamp } from "./weights.mjs";
 import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
 import { markNoted } from "../notes/marks.mjs";
 import { elementIn, make, required, useOnElement } from "../web/elements.mjs";
 import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
-import { schemeNow, watchScreen } from "../web/screen.mjs";
+import { hexOf, schemeNow, watchScreen } from "../web/drawing.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 

@@ -1,6 +1,7 @@
 // Attention weights of a sentence: bytes (HSL1, HST1, little-endian), sums over tokens, the lines that are drawn, and
 // colours. Ramps: one hue from zero to the largest weight, two hues around zero. Scales of matrices: which of 256 colours
 // a weight has, and what the ends and marks of the colours are.
+import { hexOf, rgbOf } from "../web/drawing.mjs";
 import { expectBytes, readHeader } from "../web/loading.mjs";
 
 /**
@@ -137,11 +138,6 @@ export function findLines(layer, chosen, least, only) {
 
 const DEEP = { light: "#00223D", dark: "#DFF3FF" };
 
-/** @param {string} colour */
-const rgb = (colour) => [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
-/** @param {number[]} colour */
-export const hexOf = (colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
-
 /** @param {number[][]} stops @param {number} share */
 function between(stops, share) {
   const at = share * (stops.length - 1);
@@ -151,7 +147,7 @@ function between(stops, share) {
 
 /** @param {string[]} stops @returns {Colour[]} */
 const spread = (stops) =>
-  Array.from({ length: 256 }, (_, i) => /** @type {Colour} */ (between(stops.map(rgb), i / 255)));
+  Array.from({ length: 256 }, (_, i) => /** @type {Colour} */ (between(stops.map(rgbOf), i / 255)));
 
 /** 256 colours [red, green, blue] from no weight to the largest. @param {Palette} palette @param {Scheme} scheme */
 export const weightRamp = (palette, scheme) => spread([palette.panel, palette.query, DEEP[scheme] || DEEP.light]);

@@ -6,6 +6,11 @@ export const UNREACHABLE = "The server cannot be reached. Check the connection, 
 /** @param {number} milliseconds */
 export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
+/** Two hexadecimal digits for each byte. @param {ArrayLike<number>} bytes */
+export const hexDigits = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+/** Hexadecimal digits of so many random bytes, which nobody guesses. @param {number} bytes */
+export const randomHex = (bytes) => hexDigits(window.crypto.getRandomValues(new Uint8Array(bytes)));
+
 /** @param {string} url @param {AbortSignal} [signal] */
 export async function fetchPart(url, signal) {
   const response = await fetch(url, { signal });
