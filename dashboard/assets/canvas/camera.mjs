@@ -3,6 +3,8 @@
 // 0..1, y upwards.
 
 const MOST_ZOOM = 400;
+/** The factor by which a button or a key zooms. */
+const ZOOM_STEP = 1.5;
 /** @returns {Camera} */
 export const startCamera = (dimensions = 2) =>
   dimensions === 3 ? { x: 0.5, y: 0.5, zoom: 1, yaw: 30, pitch: 20 } : { x: 0.5, y: 0.5, zoom: 1, yaw: 0, pitch: 0 };
@@ -130,7 +132,7 @@ export const fillingZoom = (layout) => Math.min(layout.width, layout.height) / l
 
 /** @param {Panels} panels */
 export function createCameraControl(panels) {
-  const state = { animating: 0, look, zoom, pan, turn, settle, reset, animateTo, finish, stop };
+  const state = { animating: 0, look, zoom, zoomIn, zoomOut, pan, turn, settle, reset, animateTo, finish, stop };
   let arrive = () => {};
 
   /** @param {Camera} camera */
@@ -151,6 +153,16 @@ export function createCameraControl(panels) {
     const most = choosesPoints ? MOST_ZOOM : fillingZoom(layout);
     look(zoomCamera(panels.camera, factor, acrossScreen(layout, px), 1 - py / layout.height, most));
     if (!choosesPoints && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
+  }
+
+  function zoomIn() {
+    zoom(ZOOM_STEP);
+  }
+
+  /** Out of a whole head, back to all heads. */
+  function zoomOut() {
+    if (panels.choosesPoints && panels.camera.zoom === 1) panels.leave();
+    else zoom(1 / ZOOM_STEP);
   }
 
   /** @param {number} dx @param {number} dy */

@@ -4,7 +4,7 @@
 import { projectToSquare, rotationRows } from "./camera.mjs";
 import { pointsOfPanel } from "./painter.mjs";
 import { panelAt, panelBox, panelIn, panelToPixel, pixelSize, pixelToPanel, slotOf } from "./layout.mjs";
-import { ARROWS } from "../web/keyboard.mjs";
+import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
 
 const CLICK = 4;
 const DEGREES = 0.4;
@@ -129,8 +129,6 @@ export function listenToPointer(panels) {
   on("dblclick", () => panels.choosesPoints && panels.painter && panels.cameraControl.reset());
 }
 
-const FACTOR = 1.5;
-
 /** @param {Panels} panels */
 export function listenToKeyboard(panels) {
   const { hover, search } = panels;
@@ -139,8 +137,8 @@ export function listenToKeyboard(panels) {
   function moveFocus(rows, columns) {
     const { layout } = panels;
     const slot = slotOf(layout, hover.focus);
-    const row = Math.max(0, Math.min(layout.rows - 1, Math.floor(slot / layout.columns) + rows));
-    const column = Math.max(0, Math.min(layout.columns - 1, (slot % layout.columns) + columns));
+    const from = [Math.floor(slot / layout.columns), slot % layout.columns];
+    const [row, column] = stepInGrid(from, [rows, columns], [layout.rows, layout.columns]);
     const next = panelIn(layout, row * layout.columns + column);
     const panel = next < 0 ? hover.focus : next;
     hover.hide();
@@ -197,13 +195,6 @@ export function listenToKeyboard(panels) {
     else panels.pick(-1);
   }
 
-  function zoomOut() {
-    if (panels.choosesPoints && panels.camera.zoom === 1) panels.leave();
-    else panels.cameraControl.zoom(1 / FACTOR);
-  }
-
-  const zoomIn = () => panels.cameraControl.zoom(FACTOR);
-
   /** @param {string} key @param {boolean} shift */
   function act(key, shift) {
     const step = ARROWS[key];
@@ -217,7 +208,8 @@ export function listenToKeyboard(panels) {
     if (!panels.painter) return key === "-" && panels.choosesPoints ? () => panels.leave() : null;
     if (key === "p" && panels.single) return () => stand(nearestToMiddle(0));
     if (key === "p" && search.areThere()) return () => standInBoth(nearestToMiddle(hover.focus));
-    return { "+": zoomIn, "=": zoomIn, "-": zoomOut, 0: () => panels.cameraControl.reset() }[key];
+    const { zoomIn, zoomOut, reset } = panels.cameraControl;
+    return { "+": zoomIn, "=": zoomIn, "-": zoomOut, 0: reset }[key];
   }
 
   panels.on(panels.frame, "keydown", (event) => {

@@ -1,22 +1,13 @@
 // A list of notes: reads them, and lets an author add, reply, edit and delete. The form of a note, a reply or an edit
 // has a text, tags, Save and Cancel. Its draft outlives every drawing and the form itself: what an author has typed
 // stays in the tab until it is saved, through other pages, a reload and a failed save. And the form of a name.
-import {
-  recount,
-  trying,
-  addNote,
-  addReply,
-  deleteNote,
-  editNote,
-  readFound,
-  readHistory,
-  readNotesOn,
-} from "./api.mjs";
+import { recount, addNote, addReply, deleteNote, editNote, readFound, readHistory, readNotesOn } from "./api.mjs";
 import { counted } from "./marks.mjs";
 import { drawHistory, drawNote, drawQuestion } from "./note.mjs";
 import { visit } from "../web/address.mjs";
 import { make, required, elementIn } from "../web/elements.mjs";
-import { randomHex } from "../web/loading.mjs";
+import { randomHex, trying } from "../web/loading.mjs";
+import { recall, remember } from "../web/room.mjs";
 
 const ADD = "add";
 
@@ -278,6 +269,29 @@ const tagsOf = (text) => [
 ];
 
 /**
+ * Saves what a form holds, once at a time; where that fails the form says why, and its input gets the keyboard.
+ * @param {HTMLFormElement} form
+ * @param {{ submit: HTMLButtonElement, problem: HTMLElement, input: HTMLElement }} parts
+ * @param {() => Promise<unknown>} save
+ */
+function onSubmit(form, { submit, problem, input }, save) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (submit.disabled) return;
+    submit.disabled = true;
+    problem.textContent = "";
+    try {
+      await save();
+    } catch (error) {
+      problem.textContent = error.message;
+      input.focus();
+    } finally {
+      submit.disabled = false;
+    }
+  });
+}
+
+/**
  * `name` is that of its draft; `start` what it holds where there is no draft: {text, tags}, without tags for a reply.
  * `save({text, tags, id})` resolves when the server has it; `close()` is called after that, and where its author
  * cancels.
@@ -301,34 +315,17 @@ export function createForm({ name, label, start, send, save, close }) {
   text.value = draft.text;
   tags.value = draft.tags ?? "";
 
-  const remember = () => keepDraft(name, { ...draft, text: text.value, tags: tags.value });
+  const rememberDraft = () => keepDraft(name, { ...draft, text: text.value, tags: tags.value });
 
   function leave() {
     dropDraft(name);
     close();
   }
 
-  /** @param {SubmitEvent} event */
-  async function submitted(event) {
-    event.preventDefault();
-    if (submit.disabled) return;
-    if (!text.value.trim()) return refuse("The note is empty. Write a text.");
-    submit.disabled = true;
-    problem.textContent = "";
-    try {
-      await save({ text: text.value, tags: tagsOf(tags.value), id: draft.id });
-      leave();
-    } catch (error) {
-      refuse(error.message);
-    } finally {
-      submit.disabled = false;
-    }
-  }
-
-  /** @param {string} sentence */
-  function refuse(sentence) {
-    problem.textContent = sentence;
-    text.focus();
+  async function saveNote() {
+    if (!text.value.trim()) throw new Error("The note is empty. Write a text.");
+    await save({ text: text.value, tags: tagsOf(tags.value), id: draft.id });
+    leave();
   }
 
   /** @param {KeyboardEvent} event */
@@ -340,8 +337,8 @@ export function createForm({ name, label, start, send, save, close }) {
     close();
   }
 
-  form.addEventListener("input", remember);
-  form.addEventListener("submit", submitted);
+  form.addEventListener("input", rememberDraft);
+  onSubmit(form, { submit, problem, input: text }, saveNote);
   form.addEventListener("keydown", pressed);
   cancel.addEventListener("click", leave);
   return { element: form, focus: () => text.focus() };
@@ -361,60 +358,32 @@ export function nameForm({ name = "", label, send, save, close }) {
   const form = make("form", { className: "note-form" }, make("label", {}, label, input), problem, buttons);
   input.value = name;
 
-  /** @param {SubmitEvent} event */
-  async function submitted(event) {
-    event.preventDefault();
-    if (submit.disabled) return;
-    submit.disabled = true;
-    try {
-      await save(input.value.trim());
-      close();
-    } catch (error) {
-      problem.textContent = error.message;
-      input.focus();
-    } finally {
-      submit.disabled = false;
-    }
-  }
-
-  form.addEventListener("submit", submitted);
+  onSubmit(form, { submit, problem, input }, async () => {
+    await save(input.value.trim());
+    close();
+  });
   form.addEventListener("keydown", (event) => event.key === "Escape" && (event.preventDefault(), close()));
   cancel.addEventListener("click", close);
   return { element: form, focus: () => input.select() };
 }
 
-/** @param {string} name */
-const named = (name) => `headscape-draft-${name}`;
 /** The drafts of a tab that stores nothing last as long as its page. */
 const unstored = new Map();
 
-/** @param {string} name */
-function recallDraft(name) {
-  try {
-    return JSON.parse(window.sessionStorage.getItem(named(name)) ?? "null") ?? unstored.get(name) ?? null;
-  } catch {
-    return unstored.get(name) ?? null;
-  }
-}
+/** @param {string} name @returns {Draft | null} */
+const recallDraft = (name) =>
+  JSON.parse(recall("sessionStorage", `draft-${name}`) || "null") ?? unstored.get(name) ?? null;
 
 /** @param {string} name @param {Draft} draft */
 function keepDraft(name, draft) {
   unstored.set(name, draft);
-  try {
-    window.sessionStorage.setItem(named(name), JSON.stringify(draft));
-  } catch {
-    // Private windows may refuse.
-  }
+  remember("sessionStorage", `draft-${name}`, JSON.stringify(draft));
 }
 
 /** @param {string} name */
 function dropDraft(name) {
   unstored.delete(name);
-  try {
-    window.sessionStorage.removeItem(named(name));
-  } catch {
-    // As above.
-  }
+  remember("sessionStorage", `draft-${name}`, "");
 }
 
 /**

@@ -1,6 +1,6 @@
 // The picture of the head view for a file: heads, tokens, lines and weights; and which line a point is on.
 import { ROW_HEIGHT, pairOf, rowTops } from "./choice.mjs";
-import { measureText } from "./picture.mjs";
+import { measureText, titleShape } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 import { squaredDistance } from "../web/drawing.mjs";
 
@@ -99,7 +99,7 @@ export function headPicture(views, only) {
   /** @param {Side} side */
   const boldOf = (side) => [...(only?.side === side ? only.units : []), ...(pair ? [pair[side]] : [])];
   const shapes = [
-    { text: title, at: [MARGIN, 26], colour: views.palette.ink, size: 15, weight: 600 },
+    titleShape(title, views.palette.ink),
     ...legendShapes(views, 54),
     ...(pair ? markShapes(views, [left + 6, ys.query[pair.query], left + BETWEEN - 6, ys.key[pair.key]]) : []),
     ...lineShapes(views, only, ys, [left + 6, left + BETWEEN - 6]),

@@ -17,7 +17,7 @@ import { MARK, headPicture, nearestLine } from "./head_picture.mjs";
 import { fontOf } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 import { contextOf } from "../web/drawing.mjs";
-import { make, required } from "../web/elements.mjs";
+import { make, makeSvg, required } from "../web/elements.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createHeadView(views, stage, signal) {
@@ -28,7 +28,8 @@ export function createHeadView(views, stage, signal) {
   const names = ["query", "key"].map((side) =>
     make("p", { className: `name ${side}`, textContent: side === "query" ? "Queries" : "Keys" }),
   );
-  const marks = createMarks();
+  /** Marks have a sheet of their own, below that of the lines. */
+  const marks = makeSvg("svg", { class: "marks", "aria-hidden": "true" });
   const box = make("div", { className: "head-view" }, marks, canvas, ...names, columns.query.list, columns.key.list);
   const sheet = createHeadSheet(views, box, columns, { canvas, marks });
   /** @type {Only | null} */
@@ -218,26 +219,12 @@ const NUMBER = 52;
 /** Pixels from a line within which a click is on it. */
 const REACH = 6;
 
-const SVG = "http://www.w3.org/2000/svg";
 /** @type {(keyof typeof MARK)[]} */
 const KINDS = ["edge", "ground"];
 
 /** @param {Box} ends @param {keyof typeof MARK} kind */
-function markLine(ends, kind) {
-  const line = document.createElementNS(SVG, "line");
-  ["x1", "y1", "x2", "y2"].forEach((name, i) => line.setAttribute(name, String(ends[i])));
-  line.setAttribute("class", kind);
-  line.setAttribute("stroke-width", String(MARK[kind]));
-  return line;
-}
-
-/** An empty sheet for marks, below that of the lines. */
-function createMarks() {
-  const marks = document.createElementNS(SVG, "svg");
-  marks.setAttribute("class", "marks");
-  marks.setAttribute("aria-hidden", "true");
-  return marks;
-}
+const markLine = ([x1, y1, x2, y2], kind) =>
+  makeSvg("line", { x1, y1, x2, y2, class: kind, "stroke-width": MARK[kind] });
 
 /**
  * @param {Views} views @param {HTMLElement} box @param {Columns} columns

@@ -4,6 +4,7 @@
 import { FAMILY, contextOf } from "../web/drawing.mjs";
 import { make, required } from "../web/elements.mjs";
 import { escapeHtml, escapeXml, saveCanvas, saveText, shortNumber, svgElement, svgFile } from "../web/files.mjs";
+import { reach, trying } from "../web/loading.mjs";
 
 /** Largest side and area of a canvas that browsers allow. */
 const SIDE = 16000;
@@ -24,6 +25,9 @@ export function measureText(text, size) {
   context.font = fontOf(size);
   return context.measureText(text).width;
 }
+
+/** The title in the upper left corner of a saved picture. @param {string} title @param {string} ink @returns {TextShape} */
+export const titleShape = (title, ink) => ({ text: title, at: [20, 26], colour: ink, size: 15, weight: 600 });
 
 /** @param {CanvasRenderingContext2D} context @param {TextShape} shape */
 function paintText(context, shape) {
@@ -177,7 +181,7 @@ export function createSaveButtons(views, { offline }) {
   function button(kind, act) {
     const named = { "aria-label": `Save ${kind}`, title: `Save ${kind}` };
     const element = make("button", { type: "button", className: "plain", textContent: kind, ...named });
-    element.addEventListener("click", () => views.trying(act));
+    element.addEventListener("click", () => trying(views.problem, act));
     return element;
   }
 
@@ -201,7 +205,7 @@ const STYLE = /\/assets\/(style|sentence)\.css/;
 
 /** @param {string} url */
 async function textOf(url) {
-  const response = await fetch(url);
+  const response = await reach(url);
   if (!response.ok) throw new Error("The page's own files cannot be read. Reload the page and save again.");
   return response.text();
 }

@@ -54,6 +54,18 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 /**
+ * An element of a drawing in the page.
+ * @template {keyof SVGElementTagNameMap} T
+ * @param {T} tag @param {Record<string, string | number>} attributes
+ * @returns {SVGElementTagNameMap[T]}
+ */
+export function makeSvg(tag, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  return element;
+}
+
+/**
  * Shows a ring round so many pixels.
  * @param {HTMLElement} ring @param {number} left @param {number} top @param {number} width @param {number} height
  */
