@@ -84,8 +84,9 @@ class CorpusModel:
 class Encoder:
     """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
 
-    def __init__(self, *, waiting: int = WAITING) -> None:
-        self._turns = Turns(waiting, BUSY, name="encoder")
+    def __init__(self, *, waiting: int = WAITING, make: "Callable[..., SentenceModel] | None" = None) -> None:
+        """`make`: of a checkpoint, by default `SentenceModel`, which takes seconds to import."""
+        self._turns, self._make = Turns(waiting, BUSY, name="encoder"), make
         # In a thread of its own torch takes a fifth less time than in a new one for every sentence.
         self._thread = ThreadPoolExecutor(1, "encoder")
         self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
@@ -108,7 +109,7 @@ class Encoder:
     def _encoded(self, model: CorpusModel, text: str, second: str, tell: Tell) -> Sentence:
         if model not in self._models:
             tell(f"Loading the model {model.model_id}")
-            self._models[model] = _load(model)
+            self._models[model] = _load(model, self._make)
         tell("Encoding the sentence")
         return _encode(self._models[model], text, second)
 
@@ -165,7 +166,7 @@ def check_words(present: bool, which: str) -> None:
         raise Refusal(f"The {which}sentence has no word. Type one, such as: The film was good.")
 
 
-def _load(model: CorpusModel) -> "SentenceModel":
+def _load(model: CorpusModel, make: "Callable[..., SentenceModel] | None") -> "SentenceModel":
     _check_installed()
     from ingest.run.errors import IngestError
 
@@ -173,7 +174,7 @@ def _load(model: CorpusModel) -> "SentenceModel":
         checkpoint = _find(model)
         from ingest.encode.hooked_model import SentenceModel
 
-        return SentenceModel(checkpoint, max_length=model.max_length, dtype=model.dtype)
+        return (make or SentenceModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
     except IngestError as error:
         log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
         raise Refusal(
