@@ -34,10 +34,9 @@ from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, held_data, held_models, longest_input
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
-from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import Note, noting, say
-from ingest.run.settings import Settings, parse_first
+from ingest.run.settings import USUAL, Limits, Settings, parse_first
 from ingest.text.blocks import PlannedCorpus, short_key
 from ingest.text.corpus import Budget, cut_report, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data

@@ -16,9 +16,8 @@ import zarr
 
 import store
 from ingest import pipeline
-from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import allotted_cores, fits_on
-from ingest.run.settings import Settings
+from ingest.run.settings import USUAL, Limits, Settings
 from ingest.text import reviews
 from ingest.text.reviews import Data
 from ingest.text.table import Table

@@ -26,9 +26,8 @@ from ingest.encode.sample import (
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint, held_token_sets
 from ingest.run.errors import IngestError
-from ingest.run.limits import USUAL, Limits
 from ingest.run.progress import say
-from ingest.run.settings import Settings
+from ingest.run.settings import USUAL, Limits, Settings
 from ingest.text.blocks import PlannedCorpus, content_hash
 from ingest.text.corpus import label_names
 from ingest.text.reviews import Data, Reviews, read_reviews

@@ -19,9 +19,9 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.encode.loading import load_model, weight_shapes
 from ingest.encode.sample import TokenSet, evenly
 from ingest.run.checkpoint import Checkpoint
-from ingest.run.limits import Limits
 from ingest.run.parallel import one_thread_each, side_by_side
 from ingest.run.progress import bar
+from ingest.run.settings import Limits
 from ingest.text.blocks import Batch, Block, make_batches
 from store.kernels.features import explained_share, linear_cka, summed_cosine
 from store.repository.arrays import array_of, create_arrays

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
-from ingest.run.limits import Limits
-from ingest.run.settings import Settings
+from ingest.run.settings import Limits, Settings
 from ingest.text.blocks import PlannedCorpus
 from ingest.text.coreference import MentionSpans
 from ingest.text.corpus import check_texts

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
-from ingest.run.limits import Limits
 from ingest.run.parallel import side_by_side
 from ingest.run.progress import bar
+from ingest.run.settings import Limits
 from ingest.text.blocks import Block, PlannedCorpus
 from ingest.words.patterns import (
     FIELDS,
