@@ -12,7 +12,7 @@ import store
 from dashboard.relations.data import BestHead
 from store.kernels.relations import DIRECTIONS, frequent_offset
 from store.results import best_heads
-from store.schema.relations import ALL, BASELINES, CANDIDATES, DECODINGS, KINDS, METHODS
+from store.schema.corpus import ALL, BASELINES, CANDIDATES, DECODINGS, MENTION_KINDS, METHODS
 from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, Flags, check_relations
 from tests.published.relation_tables import (
     Cell,
@@ -173,27 +173,27 @@ def test_relations_of_the_published_model_are_compared(
 def published_table() -> xr.Dataset:
     """Numbers of 12 x 12 heads that are those of Clark's Table 2."""
     head, *baselines = TABLE_2.values()
-    of_heads = np.zeros((2, len(CANDIDATES), 12, 12, len(KINDS)))
+    of_heads = np.zeros((2, len(CANDIDATES), 12, 12, len(MENTION_KINDS)))
     of_heads[:, 0, *COREFERENCE_HEAD] = head
     return xr.Dataset(
         {
             "accuracy": (("half", "candidates", "layer", "head", "kind"), of_heads),
             "baseline_accuracy": (("half", "baseline", "kind"), np.array([baselines, baselines])),
         },
-        {"candidates": list(CANDIDATES), "baseline": list(BASELINES), "kind": list(KINDS)},
+        {"candidates": list(CANDIDATES), "baseline": list(BASELINES), "kind": list(MENTION_KINDS)},
     )
 
 
 def test_the_numbers_of_table_2_agree_with_themselves() -> None:
     compared = compare_antecedents(published_table())
-    assert len(compared) == len(TABLE_2) * len(KINDS)
+    assert len(compared) == len(TABLE_2) * len(MENTION_KINDS)
     assert all(each.agrees for each in compared)
 
 
 def test_a_head_that_finds_fewer_antecedents_differs_from_table_2() -> None:
     table = published_table()
     compared = compare_antecedents(table.assign(accuracy=table.accuracy - 0.2))
-    assert [each.title for each in compared if not each.agrees] == [f"head L4 H3, {kind}" for kind in KINDS]
+    assert [each.title for each in compared if not each.agrees] == [f"head L4 H3, {kind}" for kind in MENTION_KINDS]
 
 
 def test_coreference_is_printed_where_the_data_has_it(

@@ -31,8 +31,8 @@ from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, halves, linked
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
+from store.schema.corpus import ALL, FEWEST_PAIRS, HALVES, RELATION_ARRAYS
 from store.schema.model import BOUNDS
-from store.schema.relations import ALL, FEWEST_PAIRS, HALVES, RELATION_ARRAYS
 from store.words import Words
 
 VERSION, RANDOM_VERSION = "relations/1", "random weights/1"

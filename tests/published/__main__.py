@@ -23,7 +23,7 @@ from ingest.run.errors import IngestError
 from ingest.run.settings import EMBEDDED, NONE, parse_flags, setting
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.tokenizer import Tokenizer
-from store.schema.relations import CHAINS
+from store.schema.corpus import CHAINS
 from tests.bench.table import show
 from tests.published import relation_tables
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows

@@ -11,7 +11,7 @@ from dashboard.relations.data import BestHead, best_of
 from dashboard.relations.found_words import rows_of
 from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, linked
-from store.schema.relations import ALL, BASELINES, DECODINGS, GAP, KINDS, METHODS
+from store.schema.corpus import ALL, BASELINES, DECODINGS, GAP, MENTION_KINDS, METHODS
 from tests.published.targets import (
     ACCURACY_TOLERANCE,
     COREFERENCE_HEAD,
@@ -231,7 +231,7 @@ def compare_antecedents(coreference: xr.Dataset) -> list[Compared]:
     return [
         compare_share(f"{name}, {kind}", ShareTarget(share, COREFERENCE_TOLERANCE), float(accuracy))
         for (name, published), ours in zip(TABLE_2.items(), (of_head, *here.values()), strict=True)
-        for kind, share, accuracy in zip(KINDS, published, ours.values[1], strict=True)
+        for kind, share, accuracy in zip(MENTION_KINDS, published, ours.values[1], strict=True)
     ]
 
 
