@@ -10,9 +10,8 @@ import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.encode.feature_points import check_features
+from ingest.encode.feature_points import check_features, class_names
 from ingest.encode.loading import load_model
-from ingest.encode.point_vectors import class_names
 from ingest.family.bert import FIELDS
 from ingest.heads.importance import label_outputs
 from ingest.run import checkpoint

@@ -16,7 +16,7 @@ from sklearn.manifold import trustworthiness
 from zarr import create_array
 
 import store
-from ingest.encode.point_vectors import read_point
+from ingest.encode.feature_points import read_point
 from ingest.projections.feature_pictures import FeaturePicture
 from ingest.projections.projection import PROJECTIONS, PlaceGrid, Projection, near_fitted
 from store.features import Features

@@ -17,8 +17,7 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.feature_points import FeaturePoints
-from ingest.encode.point_vectors import read_point
+from ingest.encode.feature_points import FeaturePoints, read_point
 from ingest.encode.sample import evenly
 from ingest.projections.fits import fit_points
 from ingest.projections.projection import COMPONENTS, PROJECTIONS, Fitted, Floats, Parameters, PlaceGrid, Projection
