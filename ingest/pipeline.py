@@ -23,9 +23,8 @@ from ingest.encode.tensors import (
     encode_on_workers,
     pending_blocks,
 )
-from ingest.heads.divergence import update_divergence
+from ingest.heads.divergence import intervals_outdated, update_divergence, write_intervals
 from ingest.heads.importance import check_labels, check_model, update_importance
-from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import update_pairs
 from ingest.projections.feature_pictures import FeatureDrawing, pending_features
 from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
