@@ -23,9 +23,8 @@ from ingest.encode.tensors import (
     encode_on_workers,
     pending_blocks,
 )
-from ingest.heads.divergence import update_divergence
+from ingest.heads.divergence import intervals_outdated, update_divergence, write_intervals
 from ingest.heads.importance import check_labels, check_model, update_importance
-from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import update_pairs
 from ingest.projections.feature_pictures import FeatureDrawing, pending_features
 from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
@@ -34,10 +33,9 @@ from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, held_data, held_models, longest_input
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
-from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import fits_killed_on_error
-from ingest.run.progress import noting, say
-from ingest.run.settings import Settings, parse_first
+from ingest.run.progress import Note, noting, say
+from ingest.run.settings import USUAL, Limits, Settings, parse_first
 from ingest.text.blocks import PlannedCorpus, short_key
 from ingest.text.corpus import Budget, cut_report, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
@@ -49,6 +47,7 @@ from ingest.words.uas import find_uas
 from store.phrases import held_sentences, many
 from store.process import one_thread
 from store.repository.access import open_repository
+from store.repository.ingest_status import note_progress
 from store.repository.writer import Writer, open_writer
 from store.schema.pictures import RAW, ViewName
 
@@ -61,8 +60,11 @@ EARLY = 2
 Drawn = TypeVar("Drawn", bound="Drawing")
 
 
-def run(settings: Settings, limits: Limits = USUAL) -> None:
-    """Run the stages that have something to do, and publish; what the store holds is not computed again."""
+def run(settings: Settings, limits: Limits = USUAL, note: Note = note_progress) -> None:
+    """Run the stages that have something to do, and publish; what the store holds is not computed again.
+
+    `note` writes down how far it is.
+    """
     checkpoint = find_checkpoint(settings.model, held=partial(held_models, settings.store))
     data = find_data(
         settings.data,
@@ -84,7 +86,7 @@ def run(settings: Settings, limits: Limits = USUAL) -> None:
     of = f"{checkpoint.name} on {data.name}"
     with (
         open_writer(settings.store) as writer,
-        noting(settings.store, of),
+        noting(settings.store, of, note=note),
         fits_killed_on_error(),
         open_cluster(settings, limits) as cluster,
     ):

@@ -71,8 +71,6 @@ def comes_in(client: FlaskClient) -> bool:
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """In modules that import this fixture, the command writes cheap hashes, and unknown names are as cheap."""
     monkeypatch.setattr(users, "METHOD", CHEAP)
-    nobody = users.NOBODY.model_copy(update={"password": generate_password_hash("nobody has this", CHEAP)})
-    monkeypatch.setattr(users, "NOBODY", nobody)
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from distributed import Client
 
 from ingest.encode.tensors import Loading
-from ingest.run import cluster, worker
+from ingest.run import worker
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from store.repository.writer import Writer
@@ -168,12 +169,10 @@ def test_after_the_scheduler_was_lost_the_next_ingest_goes_on(
     assert len([message for message in commits(str(tmp_path / "store")) if message.endswith(": block 0")]) == 1
 
 
-def test_another_version_on_a_worker_is_named(
-    scheduler: str, ingest: Ingest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(cluster, "versions", lambda: worker.versions() | {"zarr": "0.1"})
-    with pytest.raises(IngestError, match=r"^The worker at tcp://.* has zarr 3.*, this ingest 0\.1\. Install the same"):
-        ingest(tmp_path / "store", scheduler=scheduler)
+def test_another_version_on_a_worker_is_named(scheduler: str) -> None:
+    complaint = r"^The worker at tcp://.* has zarr 3.*, this ingest 0\.1\. Install the same"
+    with Client(scheduler) as client, pytest.raises(IngestError, match=complaint):
+        client.run(worker.check_worker, worker.versions() | {"zarr": "0.1"})
 
 
 @pytest.mark.parametrize("scheduler", [{"headscape": False}], indirect=True)

@@ -48,10 +48,13 @@ def busy(library: Library) -> Iterator[Library]:
         yield library
 
 
-@pytest.fixture
-def never(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def never(*_: object) -> PartNumbers:
+    pytest.fail("A part is counted.")
+
+
+def count_never(library: Library) -> None:
     """From the call on, counting anything fails the test."""
-    return lambda: monkeypatch.setattr(Corpus, "part_statistics", None)
+    library.put(PartCounts, PartCounts(library.folder, read=never))
 
 
 def client_of(library: Library) -> FlaskClient:
@@ -79,11 +82,10 @@ def test_two_parts_are_never_counted_at_once(tiny_corpus: Corpus, tmp_path: Path
     assert most == [1] * 3
 
 
-def test_another_process_finds_what_was_counted(tiny_corpus: Corpus, tmp_path: Path, never: Callable[[], None]) -> None:
+def test_another_process_finds_what_was_counted(tiny_corpus: Corpus, tmp_path: Path) -> None:
     part = part_of(tiny_corpus, "position:1..2")
     first = PartCounts(tmp_path).numbers(tiny_corpus, part)
-    never()
-    second = PartCounts(tmp_path).numbers(tiny_corpus, part)
+    second = PartCounts(tmp_path, read=never).numbers(tiny_corpus, part)
     for name in ("means", "interval", "layer_interval", "mixing"):
         array, other = getattr(first, name), getattr(second, name)
         np.testing.assert_array_equal(array, other)
@@ -91,31 +93,33 @@ def test_another_process_finds_what_was_counted(tiny_corpus: Corpus, tmp_path: P
         assert all((array[dim] == other[dim]).all() for dim in array.dims)
 
 
-def test_filters_that_choose_the_same_tokens_are_counted_once(
-    tiny_corpus: Corpus, tmp_path: Path, never: Callable[[], None]
-) -> None:
-    counts = PartCounts(tmp_path)
+def test_filters_that_choose_the_same_tokens_are_counted_once(tiny_corpus: Corpus, tmp_path: Path) -> None:
+    counted: list[Part] = []
+
+    def once(corpus: Corpus, part: Part, watch: Callable[[float], None]) -> PartNumbers:
+        counted.append(part)
+        return count(corpus, part, watch)
+
+    counts = PartCounts(tmp_path, read=once)
     first = counts.numbers(tiny_corpus, part_of(tiny_corpus, "position:1..2"))
-    never()
     again = "position:1.0..2.5;kind:;position_share:..1;entropy:1..2"
     assert counts.numbers(tiny_corpus, part_of(tiny_corpus, again)) is first
+    assert len(counted) == 1
 
 
 @pytest.mark.parametrize("where", ["kind:", "position:", "position:0..", "token_length:", "kind:;position:0..9999"])
-def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(
-    library: Library, never: Callable[[], None], where: str
-) -> None:
-    never()
+def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(library: Library, where: str) -> None:
+    count_never(library)
     page = str(TOPICS["statistics"].layout(resolve(library, "statistics", f"where={where}")).above)
     assert "Means over all" in page
     assert "95% interval" in page
 
 
 @pytest.mark.parametrize("change", ["statistic=entropy", "source=cls", "values=rank", "sort=distance", "layer=1"])
-def test_no_other_choice_counts_again(library: Library, never: Callable[[], None], change: str) -> None:
+def test_no_other_choice_counts_again(library: Library, change: str) -> None:
     context = resolve(library, "statistics", WHERE)
     library.get(PartCounts).numbers(context.corpus, part_of(context.corpus, context.state.where))
-    never()
+    count_never(library)
     page = str(TOPICS["statistics"].layout(resolve(library, "statistics", f"{WHERE}&{change}")).above)
     assert "heat-map" in page
     assert "'deferred': 'numbers'" not in page
@@ -170,8 +174,8 @@ def test_the_whole_corpus_needs_no_turn(busy: Library, base: str) -> None:
     assert client_of(busy).get(f"{base}/statistics.csv").status_code == 200
 
 
-def test_a_page_is_there_before_its_numbers(library: Library, never: Callable[[], None]) -> None:
-    never()
+def test_a_page_is_there_before_its_numbers(library: Library) -> None:
+    count_never(library)
     page = str(TOPICS["statistics"].layout(resolve(library, "statistics", WHERE)).above)
     for there in ("Means over", "Remove filter", "Attention by relative position", "'is': 'cancel'"):
         assert there in page
@@ -244,19 +248,18 @@ def test_files_of_one_count_are_written_by_several_threads(tmp_path: Path) -> No
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {f"count.{kind}": kind for kind in kinds}
 
 
-def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_count_stops_its_work(library: Library) -> None:
     name, numbers = new_name(), []
-    sums = Corpus.part_statistics
 
-    def cancel_amid(corpus: Corpus, rows: np.ndarray, watch: Callable[[float], None]) -> object:
+    def cancel_amid(corpus: Corpus, part: Part, watch: Callable[[float], None]) -> PartNumbers:
         def listen(share: float) -> None:
             numbers.append(share)
             library.get(Jobs).cancel(name)
             watch(share)
 
-        return sums(corpus, rows, listen)
+        return count(corpus, part, listen)
 
-    monkeypatch.setattr(Corpus, "part_statistics", cancel_amid)
+    library.put(PartCounts, PartCounts(library.folder, read=cancel_amid))
     filled = str(
         callbacks(library)["job"]({"deferred": "numbers", "wait": name}, None, None, "/statistics", f"?{WHERE}", None)
     )

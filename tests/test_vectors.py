@@ -17,6 +17,7 @@ from store.repository.arrays import array_of
 from store.repository.writer import open_writer
 from store.schema.model import BOUNDS
 from store.verify import verify
+from tests.interruption import interruption
 from tests.made_once import made_once
 from tests.stores import BLOCK, Ingest
 
@@ -129,15 +130,9 @@ def test_fewer_vectors_delete_nothing(
 @pytest.fixture
 def interrupted(copy: Path, ingest: Ingest) -> Path:
     """The vectors of all tokens are written, and nothing yet says so."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "write_intervals", _interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            ingest(copy, vectors="all")
+    with interruption((pipeline, "write_intervals"), after=0):
+        ingest(copy, vectors="all")
     return copy
-
-
-def _interrupt(*_arguments: object, **_settings: object) -> None:
-    raise KeyboardInterrupt
 
 
 def test_an_interrupted_growth_is_not_seen(interrupted: Path, part: store.Corpus) -> None:

@@ -22,8 +22,6 @@ from dashboard.access.users import Sessions
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 
-#: Seconds to connect to a provider, and without a byte from it.
-TIMEOUT = (3, 10)
 #: Seconds by which the provider's clock may differ.
 LEEWAY = 60
 #: Signatures that only the provider can make: neither none nor those with a secret that both know.
@@ -131,7 +129,11 @@ def _client(server: Flask, provider: Provider) -> Any:
         client_id=provider.client,
         client_secret=provider.secret,
         server_metadata_url=provider.discovery,
-        client_kwargs={"scope": "openid email profile", "code_challenge_method": "S256", "default_timeout": TIMEOUT},
+        client_kwargs={
+            "scope": "openid email profile",
+            "code_challenge_method": "S256",
+            "default_timeout": provider.seconds,
+        },
     )
 
 

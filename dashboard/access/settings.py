@@ -30,6 +30,8 @@ class Provider:
     secret: str = field(repr=False)
     domains: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    #: To connect to it, and without a byte from it.
+    seconds: tuple[float, float] = (3, 10)
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ class User(BaseModel):
 
 _FILE = TypeAdapter(dict[str, User])
 Users = Mapping[str, User]
-#: Whose password is checked for an unknown name, so that it takes as long as for a known one. No password has this hash.
-NOBODY = User(role="reader", password=f"{METHOD}${secrets.token_hex(8)}${secrets.token_hex(64)}", stamp="")
+#: Ends the hash of nobody's password, which no password has.
+_OF_NOBODY = f"{secrets.token_hex(8)}${secrets.token_hex(64)}"
 
 
 def watched_users(file: Path) -> Watched[Users]:
@@ -58,9 +58,12 @@ def watched_users(file: Path) -> Watched[Users]:
 
 
 def checked_user(users: Users, name: str, password: str, check: Check = check_password_hash) -> User | None:
-    """The user of a name and a password; None where either is wrong, after the same work: one `check` of a hash."""
+    """The user of a name and a password; None where either is wrong.
+
+    For an unknown name it takes as long as for a known one: nobody's password is checked, by one `check` of a hash.
+    """
     user = users.get(name.strip().lower())
-    is_right = check((user or NOBODY).password, _normal(password))
+    is_right = check(user.password if user else f"{METHOD}${_OF_NOBODY}", _normal(password))
     return user if is_right else None
 
 

@@ -51,8 +51,8 @@ from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.relations import OFFSETS
 from store.phrases import many
+from store.schema.corpus import ALL
 from store.schema.model import head_name
-from store.schema.relations import ALL
 
 Floats = NDArray[np.float64]
 _OFFSET = (

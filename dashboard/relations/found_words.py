@@ -16,8 +16,8 @@ from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
 from store.results import best_antecedent_head
+from store.schema.corpus import BASELINES, CANDIDATES, GAP, GAP_BASELINES, METHODS
 from store.schema.model import head_name
-from store.schema.relations import BASELINES, CANDIDATES, GAP, GAP_BASELINES, METHODS
 
 TITLE = "Governors found from attention"
 _MEANING = (

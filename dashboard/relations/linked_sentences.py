@@ -24,8 +24,8 @@ from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linked
 from store.phrases import many
+from store.schema.corpus import ALL
 from store.schema.model import head_name
-from store.schema.relations import ALL
 from store.words import ANY, LEFT_OUT, Words
 
 

@@ -58,8 +58,8 @@ from store import Corpus, StoreError
 from store.kernels.relations import DIRECTIONS
 from store.phrases import many
 from store.repository.errors import NotIngested
+from store.schema.corpus import ALL
 from store.schema.model import head_name
-from store.schema.relations import ALL
 
 _ACCURACY = (
     "Share of the pairs of a dependent and its governor that a head links: of all other words of the sentence, the first "

@@ -1,6 +1,7 @@
 """The checkpoint that a corpus was made with: how the store names it, and how it is found and loaded again."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,8 +59,8 @@ class CorpusModel:
         )
 
 
-def load(model: CorpusModel) -> "SentenceModel":
-    """The model, ready to run; a `Refusal` where it is not there, or another one."""
+def load(model: CorpusModel, make: "Callable[..., SentenceModel] | None" = None) -> "SentenceModel":
+    """The model, ready to run; a `Refusal` where it is not there, or another one. `make` is by default `SentenceModel`."""
     _check_installed()
     from ingest.run.errors import IngestError
 
@@ -67,7 +68,7 @@ def load(model: CorpusModel) -> "SentenceModel":
         checkpoint = _find(model)
         from ingest.encode.hooked_model import SentenceModel
 
-        return SentenceModel(checkpoint, max_length=model.max_length, dtype=model.dtype)
+        return (make or SentenceModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
     except IngestError as error:
         log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
         raise Refusal(

@@ -191,8 +191,9 @@ def _readable(text: str) -> str:
 class Encoder:
     """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
 
-    def __init__(self, *, waiting: int = WAITING) -> None:
-        self._turns = WaitingLine(waiting, BUSY, name="encoder")
+    def __init__(self, *, waiting: int = WAITING, make: "Callable[..., SentenceModel] | None" = None) -> None:
+        """`make`: of a checkpoint, by default `SentenceModel`, which takes seconds to import."""
+        self._turns, self._make = WaitingLine(waiting, BUSY, name="encoder"), make
         # In a thread of its own torch takes a fifth less time than in a new one for every sentence.
         self._thread = ThreadPoolExecutor(1, "encoder")
         self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
@@ -215,7 +216,7 @@ class Encoder:
     def _encoded(self, model: CorpusModel, text: str, second: str, tell: Tell) -> Sentence:
         if model not in self._models:
             tell(f"Loading the model {model.model_id}")
-            self._models[model] = load(model)
+            self._models[model] = load(model, self._make)
         tell("Encoding the sentence")
         return _encode(self._models[model], text, second)
 

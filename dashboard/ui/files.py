@@ -18,7 +18,7 @@ from dashboard.ui.text import all_of, first_of, has_part
 from dashboard.web.admission import reader_left
 from dashboard.web.bounds import names_of
 from dashboard.web.errors import ReaderLeft, Refusal
-from dashboard.web.http import IN_MEMORY, FileResponse, lasting
+from dashboard.web.http import FileResponse, lasting
 from dashboard.web.library import Library
 from dashboard.web.paths import links_of
 from dashboard.web.state import LinkState
@@ -116,7 +116,7 @@ def file(parts: Iterator[Table], name: str, form: str, other: str | None = None)
     It is written as a whole before the first byte is sent: a reader who reads slowly takes up no thread, and a large
     one lies on the disk meanwhile.
     """
-    content: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it has been sent
+    content: IO[bytes] = SpooledTemporaryFile(_library().file_memory)  # noqa: SIM115  # closed when it has been sent
     compressed = form == "csv" and bool(request.accept_encodings.quality("gzip"))
     provenance = _provenance(other)
     try:
@@ -137,7 +137,7 @@ def file(parts: Iterator[Table], name: str, form: str, other: str | None = None)
 def _sent(content: IO[bytes]) -> Response:
     size = content.tell()
     content.seek(0)
-    if size > IN_MEMORY:
+    if size > _library().file_memory:
         return FileResponse(content, size)
     with content:
         return Response(content.read())

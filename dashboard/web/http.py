@@ -285,8 +285,9 @@ class FileResponse(Response):
 class ResponseCache:
     """The cached responses of a server, in its folder."""
 
-    def __init__(self, files: DiskCache) -> None:
-        self._files = files
+    def __init__(self, files: DiskCache, *, worth: float = WORTH_SECONDS) -> None:
+        """`worth`: seconds that a response must have taken."""
+        self._files, self.worth = files, worth
 
     @classmethod
     def of(cls, library: Library) -> "ResponseCache":
@@ -358,13 +359,9 @@ def cache_responses(server: Flask, library: Library, page_key: Callable[[], str 
 
     def cache(response: Response) -> Response:
         key, began = g.get("key"), g.get("began", 0.0)
-        if (
-            key
-            and (_lasts(response) or _is_shared())
-            and time.perf_counter() - began > WORTH_SECONDS
-            and _in_one_spelling()
-        ):
-            library.get(ResponseCache).add(key, response)
+        took, cached = time.perf_counter() - began, library.get(ResponseCache)
+        if key and (_lasts(response) or _is_shared()) and took > cached.worth and _in_one_spelling():
+            cached.add(key, response)
         return response
 
     # First in this list is called last: what is cached has been compressed.

@@ -13,9 +13,9 @@ from dashboard.web.paths import first_page, links_of, page_links, root
 from store import STATISTICS
 from store.kernels.heads import LABELS
 from store.kernels.relations import DIRECTIONS
+from store.schema.corpus import ALL
 from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.pictures import METRICS
-from store.schema.relations import ALL
 
 #: Fields that every page has. A link without a page and without other fields shows the first page.
 OF_SNAPSHOT = frozenset({"model", "snapshot"})

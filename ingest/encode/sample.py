@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint, longest_input
 from ingest.run.errors import IngestError
-from ingest.run.limits import USUAL, Limits
+from ingest.run.settings import USUAL, Limits
 from ingest.text.blocks import Block, PlannedCorpus, content_hash
 from ingest.text.reviews import Review, Reviews
 from ingest.text.sentences import NUPUNKT, split_text

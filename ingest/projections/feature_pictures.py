@@ -17,14 +17,12 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.feature_points import FeaturePoints
-from ingest.encode.point_vectors import read_point
+from ingest.encode.feature_points import FeaturePoints, read_point
 from ingest.encode.sample import evenly
 from ingest.projections.fits import fit_points
 from ingest.projections.projection import COMPONENTS, PROJECTIONS, Fitted, Floats, Parameters, PlaceGrid, Projection
-from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import one_thread_each, side_by_side, timed
-from ingest.run.settings import Settings
+from ingest.run.settings import USUAL, Limits, Settings
 from ingest.text.blocks import content_hash
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align

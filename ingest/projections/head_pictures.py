@@ -22,9 +22,9 @@ from ingest.projections.head_view import HeadVectors, HeadView
 from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection import PROJECTIONS, Fits, HeadProjection, Nearest, Parameters, Read
 from ingest.run.cluster import Cluster
-from ingest.run.limits import Limits
 from ingest.run.parallel import core_count, side_by_side
 from ingest.run.progress import bar
+from ingest.run.settings import Limits
 from ingest.text.blocks import Block, PlannedCorpus
 from store.repository.arrays import array_of
 from store.repository.writer import Writable, Writer

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
-from ingest.run.limits import USUAL, Limits
 from ingest.run.progress import bar, say
-from ingest.run.settings import AUTO, DEFAULT_SENTENCES, NONE, Settings
+from ingest.run.settings import AUTO, DEFAULT_SENTENCES, NONE, USUAL, Limits, Settings
 from ingest.text.blocks import Block, PlannedCorpus, pack, plan, short_key
 from ingest.text.columns import column_codes
 from ingest.text.own_tokenizer import check_vocabulary

@@ -24,8 +24,8 @@ from threading import Thread
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.run.limits import Limits
 from ingest.run.parallel import core_count, processes
+from ingest.run.settings import Limits
 from ingest.text.blocks import short_key
 from ingest.text.reviews import Review, Reviews
 from ingest.text.table import OWN, cache_folder

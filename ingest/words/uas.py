@@ -32,9 +32,8 @@ from store.kernels.intervals import PERCENTILES, REPLICATES
 from store.kernels.relations import frequent_offset, halves, word_pattern
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.corpus import NO_GOVERNOR, ROOT
+from store.schema.corpus import DECODINGS, METHODS, NO_GOVERNOR, ROOT, UAS_ARRAYS
 from store.schema.model import BOUNDS
-from store.schema.relations import DECODINGS, METHODS, UAS_ARRAYS
 from store.words import Words
 
 VERSION = "uas/1"

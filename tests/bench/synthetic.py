@@ -9,7 +9,7 @@ import numpy as np
 from ingest.encode.encoder import PER_BLOCK, PER_TOKEN, SQUARES, Shape
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
-from ingest.heads.intervals import write_intervals
+from ingest.heads.divergence import write_intervals
 from ingest.pipeline import draw
 from ingest.projections.head_pictures import pending_pictures
 from ingest.projections.head_view import HeadVectors
