@@ -42,6 +42,15 @@ STEPS = 8
 #: A and B, as in compare.css.
 COLOURS = ("#009E73", "#AA6BE0")
 _WIDTHS = "The width and opacity of a line grow with the weight, up to the largest weight of both models; weights below {:.1%} have none."
+#: Most tokens named on an axis; of more, every second, third ... is named.
+NAMED = 36
+#: Largest weight below which the colour bar has a decimal.
+FINE = 0.05
+#: Pixels for the colour bar: the same for differences and weights, so that all matrices have one size.
+BESIDE = 78
+#: The ranking by divergence of the head's patterns: the default of this page, so links omit it.
+DIVERGENCE = "divergence"
+UNLIKE = "The models split this sentence into different tokens. Choose a sentence of the corpus."
 
 
 def head_views(two: ModelPair, weights: Floats, tokens: Sequence[str]) -> list[object]:
@@ -119,18 +128,6 @@ def _axes_of_lines(tokens: Sequence[str]) -> Layout:
         text | {"x": 1, "y": -0.9, "text": "key", "xanchor": "left", "xshift": 4},
     ]
     return layout(across, down, margin={"l": 92, "r": 92, "t": 4, "b": 16}, annotations=[*keys, *heads])
-
-
-#: Most tokens named on an axis; of more, every second, third ... is named.
-NAMED = 36
-
-
-#: Largest weight below which the colour bar has a decimal.
-FINE = 0.05
-
-
-#: Pixels for the colour bar: the same for differences and weights, so that all matrices have one size.
-BESIDE = 78
 
 
 def both_patterns(two: ModelPair, sentence: int, layer: int, head: int) -> Floats:
@@ -232,10 +229,6 @@ def _figure(name: str, title: html.Span, text: str, drawn: Any) -> html.Div:
     label = f"Queries downwards, keys across: weights of {text}"
     shown: Any = chart(drawn, name=name, caption="", label=label, height=325, turns=True)
     return html.Div([html.H3(title), *shown], className="figure")
-
-
-#: The ranking by divergence of the head's patterns: the default of this page, so links omit it.
-DIVERGENCE = "divergence"
 
 
 def ranked_by(state: LinkState, two: ModelPair) -> str:
@@ -363,9 +356,6 @@ def about_axes(tokens: int) -> list[html.Button]:
     """An (i) where the axes do not name every token."""
     step = named_every(tokens)
     return [] if step == 1 else [info("the axes", f"The axes name one token in {step}.")]
-
-
-UNLIKE = "The models split this sentence into different tokens. Choose a sentence of the corpus."
 
 
 def typed_patterns(state: LinkState, two: ModelPair, sentences: tuple[Sentence, Sentence]) -> list[object]:

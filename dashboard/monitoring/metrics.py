@@ -32,8 +32,15 @@ OTHER = "other"
 BUSY = 503
 #: Where prometheus-client looks for the folder of its files.
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-
 log = logging.getLogger("headscape")
+#: Bytes of a file at first: those that prometheus-client makes it long. It doubles them.
+ROOM = 1 << 16
+#: The files of a worker's place, as prometheus-client names them.
+KINDS = ("counter", "histogram", "gauge_liveall", "gauge_livesum")
+#: Of these, what only a living worker has.
+OF_LIVING = "gauge_live*"
+#: Bytes of a value with its time, and of the length of a key and what fills it up.
+VALUE, AROUND = 16, 12
 
 
 class Metrics(Meter):
@@ -160,16 +167,6 @@ def _free_place(folder: Path) -> tuple[int, IO[str]]:
             return number, place
         place.close()
         number += 1
-
-
-#: Bytes of a file at first: those that prometheus-client makes it long. It doubles them.
-ROOM = 1 << 16
-#: The files of a worker's place, as prometheus-client names them.
-KINDS = ("counter", "histogram", "gauge_liveall", "gauge_livesum")
-#: Of these, what only a living worker has.
-OF_LIVING = "gauge_live*"
-#: Bytes of a value with its time, and of the length of a key and what fills it up.
-VALUE, AROUND = 16, 12
 
 
 class AllocatedFile(MmapedDict):

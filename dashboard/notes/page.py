@@ -47,6 +47,10 @@ ANY = {"": "any"}
 _HOW_TO_READ = "Notes of everybody on this server, the newest first. Click what a note is about to open it."
 EMPTY = "There is no note yet. Open a head, a click on a point or a sentence, and choose Add a note under Notes."
 NOTHING_MATCHES = "No note matches. Remove a filter."
+Answer = Callable[..., dict[str, Any]]
+Counts = Mapping[Target, int]
+#: Things of a kind that a page marks at most.
+MOST_MARKED = 2_000
 
 
 def layout(context: Context) -> Page:
@@ -100,9 +104,6 @@ def _lists(state: LinkState) -> html.Div:
     """The notes, and beside them the saved views, which stay where they are however many notes come."""
     views = html.Section([html.H2("Saved views"), SavedViewList(id="saved-views")])
     return html.Div([html.Section([html.H2("All notes"), _list(state)]), views], className="note-lists")
-
-
-Answer = Callable[..., dict[str, Any]]
 
 
 def register(server: Flask, library: Library) -> None:
@@ -192,11 +193,6 @@ def _uncached(answer: Answer) -> Callable[..., Response]:
         return response
 
     return respond
-
-
-Counts = Mapping[Target, int]
-#: Things of a kind that a page marks at most.
-MOST_MARKED = 2_000
 
 
 def marks_of(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:

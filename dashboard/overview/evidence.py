@@ -42,6 +42,19 @@ _NORMS = (
     "By norm: each weight is multiplied by the value norm of its key, which is how much the key adds to the head's output "
     "(Kobayashi et al. 2020). Means over the heads of a layer and all sentences; every sentence has the same weight."
 )
+#: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
+FEWEST, MOST = 7, 12
+#: A head attends to sinks where they get more than this share of its attention.
+SINK_SHARE = 0.5
+#: Pixels of a token's line, of the space in which lines of attention run, and of the picture of a head.
+LINE, ACROSS, PICTURE = 20, 44, 84
+#: Tokens drawn in the picture of a head.
+DRAWN = 4_000
+CAPTION = (
+    "Left: queries (blue) and keys (orange) of the head. Right: its attention in a typical sentence, queries to keys."
+)
+#: Smallest attention weight that is drawn as a line.
+LEAST = 0.05
 
 
 @dataclass(frozen=True)
@@ -142,21 +155,6 @@ def _bar(shares: Mapping[str, float]) -> html.Div:
     text = ", ".join(f"{name} {100 * share:.0f}%" for name, share in shares.items())
     label: Any = {"role": "img", "aria-label": text}
     return html.Div(parts, className="share-bar", **label)
-
-
-#: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
-FEWEST, MOST = 7, 12
-#: A head attends to sinks where they get more than this share of its attention.
-SINK_SHARE = 0.5
-#: Pixels of a token's line, of the space in which lines of attention run, and of the picture of a head.
-LINE, ACROSS, PICTURE = 20, 44, 84
-#: Tokens drawn in the picture of a head.
-DRAWN = 4_000
-CAPTION = (
-    "Left: queries (blue) and keys (orange) of the head. Right: its attention in a typical sentence, queries to keys."
-)
-#: Smallest attention weight that is drawn as a line.
-LEAST = 0.05
 
 
 @dataclass(frozen=True)

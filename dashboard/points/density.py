@@ -26,6 +26,31 @@ BANDWIDTH = 0.6
 #: Bounds of the bandwidth, in cells.
 NARROWEST, WIDEST = 1.5, 6.0
 Places = NDArray[np.floating]
+#: Shares of the points that the lines enclose.
+ENCLOSED = (0.25, 0.5, 0.75)
+#: Decimals of a place: a thousandth of a cell.
+DECIMALS = 5
+#: Shares of the points that the levels enclose, from low to high.
+SHARES = tuple(share / 100 for share in range(95, 0, -5))
+#: Share of the points that a cluster has at least; one with more than most of them is the cloud itself.
+LEAST, MOST = 0.015, 0.5
+Region = NDArray[np.bool_]
+#: Points that the prior counts as: the frequencies of all points.
+PRIOR = 500.0
+#: Standard deviations by which a log-odds ratio is above 0, and the ratio of the odds, at least.
+CERTAIN, TIMES = 5.0, 2.0
+#: Wordpieces of a name, and the share of the points from which on those that are named suffice.
+PIECES, ENOUGH = 3, 0.8
+#: The share of the points that a type or positions are named from.
+MOST_NAMED = 0.5
+#: First positions of the bands of positions.
+BANDS = (0, 1, 2, 4, 8, 16, 32, 64)
+#: Token types that say more than their wordpieces.
+NAMED_KINDS = ("full stop or comma", "symbol", "continuation")
+#: Marks whose names in Unicode are not those of a reader.
+MARKS = {"'": "apostrophe", "-": "hyphen", "/": "slash", "(": "(", ")": ")"}
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +92,6 @@ def bandwidth(places: Places) -> float:
     return float(np.clip(BANDWIDTH * spread * max(len(places), 1) ** (-1 / 6), NARROWEST, WIDEST))
 
 
-#: Shares of the points that the lines enclose.
-ENCLOSED = (0.25, 0.5, 0.75)
-#: Decimals of a place: a thousandth of a cell.
-DECIMALS = 5
-
-
 @dataclass(frozen=True)
 class Contour:
     """The outline of the smallest region with a share of a role's points: lines of places x, y, x, y, ... in 0..1."""
@@ -104,13 +123,6 @@ def _flat(line: Any) -> list[float]:
     """Places in 0..1 of a line (vertex, xy) in cells of the padded grid, whose centres are whole numbers."""
     flat: list[float] = np.round(((np.asarray(line, np.float64) - 0.5) / CELLS).ravel(), DECIMALS).tolist()
     return flat
-
-
-#: Shares of the points that the levels enclose, from low to high.
-SHARES = tuple(share / 100 for share in range(95, 0, -5))
-#: Share of the points that a cluster has at least; one with more than most of them is the cloud itself.
-LEAST, MOST = 0.015, 0.5
-Region = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -164,24 +176,6 @@ def _parts(density: Density, region: Region, level: float) -> list[Region]:
 def _peak(density: Density, region: Region) -> tuple[float, float]:
     row, column = divmod(int(np.argmax(np.where(region, density.grid, -1.0))), CELLS)
     return round((column + 0.5) / CELLS, 5), round((row + 0.5) / CELLS, 5)
-
-
-#: Points that the prior counts as: the frequencies of all points.
-PRIOR = 500.0
-#: Standard deviations by which a log-odds ratio is above 0, and the ratio of the odds, at least.
-CERTAIN, TIMES = 5.0, 2.0
-#: Wordpieces of a name, and the share of the points from which on those that are named suffice.
-PIECES, ENOUGH = 3, 0.8
-#: The share of the points that a type or positions are named from.
-MOST_NAMED = 0.5
-#: First positions of the bands of positions.
-BANDS = (0, 1, 2, 4, 8, 16, 32, 64)
-#: Token types that say more than their wordpieces.
-NAMED_KINDS = ("full stop or comma", "symbol", "continuation")
-#: Marks whose names in Unicode are not those of a reader.
-MARKS = {"'": "apostrophe", "-": "hyphen", "/": "slash", "(": "(", ")": ")"}
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def log_odds(inside: NDArray[np.integer], outside: NDArray[np.integer]) -> tuple[Floats, Floats]:

@@ -25,6 +25,15 @@ from store.schema.model import ROLES
 
 #: Vectors in memory at once, but not less than a chunk of the store for each head.
 VECTORS, CHUNK = 131_072, 2_048
+Numbers = NDArray[np.float64]
+Codes = NDArray[np.int64]
+#: Lowest number of occurrences of the second and later frequency bands; each band is about ten times the one before.
+FREQUENCIES = (2, 10, 100, 1_000)
+KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word", "other special token")
+#: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
+PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
+#: Names of the bands that begin at `FREQUENCIES`.
+FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
 
 
 @dataclass(frozen=True)
@@ -106,17 +115,6 @@ class HeadTokens:
         start, stop = int(rows[0]), int(rows[-1]) + 1
         read = array.isel(of_head).isel(token=slice(start, stop)).values
         return read.reshape(self.panels, stop - start, -1)[:, rows - start].astype(np.float32)
-
-
-Numbers = NDArray[np.float64]
-Codes = NDArray[np.int64]
-#: Lowest number of occurrences of the second and later frequency bands; each band is about ten times the one before.
-FREQUENCIES = (2, 10, 100, 1_000)
-KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word", "other special token")
-#: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
-PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
-#: Names of the bands that begin at `FREQUENCIES`.
-FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
 
 
 def read_role(drawn: HeadTokens) -> Codes:

@@ -27,6 +27,17 @@ _RANKING = (
     "The query-key pairs of one sentence with the largest logits q.k / sqrt(channels). Each pair of wordpieces is listed once, "
     "without [CLS], [SEP] and self-attention."
 )
+#: Labels of the heads that are tried first: what these attend to needs no grammar.
+CLEAR = ("previous", "next")
+#: Heads and sentences that are tried.
+HEADS, SENTENCES = 6, 24
+#: A weight that is large, and the share of all keys among which the key is near.
+LARGE, NEAR = 0.3, 0.1
+#: Smallest and largest distance of the dots, and their least distance from the border, as shares of the panel's side.
+APART, TOGETHER, BORDER = 0.14, 0.3, 0.06
+#: Wordpieces of the sentence on each side of the pair; pixels of the panel's image.
+AROUND, SIDE = 9, 190
+Places = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -117,19 +128,6 @@ def _sentence(shown: ShownPoints, pair: Pair) -> dcc.Link:
         heads=str(shown.state.head),
     )
     return dcc.Link(f"{pair.sentence:,}", href=state.href, title="Open the sentence with the pair selected")
-
-
-#: Labels of the heads that are tried first: what these attend to needs no grammar.
-CLEAR = ("previous", "next")
-#: Heads and sentences that are tried.
-HEADS, SENTENCES = 6, 24
-#: A weight that is large, and the share of all keys among which the key is near.
-LARGE, NEAR = 0.3, 0.1
-#: Smallest and largest distance of the dots, and their least distance from the border, as shares of the panel's side.
-APART, TOGETHER, BORDER = 0.14, 0.3, 0.06
-#: Wordpieces of the sentence on each side of the pair; pixels of the panel's image.
-AROUND, SIDE = 9, 190
-Places = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

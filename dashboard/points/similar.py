@@ -36,6 +36,19 @@ from store.text import Piece
 PIECES, SENTENCES = 20, 3
 #: Wordpieces of a sentence on each side of the token.
 AROUND = 7
+#: Values of each property that are listed.
+LISTED = 5
+#: Instead of a next word, and instead of a category.
+END, NONE = "end of sentence", "none"
+#: Categories of a token's word, and what they are called.
+TITLES = {"part_of_speech": "part of speech", "relation": "dependency"}
+#: Tokens that are searched, from the first, which are a uniform sample.
+SEARCHED = 1_048_576
+Floats = NDArray[np.floating]
+#: Scores (token,) of vectors (token, channel), which it may change.
+Score = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+#: Similar tokens that are listed and summarized.
+SUMMARIZED = 50
 
 
 @dataclass(frozen=True)
@@ -103,14 +116,6 @@ def _row(corpus: Corpus, state: LinkState, found: FoundToken) -> html.Tr:
     return html.Tr(
         [html.Td(dcc.Link(words, href=href, title=where), dir="auto"), html.Td(found.note, className="number")]
     )
-
-
-#: Values of each property that are listed.
-LISTED = 5
-#: Instead of a next word, and instead of a category.
-END, NONE = "end of sentence", "none"
-#: Categories of a token's word, and what they are called.
-TITLES = {"part_of_speech": "part of speech", "relation": "dependency"}
 
 
 @dataclass(frozen=True)
@@ -228,13 +233,6 @@ def _word(piece: Piece, kind: str | None, is_first: bool) -> list[object]:
     return [space + piece.text] if kind is None else [space, html.Mark(piece.text or piece.name, className=kind)]
 
 
-#: Tokens that are searched, from the first, which are a uniform sample.
-SEARCHED = 1_048_576
-Floats = NDArray[np.floating]
-#: Scores (token,) of vectors (token, channel), which it may change.
-Score = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-
-
 @dataclass(frozen=True)
 class AtOnce:
     """Rows of the token axis that are read at once, and that are scored at once."""
@@ -325,10 +323,6 @@ def _by_pieces(tile: NDArray[np.float16], score: Score, rows: int) -> NDArray[np
         vectors[...] = own
         parts.append(score(vectors))
     return np.concatenate(parts)
-
-
-#: Similar tokens that are listed and summarized.
-SUMMARIZED = 50
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,6 @@ _MEANING = (
     "of all other words of the sentence, the linked one gets most. Attention to a word is the sum over its wordpieces, from a word "
     "their mean."
 )
-
-
 _NOTHING_IN_COMMON = (
     "The marked pairs have neither parts of speech nor a dependency in common. Mark pairs of one kind to see the sentences in "
     "which each head makes most such links."

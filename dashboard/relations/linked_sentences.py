@@ -28,6 +28,11 @@ from store.schema.model import head_name
 from store.schema.relations import ALL
 from store.words import ANY, LEFT_OUT, Words
 
+#: Sentences that are listed.
+LISTED = 10
+#: Pairs of a sentence that a note can be on.
+NOTED = 20
+
 
 class WordPair(NamedTuple):
     """Two words by their rows of the word axis, the first of which is to attend to the second."""
@@ -166,10 +171,6 @@ def _dependency(words: Words, pair: WordPair) -> tuple[str, bool] | None:
     return None
 
 
-#: Sentences that are listed.
-LISTED = 10
-#: Pairs of a sentence that a note can be on.
-NOTED = 20
 Kind = NamedKind | CommonKind
 
 

@@ -30,7 +30,6 @@ Rows = NDArray[np.int64]
 _STOPS = (PALETTE["light"]["panel"], PALETTE["light"]["query"], "#00223D")
 #: As there, from no weight to 1 by the square root: most weights are small, and would all look alike.
 SHADES = [((step / 16) ** 2, between(_STOPS, step / 16)) for step in range(17)]
-
 #: The bar beside the cells, and the room around them.
 WEIGHT_BAR: Any = {"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.1, 0.25, 0.5, 1]}
 MARGIN = {"l": 44, "r": 8, "t": 6, "b": 38}

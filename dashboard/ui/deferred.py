@@ -39,6 +39,9 @@ CANCELLED = "This was cancelled before it was computed."
 OF_EVERY_PART = ("model", "snapshot", "other")
 #: The store whose change fetches the page again.
 RELOADED = "reloaded"
+T = TypeVar("T")
+#: What fills the place of a job.
+Work = Callable[[Context, Job], list[object]]
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,6 @@ class DeferredPart:
     def kind(self) -> WorkKind:
         """The job that computes it."""
         return WorkKind(self.name, f"Computing {self.title} ...", CANCELLED, None, (*OF_EVERY_PART, *self.fields))
-
-
-T = TypeVar("T")
-#: What fills the place of a job.
-Work = Callable[[Context, Job], list[object]]
 
 
 def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None) -> html.Div:

@@ -40,6 +40,13 @@ T = TypeVar("T")
 #: Types of values without parts.
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 Key = tuple[weakref.ref[Any], Hashable]
+#: Checksum of the key, the description and the content; length of the description.
+HEAD = Struct("<II")
+#: Share of the budget that one entry may take, that a process adds between two looks at the folder, and that is deleted then.
+ENTRY_SHARE, STEP = 1 / 4, 1 / 32
+#: Share of the free disk that all entries may take: the rest is for whatever else is written there.
+OF_DISK = 1 / 2
+PIECE = 1 << 20
 
 
 def memory_size(value: object) -> int:
@@ -207,15 +214,6 @@ def cached(compute: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[K, P
         return current_cache().get(owner, key, lambda: compute(owner, *arguments, **named))
 
     return lookup
-
-
-#: Checksum of the key, the description and the content; length of the description.
-HEAD = Struct("<II")
-#: Share of the budget that one entry may take, that a process adds between two looks at the folder, and that is deleted then.
-ENTRY_SHARE, STEP = 1 / 4, 1 / 32
-#: Share of the free disk that all entries may take: the rest is for whatever else is written there.
-OF_DISK = 1 / 2
-PIECE = 1 << 20
 
 
 def free_bytes(folder: Path) -> int:
