@@ -59,7 +59,7 @@ RECIPES: dict[str, list[tuple[str, str, str]]] = {
 """,
         ),
         (
-            "ingest/projections/table.py",
+            "ingest/projections/projection.py",
             "PROJECTIONS: dict[str, Row] = {\n",
             '    "channels": Row("channels", "channels/1"),\n',
         ),

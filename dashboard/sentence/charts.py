@@ -26,7 +26,7 @@ from store.schema.model import RATIOS, head_name
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-#: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/scale.mjs`).
+#: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/weights.mjs`).
 _STOPS = (PALETTE["light"]["panel"], PALETTE["light"]["query"], "#00223D")
 #: As there, from no weight to 1 by the square root: most weights are small, and would all look alike.
 SHADES = [((step / 16) ** 2, between(_STOPS, step / 16)) for step in range(17)]

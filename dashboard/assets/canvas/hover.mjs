@@ -3,6 +3,7 @@
 import { panelAt, panelBox } from "./layout.mjs";
 import { ending, notesOfPanel, notesOfToken } from "../notes/marks.mjs";
 import { make, required, showRing, write } from "../web/elements.mjs";
+import { fetchPart, readJson } from "../web/loading.mjs";
 
 const PAUSE = 25;
 /** @type {Record<string, string>} */
@@ -111,9 +112,7 @@ export function createHover(panels) {
     abort = new AbortController();
     const { token, role } = panels.named(point);
     try {
-      const response = await fetch(`${url}${role}/${token}.json`, { signal: abort.signal });
-      if (!response.ok) throw new Error(await response.text());
-      const card = await response.json();
+      const card = await readJson(await fetchPart(`${url}${role}/${token}.json`, { signal: abort.signal }));
       if (state.point !== point) return;
       const notes = notesOfToken(panels, token);
       tip.replaceChildren(drawCard(card, notes));

@@ -14,7 +14,7 @@ import {
 import { outlineHere } from "./lasso.mjs";
 import { panelToPixel } from "./layout.mjs";
 import { markedTokens, outlineSquare } from "../notes/marks.mjs";
-import { contextOf } from "../web/elements.mjs";
+import { contextOf } from "../web/drawing.mjs";
 import { createLoader, readJson } from "../web/loading.mjs";
 
 const PAUSE = 120;

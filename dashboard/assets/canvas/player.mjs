@@ -1,6 +1,8 @@
-// Moves the same tokens through a sequence of pictures: a button, a slider, and the animation from one to the next.
+// From one picture to the next: which panel stands in for the other picture while it is on its way; and the same tokens
+// through a sequence of pictures, by a button, a slider, and the animation between two.
 import { ease, isReduced } from "./camera.mjs";
-import { decodePoints } from "./decode.mjs";
+import { slotOf } from "./layout.mjs";
+import { decodePoints } from "./painter.mjs";
 import { elementIn, required, write } from "../web/elements.mjs";
 import { fetchPart, pause as wait, readBytes } from "../web/loading.mjs";
 
@@ -27,6 +29,29 @@ export const firstPanel = ({ slots }) => (slots ? slots.indexOf(0) : 0);
  * @param {Picture | null} before @param {Picture} picture
  */
 export const standAlike = (before, picture) => String(before?.slots || "") === String(picture.slots || "");
+
+/**
+ * The panel of a grid that the other of two pictures shows alone, -1 where none does or where it is not drawn.
+ * @param {Picture | null} before @param {Picture} picture
+ */
+export function sharedPanel(before, picture) {
+  const isInto = before && before.panels.length > picture.panels.length;
+  const [grid, single] = isInto ? [before, picture] : [picture, before];
+  if (grid.panels.length < 2 || single?.panels.length !== 1) return -1;
+  const panel = grid.panels.findIndex(({ name }) => name === single.panels[0].name);
+  return panel < 0 || slotOf(grid, panel) < 0 ? -1 : panel;
+}
+
+/**
+ * While a head's picture is on its way its panel of the grid stands in for it, and the other way round.
+ * @param {Panels} panels @returns {{ only?: number, shift: number }}
+ */
+export function standIn({ data, picture, layout, gridPanel }) {
+  const count = data.points?.panels;
+  if (!count || count === picture.panels.length) return { shift: 0 };
+  const panel = Math.max(0, gridPanel);
+  return count === 1 ? { only: 0, shift: slotOf(layout, panel) } : { only: panel, shift: -panel };
+}
 
 /** @param {Picture} picture */
 const stepsOf = (picture) => required(picture.sequence, "the sequence of a picture");

@@ -1,8 +1,18 @@
 // Saves the picture as a PNG or SVG file: points, overlay, names of panels, and below them the captions of the
 // page. For an SVG file the calls of a canvas context become its elements.
 import { drawNames } from "./frame.mjs";
-import { drawParagraphs, saveCanvas, saveText, setParagraphs } from "../web/files.mjs";
-import { contextOf, escapeXml, required, shortNumber as short, svgElement, svgFile } from "../web/elements.mjs";
+import { contextOf } from "../web/drawing.mjs";
+import {
+  drawParagraphs,
+  escapeXml,
+  saveCanvas,
+  saveText,
+  setParagraphs,
+  shortNumber as short,
+  svgElement,
+  svgFile,
+} from "../web/files.mjs";
+import { required } from "../web/elements.mjs";
 
 const MARGIN = 12;
 /** Room for the names of rows and columns. */

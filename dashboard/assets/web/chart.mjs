@@ -1,8 +1,9 @@
 // Draws charts once they are near the window, and saves them as files: plotly draws them again with a title, with what
 // sentences their numbers are of, and with their source; a PNG at double size.
 import { used } from "./address.mjs";
-import { FAMILY, contextOf, required } from "./elements.mjs";
-import { breakLines } from "./files.mjs";
+import { FAMILY, contextOf } from "./drawing.mjs";
+import { required } from "./elements.mjs";
+import { breakLines, escapeHtml } from "./files.mjs";
 
 const SHARP = 2;
 const PAUSE = 100;
@@ -129,5 +130,5 @@ function wrapped(text, size, width) {
   const wide = ({ word = "" }) => context.measureText(word).width;
   const groups = text.split(" ").map((word) => [{ word }]);
   const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });
-  return lines.map((line) => line.map(({ word = "" }) => word.replace(/&/g, "&amp;").replace(/</g, "&lt;")).join(" "));
+  return lines.map((line) => line.map(({ word = "" }) => escapeHtml(word)).join(" "));
 }

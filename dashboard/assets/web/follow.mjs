@@ -3,7 +3,7 @@
 // waits it says how far the server is: what it counts, and the share that is done.
 import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
 import { elementOf } from "./elements.mjs";
-import { UNREACHABLE, pause, prefetch } from "./loading.mjs";
+import { UNREACHABLE, pause, prefetch, randomHex } from "./loading.mjs";
 
 /** A failed request in the form of a page. @param {string} sentence */
 const problem = (sentence) => ({ problem: sentence });
@@ -260,8 +260,7 @@ const [FIRST, AGAIN] = [400, 500];
 const FIXED = "The server puts this page together.";
 
 /** A name for a wait that nobody guesses, as dashboard/ui/work.py checks it. */
-const newWait = () =>
-  [...window.crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const newWait = () => randomHex(8);
 
 /** What the server does now for the page; a fixed sentence where it does not say. @param {string} wait */
 async function progressOf(wait) {

@@ -46,22 +46,28 @@ export function scrollToParts() {
 /** @param {string} name */
 const named = (name) => `headscape-${name}`;
 
-/** @param {string} name */
-function recall(name) {
+/**
+ * What this browser, or this tab, remembers under a name; nothing where it stores nothing.
+ * @param {"localStorage" | "sessionStorage"} storage @param {string} name
+ */
+export function recall(storage, name) {
   try {
-    return window.localStorage.getItem(named(name)) || "";
+    return window[storage].getItem(named(name)) || "";
   } catch {
     return "";
   }
 }
 
-/** @param {string} name @param {string} value */
-function remember(name, value) {
+/**
+ * Remembers a text under a name, or forgets what it has there. Private windows may refuse.
+ * @param {"localStorage" | "sessionStorage"} storage @param {string} name @param {string} text
+ */
+export function remember(storage, name, text) {
   try {
-    if (value) window.localStorage.setItem(named(name), value);
-    else window.localStorage.removeItem(named(name));
+    if (text) window[storage].setItem(named(name), text);
+    else window[storage].removeItem(named(name));
   } catch {
-    // Private windows may refuse: the choice then lasts as long as the page.
+    // What is not stored lasts as long as the page.
   }
 }
 
@@ -77,7 +83,7 @@ const widthNow = () => elementIn(document, "#beside").getBoundingClientRect().wi
 function widen(width) {
   const pixels = within(width);
   document.documentElement.style.setProperty("--inspector", `${pixels}px`);
-  remember(WIDTH, String(pixels));
+  remember("localStorage", WIDTH, String(pixels));
   say();
 }
 
@@ -118,13 +124,13 @@ function pressed(event) {
 function turn({ target }) {
   if (!target?.closest?.(".inspector-turn")) return;
   const closed = document.documentElement.toggleAttribute("data-inspector-closed");
-  remember(CLOSED, closed ? "closed" : "");
+  remember("localStorage", CLOSED, closed ? "closed" : "");
 }
 
 export function sizeInspector() {
   const root = document.documentElement;
-  root.toggleAttribute("data-inspector-closed", recall(CLOSED) === "closed");
-  const width = Number(recall(WIDTH));
+  root.toggleAttribute("data-inspector-closed", recall("localStorage", CLOSED) === "closed");
+  const width = Number(recall("localStorage", WIDTH));
   if (width) root.style.setProperty("--inspector", `${within(width)}px`);
   document.addEventListener("pointerdown", drag);
   document.addEventListener("keydown", pressed);
@@ -138,7 +144,7 @@ const SEEN = "data-example-seen";
 /** Shows or hides the example, and moves the keyboard to the button that does the opposite. @param {boolean} hide */
 function turnExample(hide) {
   document.documentElement.toggleAttribute(SEEN, hide);
-  remember(NAME, hide ? "seen" : "");
+  remember("localStorage", NAME, hide ? "seen" : "");
   document.querySelector(`[data-example="${hide ? "show" : "hide"}"]`)?.focus();
 }
 
@@ -148,7 +154,7 @@ function leftExample(event) {
 }
 
 export function showExampleOnce() {
-  document.documentElement.toggleAttribute(SEEN, recall(NAME) === "seen");
+  document.documentElement.toggleAttribute(SEEN, recall("localStorage", NAME) === "seen");
   document.addEventListener("click", ({ target }) => {
     const button = target?.closest?.("[data-example]");
     if (button) turnExample(button.dataset.example === "hide");
