@@ -26,7 +26,7 @@ Find = Callable[[Corpus], WorkedExample]
 @pytest.fixture
 def find_any(monkeypatch: pytest.MonkeyPatch) -> Find:
     """A random model has no large weights: any pair of words is an example."""
-    for name, value in {"LARGE": 0.0, "NEAR": 1.0, "APART": 0.0, "TOGETHER": 2.0, "BORDER": -1.0}.items():
+    for name, value in {"LARGE_WEIGHT": 0.0, "NEAR_SHARE": 1.0, "APART": 0.0, "TOGETHER": 2.0, "BORDER": -1.0}.items():
         monkeypatch.setattr(pairs, name, value)
 
     def find(corpus: Corpus) -> WorkedExample:

@@ -34,7 +34,7 @@ BUSY = 503
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 log = logging.getLogger("headscape")
 #: Bytes of a file at first: those that prometheus-client makes it long. It doubles them.
-ROOM = 1 << 16
+FILE_BYTES = 1 << 16
 #: The files of a worker's place, as prometheus-client names them.
 KINDS = ("counter", "histogram", "gauge_liveall", "gauge_livesum")
 #: Of these, what only a living worker has.
@@ -174,7 +174,7 @@ class AllocatedFile(MmapedDict):
 
     def __init__(self, filename: str, read_mode: bool = False) -> None:
         if not read_mode:
-            take_room(Path(filename), ROOM)
+            take_room(Path(filename), FILE_BYTES)
         super().__init__(filename, read_mode)
         self._full = False
 
@@ -203,7 +203,7 @@ def take_places(folder: Path, workers: int) -> None:
     with suppress(OSError):
         for place in range(workers):
             for kind in KINDS:
-                take_room(folder / f"{kind}_{place}.db", ROOM)
+                take_room(folder / f"{kind}_{place}.db", FILE_BYTES)
             (folder / f"worker-{place}").touch()
 
 

@@ -33,7 +33,7 @@ DECIMALS = 5
 #: Shares of the points that the levels enclose, from low to high.
 SHARES = tuple(share / 100 for share in range(95, 0, -5))
 #: Share of the points that a cluster has at least; one with more than most of them is the cloud itself.
-LEAST, MOST = 0.015, 0.5
+LEAST_SHARE, MOST_SHARE = 0.015, 0.5
 Region = NDArray[np.bool_]
 #: Points that the prior counts as: the frequencies of all points.
 PRIOR = 500.0
@@ -150,14 +150,14 @@ def _of_role(drawn: HeadTokens, places: NDArray[np.float32], role: int) -> list[
     clusters = []
     for region in regions(density):
         member = region.ravel()[density.cell]
-        name = name_of(drawn, member) if member.mean() <= MOST else ""
+        name = name_of(drawn, member) if member.mean() <= MOST_SHARE else ""
         if name:
             clusters.append(Cluster(role, name, int(member.sum()), len(member), _peak(density, region)))
     return clusters
 
 
 def regions(density: Density) -> list[Region]:
-    """Regions that no higher level divides into two or more with `LEAST` of the points each: (row, column) each."""
+    """Regions that no higher level divides into two or more with `LEAST_SHARE` of the points each: (row, column) each."""
     found = [np.ones(density.grid.shape, bool)]
     for share in SHARES:
         level = density.level(share)
@@ -169,7 +169,7 @@ def _parts(density: Density, region: Region, level: float) -> list[Region]:
     """The connected parts of a region above a level that hold enough points; the region itself where it is not divided."""
     numbers, count = label(region & (density.grid > level))
     sizes = np.bincount(numbers.ravel()[density.cell], minlength=count + 1)
-    large = [number for number in range(1, count + 1) if sizes[number] >= LEAST * len(density.cell)]
+    large = [number for number in range(1, count + 1) if sizes[number] >= LEAST_SHARE * len(density.cell)]
     return [numbers == number for number in large] if len(large) > 1 else [region]
 
 

@@ -32,7 +32,7 @@ CLEAR = ("previous", "next")
 #: Heads and sentences that are tried.
 HEADS, SENTENCES = 6, 24
 #: A weight that is large, and the share of all keys among which the key is near.
-LARGE, NEAR = 0.3, 0.1
+LARGE_WEIGHT, NEAR_SHARE = 0.3, 0.1
 #: Smallest and largest distance of the dots, and their least distance from the border, as shares of the panel's side.
 APART, TOGETHER, BORDER = 0.14, 0.3, 0.06
 #: Wordpieces of the sentence on each side of the pair; pixels of the panel's image.
@@ -208,7 +208,7 @@ def _pairs(
     """Pairs of words with a large weight that are near: weight in per cent, minus their distance, and where they are."""
     weights = corpus.weights(sentence, layer=layer, head=head)
     words = np.array([piece.text.isalpha() and not piece.continues for piece in corpus.sentence_pieces(sentence)])
-    large = (weights >= LARGE) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)
+    large = (weights >= LARGE_WEIGHT) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)
     for query, key in np.argwhere(large).tolist():
         pair = np.stack([places[first + query, 0], places[first + key, 1]])
         if _are_near(pair, places[:, 1]):
@@ -223,7 +223,7 @@ def _are_near(pair: Places, keys: Places) -> bool:
     """Whether few keys are nearer to the query than its key, and both can be told apart, well within the panel."""
     nearer = np.linalg.norm(keys - pair[0], axis=-1) < _apart(pair)
     inside = bool(((pair > BORDER) & (pair < 1 - BORDER)).all())
-    return inside and APART <= _apart(pair) <= TOGETHER and float(nearer.mean()) <= NEAR
+    return inside and APART <= _apart(pair) <= TOGETHER and float(nearer.mean()) <= NEAR_SHARE
 
 
 def example_button() -> html.Button:

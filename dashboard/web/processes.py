@@ -31,9 +31,9 @@ PLACE = str(Path(__file__).parents[2])
 #: Bytes from which an array is a mapping of its own. Unless this is set, glibc raises it to 32 MB when the first large array
 #: is freed; from then on arrays lie in the heap, with holes between. With 512 KB requests took a twelfth less processor time,
 #: and a worker 60 MB more.
-LARGE = 128 << 10
+MAPPED_BYTES = 128 << 10
 #: Free bytes at the end of the heap that are kept.
-KEPT = 8 << 20
+KEPT_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def one_thread_per_product() -> None:
 
 def return_freed_memory() -> None:
     """Let freed memory go back to the system: glibc keeps four times what is in use. Call it before threads start."""
-    use_one_heap(mapped=LARGE, kept=KEPT)
+    use_one_heap(mapped=MAPPED_BYTES, kept=KEPT_BYTES)
 
 
 class OverflowFile:
