@@ -70,7 +70,7 @@ def test_two_parts_are_never_counted_at_once(tiny_corpus: Corpus, tmp_path: Path
         time.sleep(0.02)
         most.append(len(inside))
         inside.pop()
-        return part_counts._of_all(tiny_corpus)
+        return part_counts._numbers_of_corpus(tiny_corpus)
 
     counts = PartCounts(tmp_path, read=count)
     parts = [part_of(tiny_corpus, f"position:1..{last}") for last in range(3, 6)]

@@ -250,7 +250,7 @@ def search_in_both(state: LinkState, two: ModelPair) -> Search:
         ranking: Ranking | None = _divergence_ranking(state, two)
         among = head_sample(two).sentences
     else:
-        ranking, among = _of_this(ranking_by(two.own, by, state.layer, state.head)), two.sentences
+        ranking, among = _name_ranking(ranking_by(two.own, by, state.layer, state.head)), two.sentences
     note, head = _search_note(two, by), state.head
     return Search(own | names, by, ranking, among, lambda sentence: sentence_href(state, sentence), note, head)
 
@@ -265,7 +265,7 @@ def _divergence_ranking(state: LinkState, two: ModelPair) -> Ranking:
     return Ranking("divergence, nats", values, "{:.4f}".format)
 
 
-def _of_this(ranking: Ranking | None) -> Ranking | None:
+def _name_ranking(ranking: Ranking | None) -> Ranking | None:
     return ranking and replace(ranking, title=f"{ranking.title} in A")
 
 

@@ -296,8 +296,8 @@ def store_metrics(library: Library) -> Iterator[Metric]:
     yield _gauge("headscape_ready", "Whether the newest snapshot can be opened.", int(age is not None))
     if age is not None:
         yield _gauge("headscape_snapshot_age_seconds", "Time since the newest snapshot was published.", age)
-    yield from _of_ingest(library)
-    yield from _of_encoder(ServerFolder(library.folder).encoder_process)
+    yield from _ingest_metrics(library)
+    yield from _encoder_metrics(ServerFolder(library.folder).encoder_process)
 
 
 def snapshot_age(library: Library) -> float | None:
@@ -308,7 +308,7 @@ def snapshot_age(library: Library) -> float | None:
         return None
 
 
-def _of_ingest(library: Library) -> Iterator[Metric]:
+def _ingest_metrics(library: Library) -> Iterator[Metric]:
     running, outcome = library.ingest, library.last_ingest
     yield _gauge("headscape_ingest_running", "Whether an ingest writes the store.", int(running is not None))
     if running is not None:
@@ -320,7 +320,7 @@ def _of_ingest(library: Library) -> Iterator[Metric]:
         yield _gauge("headscape_ingest_end_timestamp_seconds", "When the last ingest ended.", outcome.ended)
 
 
-def _of_encoder(pid: int | None) -> Iterator[Metric]:
+def _encoder_metrics(pid: int | None) -> Iterator[Metric]:
     resident = None if pid is None else resident_memory(pid)
     yield _gauge("headscape_model_running", "Whether the process for typed sentences runs.", int(pid is not None))
     if resident is not None:

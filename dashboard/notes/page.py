@@ -108,11 +108,11 @@ def _lists(state: LinkState) -> html.Div:
 
 def register(server: Flask, library: Library) -> None:
     """Add the routes."""
-    _of_page(server, library)
-    _of_list(server, library)
+    _add_page_routes(server, library)
+    _add_list_routes(server, library)
 
 
-def _of_page(server: Flask, library: Library) -> None:
+def _add_page_routes(server: Flask, library: Library) -> None:
     notes = library.get(Notes)
 
     @server.post("/data/notes/marks")
@@ -136,7 +136,7 @@ def _of_page(server: Flask, library: Library) -> None:
         return {"texts": [former_json(former) for former in reversed(notes.history(name))]}
 
 
-def _of_list(server: Flask, library: Library) -> None:
+def _add_list_routes(server: Flask, library: Library) -> None:
     notes, views = library.get(Notes), library.get(SavedViews)
 
     @server.post("/data/notes/found")
@@ -209,7 +209,7 @@ def _by_key(counts: Counts) -> Iterator[tuple[str, int]]:
     return ((target.key, count) for target, count in counts.items())
 
 
-def _of_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, Any]:
+def _mark_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, Any]:
     """Heads by their names, and tokens of the corpus by their numbers."""
     heads = {
         head_name(target.layer, target.head): count
@@ -220,7 +220,7 @@ def _of_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, An
     return {"base": f"{data_link(corpus)}/points", "panels": heads, "tokens": _numbered(tokens)}
 
 
-def _of_sentence(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
+def _mark_sentence(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
     """Tokens of the sentence by their positions; a typed sentence has none, nor has one without vectors."""
     if state.text or state.sentence >= corpus.n_sentences:
         return {}
@@ -233,7 +233,7 @@ def _of_sentence(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, 
     return {"base": f"{data_link(corpus)}/sentence/{state.sentence}", "positions": _numbered(tokens)}
 
 
-def _of_features(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
+def _mark_features(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
     """Feature points by their titles; in the large panel, tokens of the shown token set by their numbers."""
     if not corpus.token_sets:
         return {}
@@ -256,7 +256,7 @@ def _most(counts: Counts) -> list[tuple[Target, int]]:
 
 
 #: What marks the notes of a page, by what its topic says is `marked`.
-_MARKS = {"heads": _of_heads, "sentence": _of_sentence, "features": _of_features}
+_MARKS = {"heads": _mark_heads, "sentence": _mark_sentence, "features": _mark_features}
 
 
 def notes_version(library: Library) -> str | None:

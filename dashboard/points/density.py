@@ -141,11 +141,11 @@ def clusters_of_head(corpus: Corpus, view: str, tokens: int, layer: int, head: i
     """The named clusters of the drawn queries and keys of a head, the largest first."""
     drawn = HeadTokens(corpus, tokens, layer, head)
     places = drawn.places(view)[0]
-    found = [cluster for role in range(places.shape[1]) for cluster in _of_role(drawn, places[:, role], role)]
+    found = [cluster for role in range(places.shape[1]) for cluster in _clusters_of_role(drawn, places[:, role], role)]
     return sorted(found, key=lambda cluster: -cluster.points)
 
 
-def _of_role(drawn: HeadTokens, places: NDArray[np.float32], role: int) -> list[Cluster]:
+def _clusters_of_role(drawn: HeadTokens, places: NDArray[np.float32], role: int) -> list[Cluster]:
     density = density_of(places)
     clusters = []
     for region in regions(density):

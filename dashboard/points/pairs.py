@@ -151,7 +151,7 @@ class WorkedExample:
 @cached
 def worked_example(corpus: Corpus, view: str) -> WorkedExample | None:
     """The pair with the largest weight in the first head that has one; None where no pair is near and its weight large."""
-    return next((found for head in _clear_heads(corpus) if (found := _of_head(corpus, view, *head))), None)
+    return next((found for head in _clear_heads(corpus) if (found := _example_of_head(corpus, view, *head))), None)
 
 
 def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
@@ -162,7 +162,7 @@ def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
     return [(int(layer), int(head)) for layer, head in order[:HEADS]]
 
 
-def _of_head(corpus: Corpus, view: str, layer: int, head: int) -> WorkedExample | None:
+def _example_of_head(corpus: Corpus, view: str, layer: int, head: int) -> WorkedExample | None:
     tokens = grid_tokens(corpus)
     places = HeadTokens(corpus, tokens, layer, head).places(view)[0, ..., :2]
     pairs = [

@@ -264,7 +264,7 @@ def logits(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE)
 
 def cosines(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE) -> Floats:
     """Cosines of the point's vector with those of the same role of the first `tokens` tokens: (token,)."""
-    own, (others, constant) = _vector(corpus, point), _of_role(corpus, point, point.role)
+    own, (others, constant) = _vector(corpus, point), _vectors_of_role(corpus, point, point.role)
 
     def score(stored: NDArray[np.float32]) -> NDArray[np.float32]:
         stored += constant
@@ -283,16 +283,16 @@ def largest_first(scores: Floats, count: int) -> NDArray[np.int64]:
     return candidates[np.argsort(-scores[candidates], kind="stable")[:count]]
 
 
-def _of_role(corpus: Corpus, point: Point, role: str) -> tuple[xr.Variable, NDArray[np.float32]]:
+def _vectors_of_role(corpus: Corpus, point: Point, role: str) -> tuple[xr.Variable, NDArray[np.float32]]:
     return corpus.stored_vectors(role, layer=point.layer, head=point.head)
 
 
 def _others(corpus: Corpus, point: Point) -> tuple[xr.Variable, NDArray[np.float32]]:
-    return _of_role(corpus, point, ROLES[1 - ROLES.index(point.role)])
+    return _vectors_of_role(corpus, point, ROLES[1 - ROLES.index(point.role)])
 
 
 def _vector(corpus: Corpus, point: Point) -> NDArray[np.float32]:
-    stored, constant = _of_role(corpus, point, point.role)
+    stored, constant = _vectors_of_role(corpus, point, point.role)
     vector: NDArray[np.float32] = stored[int(corpus.rows[point.token])].values.astype(np.float32) + constant
     return vector
 

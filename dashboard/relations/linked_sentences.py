@@ -122,9 +122,9 @@ class CommonKind:
 
     def linked_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """Its links by a head, from the strongest words (word,)."""
-        return self._of_joined(words, strongest) if self.joined else self._of_any(words, strongest)
+        return self._joined_pairs(words, strongest) if self.joined else self._strongest_pairs(words, strongest)
 
-    def _of_joined(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
+    def _joined_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         pairs = words.find_pairs(self.pattern)
         if self.label:
             code, governor = words.names("relation").index(self.label), words.table.governor.values
@@ -132,7 +132,7 @@ class CommonKind:
             pairs = pairs.only((words.table.relation.values[dependent] == code) & (governor[dependent] == other))
         return LinkedPairs(pairs.only(linked(strongest, pairs)[0]), pairs.sentence)
 
-    def _of_any(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
+    def _strongest_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """From every first word to the word that it attends to most, where that is such a last word.
 
         Words are counted, not pairs: in a long sentence there are too many.

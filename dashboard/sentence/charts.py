@@ -192,11 +192,11 @@ def head_positions(context: Context) -> list[object]:
     """Both; without a selected token the mean alone."""
     corpus, state = context.corpus, context.state
     means = read_positions(corpus, state.layer, state.head)
-    of_sentence = [] if state.token is None else _of_sentence(corpus, state, state.token)
+    of_sentence = [] if state.token is None else _draw_sentence_of_token(corpus, state, state.token)
     return [*of_sentence, *positions(means, beside_matrix=False)]
 
 
-def _of_sentence(corpus: Corpus, state: LinkState, token: int) -> list[object]:
+def _draw_sentence_of_token(corpus: Corpus, state: LinkState, token: int) -> list[object]:
     row = corpus.rows[token]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
     pattern = corpus.weights(sentence, layer=state.layer, head=state.head)

@@ -266,7 +266,7 @@ class PartCounts:
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
         """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
         if part.whole and not part.minus_rest:
-            return _of_all(corpus)
+            return _numbers_of_corpus(corpus)
         return self._results.find(_key(corpus, part), lambda arrays: _labelled(corpus, arrays))
 
     def numbers(self, corpus: Corpus, part: Part, counting: Job | None = None) -> PartNumbers:
@@ -316,13 +316,13 @@ class PartCounts:
         return self._results.add(_key(corpus, part), counted, arrays)
 
 
-def _of_all(corpus: Corpus) -> PartNumbers:
+def _numbers_of_corpus(corpus: Corpus) -> PartNumbers:
     return PartNumbers(corpus.head_statistic, corpus.head_interval, corpus.layer_interval, corpus.layer_mixing)
 
 
 def _labelled(corpus: Corpus, arrays: Mapping[str, NDArray[Any]]) -> PartNumbers:
     """What a file holds, labelled as the numbers of the whole corpus are."""
-    like = astuple(_of_all(corpus))
+    like = astuple(_numbers_of_corpus(corpus))
     named = zip(fields(PartNumbers), like, strict=True)
     return PartNumbers(*(whole.copy(data=arrays[field.name]) for field, whole in named))
 

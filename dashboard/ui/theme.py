@@ -68,12 +68,12 @@ def rgb(colour: str) -> tuple[int, int, int]:
 def head_colours(heads: int) -> dict[str, list[str]]:
     """A colour for every head by scheme, no two alike. Heads are named by number too: no twelve are told apart by everybody."""
     return {
-        scheme: [_of_head(head / max(heads, 1), levels[head % len(levels)]) for head in range(heads)]
+        scheme: [_head_colour(head / max(heads, 1), levels[head % len(levels)]) for head in range(heads)]
         for scheme, levels in _LIGHTNESS.items()
     }
 
 
-def _of_head(hue: float, lightness: float) -> str:
+def _head_colour(hue: float, lightness: float) -> str:
     red, green, blue = (round(255 * part) for part in hls_to_rgb((hue + 0.58) % 1, lightness, 0.7))
     return f"#{red:02X}{green:02X}{blue:02X}"
 
