@@ -73,7 +73,7 @@ def test_two_parts_are_never_counted_at_once(tiny_corpus: Corpus, tmp_path: Path
         time.sleep(0.02)
         most.append(len(inside))
         inside.pop()
-        return part_counts._of_all(tiny_corpus)
+        return part_counts._numbers_of_corpus(tiny_corpus)
 
     counts = PartCounts(tmp_path, read=count)
     parts = [part_of(tiny_corpus, f"position:1..{last}") for last in range(3, 6)]
@@ -155,7 +155,7 @@ def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(library: Library
     library.put(PartCounts, PartCounts(library.folder, limits=short, read=count_later))
     for _ in range(2):
         answer = client.get(f"{base}/statistics.csv?{WHERE}")
-        assert (answer.status_code, answer.text) == (503, part_counts.LATER)
+        assert (answer.status_code, answer.text) == (503, part_counts.NOT_COUNTED_YET)
     (under_way,) = library.get(PartCounts)._under_way.values()
     go_on.set()
     under_way.result()
@@ -297,7 +297,7 @@ def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> No
 
 def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
     waiting = (
-        part_counts.WAITING + 1,
+        part_counts.WAITING_READERS + 1,
         part_counts.FIRST_WAITING + 1,
         part_counts.FILE_READERS,
         WAITING + 1,

@@ -10,8 +10,8 @@ from dash import html
 from dashboard.pages import TabLink, page_content
 from dashboard.relations.data import BestHead
 from dashboard.sentence.heads import (
-    FEWEST,
-    MOST,
+    FEWEST_TOKENS,
+    MOST_TOKENS,
     Opening,
     about_head,
     opening_by,
@@ -55,7 +55,7 @@ def test_the_page_opens_on_the_head_of_the_clearest_relation(fresh: Corpus) -> N
 
 def test_its_sentence_is_readable_and_of_those_that_chose_no_head(fresh: Corpus) -> None:
     sentence = opening_by(fresh, clearest(0, 1)).sentence
-    assert FEWEST <= fresh.sentences.row_size.values[sentence] <= MOST
+    assert FEWEST_TOKENS <= fresh.sentences.row_size.values[sentence] <= MOST_TOKENS
     assert halves(fresh.n_sentences)[sentence]
 
 

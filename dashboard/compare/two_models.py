@@ -95,9 +95,9 @@ class ModelPair:
 
     def differences(self) -> list[str]:
         """A sentence on each thing that cannot be compared because the models' shapes differ."""
-        return [*self._of_heads(), *self._of_size()]
+        return [*self._differing_heads(), *self._differing_size()]
 
-    def _of_heads(self) -> list[str]:
+    def _differing_heads(self) -> list[str]:
         if self.same_heads:
             return []
         (own, other), names = (
@@ -108,7 +108,7 @@ class ModelPair:
             f"{names[0]} has {own}, {names[1]} {other}: their heads have no counterparts. Below are means over all heads, and feature points."
         ]
 
-    def _of_size(self) -> list[str]:
+    def _differing_size(self) -> list[str]:
         if self.same_size:
             return []
         own, other = hidden_size(self.own), hidden_size(self.other)

@@ -238,10 +238,10 @@ def token_columns(features: Features, chosen: int | None) -> dict[str, Column]:
 
 def _category(name: str, title: str, names: Sequence[str], read: Callable[[], Values], rest: str = NONE) -> Column:
     """A column of categories, read for all tokens: (token,), -1 for none."""
-    return Column(name, title, "category", names=tuple(names), rest=rest, read=_of_first(read))
+    return Column(name, title, "category", names=tuple(names), rest=rest, read=_read_first(read))
 
 
-def _of_first(read: Callable[[], Values]) -> Callable[[FeatureTokens], Values]:
+def _read_first(read: Callable[[], Values]) -> Callable[[FeatureTokens], Values]:
     return lambda points: read()[None, : points.tokens, None]
 
 
@@ -251,7 +251,7 @@ def _kind(features: Features) -> Column:
 
 def _position(features: Features) -> Column:
     of = "sentence" if features.name == SAMPLE else "review"
-    read = _of_first(lambda: features.tokens.position.values.astype(np.float64))
+    read = _read_first(lambda: features.tokens.position.values.astype(np.float64))
     return Column("position", f"position in the {of}", unit="tokens", rest=NONE, read=read)
 
 
@@ -294,7 +294,7 @@ def _sentence(features: Features, chosen: int | None) -> Column:
 
 def _order(features: Features) -> Column:
     """The sentences of a review in order."""
-    read = _of_first(lambda: features.tokens.sentence_index.values.astype(np.float64))
+    read = _read_first(lambda: features.tokens.sentence_index.values.astype(np.float64))
     return Column("sentence", "sentence of the review, in order", rest=NONE, read=read)
 
 

@@ -21,6 +21,10 @@ from dashboard.web.http import data_link
 from dashboard.web.state import TRIAL, TRIED, LinkState
 from store import Corpus
 
+#: Wordpieces with the largest differences that are listed.
+LISTED_WORDPIECES = 8
+COLUMNS = ("group", "value", "selected", "share", "others", "share ", "difference, points")
+
 
 @dataclass(frozen=True)
 class FeatureView(Shown[FeatureTokens]):
@@ -121,11 +125,6 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     unsaid = Trial.of(context.state.with_(fit=None, trial=TRIED), features)
     defaults = {"material": context.corpus.token_sets[0], "fview": shown.series.views[0]}
     return values, defaults | {"fit": unsaid.fitted, "trial": unsaid.tokens}
-
-
-#: Wordpieces with the largest differences that are listed.
-LISTED_WORDPIECES = 8
-COLUMNS = ("group", "value", "selected", "share", "others", "share ", "difference, points")
 
 
 @dataclass(frozen=True)

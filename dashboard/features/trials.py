@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dashboard.features.trial import Trial, TrialPicture
 from dashboard.ui.work import Job
-from dashboard.web.admission import PAUSE, Room
+from dashboard.web.admission import LOOK_SECONDS, Room
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.library import Library
 from dashboard.web.processes import environment, locked, own_module
@@ -103,7 +103,7 @@ def _answer(connection: Connection, watch: Watch) -> TrialPicture:
     deadline, share, stage = monotonic() + LIMIT, 0.0, None
     while monotonic() < deadline:
         watch(share, stage)
-        if connection.poll(PAUSE):
+        if connection.poll(LOOK_SECONDS):
             answer = connection.recv()
             if isinstance(answer, TrialPicture):
                 return answer
@@ -158,7 +158,7 @@ class Trials:
             deadline = monotonic() + LIMIT
             while not locked(turn):
                 _check(job, deadline)
-                sleep(PAUSE)
+                sleep(LOOK_SECONDS)
             yield
 
     def _made(self, corpus: Corpus, features: Features, trial: Trial, job: Job) -> TrialPicture:

@@ -52,6 +52,15 @@ FIRST, AHEAD = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1)
 IMPOSSIBLE = "Its times are impossible."
 FORMAT: Literal["headscape-notes/1"] = "headscape-notes/1"
 _NO_FILE = "This is not a file of notes. Choose a file that `headscape notes export` or the page of notes wrote."
+Count = Annotated[int, Field(ge=1, lt=2**31)]
+T = TypeVar("T")
+#: Rows that a step writes: it takes a few hundredths of a second.
+ROWS = 500
+Outcome = Literal["added", "updated", "unchanged"]
+#: A note with its former texts.
+Entry = tuple[Note, Sequence[FormerText]]
+#: What became of a note, and former texts to keep with its id.
+Result = tuple[Outcome, list[tuple[str, FormerText]]]
 
 
 def _plain(text: str) -> str:
@@ -62,7 +71,6 @@ def _plain(text: str) -> str:
 
 
 Words = Annotated[str, Field(max_length=200), AfterValidator(_plain)]
-Count = Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class Record(BaseModel):
@@ -125,16 +133,6 @@ class NotesFile(Record):
     format: Literal["headscape-notes/1"]
     notes: list[NoteRecord]
     views: list[ViewRecord]
-
-
-T = TypeVar("T")
-#: Rows that a step writes: it takes a few hundredths of a second.
-ROWS = 500
-Outcome = Literal["added", "updated", "unchanged"]
-#: A note with its former texts.
-Entry = tuple[Note, Sequence[FormerText]]
-#: What became of a note, and former texts to keep with its id.
-Result = tuple[Outcome, list[tuple[str, FormerText]]]
 
 
 @dataclass(frozen=True)

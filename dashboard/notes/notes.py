@@ -54,6 +54,9 @@ COUNTED = 2.0
 #: Corpora whose counts are held.
 CORPORA = 16
 READER = "You may read notes and not write them. Ask who runs the server for the role author."
+#: Saved views of a corpus.
+MOST_VIEWS = 1_000
+_THERE_IS_NONE = "There is no such saved view; it may have been deleted. Reload the page."
 
 
 class Notes:
@@ -298,11 +301,6 @@ def _counted(connection: Connection) -> dict[Target, int]:
 def _version(connection: Connection) -> str:
     newest, count = connection.execute(select(func.max(notes.c.edited), func.count())).one()
     return f"{newest} {count}"
-
-
-#: Saved views of a corpus.
-MOST_VIEWS = 1_000
-_THERE_IS_NONE = "There is no such saved view; it may have been deleted. Reload the page."
 
 
 class SavedViews:

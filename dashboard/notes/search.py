@@ -14,14 +14,15 @@ from store import StoreError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
 Order = Literal["newest", "oldest", "edited"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 #: Notes of a page.
 PER_PAGE = 50
 #: Tags, authors and models that filters offer, the most frequent first.
 OFFERED = 200
+_OWN = ("id", "title", "text", "tags", "author", "created", "edited", "parent")
+_ORIGIN = ("model", "model_name", "corpus", "corpus_name")
+COLUMNS = ("id", "kind", "target", *_OWN[1:], *_ORIGIN)
 
 
 @dataclass(frozen=True)
@@ -125,11 +126,6 @@ def _order(order: Order) -> list[ColumnElement[Any]]:
         return [notes.c.created, notes.c.id]
     time = notes.c.edited if order == "edited" else notes.c.created
     return [time.desc(), notes.c.id]
-
-
-_OWN = ("id", "title", "text", "tags", "author", "created", "edited", "parent")
-_ORIGIN = ("model", "model_name", "corpus", "corpus_name")
-COLUMNS = ("id", "kind", "target", *_OWN[1:], *_ORIGIN)
 
 
 def notes_frame(store: str, place: str | None) -> "DataFrame":

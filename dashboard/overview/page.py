@@ -64,6 +64,16 @@ _RELATIONS = (
     "most frequent offset between the two words finds, and the best head of the network with random weights. Intervals are by bootstrap "
     f"over sentences. Relations with fewer than {ENOUGH_PAIRS} reported pairs are left out."
 )
+CARDS = DeferredPart("cards", "a typical sentence of each kind", example_cards, (), 348, outline=cards_outline)
+UNUSUAL = DeferredPart(
+    "unusual",
+    "the least usual sentence of each kind",
+    lambda context: exceptions(context.corpus, context.state),
+    (),
+    208,
+    312,
+    shape="lines",
+)
 
 
 @dataclass(frozen=True)
@@ -320,18 +330,6 @@ def _unusual(shown: OverviewPage) -> list[object]:
     outliers = [html.Ul(_outlier(shown.state, shown.outlier), className="findings")] if shown.outlier else []
     unusual = [*outliers, *([shown.exceptions] if shown.exceptions is not None else [])]
     return [html.H2("What is unusual in this corpus"), *unusual] if unusual else []
-
-
-CARDS = DeferredPart("cards", "a typical sentence of each kind", example_cards, (), 348, outline=cards_outline)
-UNUSUAL = DeferredPart(
-    "unusual",
-    "the least usual sentence of each kind",
-    lambda context: exceptions(context.corpus, context.state),
-    (),
-    208,
-    312,
-    shape="lines",
-)
 
 
 def _read_outlier(corpus: Corpus) -> Outlier | None:

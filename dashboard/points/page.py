@@ -51,6 +51,19 @@ from store.schema.model import ROLES, head_name
 
 #: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
+#: Pixels of the tabs where their reader has chosen no others (assets/points.css).
+INSPECTOR = 440
+#: Columns of the table of clusters; the last two are numbers.
+CLUSTER_COLUMNS = ("cluster", "role", "points", "of its role")
+_KEYS_OF_HEADS = (
+    "The wheel zooms; Tab and the arrow keys move to a head, Enter opens it. Layers and heads count from 0: "
+    f"{head_name(7, 9)} is head 8-10 of the papers."
+)
+_KEYS_OF_HEAD = (
+    "The wheel, + and - zoom, drag moves (rotates in 3D), 0 resets; zooming out returns to all heads. Arrow keys open neighbouring "
+    "heads; p, then Shift with arrow keys, steps through points."
+)
+Layout = Callable[[Context], list[object]]
 
 
 def _notes_of_heads(shown: ShownPoints) -> list[object]:
@@ -65,19 +78,6 @@ def _notes_of_heads(shown: ShownPoints) -> list[object]:
     ]
 
 
-#: Pixels of the tabs where their reader has chosen no others (assets/points.css).
-INSPECTOR = 440
-#: Columns of the table of clusters; the last two are numbers.
-CLUSTER_COLUMNS = ("cluster", "role", "points", "of its role")
-_KEYS_OF_HEADS = (
-    "The wheel zooms; Tab and the arrow keys move to a head, Enter opens it. Layers and heads count from 0: "
-    f"{head_name(7, 9)} is head 8-10 of the papers."
-)
-_KEYS_OF_HEAD = (
-    "The wheel, + and - zoom, drag moves (rotates in 3D), 0 resets; zooming out returns to all heads. Arrow keys open neighbouring "
-    "heads; p, then Shift with arrow keys, steps through points."
-)
-Layout = Callable[[Context], list[object]]
 #: Tab -> its title and layout, beside the tabs Statistics and Positions.
 PANELS = {
     "point": ("Point", point.panel),
@@ -86,8 +86,6 @@ PANELS = {
     "distance": ("Distance", distance.panel),
     "notes": ("Notes", _notes_of_heads),
 }
-
-
 #: Titles of all tabs in their order.
 _TITLES = {"statistics": "Statistics", "positions": "Positions", **{tab: title for tab, (title, _) in PANELS.items()}}
 TITLES = {tab: _TITLES[tab] for tab in TABS}

@@ -229,7 +229,7 @@ def focus_caption(shown: ShownPoints) -> str | None:
     """What is drawn over the points, in words, for a saved picture; None without a clicked point or a typed sentence."""
     state = shown.state
     if state.token is not None:
-        return _of_point(shown, state.token)
+        return _describe_point(shown, state.token)
     if state.text is None:
         return None
     second = f" and “{state.second}”" if state.second else ""
@@ -237,7 +237,7 @@ def focus_caption(shown: ShownPoints) -> str | None:
     return f"Large: the queries and keys of “{state.text}”{second}; {lines}."
 
 
-def _of_point(shown: ShownPoints, token: int) -> str:
+def _describe_point(shown: ShownPoints, token: int) -> str:
     corpus, role = shown.corpus, shown.state.role
     row = corpus.rows[token]
     position, sentence = (int(corpus.tokens[name].values[row]) for name in ("position", "sentence_index"))
@@ -287,11 +287,11 @@ def pin_links(state: LinkState) -> html.Div:
     if state.pinned is None:
         return html.Div(_pin_link("Pin this head", f"{state.layer}-{state.head}", state), className="pin")
     second = state.second_head
-    said = _of_second(state, *second) if second else [html.Span(PINNED_IS_SHOWN, className="caption")]
+    said = _second_head_links(state, *second) if second else [html.Span(PINNED_IS_SHOWN, className="caption")]
     return html.Div([*said, _pin_link("Unpin", None, state)], className="pin")
 
 
-def _of_second(state: LinkState, layer: int, head: int) -> list[Component]:
+def _second_head_links(state: LinkState, layer: int, head: int) -> list[Component]:
     """Which head is pinned, and the way to exchange both."""
     swapped = state.with_(layer=layer, head=head, pinned=f"{state.layer}-{state.head}", at=None)
     return [

@@ -136,14 +136,20 @@ def _grid_raster(corpus: Corpus, tokens: int, view: str, panels: _Panels, palett
 def _densities(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/contours/<view>/{ONE_HEAD}.json")
     def contours(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        return lasting(jsonify(_of_heads(_heads_of(library, snapshot, model, layer, head), view, contours_of_head)))
+        return lasting(
+            jsonify(_densities_of_heads(_heads_of(library, snapshot, model, layer, head), view, contours_of_head))
+        )
 
     @server.get(f"{BASE}/clusters/<view>/{ONE_HEAD}.json")
     def clusters(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        return lasting(jsonify(_of_heads(_heads_of(library, snapshot, model, layer, head), view, clusters_of_head)))
+        return lasting(
+            jsonify(_densities_of_heads(_heads_of(library, snapshot, model, layer, head), view, clusters_of_head))
+        )
 
 
-def _of_heads(heads: list[HeadTokens], view: str, compute: Callable[..., list[Any]]) -> list[list[dict[str, object]]]:
+def _densities_of_heads(
+    heads: list[HeadTokens], view: str, compute: Callable[..., list[Any]]
+) -> list[list[dict[str, object]]]:
     """What is computed of the density of each head, JSON-ready; 404 for a picture that is not plane."""
     if heads[0].corpus.view(view).attrs["components"] != 2:
         abort(404, "Densities are drawn in 2D pictures. Choose a 2D picture.")
@@ -314,7 +320,7 @@ def tables_of_head(drawn: HeadTokens, view: str, selected: NDArray[np.bool_], ro
 
     A row is a drawn query or key; x, y and z are its position in the picture, 0 to 1.
     """
-    yield from _selected(_of_panel(_file_columns(drawn, view), 0), selected, rows)
+    yield from _selected(_columns_of_panel(_file_columns(drawn, view), 0), selected, rows)
 
 
 def tables_of_heads(drawn: HeadTokens, view: str) -> Iterator[Table]:
@@ -324,7 +330,7 @@ def tables_of_heads(drawn: HeadTokens, view: str) -> Iterator[Table]:
     """
     known, every = _file_columns(drawn, view), np.ones((len(drawn.rows), 2), bool)
     for panel, (layer, head) in enumerate(product(range(drawn.corpus.layers), range(drawn.corpus.heads))):
-        for part in _selected(_of_panel(known, panel), every, ROWS):
+        for part in _selected(_columns_of_panel(known, panel), every, ROWS):
             rows = len(part["token"])
             yield {"layer": np.full(rows, layer), "head": np.full(rows, head), **part}
 
@@ -344,7 +350,7 @@ def _file_columns(drawn: HeadTokens, view: str) -> Table:
     }
 
 
-def _of_panel(known: Table, panel: int) -> Table:
+def _columns_of_panel(known: Table, panel: int) -> Table:
     """The columns of one head: (token, role), of length 1 where an axis makes no difference."""
     return {name: column[panel if len(column) > 1 else 0] for name, column in known.items()}
 

@@ -28,6 +28,11 @@ from store.schema.corpus import ALL
 from store.schema.model import head_name
 from store.words import ANY, LEFT_OUT, Words
 
+#: Sentences that are listed.
+LISTED = 10
+#: Pairs of a sentence that a note can be on.
+NOTED = 20
+
 
 class WordPair(NamedTuple):
     """Two words by their rows of the word axis, the first of which is to attend to the second."""
@@ -117,9 +122,9 @@ class CommonKind:
 
     def linked_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """Its links by a head, from the strongest words (word,)."""
-        return self._of_joined(words, strongest) if self.joined else self._of_any(words, strongest)
+        return self._joined_pairs(words, strongest) if self.joined else self._strongest_pairs(words, strongest)
 
-    def _of_joined(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
+    def _joined_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         pairs = words.find_pairs(self.pattern)
         if self.label:
             code, governor = words.names("relation").index(self.label), words.table.governor.values
@@ -127,7 +132,7 @@ class CommonKind:
             pairs = pairs.only((words.table.relation.values[dependent] == code) & (governor[dependent] == other))
         return LinkedPairs(pairs.only(linked(strongest, pairs)[0]), pairs.sentence)
 
-    def _of_any(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
+    def _strongest_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """From every first word to the word that it attends to most, where that is such a last word.
 
         Words are counted, not pairs: in a long sentence there are too many.
@@ -166,10 +171,6 @@ def _dependency(words: Words, pair: WordPair) -> tuple[str, bool] | None:
     return None
 
 
-#: Sentences that are listed.
-LISTED = 10
-#: Pairs of a sentence that a note can be on.
-NOTED = 20
 Kind = NamedKind | CommonKind
 
 

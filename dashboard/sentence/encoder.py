@@ -22,7 +22,16 @@ from cachetools import LRUCache
 
 from dashboard.sentence.checkpoint import CorpusModel, cannot_run, load
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
-from dashboard.web.admission import PAUSE, Room, Step, Tell, WaitingLine, current_tell, reader_left, steps_told_to
+from dashboard.web.admission import (
+    LOOK_SECONDS,
+    Room,
+    Step,
+    Tell,
+    WaitingLine,
+    current_tell,
+    reader_left,
+    steps_told_to,
+)
 from dashboard.web.context import Context, no_vectors
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.library import Library
@@ -314,7 +323,7 @@ class RemoteEncoder:
                 _check_time(deadline)
                 if process.poll() is not None:
                     raise Refusal(ENDED, 503)
-                time.sleep(PAUSE)
+                time.sleep(LOOK_SECONDS)
                 connection = self._existing_connection()
             return connection
 
@@ -337,7 +346,7 @@ def _ask(connection: Connection, request: tuple[CorpusModel, str, str], check: C
     try:
         connection.send(request)
         while True:
-            while not connection.poll(PAUSE):
+            while not connection.poll(LOOK_SECONDS):
                 check()
             answer = connection.recv()
             if not isinstance(answer, Step):

@@ -40,7 +40,6 @@ from store.schema.model import RATIOS
 SIDE, MOST_SIDE = 64, 512
 #: What no model has as many layers or heads as.
 MOST_NUMBER = 9_999
-
 Find = Callable[..., Sentence]
 LAYER_MAGIC, MODEL_MAGIC = b"HSL1", b"HST1"
 #: Largest code of a weight and of a thumbnail's cell.

@@ -44,6 +44,24 @@ GROUPS = 10
 #: processor time.
 SAMPLED = 131_072
 Floats = NDArray[np.float64]
+#: Statistics of the queries and keys [CLS], beside those of all queries.
+OF_CLS = {"entropy": "attention entropy of [CLS]", "received": "attention received by [CLS]"}
+#: Pixels of the picture of a head among all heads.
+WIDTH, HEIGHT = 96, 16
+#: Colours of the other heads and of the head itself, both visible on white and on black.
+OTHERS, MARKED = "rgb(134,142,150)", "#D55E00"
+_NUMBERS = (
+    "Means over {}; every sentence has the same weight; 95% intervals {}. Rank 1 has the "
+    "largest value. A grey line is another head."
+)
+_RECEIVED = (
+    "Mean attention weight on the key at a position, over all queries of its sentence (Clark et al. 2019: the mean of a "
+    "column)."
+)
+_NORM = (
+    "Value norm ‖f(x)‖ of the tokens by how often their wordpiece occurs, in ten groups of tokens; line: median, band: "
+    "quartiles (Kobayashi et al. 2020, section 4.3)."
+)
 
 
 @dataclass(frozen=True)
@@ -179,26 +197,6 @@ def _mean_ranks(counts: NDArray[np.int64]) -> Floats:
     """Mean rank of each value, of which there are so many, the smallest first."""
     ranks: Floats = np.cumsum(counts) - (counts - 1) / 2
     return ranks
-
-
-#: Statistics of the queries and keys [CLS], beside those of all queries.
-OF_CLS = {"entropy": "attention entropy of [CLS]", "received": "attention received by [CLS]"}
-#: Pixels of the picture of a head among all heads.
-WIDTH, HEIGHT = 96, 16
-#: Colours of the other heads and of the head itself, both visible on white and on black.
-OTHERS, MARKED = "rgb(134,142,150)", "#D55E00"
-_NUMBERS = (
-    "Means over {}; every sentence has the same weight; 95% intervals {}. Rank 1 has the "
-    "largest value. A grey line is another head."
-)
-_RECEIVED = (
-    "Mean attention weight on the key at a position, over all queries of its sentence (Clark et al. 2019: the mean of a "
-    "column)."
-)
-_NORM = (
-    "Value norm ‖f(x)‖ of the tokens by how often their wordpiece occurs, in ten groups of tokens; line: median, band: "
-    "quartiles (Kobayashi et al. 2020, section 4.3)."
-)
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,14 @@ from store.process import reusing_freed_memory
 from store.schema import BLOCK
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
-WAITING = 2
+WAITING_READERS = 2
 #: The same of counts of the first tokens.
 FIRST_WAITING = 1
 #: Readers of files who wait for the numbers of a part, which another thread counts.
 FILE_READERS = 2
 BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
 #: What the reader of a file is told who has waited long enough: it is counted on, for when they ask again.
-LATER = "The part is not counted yet. Ask for the file again in a few seconds."
+NOT_COUNTED_YET = "The part is not counted yet. Ask for the file again in a few seconds."
 #: Bytes of the largest arrays that a count reads into memory used before: new pages took a third of its processor time.
 REUSED = 32 << 20
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
@@ -243,11 +243,13 @@ class PartCounts:
         self._results: SharedResults[PartNumbers] = SharedResults(DiskCache(folder / "parts", limits.file_bytes))
         self._limits = limits
         self._read_part = read
-        self._turns = WaitingLine(WAITING, BUSY, name="statistics")
+        self._turns = WaitingLine(WAITING_READERS, BUSY, name="statistics")
         self._first_turns = WaitingLine(
             FIRST_WAITING, BUSY, name="statistics"
         )  # of short counts, which wait for no long one
-        self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
+        self._threads = ThreadPoolExecutor(
+            WAITING_READERS + 2, "part of a file"
+        )  # one more than the line takes is told so
         self._under_way: dict[str, Future[PartNumbers]] = {}
         self._readers = Room(FILE_READERS, BUSY)  # each holds a thread of the server
         self._lock = Lock()
@@ -264,7 +266,7 @@ class PartCounts:
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
         """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
         if part.whole and not part.minus_rest:
-            return _of_all(corpus)
+            return _numbers_of_corpus(corpus)
         return self._results.find(_key(corpus, part), lambda arrays: _labelled(corpus, arrays))
 
     def numbers(self, corpus: Corpus, part: Part, counting: Job | None = None) -> PartNumbers:
@@ -279,7 +281,7 @@ class PartCounts:
             try:
                 return self._begun(corpus, part).result(self._limits.file_wait_seconds)
             except TimeoutError:
-                raise Refusal(LATER, 503) from None
+                raise Refusal(NOT_COUNTED_YET, 503) from None
 
     def _begun(self, corpus: Corpus, part: Part) -> "Future[PartNumbers]":
         """The one count of this part."""
@@ -314,13 +316,13 @@ class PartCounts:
         return self._results.add(_key(corpus, part), counted, arrays)
 
 
-def _of_all(corpus: Corpus) -> PartNumbers:
+def _numbers_of_corpus(corpus: Corpus) -> PartNumbers:
     return PartNumbers(corpus.head_statistic, corpus.head_interval, corpus.layer_interval, corpus.layer_mixing)
 
 
 def _labelled(corpus: Corpus, arrays: Mapping[str, NDArray[Any]]) -> PartNumbers:
     """What a file holds, labelled as the numbers of the whole corpus are."""
-    like = astuple(_of_all(corpus))
+    like = astuple(_numbers_of_corpus(corpus))
     named = zip(fields(PartNumbers), like, strict=True)
     return PartNumbers(*(whole.copy(data=arrays[field.name]) for field, whole in named))
 

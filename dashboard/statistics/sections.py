@@ -72,6 +72,8 @@ _POSITION = (
     "Mean attention weight on the key at a relative position (key - query), over all queries of {}; every sentence has the same "
     "weight. < and > are all keys farther than 10 tokens."
 )
+#: A figure as plotly's JSON, which a cache can measure, and whether it is empty.
+CurveFigure = tuple[Layout, bool]
 
 
 def size_of_part(corpus: Corpus, part: Part) -> str:
@@ -91,10 +93,6 @@ def _few(part: Part) -> str:
     if part.sentences >= FEW_SENTENCES:
         return ""
     return f" Fewer than {FEW_SENTENCES} sentences: intervals of what few sentences have are too narrow."
-
-
-#: A figure as plotly's JSON, which a cache can measure, and whether it is empty.
-CurveFigure = tuple[Layout, bool]
 
 
 def read_curves(corpus: Corpus, part: Part, numbers: PartNumbers) -> list[CurveFigure]:

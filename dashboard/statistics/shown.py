@@ -265,7 +265,7 @@ def grid_notices(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> tuple[
         return ()
     if state.other:
         part = part_of(snapshot.corpus(state.other), state.where)
-        return _of_other(part, model_names(snapshot)[state.other])
+        return _notices_on_other(part, model_names(snapshot)[state.other])
     if compared_with(state, shown):
         return ()
     models = "another model, or " if comparable(snapshot, corpus) else ""
@@ -317,7 +317,7 @@ def _subtracted(corpus: Corpus, part: Part, name: str) -> str:
     return f"Subtracted: means over {share} of {name}."
 
 
-def _of_other(part: Part, name: str) -> tuple[str, ...]:
+def _notices_on_other(part: Part, name: str) -> tuple[str, ...]:
     """What of the link the other model's corpus cannot show."""
     empty = f"No tokens of {name} match, so there is nothing to subtract. Remove a filter."
     return (*(f"{name}: {notice}" for notice in part.notices), *([] if part.tokens else [empty]))

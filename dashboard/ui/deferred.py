@@ -29,8 +29,8 @@ ROW, LINE = 30, 24
 #: What each element of a wait is, in its id beside the part and the name of the wait: the content of a part, or of a job; the
 #: line on how far it is, its clock and Cancel; what a screen reader says of a part; what asks again for a job, and for a part.
 CONTENT, JOB = "content", "job"
-STATE, CLOCK, CANCEL, SAID = "state", "clock", "cancel", "said"
-LATER, AGAIN, RETRY, RETRIED = "later", "again", "retry", "retried"
+STATE, CLOCK, CANCEL, STATUS = "state", "clock", "cancel", "said"
+LATER_CLOCK, RETRY, RETRY_CLOCK, RETRY_PLACE = "later", "again", "retry", "retried"
 #: Milliseconds between two updates of the progress, as most work ends before the first; and until a page asks again for what a
 #: busy server could not give.
 TICK, LATER_PAUSE = 300, 2_000
@@ -39,6 +39,9 @@ CANCELLED = "This was cancelled before it was computed."
 OF_EVERY_PART = ("model", "snapshot", "other")
 #: The store whose change fetches the page again.
 RELOADED = "reloaded"
+T = TypeVar("T")
+#: What fills the place of a job.
+Work = Callable[[Context, Job], list[object]]
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,6 @@ class DeferredPart:
         return WorkKind(self.name, f"Computing {self.title} ...", CANCELLED, None, (*OF_EVERY_PART, *self.fields))
 
 
-T = TypeVar("T")
-#: What fills the place of a job.
-Work = Callable[[Context, Job], list[object]]
-
-
 def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None) -> html.Div:
     """The part where it was computed before, or where it is `ready`; else its skeleton."""
     is_there = was_computed(context.corpus, context.state, part) if ready is None else ready
@@ -114,7 +112,7 @@ def waiting(context: Context, part: DeferredPart) -> html.Div:
         *skeleton,
         html.Div([_cancel(part.name, name), state, _clock(part.name, name)], className="wait"),
     ]
-    said = html.Div(f"Computing {part.title}.", id=element_id(SAID, part.name, name), role="status", className="said")
+    said = html.Div(f"Computing {part.title}.", id=element_id(STATUS, part.name, name), role="status", className="said")
     return html.Div(
         [said, html.Div(html.Div(content, className="waiting", **busy), id=element_id(CONTENT, part.name, name))]
     )
@@ -127,7 +125,7 @@ def job_place(kind: WorkKind, height: int = 0, skeleton: list[Any] | tuple[Any, 
         html.Div(html.P(kind.waiting), id=element_id(STATE, kind.place, name), role="status"),
         _cancel(kind.place, name),
         _clock(kind.place, name),
-        dcc.Interval(id=element_id(LATER, kind.place, name), interval=LATER_PAUSE, max_intervals=0),
+        dcc.Interval(id=element_id(LATER_CLOCK, kind.place, name), interval=LATER_PAUSE, max_intervals=0),
         *skeleton,
     ]
     fields: dict[str, Any] = {"data-fields": " ".join(kind.fields)}  # assets/web/follow.mjs
@@ -147,20 +145,20 @@ def _clock(place: str, wait: str) -> dcc.Interval:
 
 def uncomputed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     """Why the part is not there, and a button that computes it again."""
-    again = dmc.Button("Try again", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
+    again = dmc.Button("Try again", id=element_id(RETRY, part.name, wait), size="compact-xs", variant="default")
     alert = dmc.Alert([*with_commands(sentence), " ", again], color="orange", variant="light")
-    clock = dcc.Interval(id=element_id(RETRY, part.name, wait), disabled=True)
-    return html.Div([alert, clock], id=element_id(RETRIED, part.name, wait))
+    clock = dcc.Interval(id=element_id(RETRY_CLOCK, part.name, wait), disabled=True)
+    return html.Div([alert, clock], id=element_id(RETRY_PLACE, part.name, wait))
 
 
 def postponed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     """What keeps the part waiting, on its skeleton; the page asks again by itself, or at once where its reader wants it."""
-    again = dmc.Button("Ask now", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
-    clock = dcc.Interval(id=element_id(RETRY, part.name, wait), interval=LATER_PAUSE, max_intervals=1)
+    again = dmc.Button("Ask now", id=element_id(RETRY, part.name, wait), size="compact-xs", variant="default")
+    clock = dcc.Interval(id=element_id(RETRY_CLOCK, part.name, wait), interval=LATER_PAUSE, max_intervals=1)
     state = html.Div([html.Div(asks_again(sentence), className="state"), again, clock], className="wait")
     return html.Div(
         [html.Div(className=f"skeleton {part.shape}"), state],
-        id=element_id(RETRIED, part.name, wait),
+        id=element_id(RETRY_PLACE, part.name, wait),
         className="postponed",
     )
 
@@ -203,7 +201,7 @@ def register(app: Dash, library: Library, parts: Mapping[str, DeferredPart], wor
 
 def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -> None:
     @app.callback(
-        Output(_any(CONTENT), "children"), Output(_any(SAID), "children"), Input(_any(CONTENT), "id"), *STANDING
+        Output(_any(CONTENT), "children"), Output(_any(STATUS), "children"), Input(_any(CONTENT), "id"), *STANDING
     )
     @validated
     def fill(
@@ -229,10 +227,10 @@ def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) 
 
 def _try_again(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -> None:
     @app.callback(
-        Output(_any(RETRIED), "children"),
-        Input(_any(AGAIN), "n_clicks"),
-        Input(_any(RETRY), "n_intervals"),
-        State(_any(AGAIN), "id"),
+        Output(_any(RETRY_PLACE), "children"),
+        Input(_any(RETRY), "n_clicks"),
+        Input(_any(RETRY_CLOCK), "n_intervals"),
+        State(_any(RETRY), "id"),
         *STANDING,
         prevent_initial_call=True,
     )
@@ -254,7 +252,7 @@ def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[WorkKind, 
     @app.callback(
         Output(_any(JOB), "children"),
         Input(_any(JOB), "id"),
-        Input(_any(LATER), "n_intervals"),
+        Input(_any(LATER_CLOCK), "n_intervals"),
         State(_any(CANCEL), "disabled"),
         *STANDING,
     )
@@ -286,7 +284,7 @@ def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[WorkKind, 
 def _ask_later(wanted: PartWait, reason: str, times: int) -> None:
     """Say what keeps the page waiting for a job, and let it ask again; its skeleton and Cancel stay."""
     set_props(element_id(STATE, wanted.deferred, wanted.wait), {"children": [html.P(asks_again(reason))]})
-    set_props(element_id(LATER, wanted.deferred, wanted.wait), {"max_intervals": times})
+    set_props(element_id(LATER_CLOCK, wanted.deferred, wanted.wait), {"max_intervals": times})
 
 
 def _follow(app: Dash, library: Library) -> None:

@@ -22,7 +22,7 @@ from dashboard.web.processes import write_whole
 
 T = TypeVar("T")
 #: Seconds between two notes of how far a job is.
-PAUSE = 0.1
+PROGRESS_SECONDS = 0.1
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
@@ -172,7 +172,7 @@ class WatchedJob(Job):
             raise self._cancelled
         is_new = stage not in (None, self._stage)
         self._stage = stage or self._stage
-        if is_new or time.time() - self._noted >= PAUSE:
+        if is_new or time.time() - self._noted >= PROGRESS_SECONDS:
             self._note(share)
 
     @property

@@ -15,12 +15,13 @@ from flask import has_request_context, request
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal
 
 #: Seconds between two checks whether the reader is still there.
-PAUSE = 0.05
+LOOK_SECONDS = 0.05
 #: Seconds that a reader waits for a turn, and with them a thread of the server.
 PATIENCE = 20.0
-
 #: The WSGI key of waitress for a function that says whether the client has closed the connection.
 DISCONNECTED = "waitress.client_disconnected"
+_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("cancelled", default=None)
+Tell = Callable[[str], None]
 
 
 class Meter:
@@ -109,7 +110,7 @@ class WaitingLine:
         """Wait for the turn and hold it within the context. Raises `Refusal` where the queue is full or the reader left."""
         own, began = self._join(), monotonic()
         try:
-            while not own.wait(PAUSE):
+            while not own.wait(LOOK_SECONDS):
                 _check_present(has_left)
                 self._check_time(began + self._patience)
             _check_present(has_left)
@@ -179,9 +180,6 @@ def _check_present(has_left: Callable[[], bool]) -> None:
         raise ReaderLeft
 
 
-_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("cancelled", default=None)
-
-
 @contextmanager
 def cancelled_by(is_cancelled: Callable[[], bool]) -> Iterator[None]:
     """Within the context the reader of this thread has left where `is_cancelled` says so, too."""
@@ -211,9 +209,6 @@ class Step:
     """A step as one process tells another; the answer comes later."""
 
     title: str
-
-
-Tell = Callable[[str], None]
 
 
 def _nobody(_step: str) -> None:

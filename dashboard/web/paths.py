@@ -17,8 +17,6 @@ from store import Corpus, Snapshot
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
-
-
 #: Headers in which a proxy names the path that it has taken away, such as jupyter-server-proxy.
 TAKEN = ("HTTP_X_PROXYCONTEXTPATH", "HTTP_X_FORWARDED_PREFIX")
 #: Cookie with a letter for each time that a browser was led to the prefix; how often that is no accident, within seconds.
