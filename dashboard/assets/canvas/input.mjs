@@ -1,6 +1,7 @@
-// What a reader does on the frame, and which point is meant. Mouse, pen and wheel: hover, open, choose, pan, turn, zoom,
-// draw a region. The keyboard reaches every head of the grid, neighbours of a head, points, zoom, and the way back.
-// The nearest point of a panel: points are sorted into a grid of cells, and a search looks at the cells around a place.
+// What a reader does on the frame, and which point is meant. Mouse, pen and wheel: hover, open, choose, pan, turn,
+// zoom, draw a region. The keyboard reaches every head of the grid, neighbours of a head, points, zoom, and the way
+// back. The nearest point of a panel: points are sorted into a grid of cells, and a search looks at the cells around a
+// place.
 import { projectToSquare, rotationRows } from "./camera.mjs";
 import { pointsOfPanel } from "./painter.mjs";
 import { panelAt, panelBox, panelIn, panelToPixel, pixelSize, pixelToPanel, slotOf } from "./layout.mjs";

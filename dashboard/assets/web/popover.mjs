@@ -1,5 +1,5 @@
-// What opens beside a button: its place in the window; and the text behind an (i), shown on hover, focus and click, hidden
-// on Escape. The button of that text is made in dashboard/ui/controls.py.
+// What opens beside a button: its place in the window; and the text behind an (i), shown on hover, focus and click,
+// hidden on Escape. The button of that text is made in dashboard/ui/controls.py.
 
 /** Pixels between the text and its button, and between the text and the border of the window. */
 const APART = 6;
