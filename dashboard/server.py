@@ -17,8 +17,7 @@ from dashboard.monitoring import logs
 from dashboard.monitoring.metrics import VARIABLE, forget_dead, share_metrics, take_places
 from dashboard.monitoring.monitor import Monitor
 from dashboard.notes.database import Database
-from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.encoder_process import RemoteEncoder
+from dashboard.sentence.encoder import RemoteEncoder, TypedSentences
 from dashboard.serving import Serving
 from dashboard.web.connections import BufferingWorker
 from dashboard.web.library import Library

@@ -16,14 +16,14 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.features import trials
 from dashboard.pages import TOPICS
-from dashboard.sentence import encoder_process as remote_encoder
+from dashboard.sentence import encoder as remote_encoder
 from dashboard.server import THREADS
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.page import COUNT
 from dashboard.statistics.parts import CountLimits, Part, PartCounts, PartNumbers, count, part_of
 from dashboard.ui import deferred
-from dashboard.ui.work import Job, JobNotes, new_name
-from dashboard.web.admission import Turns, reader_left
+from dashboard.ui.work import Job, Jobs, new_name
+from dashboard.web.admission import WaitingLine, reader_left
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import WAITING, Library
@@ -42,7 +42,7 @@ def library(tiny_store: str) -> Library:
 @pytest.fixture
 def busy(library: Library) -> Iterator[Library]:
     """A part is being counted, and nobody may wait."""
-    turns = Turns(0, part_counts.BUSY)
+    turns = WaitingLine(0, part_counts.BUSY)
     library.get(PartCounts)._turns = turns
     with turns.turn(lambda: False):
         yield library
@@ -215,19 +215,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_how_far_a_count_is_can_be_asked_elsewhere(tiny_corpus: Corpus, tmp_path: Path) -> None:
     name, shares = new_name(), []
-    with JobNotes(tmp_path).job(name, COUNT) as wait:
+    with Jobs(tmp_path).job(name, COUNT) as wait:
         watch, wait_began = wait.watch, wait.begin
 
         def note(share: float) -> None:
             wait._noted = 0
             watch(share)
-            shares.append((share, JobNotes(tmp_path).find(name).share))  # type: ignore[union-attr]
+            shares.append((share, Jobs(tmp_path).find(name).share))  # type: ignore[union-attr]
 
         wait_began("Counting")
         tiny_corpus.part_statistics(np.arange(tiny_corpus.n_tokens) % 2 == 0, note)
     assert len(shares) == 17
     assert all(share == noted for share, noted in shares)
-    assert JobNotes(tmp_path).find(name) is None
+    assert Jobs(tmp_path).find(name) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -251,7 +251,7 @@ def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.
     def cancel_amid(corpus: Corpus, rows: np.ndarray, watch: Callable[[float], None]) -> object:
         def listen(share: float) -> None:
             numbers.append(share)
-            library.get(JobNotes).cancel(name)
+            library.get(Jobs).cancel(name)
             watch(share)
 
         return sums(corpus, rows, listen)
@@ -275,20 +275,20 @@ def test_a_reader_who_cancels_leaves_the_queue(busy: Library) -> None:
         while not (busy.get(PartCounts)._turns.waiting or filled.done()):
             time.sleep(0.01)
         assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"deferred": "numbers", "wait": name}))
-        busy.get(JobNotes).cancel(name)
+        busy.get(Jobs).cancel(name)
         assert "Counting was cancelled." in str(filled.result())
 
 
 @pytest.mark.parametrize("name", ["", "../../etc/passwd", "0" * 17])
 def test_no_other_file_is_read_or_written(tmp_path: Path, name: str) -> None:
-    progress = JobNotes(tmp_path)
+    progress = Jobs(tmp_path)
     for use in (progress.find, progress.cancel, progress.waiting, lambda name: progress.job(name, COUNT)):
         with pytest.raises(Refusal, match="There is no such job"):
             use(name)
 
 
 def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> None:
-    JobNotes(tmp_path).cancel(new_name())
+    Jobs(tmp_path).cancel(new_name())
     assert list(tmp_path.iterdir()) == []
 
 

@@ -19,8 +19,7 @@ import store
 from ingest.encode.point_vectors import read_point
 from ingest.projections import projection
 from ingest.projections.feature_pictures import FeaturePicture
-from ingest.projections.projection import Projection, near_fitted
-from ingest.projections.table import PROJECTIONS, PlaceGrid
+from ingest.projections.projection import PROJECTIONS, PlaceGrid, Projection, near_fitted
 from store.features import Features
 from store.kernels.projection import align
 from store.schema.pictures import LARGEST_COORDINATE, ViewName

@@ -12,7 +12,7 @@ import store
 from ingest import pipeline
 from ingest.encode import feature_points
 from ingest.projections import projection
-from ingest.projections.drawing import FeatureDrawing
+from ingest.projections.feature_pictures import FeatureDrawing
 from ingest.run import parallel
 from ingest.run.errors import IngestError
 from ingest.run.parallel import process_pool

@@ -12,7 +12,7 @@ from pyarrow import parquet
 from dashboard.app import create_app
 from dashboard.ui import files
 from dashboard.ui.files import LIBRARY, large_file
-from dashboard.web.admission import DISCONNECTED, Turns
+from dashboard.web.admission import DISCONNECTED, WaitingLine
 from dashboard.web.errors import RETRY_AFTER
 from dashboard.web.http import BASE
 from dashboard.web.library import BUSY, Library
@@ -111,7 +111,7 @@ def test_a_file_on_disk_is_the_same_as_in_memory(
 
 
 def test_one_file_of_points_is_made_at_a_time(client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = Turns(0, BUSY)
+    turns = WaitingLine(0, BUSY)
     monkeypatch.setattr(client.application.extensions[LIBRARY], "files", turns)
     with turns.turn(lambda: False):
         answers = [client.get(f"{base}/{path}?uncached") for path in LARGE]

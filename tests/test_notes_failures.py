@@ -31,10 +31,9 @@ from dashboard.notes.address import (
     WRITING_OFF,
     NotesUnavailable,
 )
-from dashboard.notes.note import Draft
+from dashboard.notes.note import VERSION_TABLE, Draft
 from dashboard.notes.notes import Notes
 from dashboard.notes.search import Search
-from dashboard.notes.tables import VERSION_TABLE
 from tests.notes import ANN, HEAD, HEADS, HELLO, PostgresServer
 
 Open = Callable[[str], Notes]

@@ -20,8 +20,8 @@ from dashboard.overview.evidence import (
 )
 from dashboard.overview.page import draw, read
 from dashboard.relations.data import BestHead, clearest_relations
-from dashboard.statistics.kinds import kinds_of
-from dashboard.ui.page import Page
+from dashboard.statistics.heads import kinds_of
+from dashboard.ui.markup import Page
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve

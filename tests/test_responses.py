@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.web import responses
+from dashboard.web import http
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.processes import server_folder
@@ -92,7 +92,7 @@ def test_a_disk_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 @pytest.fixture
 def client(tiny_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FlaskClient:
-    monkeypatch.setattr(responses, "WORTH", 0.0)
+    monkeypatch.setattr(http, "WORTH_SECONDS", 0.0)
     client: FlaskClient = create_app(Library(tiny_store, tmp_path)).server.test_client()
     return client
 

@@ -11,8 +11,16 @@ import store
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from ingest.text import corpus
-from ingest.text.rules import BY_SCRIPT, LINES, NUPUNKT, TEXTS, has_other_script, split_text, splitter_of
-from ingest.text.sentences import sentence_hash
+from ingest.text.sentences import (
+    BY_SCRIPT,
+    LINES,
+    NUPUNKT,
+    TEXTS,
+    has_other_script,
+    sentence_hash,
+    split_text,
+    splitter_of,
+)
 
 Ingest = Callable[..., str]
 

@@ -10,12 +10,15 @@ import pyarrow as pa
 import pytest
 
 from ingest.run.parallel import fits_killed_on_error
-from ingest.text import rules, sentences
+from ingest.text import sentences
 from ingest.text.columns import Columns
 from ingest.text.reviews import Review, Reviews
-from ingest.text.rules import BY_SCRIPT, LINES, NOT_SPLIT, NUPUNKT
 from ingest.text.sentences import (
+    BY_SCRIPT,
     ENTRY,
+    LINES,
+    NOT_SPLIT,
+    NUPUNKT,
     SampleSize,
     Sentence,
     fewest_tokens,
@@ -65,7 +68,7 @@ def expected(reviews: Reviews, sample: SampleSize = SAMPLE) -> list[Sentence]:
     return take_smallest(every, sample.count, sample.size)
 
 
-@pytest.mark.parametrize("splitter", [NUPUNKT, BY_SCRIPT, LINES, rules.TEXTS, NOT_SPLIT])
+@pytest.mark.parametrize("splitter", [NUPUNKT, BY_SCRIPT, LINES, sentences.TEXTS, NOT_SPLIT])
 def test_reviews_in_parts_give_the_sentences_of_one_part(smallest: Smallest, splitter: str) -> None:
     sample = replace(IN_PARTS, splitter=splitter)
     assert smallest(REVIEWS, sample) == expected(REVIEWS, sample)

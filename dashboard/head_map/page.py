@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
 from dashboard.statistics.data import head_columns, hover_texts, values_of
-from dashboard.statistics.kinds import (
+from dashboard.statistics.heads import (
     Nearest,
     about_divergence,
     divergence_info,
@@ -28,8 +28,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import NOTE, QUIET, RAMP, SERIES, STEPS, chart, colour_bar_above, every, layout, names, square
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.files import FORM, Table, file
-from dashboard.ui.markup import file_href, file_links
-from dashboard.ui.page import Page, Unmade
+from dashboard.ui.markup import Page, Unmade, file_href, file_links
 from dashboard.ui.text import unit_title
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.context import Context

@@ -34,7 +34,7 @@ from dashboard.notes.address import (
     notes_address,
     unavailable,
 )
-from dashboard.notes.tables import REVISION, VERSION_TABLE, metadata
+from dashboard.notes.note import REVISION, VERSION_TABLE, metadata
 from dashboard.web.library import Library
 
 T = TypeVar("T")

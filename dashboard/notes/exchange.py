@@ -19,6 +19,7 @@ from sqlalchemy import Connection, insert, select
 from dashboard.access.person import Person
 from dashboard.notes.database import EVERY_NOTE, Database
 from dashboard.notes.note import (
+    AT_ONCE,
     FormerText,
     Note,
     Origin,
@@ -27,24 +28,21 @@ from dashboard.notes.note import (
     checked_id,
     checked_name,
     checked_text,
-    folded,
-    now,
-    without_direction,
-)
-from dashboard.notes.notes import check_writes, row_of_view
-from dashboard.notes.tables import (
-    AT_ONCE,
     every_former_text,
+    folded,
     insert_note,
     keep_texts,
     notes,
     notes_of,
+    now,
     read_note,
     text_of,
     update_note,
     view_of,
     views,
+    without_direction,
 )
+from dashboard.notes.notes import check_writes, row_of_view
 from dashboard.notes.target import TITLE, lasting_link, parse_target
 from dashboard.web.errors import Refusal
 from store.phrases import many

@@ -16,6 +16,7 @@ from dashboard.access.person import Person
 from dashboard.notes import search as searching
 from dashboard.notes.database import Database
 from dashboard.notes.note import (
+    AT_ONCE,
     Draft,
     FormerText,
     Note,
@@ -25,18 +26,14 @@ from dashboard.notes.note import (
     checked_id,
     checked_name,
     folded,
-    new_id,
-    now,
-)
-from dashboard.notes.search import Offers, Results, Search
-from dashboard.notes.tables import (
-    AT_ONCE,
     former_texts,
     former_texts_of,
     insert_note,
     keep_texts,
+    new_id,
     notes,
     notes_of,
+    now,
     place_of,
     read_note,
     text_of,
@@ -45,6 +42,7 @@ from dashboard.notes.tables import (
     view_of,
     views,
 )
+from dashboard.notes.search import Offers, Results, Search
 from dashboard.notes.target import TITLE, Target, corpus_identity, lasting_link, parse_target
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library

@@ -23,12 +23,12 @@ from dashboard.notes.search import Offers, Search
 from dashboard.notes.target import HeadTarget, PointTarget, Target, TokenTarget, ViewTarget, parse_target, sentence_name
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, text_input
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.paths import root
+from dashboard.web.paths import links_of, root
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.schema.features import point_title
@@ -205,7 +205,7 @@ def marks_of(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]
     `base` is how the data URLs of the picture begin that the marks are for.
     """
     nothing: dict[str, Any] = {"panels": {}, "tokens": {}, "positions": {}}
-    marks = {"features": _of_features, "sentence": _of_sentence}.get(state.page, _of_heads)(corpus, state, counts)
+    marks = _MARKS[links_of(state.page).marked](corpus, state, counts)
     return {"base": data_link(corpus), "counts": dict(_by_key(counts)), **nothing, **marks}
 
 
@@ -257,6 +257,10 @@ def _numbered(counts: Iterable[tuple[int | None, int]]) -> dict[str, int]:
 
 def _most(counts: Counts) -> list[tuple[Target, int]]:
     return list(counts.items())[:MOST_MARKED]
+
+
+#: What marks the notes of a page, by what its topic says is `marked`.
+_MARKS = {"heads": _of_heads, "sentence": _of_sentence, "features": _of_features}
 
 
 def notes_version(library: Library) -> str | None:

@@ -7,8 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from dashboard.notes.address import notes_address
 from dashboard.notes.database import EVERY_NOTE, Database
-from dashboard.notes.note import MOST_SOUGHT, Note, folded
-from dashboard.notes.tables import notes, notes_of, tags
+from dashboard.notes.note import MOST_SOUGHT, Note, folded, notes, notes_of, tags
 from dashboard.notes.target import KINDS, Kind
 from dashboard.web.errors import Refusal
 from store import StoreError

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dashboard.points.controls import FIDELITY
 from dashboard.points.picture import shown_fidelity
 from dashboard.sentence.finder import sentence_means
-from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of, largest_values
+from dashboard.statistics.heads import BEHAVIOURS, HeadKind, kinds_of, largest_values
 from dashboard.statistics.shown import label_contrasts
 from dashboard.ui.controls import info
 from dashboard.ui.markup import FOLLOWED
@@ -166,7 +166,7 @@ class KindExample:
     `typical` is the sentence nearest to the mean of all, `unusual` the one farthest below it.
     """
 
-    kind: Kind
+    kind: HeadKind
     typical: int
     unusual: int
     value: float
@@ -185,7 +185,7 @@ def examples_of(corpus: Corpus) -> tuple[KindExample, ...]:
     return tuple(_example(corpus, kind) for kind in watched(kinds_of(corpus), counting))
 
 
-def _example(corpus: Corpus, kind: Kind) -> KindExample:
+def _example(corpus: Corpus, kind: HeadKind) -> KindExample:
     layer, head = kind.heads[0]
     means = (
         sentence_means(corpus, kind.statistic, layer, head) / largest_values(corpus, kind.label)[: corpus.n_sentences]
@@ -238,12 +238,12 @@ def cards_outline(context: Context) -> list[object]:
     return _cards(state, read_pictures(corpus, state), dict.fromkeys(kinds_of(corpus), sentence))
 
 
-def _cards(state: LinkState, pictures: HeadPictures, sentences: Mapping[Kind, Component]) -> list[object]:
+def _cards(state: LinkState, pictures: HeadPictures, sentences: Mapping[HeadKind, Component]) -> list[object]:
     cards: list[Any] = [_card(state, pictures, kind, sentence) for kind, sentence in sentences.items()]
     return [html.Ul(cards, className="cards")]
 
 
-def _card(state: LinkState, pictures: HeadPictures, kind: Kind, sentence: Component) -> html.Li:
+def _card(state: LinkState, pictures: HeadPictures, kind: HeadKind, sentence: Component) -> html.Li:
     layer, head = kind.heads[0]
     return html.Li(
         [

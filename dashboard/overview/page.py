@@ -25,12 +25,18 @@ from dashboard.overview.evidence import (
     where_attention_goes,
 )
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
-from dashboard.statistics.kinds import BEHAVIOURS, Kind, about_divergence, divergence_info, kinds_of, mean_divergence
+from dashboard.statistics.heads import (
+    BEHAVIOURS,
+    HeadKind,
+    about_divergence,
+    divergence_info,
+    kinds_of,
+    mean_divergence,
+)
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.markup import FOLLOWED, heading, scrolling
-from dashboard.ui.page import Page, Unmade, unmade, unmade_line
+from dashboard.ui.markup import FOLLOWED, Page, Unmade, heading, scrolling, unmade, unmade_line
 from dashboard.ui.text import all_of, first_of, has_part, in_brackets, spell
 from dashboard.web.bounds import short_name
 from dashboard.web.context import Context
@@ -97,7 +103,7 @@ class OverviewPage:
     model: str
     corpus: str
     size: str
-    kinds: Sequence[Kind]
+    kinds: Sequence[HeadKind]
     labels: NDArray[np.str_]
     on_sinks: int
     attention: WhereAttentionGoes
@@ -205,7 +211,7 @@ def _kinds(shown: OverviewPage) -> list[object]:
     ]
 
 
-def _kind(state: LinkState, kind: Kind) -> html.Li:
+def _kind(state: LinkState, kind: HeadKind) -> html.Li:
     layer, head = kind.heads[0]
     count = dcc.Link(
         many(len(kind.heads), "head"), href=state.on("heads").with_(tagged=kind.label, arranged=kind.statistic).href

@@ -14,9 +14,8 @@ from dashboard.points.colours import span as colour_span
 from dashboard.points.density import ENCLOSED
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.picture import head_region, is_plane, shown_fidelity
-from dashboard.points.point_set import Column, Values, values
+from dashboard.points.point_set import Column, Condition, Values, values
 from dashboard.points.search import no_hits
-from dashboard.points.selection import Condition
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import all_of, decimal, end_of_range, every_of, first_of, has_part, of_first, span

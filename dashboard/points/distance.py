@@ -17,8 +17,7 @@ from dashboard.points.shown import ShownPoints
 from dashboard.ui.charts import DENSITY, chart, colour_bar, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
-from dashboard.ui.markup import file_href, heading
-from dashboard.ui.page import Unmade, unmade_line
+from dashboard.ui.markup import Unmade, file_href, heading, unmade_line
 from dashboard.ui.text import decimal
 from dashboard.web.http import data_link
 from dashboard.web.results import cached

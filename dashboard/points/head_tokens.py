@@ -13,7 +13,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import grid_tokens
-from dashboard.points.point_set import Column, Lasso, Values, column_named
+from dashboard.points.lasso import Lasso
+from dashboard.points.point_set import Column, Values, column_named
 from dashboard.points.search import matching_tokens
 from dashboard.ui.theme import COLOURED
 from dashboard.web.results import cached

@@ -13,8 +13,7 @@ from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
 from dashboard.points.similar import excerpt
 from dashboard.ui.controls import info
-from dashboard.ui.markup import file_links, heading
-from dashboard.ui.page import Unmade
+from dashboard.ui.markup import Unmade, file_links, heading
 from dashboard.ui.text import decimal, first_of
 from dashboard.web.http import data_link
 from dashboard.web.results import cached

@@ -17,8 +17,17 @@ from dashboard.points.density import clusters_of_head, contours_of_head
 from dashboard.points.distance import density, density_table
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.pairs import strongest_pairs
-from dashboard.points.point_set import Beside, PointSet, column_named, values
-from dashboard.points.selection import FIELDS, Selection, encode, mask, parse_selection
+from dashboard.points.point_set import (
+    FIELDS,
+    Beside,
+    PointSet,
+    Selection,
+    column_named,
+    encode,
+    mask,
+    parse_selection,
+    values,
+)
 from dashboard.points.similar import Point
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.theme import Scheme
@@ -34,7 +43,7 @@ from dashboard.web.http import (
     lasting,
     png,
     scheme,
-    share,
+    share_of_query,
 )
 from dashboard.web.library import Library
 from dashboard.web.results import cached
@@ -228,7 +237,7 @@ def _focus_of(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
         view,
         point,
         top=bounded("top", TOP, MOST_TOP, fewest=0),
-        least=share("least", LEAST),
+        least=share_of_query("least", LEAST),
         lines="sentence" if request.args.get("lines") == "sentence" else "point",
         near=bounded("near", 10, MOST_NEAR, fewest=0),
     )
@@ -297,7 +306,7 @@ def _beside(library: Library, snapshot: str, model: str, layer: int, head: int) 
 
 def selection_of(corpus: Corpus) -> Selection:
     """What the query string selects; what cannot be is left out (the page has said so)."""
-    return parse_selection({name: request.args.get(name, "") for name in FIELDS}, corpus)[0]
+    return parse_selection({name: request.args.get(name, "") for name in FIELDS}, corpus, columns(corpus))[0]
 
 
 def tables_of_head(drawn: HeadTokens, view: str, selected: NDArray[np.bool_], rows: int = ROWS) -> Iterator[Table]:

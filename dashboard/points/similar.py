@@ -19,8 +19,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.markup import heading, scrolling
-from dashboard.ui.page import Unmade
+from dashboard.ui.markup import Unmade, heading, scrolling
 from dashboard.ui.text import searched_tokens
 from dashboard.ui.work import watched
 from dashboard.web.context import Context

@@ -9,8 +9,7 @@ from dash import html
 
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
-from dashboard.ui.markup import file_links, heading, scrolling
-from dashboard.ui.page import Unmade, unmade_line
+from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
 from dashboard.web.http import data_link
 from store import Corpus
 from store.phrases import many

@@ -36,7 +36,7 @@ class WordPair(NamedTuple):
     target: int
 
 
-class Made(NamedTuple):
+class LinkedPairs(NamedTuple):
     """The links of a kind that a head makes, and the sentence of every pair (pair,) or word (word,) that could be linked."""
 
     links: WordPairs
@@ -68,10 +68,10 @@ class NamedKind:
         """After "links"."""
         return f"of {self.named}" if self.named else ""
 
-    def made(self, words: Words, strongest: StrongestWords) -> Made:
+    def linked_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """Its links by a head, from the strongest words (word,)."""
         pairs = words.dependencies if self.relation == ALL else words.find_pairs(self.relation)
-        return Made(pairs.only(linked(strongest, pairs)[list(DIRECTIONS).index(self.direction)]), pairs.sentence)
+        return LinkedPairs(pairs.only(linked(strongest, pairs)[list(DIRECTIONS).index(self.direction)]), pairs.sentence)
 
 
 @dataclass(frozen=True)
@@ -115,19 +115,19 @@ class CommonKind:
         """Whether not just any two words are of this kind."""
         return self.joined or (self.first, self.last) != (ANY, ANY)
 
-    def made(self, words: Words, strongest: StrongestWords) -> Made:
+    def linked_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """Its links by a head, from the strongest words (word,)."""
         return self._of_joined(words, strongest) if self.joined else self._of_any(words, strongest)
 
-    def _of_joined(self, words: Words, strongest: StrongestWords) -> Made:
+    def _of_joined(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         pairs = words.find_pairs(self.pattern)
         if self.label:
             code, governor = words.names("relation").index(self.label), words.table.governor.values
             dependent, other = (pairs.source, pairs.target_word) if self.up else (pairs.target, pairs.source_word)
             pairs = pairs.only((words.table.relation.values[dependent] == code) & (governor[dependent] == other))
-        return Made(pairs.only(linked(strongest, pairs)[0]), pairs.sentence)
+        return LinkedPairs(pairs.only(linked(strongest, pairs)[0]), pairs.sentence)
 
-    def _of_any(self, words: Words, strongest: StrongestWords) -> Made:
+    def _of_any(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """From every first word to the word that it attends to most, where that is such a last word.
 
         Words are counted, not pairs: in a long sentence there are too many.
@@ -137,7 +137,7 @@ class CommonKind:
         sentence = words.table.sentence.values[source]
         target = words.start[sentence] + strongest.most_attended[source]
         links = last[target]
-        return Made(words.pairs(source[links], target[links]), sentence)
+        return LinkedPairs(words.pairs(source[links], target[links]), sentence)
 
 
 def common_kind(words: Words, pairs: Sequence[WordPair]) -> CommonKind:
@@ -195,7 +195,7 @@ class LinkedSentences:
 @cached
 def linked_sentences(corpus: Corpus, kind: Kind, layer: int, head: int) -> LinkedSentences:
     """Sentences by the number of links that a head makes; of as many, those with the largest share of pairs first."""
-    links, possible = kind.made(corpus.words, strongest_of(corpus, layer, head))
+    links, possible = kind.linked_pairs(corpus.words, strongest_of(corpus, layer, head))
     count, pairs = (np.bincount(each, minlength=corpus.n_sentences) for each in (links.sentence, possible))
     order = np.lexsort((pairs, -count))[:LISTED]
     rows = [_row_of(links, sentence, int(pairs[sentence])) for sentence in order[count[order] > 0].tolist()]

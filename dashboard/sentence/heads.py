@@ -12,7 +12,7 @@ from dashboard.relations.data import BestHead, best_of, clearest_relations, dire
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
 from dashboard.sentence.sentence import Sentence
-from dashboard.statistics.kinds import BEHAVIOURS, kinds_of
+from dashboard.statistics.heads import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import in_brackets, spell
@@ -185,7 +185,7 @@ def _off_sinks(corpus: Corpus) -> Opening:
     return Opening(layer, head, behaviour=behaviour)
 
 
-def opened(context: Context) -> Context:
+def with_default_sentence(context: Context) -> Context:
     """The context of a page as it opens: a bare link to page Sentence shows one head."""
     if not context.bare:
         return context

@@ -16,8 +16,7 @@ from dashboard.monitoring.monitor import SAMPLE_SECONDS, Monitor, Sample, classe
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import SERIES, chart, layout
 from dashboard.ui.controls import info
-from dashboard.ui.markup import scrolling, stacked_table
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page, scrolling, stacked_table
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from store.phrases import many

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dashboard.points.head_tokens import piece_counts
 from dashboard.statistics.data import Values, interval_of, ranks, values_of
 from dashboard.statistics.figures import received_by_position
-from dashboard.statistics.kinds import Nearest, head_label, label_of, nearest, read_nearest
+from dashboard.statistics.heads import Nearest, head_label, label_of, nearest, read_nearest
 from dashboard.statistics.sections import (
     Importance,
     Profile,
@@ -27,8 +27,7 @@ from dashboard.statistics.sections import (
 )
 from dashboard.ui.charts import LINE, SERIES, chart, layout
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.markup import file_href, file_links, heading
-from dashboard.ui.page import Unmade
+from dashboard.ui.markup import Unmade, file_href, file_links, heading
 from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval, searched_tokens, spell
 from dashboard.web.context import Context
 from dashboard.web.http import data_link

@@ -13,13 +13,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.points.head_tokens import HeadTokens, column_of
-from dashboard.points.point_set import values
+from dashboard.points.head_tokens import HeadTokens, column_of, columns
+from dashboard.points.point_set import Condition, Selection, matching_points, parse_selection, values
 from dashboard.points.search import matching_tokens
-from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
 from dashboard.ui.text import has_part, of_first
 from dashboard.ui.work import Job
-from dashboard.web.admission import Room, Turns
+from dashboard.web.admission import Room, WaitingLine
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from dashboard.web.results import DiskCache, SharedResults, cached, current_cache
@@ -122,7 +121,7 @@ class Part:
 def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
     """The tokens that match all conditions of a link's `where` and its search; all tokens without any."""
     written = {"where": where or "", "q": q or "", "within": within or ""}
-    selection, notices = parse_selection(written, corpus)
+    selection, notices = parse_selection(written, corpus, columns(corpus))
     ignored = [notice for condition in selection.where if (notice := _ignored(corpus, condition))]
     selecting = tuple(part for part in selection.where if _is_complete(part) and not _ignored(corpus, part))
     chosen = replace(selection, where=selecting)
@@ -244,8 +243,10 @@ class PartCounts:
         self._results: SharedResults[PartNumbers] = SharedResults(DiskCache(folder / "parts", limits.file_bytes))
         self._limits = limits
         self._read_part = read
-        self._turns = Turns(WAITING, BUSY, name="statistics")
-        self._first_turns = Turns(FIRST_WAITING, BUSY, name="statistics")  # of short counts, which wait for no long one
+        self._turns = WaitingLine(WAITING, BUSY, name="statistics")
+        self._first_turns = WaitingLine(
+            FIRST_WAITING, BUSY, name="statistics"
+        )  # of short counts, which wait for no long one
         self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
         self._under_way: dict[str, Future[PartNumbers]] = {}
         self._readers = Room(FILE_READERS, BUSY)  # each holds a thread of the server

@@ -13,8 +13,7 @@ from dashboard.points.picture import shown_fidelity
 from dashboard.store_page.contents import corpus_section, many_cut, model_section
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import action, info
-from dashboard.ui.markup import scrolling, stacked_table
-from dashboard.ui.page import STORE, UNDER_WAY, Page, ingest_state
+from dashboard.ui.markup import STORE, UNDER_WAY, Page, ingest_state, scrolling, stacked_table
 from dashboard.ui.text import brief, difference_unit, has_part, naming, signed, with_unit
 from dashboard.web.context import Context
 from dashboard.web.library import Library

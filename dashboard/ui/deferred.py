@@ -13,10 +13,9 @@ from dash import MATCH, Dash, Input, Output, State, dcc, html, set_props
 from dash.exceptions import PreventUpdate
 from flask import abort
 
-from dashboard.ui.markup import condensed
-from dashboard.ui.page import problem
+from dashboard.ui.markup import condensed, problem
 from dashboard.ui.text import with_commands
-from dashboard.ui.work import Job, JobNotes, Kind, Progress, new_name
+from dashboard.ui.work import Job, Jobs, Progress, WorkKind, new_name
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.http import STANDING, PartWait, Shown, Text, snapshot_of, validated
@@ -73,9 +72,9 @@ class DeferredPart:
     reloads: bool = False
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> WorkKind:
         """The job that computes it."""
-        return Kind(self.name, f"Computing {self.title} ...", CANCELLED, None, (*OF_EVERY_PART, *self.fields))
+        return WorkKind(self.name, f"Computing {self.title} ...", CANCELLED, None, (*OF_EVERY_PART, *self.fields))
 
 
 T = TypeVar("T")
@@ -121,7 +120,7 @@ def waiting(context: Context, part: DeferredPart) -> html.Div:
     )
 
 
-def job_place(kind: Kind, height: int = 0, skeleton: list[Any] | tuple[Any, ...] = ()) -> html.Div:
+def job_place(kind: WorkKind, height: int = 0, skeleton: list[Any] | tuple[Any, ...] = ()) -> html.Div:
     """The placeholder of what a job makes, of at least this height."""
     name = new_name()
     waits = [
@@ -166,7 +165,7 @@ def postponed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     )
 
 
-def _not_done(reason: str, kind: Kind, href: str) -> list[object]:
+def _not_done(reason: str, kind: WorkKind, href: str) -> list[object]:
     """Why the place of a job is not filled, and a link that starts it again."""
     again = [" ", html.A(kind.again, href=href)] if kind.again else []
     return [dmc.Alert([*with_commands(reason), *again], color="orange", variant="light")]
@@ -194,7 +193,7 @@ def _any(kind: str) -> dict[str, object]:
     return element_id(kind, MATCH, MATCH)
 
 
-def register(app: Dash, library: Library, parts: Mapping[str, DeferredPart], works: Mapping[Kind, Work]) -> None:
+def register(app: Dash, library: Library, parts: Mapping[str, DeferredPart], works: Mapping[WorkKind, Work]) -> None:
     """Add the callbacks. They find a wait by its name: another process of the server may be the one that works."""
     _fill_parts(app, library, parts)
     _try_again(app, library, parts)
@@ -212,7 +211,7 @@ def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) 
     ) -> tuple[list[object], str]:
         part = _known(parts, wanted)
         try:
-            with library.get(JobNotes).job(wanted.wait, part.kind) as job:
+            with library.get(Jobs).job(wanted.wait, part.kind) as job:
                 job.begin(f"Computing {part.title}")
                 context = resolve(library, pathname, search, snapshot_of(shown))
                 computed = part.compute(context)
@@ -251,7 +250,7 @@ def _try_again(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -
         return [waiting(resolve(library, pathname, search, snapshot_of(shown)), _known(parts, wanted))]
 
 
-def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[Kind, Work]]) -> None:
+def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[WorkKind, Work]]) -> None:
     @app.callback(
         Output(_any(JOB), "children"),
         Input(_any(JOB), "id"),
@@ -272,7 +271,7 @@ def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[Kind, Work
         try:
             if is_cancelled:  # while the page waited to ask again
                 raise ReaderLeft(kind.cancelled)
-            with library.get(JobNotes).job(wanted.wait, kind) as job:
+            with library.get(Jobs).job(wanted.wait, kind) as job:
                 context = resolve(library, pathname, search, snapshot_of(shown))
                 return condensed(work(context, job), kind.place)
         except NotYet as later:
@@ -299,7 +298,7 @@ def _follow(app: Dash, library: Library) -> None:
     )
     @validated
     def look(_ticks: int | None, wanted: PartWait) -> list[object]:
-        notes = library.get(JobNotes)
+        notes = library.get(Jobs)
         if (progress := notes.find(wanted.wait)) is not None:
             return progress_lines(progress)
         if not (told := notes.waiting(wanted.wait)):  # the page is about to ask, for the first time or again
@@ -315,7 +314,7 @@ def _follow(app: Dash, library: Library) -> None:
     @validated
     def cancel(clicks: int | None, wanted: PartWait) -> bool:
         if clicks:
-            library.get(JobNotes).cancel(wanted.wait)
+            library.get(Jobs).cancel(wanted.wait)
         return bool(clicks)
 
 

@@ -87,7 +87,7 @@ class Room:
             meter.left(self._name)
 
 
-class Turns:
+class WaitingLine:
     """A bounded queue of readers; the first has the turn.
 
     `busy` is the message to a reader who finds the queue full, or who has waited for `patience` seconds; `name` is the
@@ -143,7 +143,7 @@ class Turns:
                 self._queue[0].set()
 
 
-class FairTurns:
+class FairWaitingLine:
     """One reader has the turn at a time. However many requests a sender sends, others wait for one of them.
 
     At most `most` wait or have the turn, and of one sender `of_sender`: each holds a thread of the server. `busy` and `busy_here`
@@ -152,9 +152,9 @@ class FairTurns:
 
     def __init__(self, most: int, of_sender: int, busy: str, busy_here: str, *, name: str) -> None:
         self._room = Room(most, busy)
-        self._first = Turns(most, busy, name=name)
+        self._first = WaitingLine(most, busy, name=name)
         self._of_sender, self._busy_here, self._name = of_sender, busy_here, name
-        self._queues: WeakValueDictionary[str, Turns] = WeakValueDictionary()
+        self._queues: WeakValueDictionary[str, WaitingLine] = WeakValueDictionary()
         self._lock = Lock()
 
     @property
@@ -168,9 +168,9 @@ class FairTurns:
         with self._room.entered(), self._queue(sender).turn(has_left), self._first.turn(has_left):
             yield
 
-    def _queue(self, sender: str) -> Turns:
+    def _queue(self, sender: str) -> WaitingLine:
         with self._lock:
-            new = Turns(self._of_sender, self._busy_here, name=f"{self._name} of an address")
+            new = WaitingLine(self._of_sender, self._busy_here, name=f"{self._name} of an address")
             return self._queues.setdefault(sender, new)
 
 

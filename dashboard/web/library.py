@@ -12,7 +12,7 @@ from typing import Protocol, Self, TypeVar
 from cachetools import LRUCache, TTLCache
 from icechunk import Repository
 
-from dashboard.web.admission import Turns
+from dashboard.web.admission import WaitingLine
 from dashboard.web.results import BUDGET as RESULTS
 from dashboard.web.results import Cache
 from store import Snapshot
@@ -64,7 +64,7 @@ class Library:
         self._open_snapshot = open_snapshot
         self.cache = Cache(RESULTS)
         #: Large files are made for one reader at a time.
-        self.files = Turns(WAITING, BUSY, name="files")
+        self.files = WaitingLine(WAITING, BUSY, name="files")
         self._shared = shared
         self._objects: dict[type, object] = {}
         self._making = RLock()

@@ -29,8 +29,8 @@ from ingest.run.errors import IngestError
 from ingest.run.limits import USUAL, Limits
 from ingest.run.progress import say
 from ingest.run.settings import Settings
-from ingest.text.blocks import content_hash
-from ingest.text.corpus import PlannedCorpus, label_names
+from ingest.text.blocks import PlannedCorpus, content_hash
+from ingest.text.corpus import label_names
 from ingest.text.reviews import Data, Reviews, read_reviews
 from store.repository.writer import Writer
 from store.schema.features import SAMPLE, point_names

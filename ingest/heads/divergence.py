@@ -14,8 +14,7 @@ from ingest.encode.sample import Sample, Spans, lengths, take_sentences, whole_s
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.fits import seed32
 from ingest.run.progress import bar
-from ingest.text.blocks import content_hash
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import PlannedCorpus, content_hash
 from store.kernels.attention import attention_pattern
 from store.kernels.heads import TILE, divergence_sums, map_stress
 from store.process import one_thread

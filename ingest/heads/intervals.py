@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ingest.encode.encoder import SQUARES
 from ingest.encode.tensors import ModelGroup
 from ingest.run.parallel import cores, side_by_side
-from ingest.text.blocks import Batch, Block, make_batches
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Batch, Block, PlannedCorpus, make_batches
 from store.kernels.intervals import Replicates, draw_counts, find_segments, squared_sums
 from store.kernels.statistics import row_weights, source_rows
 from store.means import intervals_of_blocks

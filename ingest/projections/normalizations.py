@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ingest.encode.sample import Sample, Split, lengths, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.run.progress import bar
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import PlannedCorpus
 from store.kernels.fidelity import cosine_distance, spearman
 from store.kernels.projection import (
     FEWEST_PAIRS,

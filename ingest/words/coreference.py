@@ -17,10 +17,10 @@ from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.limits import Limits
 from ingest.run.settings import Settings
+from ingest.text.blocks import PlannedCorpus
 from ingest.text.coreference import MentionSpans
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.corpus import check_texts
 from ingest.text.reviews import Data, read_reviews
-from ingest.text.sentences import check_texts
 from ingest.words.patterns import (
     content_of_words,
     model_vectors,

@@ -14,8 +14,7 @@ from ingest.run.checkpoint import Checkpoint
 from ingest.run.limits import Limits
 from ingest.run.parallel import side_by_side
 from ingest.run.progress import bar
-from ingest.text.blocks import Block
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Block, PlannedCorpus
 from ingest.words.patterns import (
     FIELDS,
     BlockWords,

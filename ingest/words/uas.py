@@ -14,8 +14,7 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.progress import bar
-from ingest.text.blocks import Block
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Block, PlannedCorpus
 from ingest.words.patterns import (
     BlockWords,
     ReadVectors,
