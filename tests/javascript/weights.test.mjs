@@ -94,15 +94,6 @@ test("the threshold of norms is a norm", () =>
     12,
   ));
 
-test("the lines of a long sentence come within a second", () => {
-  const layer = random([12, 512, 512]);
-  const heads = [...Array(12).keys()];
-  findLines(layer, heads, 0.9, null);
-  const start = performance.now();
-  findLines(layer, heads, 0.9, null);
-  assert.ok(performance.now() - start < 1_000);
-});
-
 const rounded = (sums) => sums.map(([sum]) => Math.round(24 * sum));
 
 test("selected queries give the sum of their weights to every key", () =>

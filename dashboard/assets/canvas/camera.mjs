@@ -109,7 +109,7 @@ export function parseCamera(text, dimensions) {
 /** Share of the frame that a panel fills when zooming by the wheel opens its head. */
 const OPENS_AT = 0.9;
 /** Milliseconds of an animation, and from the last movement until the address bar has it. */
-const [DURATION, WRITE_PAUSE] = [350, 250];
+const [ANIMATION_MS, LINK_DELAY_MS] = [350, 250];
 
 /** @param {number} part */
 export const ease = (part) => part * part * (3 - 2 * part);
@@ -205,7 +205,7 @@ export function createCameraControl(panels) {
     const [from, begin] = [panels.camera, performance.now()];
     /** @param {number} now */
     const step = (now) => {
-      const part = Math.max(0, Math.min(1, (now - begin) / DURATION));
+      const part = Math.max(0, Math.min(1, (now - begin) / ANIMATION_MS));
       if (part === 1) return finish();
       look(betweenCameras(from, target, ease(part)));
       state.animating = requestAnimationFrame(step);
@@ -253,7 +253,7 @@ export function createCameraLink(panels) {
   function write() {
     clearTimeout(waiting);
     const from = page();
-    waiting = setTimeout(() => panels.pictureNow && !panels.emerging && page() === from && replace(), WRITE_PAUSE);
+    waiting = setTimeout(() => panels.pictureNow && !panels.emerging && page() === from && replace(), LINK_DELAY_MS);
   }
 
   function replace() {
@@ -267,10 +267,10 @@ export function createCameraLink(panels) {
 }
 
 /** Milliseconds of a painting that is slow, and after a movement until all points are painted again. */
-const SLOW = 90;
-const SETTLED = 220;
+const SLOW_PAINTING_MS = 90;
+const RESTING_MS = 220;
 /** So many points are drawn in a moment by a processor alone. */
-const FEW = 80_000;
+const FEW_POINTS = 80_000;
 
 /** @param {Panels} panels */
 export function createLevelOfDetail(panels) {
@@ -279,7 +279,7 @@ export function createLevelOfDetail(panels) {
   function moved() {
     moving = true;
     clearTimeout(resting);
-    resting = setTimeout(rest, SETTLED);
+    resting = setTimeout(rest, RESTING_MS);
   }
 
   function rest() {
@@ -291,21 +291,23 @@ export function createLevelOfDetail(panels) {
   /** Most points of a panel to draw now. @param {Points | undefined} points @param {boolean} single */
   function most(points, single) {
     const total = points ? points.tokens * points.roles * (single ? 1 : points.panels) : 0;
-    measured = total > FEW && !(slow && moving) ? performance.now() : 0;
-    return points && total > FEW && slow && moving ? points.roles * Math.ceil((FEW / total) * points.tokens) : Infinity;
+    measured = total > FEW_POINTS && !(slow && moving) ? performance.now() : 0;
+    return points && total > FEW_POINTS && slow && moving
+      ? points.roles * Math.ceil((FEW_POINTS / total) * points.tokens)
+      : Infinity;
   }
 
   /** Call it after painting: measures how long that took. */
   function painted() {
     const begin = measured;
-    if (begin) panels.painter?.whenDone(() => (slow = performance.now() - begin > SLOW));
+    if (begin) panels.painter?.whenDone(() => (slow = performance.now() - begin > SLOW_PAINTING_MS));
   }
 
   return { moved, most, painted, release: () => clearTimeout(resting) };
 }
 
 /** Pixels of the largest point. */
-const LARGEST = 10;
+const LARGEST_POINT = 10;
 
 /**
  * {size in pixels, alpha} for so many points in a panel of so many pixels.
@@ -314,7 +316,7 @@ const LARGEST = 10;
 export function pointStyle(points, side) {
   const perPixel = points / (side * side);
   const crowded = Math.max(0.5, Math.min(1, (0.05 / perPixel) ** 0.25));
-  const size = Math.max(1.5, Math.min(LARGEST, 3.6 * (side / 700) ** 0.35 * crowded));
+  const size = Math.max(1.5, Math.min(LARGEST_POINT, 3.6 * (side / 700) ** 0.35 * crowded));
   const alpha = Math.max(0.08, Math.min(0.85, 0.7 / (perPixel * size * size)));
   return { size, alpha };
 }

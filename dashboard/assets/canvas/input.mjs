@@ -1,15 +1,16 @@
-// What a reader does on the frame, and which point is meant. Mouse, pen and wheel: hover, open, choose, pan, turn, zoom,
-// draw a region. The keyboard reaches every head of the grid, neighbours of a head, points, zoom, and the way back.
-// The nearest point of a panel: points are sorted into a grid of cells, and a search looks at the cells around a place.
+// What a reader does on the frame, and which point is meant. Mouse, pen and wheel: hover, open, choose, pan, turn,
+// zoom, draw a region. The keyboard reaches every head of the grid, neighbours of a head, points, zoom, and the way
+// back. The nearest point of a panel: points are sorted into a grid of cells, and a search looks at the cells around a
+// place.
 import { projectToSquare, rotationRows } from "./camera.mjs";
 import { pointsOfPanel } from "./painter.mjs";
 import { panelAt, panelBox, panelIn, panelToPixel, pixelSize, pixelToPanel, slotOf } from "./layout.mjs";
 import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
 
-const CLICK = 4;
-const DEGREES = 0.4;
+const CLICK_PIXELS = 4;
+const DEGREES_PER_PIXEL = 0.4;
 /** Zooming out ends at the whole head; only turning the wheel on after a rest goes back to all heads. */
-const REST = 350;
+const REST_MS = 350;
 
 /** @param {Panels} panels */
 export function listenToPointer(panels) {
@@ -44,13 +45,13 @@ export function listenToPointer(panels) {
   function drag(event, px, py) {
     if (!dragged || !pressed) return;
     const [dx, dy] = [px - dragged[0], py - dragged[1]];
-    if (!panels.dragging && Math.hypot(px - pressed[0], py - pressed[1]) <= CLICK) return;
+    if (!panels.dragging && Math.hypot(px - pressed[0], py - pressed[1]) <= CLICK_PIXELS) return;
     panels.dragging = true;
     dragged = [px, py];
     if (panels.tool.drawing) return panels.tool.extend(px, py);
     if (panels.choosesPoints && panels.tool.name !== "move") return;
     if (panels.picture.dimensions === 3 && !event.shiftKey)
-      return panels.cameraControl.turn(dx * DEGREES, dy * DEGREES);
+      return panels.cameraControl.turn(dx * DEGREES_PER_PIXEL, dy * DEGREES_PER_PIXEL);
     if (panels.single || panels.camera.zoom > 1) panels.cameraControl.pan(dx, dy);
   }
 
@@ -114,7 +115,7 @@ export function listenToPointer(panels) {
     event.preventDefault();
     const now = event.timeStamp;
     if (panels.camera.zoom > 1) inside = now;
-    if (panels.single && pixels > 0 && panels.camera.zoom === 1 && now - inside > REST) return panels.leave();
+    if (panels.single && pixels > 0 && panels.camera.zoom === 1 && now - inside > REST_MS) return panels.leave();
     panels.cameraControl.zoom(Math.exp(-pixels * 0.0015), ...pixel(event));
   }
 
@@ -327,7 +328,7 @@ export function nextPoint(index, from, dx, dy) {
 }
 
 /** Pixels from a point within which a pointer is on it. */
-const RADIUS = 14;
+const REACH_PIXELS = 14;
 
 /**
  * Points of the panels of a picture by the pixels of its frame: of a single panel, and of panels with the same tokens.
@@ -367,7 +368,7 @@ export function createSearch(panels) {
    * The point of a panel within so many pixels of a pixel, or -1.
    * @param {number} panel @param {number} px @param {number} py
    */
-  function nearest(panel, px, py, radius = RADIUS) {
+  function nearest(panel, px, py, radius = REACH_PIXELS) {
     if (!areThere()) return -1;
     const [x, y] = pixelToPanel(panels.layout, panels.camera, panel, px, py);
     const reach = radius * pixelSize(panels.layout, panels.camera);
@@ -377,7 +378,7 @@ export function createSearch(panels) {
 
   /** The point of a panel nearest to a pixel, however far it is. @param {number} panel @param {Pixel} pixel */
   function nearestAnywhere(panel, [px, py]) {
-    for (let radius = RADIUS; radius < 4 * panels.layout.side * panels.camera.zoom; radius *= 2) {
+    for (let radius = REACH_PIXELS; radius < 4 * panels.layout.side * panels.camera.zoom; radius *= 2) {
       const point = nearest(panel, px, py, radius);
       if (point >= 0) return point;
     }

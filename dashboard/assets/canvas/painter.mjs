@@ -53,18 +53,18 @@ function painterOn(canvas, gl) {
   let linked = prepare();
 
   function prepare() {
-    const made = linkProgram(gl);
+    const linkedProgram = linkProgram(gl);
     buffers = Object.fromEntries(
       ["points", "onward", "selected", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]),
     );
     ramp = null;
-    gl.useProgram(made.program);
+    gl.useProgram(linkedProgram.program);
     gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
     for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER])
       gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    return made;
+    return linkedProgram;
   }
 
   /**

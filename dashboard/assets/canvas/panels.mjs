@@ -17,7 +17,7 @@ import { createPlayer, firstPanel, pointsOf, shareSequence, sharedPanel, standAl
 import { LOST, drawForPaper } from "./save.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
-import { elementIn, required } from "../web/elements.mjs";
+import { elementIn, required, tellDash } from "../web/elements.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
 import { schemeNow, watchScreen } from "../web/drawing.mjs";
 
@@ -387,8 +387,7 @@ export class Panels {
 
   /** @param {Outgoing} event */
   send(event) {
-    const [name] = Object.keys(event);
-    this.setProps({ [name]: { ...event[name], count: ++this.count } });
+    tellDash(this, event);
   }
 
   release() {

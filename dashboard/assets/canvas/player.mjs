@@ -9,7 +9,7 @@ import { fetchPart, pause as wait, readBytes } from "../web/loading.mjs";
 /**
  * Milliseconds on the way while it plays, at a step of the reader, between two ways, and until a rest becomes a link.
  */
-const [PLAYED, STEPPED, REST, PAUSE] = [900, 280, 450, 300];
+const [PLAYED_MS, STEPPED_MS, REST_MS, LINK_DELAY_MS] = [900, 280, 450, 300];
 /** @param {Picture | null} picture */
 const urls = (picture) => (picture?.sequence || []).map((step) => step.points).join(" ");
 
@@ -83,7 +83,7 @@ export function createPlayer(panels) {
     slider.setAttribute("aria-label", "Point of the model");
     frame.replaceChildren(button, slider, name);
     panels.on(button, "click", () => (playing ? pause() : play()));
-    panels.on(slider, "input", () => (pause(), go(Number(slider.value), STEPPED)));
+    panels.on(slider, "input", () => (pause(), go(Number(slider.value), STEPPED_MS)));
   }
 
   /** Takes another picture: moves on to its step, or starts its sequence. @param {boolean} isElsewhere */
@@ -96,7 +96,7 @@ export function createPlayer(panels) {
     const shown = (reported = indexOf(picture));
     if (isElsewhere) [at, fetched] = [shown, new Map()];
     else if (shown === pending) pending = -1;
-    else if (pending < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED);
+    else if (pending < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED_MS);
     showStep();
   }
 
@@ -162,7 +162,7 @@ export function createPlayer(panels) {
     state.moving = false;
     panels.layer.renew();
     panels.layer.refresh();
-    if (!playing) waiting = setTimeout(rest, PAUSE);
+    if (!playing) waiting = setTimeout(rest, LINK_DELAY_MS);
     return true;
   }
 
@@ -226,7 +226,7 @@ export function createPlayer(panels) {
   function step(by) {
     pause();
     const index = Math.max(0, Math.min(last(), at + by));
-    if (index !== at) go(index, STEPPED);
+    if (index !== at) go(index, STEPPED_MS);
   }
 
   async function play() {
@@ -236,10 +236,10 @@ export function createPlayer(panels) {
     playing = true;
     panels.tool.cancel();
     showStep();
-    if (at === last()) await go(0, STEPPED);
+    if (at === last()) await go(0, STEPPED_MS);
     while (goesOn() && at < last()) {
-      if (!(await go(at + 1, PLAYED))) return;
-      await wait(REST);
+      if (!(await go(at + 1, PLAYED_MS))) return;
+      await wait(REST_MS);
     }
     if (goesOn()) pause();
   }

@@ -237,13 +237,13 @@ export function SavedViews({ id }) {
 }
 
 /** Largest file that a request can hold, in bytes (BODY in dashboard/web/connections.py). */
-const MOST = 1 << 20;
+const LARGEST_FILE_BYTES = 1 << 20;
 const TOO_LARGE = "The file is larger than 1 MiB. Ask who runs the server to run `headscape notes import FILE`.";
 
 /** @param {File} file @param {HTMLElement} line */
 async function sendFile(file, line) {
-  line.textContent = file.size > MOST ? TOO_LARGE : `Importing ${file.name} ...`;
-  if (file.size > MOST) return;
+  line.textContent = file.size > LARGEST_FILE_BYTES ? TOO_LARGE : `Importing ${file.name} ...`;
+  if (file.size > LARGEST_FILE_BYTES) return;
   try {
     line.textContent = (await importNotes(file)).summary;
     recount();

@@ -8,7 +8,7 @@ import { make } from "../web/elements.mjs";
 import { leftInWindow } from "../web/popover.mjs";
 
 /** Saved views in the menu. */
-const LISTED = 8;
+const MOST_LISTED = 8;
 const NONE = "There is no note on this view: this page with its head, colours, filters and selection.";
 
 /** @param {string} name @param {string} text */
@@ -62,7 +62,7 @@ async function listViews(menu) {
   try {
     const { views, off } = await readViews();
     offerSaving(menu, off);
-    const items = /** @type {SavedView[]} */ (views).slice(0, LISTED).map((view) => make("li", {}, linkOf(view)));
+    const items = /** @type {SavedView[]} */ (views).slice(0, MOST_LISTED).map((view) => make("li", {}, linkOf(view)));
     list.replaceChildren(...(items.length ? items : [make("li", { className: "caption" }, "No view is saved.")]));
   } catch (error) {
     offerSaving(menu, error.message);

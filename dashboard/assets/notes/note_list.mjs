@@ -246,7 +246,7 @@ export class NoteList {
 }
 
 /** Characters of a text, as the server accepts them. */
-const LONGEST = 10_000;
+const LONGEST_TEXT = 10_000;
 let forms = 0;
 
 /** @param {string} label @param {HTMLElement} input */
@@ -299,7 +299,7 @@ function onSubmit(form, { submit, problem, input }, save) {
  */
 export function createForm({ name, label, start, send, save, close }) {
   const draft = recallDraft(name) ?? { ...start, id: newId() };
-  const text = make("textarea", { rows: 4, maxlength: LONGEST, required: "", dir: "auto" });
+  const text = make("textarea", { rows: 4, maxlength: LONGEST_TEXT, required: "", dir: "auto" });
   const tags = make("input", { type: "text", maxlength: 400, autocomplete: "off", placeholder: "sink, check again" });
   const problem = make("p", { className: "note-problem", role: "alert" });
   const [submit, cancel] = [button(send, "plain strong", "submit"), button("Cancel", "plain")];

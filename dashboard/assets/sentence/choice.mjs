@@ -209,12 +209,12 @@ export function createSwatches(views, signal) {
 }
 
 /** @param {number} number */
-const formatCount = (number) => number.toLocaleString("en");
+const grouped = (number) => number.toLocaleString("en");
 /** @param {number} least */
 const noWeight = (least) => `No weight is ${least} or more here. Lower the minimum weight, or choose more heads.`;
 /** @param {number} count @param {number} total */
 const strongestLines = (count, total) =>
-  `The strongest ${formatCount(count)} of ${formatCount(total)} lines are drawn. Raise the minimum weight to see fewer.`;
+  `The strongest ${grouped(count)} of ${grouped(total)} lines are drawn. Raise the minimum weight to see fewer.`;
 
 /** Why there are no lines, or not all of them. @param {Lines} lines @param {ShownSentence} shown */
 export function remarkOn({ total, count }, { chosen, least, units, keys }) {

@@ -1,6 +1,6 @@
 // The head view (BertViz): queries left, keys right, a line for every weight that is large enough, weights on hover;
-// above them the heads as coloured boxes that turn their lines on and off. Lines and bars are drawn on a canvas as large
-// as the window.
+// above them the heads as coloured boxes that turn their lines on and off. Lines and bars are drawn on a canvas as
+// large as the window.
 import {
   ROW_HEIGHT,
   createSwatches,

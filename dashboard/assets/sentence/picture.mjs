@@ -26,7 +26,7 @@ export function measureText(text, size) {
   return context.measureText(text).width;
 }
 
-/** The title in the upper left corner of a saved picture. @param {string} title @param {string} ink @returns {TextShape} */
+/** The title at the top of a saved picture. @param {string} title @param {string} ink @returns {TextShape} */
 export const titleShape = (title, ink) => ({ text: title, at: [20, 26], colour: ink, size: 15, weight: 600 });
 
 /** @param {CanvasRenderingContext2D} context @param {TextShape} shape */

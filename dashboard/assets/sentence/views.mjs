@@ -7,7 +7,7 @@ import { createSaveButtons } from "./picture.mjs";
 import { decodeLayer, decodeThumbnails, weightRamp } from "./weights.mjs";
 import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
 import { markNoted } from "../notes/marks.mjs";
-import { elementIn, make, required, useOnElement } from "../web/elements.mjs";
+import { elementIn, make, required, tellDash, useOnElement } from "../web/elements.mjs";
 import { createLoader, readBytes, readJson } from "../web/loading.mjs";
 import { hexOf, schemeNow, watchScreen } from "../web/drawing.mjs";
 
@@ -278,8 +278,7 @@ export class Views {
 
   /** @param {Outgoing} event */
   send(event) {
-    const [name] = Object.keys(event);
-    this.setProps({ [name]: { ...event[name], count: ++this.count } });
+    tellDash(this, event);
   }
 
   release() {

@@ -1,6 +1,6 @@
 // Attention weights of a sentence: bytes (HSL1, HST1, little-endian), sums over tokens, the lines that are drawn, and
-// colours. Ramps: one hue from zero to the largest weight, two hues around zero. Scales of matrices: which of 256 colours
-// a weight has, and what the ends and marks of the colours are.
+// colours. Ramps: one hue from zero to the largest weight, two hues around zero. Scales of matrices: which of 256
+// colours a weight has, and what the ends and marks of the colours are.
 import { hexOf, rgbOf } from "../web/drawing.mjs";
 import { expectBytes, readHeader } from "../web/loading.mjs";
 

@@ -27,12 +27,21 @@ export function useOnElement(create, update = () => {}) {
   const host = useRef(/** @type {HTMLElement | null} */ (null));
   const created = useRef(/** @type {T | null} */ (null));
   useEffect(() => {
-    const made = create(required(host.current, "the element of a component"));
-    created.current = made;
-    return () => made.release();
+    const onHost = create(required(host.current, "the element of a component"));
+    created.current = onHost;
+    return () => onHost.release();
   }, []);
   useEffect(() => update(required(created.current, "a component")));
   return host;
+}
+
+/**
+ * Tells Dash what a reader did, by its name; a count makes it news where the same was done before.
+ * @param {{ setProps: SetProps, count: number }} component @param {Outgoing} event
+ */
+export function tellDash(component, event) {
+  const [name] = Object.keys(event);
+  component.setProps({ [name]: { ...event[name], count: ++component.count } });
 }
 
 const PROPERTIES = new Set(["className", "textContent", "hidden", "type", "title", "tabIndex", "disabled", "dir"]);

@@ -1,5 +1,5 @@
-// Files that the browser makes for a reader: their names, the elements of an SVG file, in which text is never read as XML,
-// and the caption of a picture in lines that fit its width.
+// Files that the browser makes for a reader: their names, the elements of an SVG file, in which text is never read as
+// XML, and the caption of a picture in lines that fit its width.
 
 import { FAMILY } from "./drawing.mjs";
 

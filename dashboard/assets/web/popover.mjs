@@ -1,11 +1,11 @@
-// What opens beside a button: its place in the window; and the text behind an (i), shown on hover, focus and click, hidden
-// on Escape. The button of that text is made in dashboard/ui/controls.py.
+// What opens beside a button: its place in the window; and the text behind an (i), shown on hover, focus and click,
+// hidden on Escape. The button of that text is made in dashboard/ui/controls.py.
 
 /** Pixels between the text and its button, and between the text and the border of the window. */
 const APART = 6;
 const MARGIN = 8;
 /** Milliseconds that the pointer has to get from the button to the text. */
-const LEAVE = 150;
+const LEAVE_MS = 150;
 
 /**
  * The left edge of something so wide, within the window: where it is wanted, or as near to that as there is room.
@@ -70,7 +70,7 @@ export function explainButtons() {
   const buttonOf = (event) => event.target?.closest?.("button.info");
   const leave = () => {
     clearTimeout(leaving);
-    leaving = setTimeout(() => document.activeElement !== open && hide(), LEAVE);
+    leaving = setTimeout(() => document.activeElement !== open && hide(), LEAVE_MS);
   };
 
   document.addEventListener("pointerover", (event) => {
