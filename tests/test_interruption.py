@@ -74,7 +74,7 @@ def test_of_an_ingest_that_is_killed_nothing_is_left_and_its_store_is_free(
     start_code: Start, tiny_model: Path, tiny_data: Path, tmp_path: Path
 ) -> None:
     options = {"store": tmp_path / "store", "model": tiny_model, "data": tiny_data, "sentences": 5}
-    options |= {"views": "tsne-raw-2d", "features": "none"}
+    options |= {"views": "tsne-raw-2d", "features": "none", "annotate": "none"}
     process = start_code(INGEST, *(part for name, value in options.items() for part in (f"--{name}", str(value))))
     everyone = family(process, members=3)
     assert take_lock(tmp_path / "store") is None
