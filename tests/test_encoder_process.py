@@ -91,13 +91,14 @@ def test_a_sentence_is_the_one_that_this_process_would_encode(folder: ServerFold
         np.testing.assert_array_equal(getattr(remote, name), value)
 
 
-def test_workers_that_ask_at_once_start_one_process() -> None:
+def test_workers_that_ask_at_once_start_one_process_which_ends_when_its_server_ends_in_good_order() -> None:
     with server_folder() as folder:
         remotes = [RemoteEncoder(folder, patience=PATIENCE) for _ in range(4)]
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(answer, remotes)) == [LOST_MESSAGE] * 4
         assert len(processes(folder)) == 1
-        end(folder)
+    until(lambda: not processes(folder))
+    assert not folder.path.exists()
 
 
 def test_the_process_leaves_the_other_cores_to_the_workers(folder: ServerFolder, tiny_corpus: Corpus) -> None:
@@ -150,16 +151,6 @@ def test_a_process_that_nobody_asks_ends_and_leaves_no_socket() -> None:
         assert answer(remote) == LOST_MESSAGE
         until(lambda: not processes(folder))
         assert not folder.socket.exists()
-        assert answer(remote) == LOST_MESSAGE
-        end(folder)
-
-
-def test_the_process_ends_when_its_server_ends_in_good_order() -> None:
-    with server_folder() as folder:
-        answer(RemoteEncoder(folder, patience=PATIENCE))
-        assert len(processes(folder)) == 1
-    until(lambda: not processes(folder))
-    assert not folder.path.exists()
 
 
 SERVER = """

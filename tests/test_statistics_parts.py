@@ -39,7 +39,7 @@ FILTERS = {
 SPLIT = "data.genre:Action%7CComedy;kind:word|continuation"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def library(tiny_store: str) -> Library:
     return Library(tiny_store)
 
