@@ -63,6 +63,7 @@ _SENTENCES = {
     "XX002": DAMAGED,
     "08": SILENT,
     "57P": SILENT,
+    "ConnectionTimeout": SILENT,
 }
 log = logging.getLogger("headscape")
 
@@ -133,7 +134,7 @@ def unavailable(error: SQLAlchemyError | OSError, *, writes: bool) -> NotesUnava
     if beginnings:
         sentence = _SENTENCES[beginnings[-1]]
         return NotesUnavailable(sentence if writes else _TO_READERS.get(sentence, sentence))
-    no_connection = type(cause).__name__ in ("OperationalError", "ConnectionTimeout", "TimeoutError")
+    no_connection = type(cause).__name__ in ("OperationalError", "TimeoutError")
     return NotesUnavailable(GONE if no_connection or isinstance(cause, OSError) else FAILED)
 
 
