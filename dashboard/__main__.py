@@ -22,6 +22,7 @@ from store.process import check_extra, end, until_pipe_closes
 from store.repository.errors import StoreError
 
 if TYPE_CHECKING:
+    from dashboard.server import Server
     from dashboard.serving import Serving
 
 #: Most processes that answer.
@@ -30,12 +31,31 @@ MOST_WORKERS = 256
 PAUSE = 2
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+class Commands:
+    """The other commands that it runs, each in a process of its own: the server forks, and icechunk's threads do not survive that."""
+
+    def describe(self, store: str) -> subprocess.CompletedProcess[str]:
+        """What a store holds, or why it cannot be read."""
+        command = own_module("store", "describe", "--store", store)
+        return subprocess.run(command, check=False, capture_output=True, text=True, env=environment())
+
+    def ingest(self, store: str) -> subprocess.Popen[bytes]:
+        """Begin an ingest; it ends where this process is killed."""
+        return subprocess.Popen(
+            own_module("ingest", "--store", store), env=environment() | {"HEADSCAPE_PARENT": str(os.getpid())}
+        )
+
+    def wait(self) -> None:
+        """Until it is worth looking at the store again."""
+        time.sleep(PAUSE)
+
+
+def main(arguments: Sequence[str] | None = None, commands: Commands | None = None) -> int:
     """Serve until stopped: exit status 0, or 1 after a message on what to do next."""
-    return until_pipe_closes(lambda: _run(arguments))
+    return until_pipe_closes(lambda: _run(arguments, commands or Commands()))
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, commands: Commands) -> int:
     options = _parser().parse_args(arguments)
     try:
         check_extra("dashboard")
@@ -49,28 +69,24 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _fail(str(error))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager stops it as Ctrl-C does
     try:
-        return _ingest_and_serve(options, serving)
+        return _ingest_and_serve(options, serving, commands)
     except KeyboardInterrupt:
         return 0
 
 
-def _ingest_and_serve(options: argparse.Namespace, serving: "Serving") -> int:
-    # In a process of its own: the server forks, and icechunk's threads do not survive that.
-    description = _describe(options.store)
+def _ingest_and_serve(options: argparse.Namespace, serving: "Serving", commands: Commands) -> int:
+    description = commands.describe(options.store)
     if options.ingest and description.returncode == NOTHING_YET:
-        return _ingest_first(options, serving)
+        return _ingest_first(options, serving, commands)
     return _serve(options, serving) if description.returncode == 0 else _fail_as(description)
 
 
-def _ingest_first(options: argparse.Namespace, serving: "Serving") -> int:
+def _ingest_first(options: argparse.Namespace, serving: "Serving", commands: Commands) -> int:
     """Serve while the ingest goes on. When the server stops, the ingest stops too; the next start resumes it."""
     print(f"No store at {options.store} yet. Ingesting first; serving starts with the first picture.", flush=True)
-    ingest = subprocess.Popen(
-        own_module("ingest", "--store", options.store),
-        env=environment() | {"HEADSCAPE_PARENT": str(os.getpid())},  # it ends where this process is killed
-    )
+    ingest = commands.ingest(options.store)
     try:
-        description = _first_publication(ingest, options.store)
+        description = _first_publication(ingest, options.store, commands)
         if ingest.poll():
             return ingest.returncode
         return _serve(options, serving) if description.returncode == 0 else _fail_as(description)
@@ -84,11 +100,13 @@ def _end(ingest: subprocess.Popen[bytes]) -> None:
     ingest.wait()
 
 
-def _first_publication(ingest: subprocess.Popen[bytes], store: str) -> subprocess.CompletedProcess[str]:
+def _first_publication(
+    ingest: subprocess.Popen[bytes], store: str, commands: Commands
+) -> subprocess.CompletedProcess[str]:
     """Wait until something is published, or the ingest has ended."""
-    while ingest.poll() is None and (description := _describe(store)).returncode:
-        time.sleep(PAUSE)
-    return description if ingest.poll() is None else _describe(store)
+    while ingest.poll() is None and (description := commands.describe(store)).returncode:
+        commands.wait()
+    return description if ingest.poll() is None else commands.describe(store)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -162,18 +180,8 @@ def _add_running_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _describe(store: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        own_module("store", "describe", "--store", store),
-        check=False,
-        capture_output=True,
-        text=True,
-        env=environment(),
-    )
-
-
-def _serve(options: argparse.Namespace, serving: "Serving") -> int:
-    """Serve until stopped."""
+def _serve(options: argparse.Namespace, serving: "Serving", make: "type[Server] | None" = None) -> int:
+    """Serve until stopped, by a `Server` unless another class makes it."""
     from dashboard.server import Server
     from dashboard.web.processes import server_folder
 
@@ -187,7 +195,7 @@ def _serve(options: argparse.Namespace, serving: "Serving") -> int:
         )
     with server_folder() as folder:
         try:
-            Server(options.store, address, folder, serving).run()
+            (make or Server)(options.store, address, folder, serving).run()
         except SystemExit as stopped:  # of gunicorn, in this process and in a worker that could not start
             return int(stopped.code or 0)
     return 0
@@ -226,7 +234,7 @@ def _workers(text: str) -> int:
 
 
 def _check_access(serving: "Serving") -> None:
-    from dashboard.access.sessions import check_files
+    from dashboard.access.users import check_files
 
     check_files(serving.access)
 

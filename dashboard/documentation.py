@@ -44,9 +44,9 @@ def names(tree: Path) -> list[str]:
     return sorted(path.name for path in (tree / "docs").glob("*.md")) if (tree / "pyproject.toml").is_file() else []
 
 
-def address(docs: str) -> str | None:
+def address(docs: str, tree: Path = _TREE) -> str | None:
     """Where this server shows a page of `docs/`, named with its heading (`links.md#sentence`); None where it has none."""
-    return f"{root()}/docs/{docs}" if docs.partition("#")[0] in names(_TREE) else None
+    return f"{root()}/docs/{docs}" if docs.partition("#")[0] in names(tree) else None
 
 
 def as_mathml(formula: str, *, block: bool = False) -> str:

@@ -1,12 +1,12 @@
 """The stages of an ingest in order, and the publication at the end."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
 
@@ -23,23 +23,21 @@ from ingest.encode.tensors import (
     encode_on_workers,
     pending_blocks,
 )
-from ingest.heads.divergence import update_divergence
+from ingest.heads.divergence import intervals_outdated, update_divergence, write_intervals
 from ingest.heads.importance import check_labels, check_model, update_importance
-from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import update_pairs
-from ingest.projections.drawing import FeatureDrawing, draw, pending_features, start_fits
+from ingest.projections.feature_pictures import FeatureDrawing, pending_features
 from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
 from ingest.projections.head_view import HeadVectors, has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, held_data, held_models, longest_input
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
-from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import fits_killed_on_error
-from ingest.run.progress import noting, say
-from ingest.run.settings import Settings, parse_first
-from ingest.text.blocks import short_key
-from ingest.text.corpus import Budget, PlannedCorpus, cut_report, find_corpus, prepare_corpus, stored_corpus
+from ingest.run.progress import Note, noting, say
+from ingest.run.settings import USUAL, Limits, Settings, parse_first
+from ingest.text.blocks import PlannedCorpus, short_key
+from ingest.text.corpus import Budget, cut_report, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
 from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation, check_pipeline
 from ingest.words.coreference import find_coreference, keep_mentions
@@ -49,6 +47,7 @@ from ingest.words.uas import find_uas
 from store.phrases import held_sentences, many
 from store.process import one_thread
 from store.repository.access import open_repository
+from store.repository.ingest_status import note_progress
 from store.repository.writer import Writer, open_writer
 from store.schema.pictures import RAW, ViewName
 
@@ -58,9 +57,14 @@ if TYPE_CHECKING:
 #: Pictures of raw vectors, if they are the first in the order, that are made before all other stages.
 EARLY = 2
 
+Drawn = TypeVar("Drawn", bound="Drawing")
 
-def run(settings: Settings, limits: Limits = USUAL) -> None:
-    """Run the stages that have something to do, and publish; what the store holds is not computed again."""
+
+def run(settings: Settings, limits: Limits = USUAL, note: Note = note_progress) -> None:
+    """Run the stages that have something to do, and publish; what the store holds is not computed again.
+
+    `note` writes down how far it is.
+    """
     checkpoint = find_checkpoint(settings.model, held=partial(held_models, settings.store))
     data = find_data(
         settings.data,
@@ -82,7 +86,7 @@ def run(settings: Settings, limits: Limits = USUAL) -> None:
     of = f"{checkpoint.name} on {data.name}"
     with (
         open_writer(settings.store) as writer,
-        noting(settings.store, of),
+        noting(settings.store, of, note=note),
         fits_killed_on_error(),
         open_cluster(settings, limits) as cluster,
     ):
@@ -308,6 +312,38 @@ def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) ->
     }
     renewed = {"token_rule": corpus.token_rule} if corpus.token_rule else {}
     return ModelGroup(short_key(checkpoint.name, identity), identity | renewed)
+
+
+class Drawing(Protocol):
+    """One picture, or several that are computed together because they place the same vectors."""
+
+    def begin(self) -> None:
+        """Start the fits that run in processes, so that other pictures need not wait for them."""
+        ...
+
+    def draw(self) -> Iterator[str]:
+        """Fit, place, judge and write. Yields a commit message wherever the store may be left as it is."""
+        ...
+
+    def finish(self) -> str:
+        """Describe the pictures and mark them as whole; the message of the last commit."""
+        ...
+
+
+def start_fits(drawings: Sequence[Drawn]) -> Sequence[Drawn]:
+    """Start the fits of pictures, unless they have begun; the same pictures."""
+    for drawing in drawings:
+        drawing.begin()
+    return drawings
+
+
+def draw(writer: Writer, drawings: Sequence[Drawn]) -> Iterator[Drawn]:
+    """Compute pictures one after the other; each is yielded when it is whole and committed."""
+    for drawing in start_fits(drawings):
+        for message in drawing.draw():
+            writer.commit(message)
+        writer.commit(drawing.finish())
+        yield drawing
 
 
 def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder: "Encoder") -> dict[str, Any]:

@@ -10,8 +10,8 @@ from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequ
 from store.process import one_thread
 from store.repository.arrays import Groups, with_written_attributes, written
 from store.repository.errors import NotIngested
+from store.schema.corpus import ALL, GAP
 from store.schema.model import PAIR_NUMBERS
-from store.schema.relations import ALL, GAP
 from store.text import REMEDY, WORDS_REMEDY, CorpusText
 
 
@@ -78,7 +78,7 @@ class StageResults(CorpusText):
 
     @cached_property
     def relations(self) -> xr.Dataset:
-        """How often each head links the words of each relation. Arrays as in `store.schema.relations`.
+        """How often each head links the words of each relation. Arrays as in `store.schema.corpus`.
 
         And `accuracy` (relation, direction, layer, head), share of the pairs that the head links, in all sentences;
         `chosen_accuracy` and `reported_accuracy`, the same in each half of the sentences; `random_accuracy`, that of the
@@ -91,7 +91,7 @@ class StageResults(CorpusText):
     def uas(self) -> xr.Dataset:
         """Share of words whose governor is found from attention (Clark et al. 2019, section 5), of held-out sentences.
 
-        `uas` (approach, decoding), its 95% `interval` (bound) and `of_seed` (seed); approaches are the methods of `store.schema.relations`
+        `uas` (approach, decoding), its 95% `interval` (bound) and `of_seed` (seed); approaches are the methods of `store.schema.corpus`
         (xarray's `sel` keeps the name `method` for itself). Attributes: `trained_on` and `reported_on` sentences, `words`.
         Loaded at first use. NotIngested where the ingest has not computed it.
         """
@@ -102,7 +102,7 @@ class StageResults(CorpusText):
     def coreference(self) -> xr.Dataset:
         """How often each head finds the antecedent of a mention (Clark et al. 2019, section 4.3). Loaded at first use.
 
-        Arrays as in `store.schema.relations`, whose dims depend on the attribute `scheme`: `chains` of mentions, or the
+        Arrays as in `store.schema.corpus`, whose dims depend on the attribute `scheme`: `chains` of mentions, or the
         pronouns of `gap`. And `accuracy`, found / mentions in each half (half, ...), with `baseline_accuracy` and
         `random_accuracy`; of GAP also `f1`, `baseline_f1` and `random_f1`, as its scorer counts.
         NotIngested where the ingest has not computed it.

@@ -24,10 +24,9 @@ from store.repository.arrays import array_of, has_checksums
 from store.repository.checksums import Checksums
 from store.repository.errors import NotIngested, StoreCorrupt
 from store.results import count_links
-from store.schema.corpus import NO_GOVERNOR, PAD
+from store.schema.corpus import ALL, NO_GOVERNOR, PAD
 from store.schema.features import SAMPLE
 from store.schema.model import BOUNDS, counted_size
-from store.schema.relations import ALL
 from store.snapshot import Snapshot
 
 #: Sentences whose statistics are recomputed from their queries and keys.

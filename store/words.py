@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from store.kernels.relations import MentionHeads, WordPairs
 from store.repository.arrays import with_written_attributes
 from store.repository.errors import NotIngested, StoreError
-from store.schema.corpus import CATEGORIES, NO_GOVERNOR
-from store.schema.relations import GAP, GENDERS, KINDS
+from store.schema.corpus import CATEGORIES, GAP, GENDERS, MENTION_KINDS, NO_GOVERNOR
 
 #: `ADJ -> NOUN`: a dependent and its governor, or a governor and its dependent.
 PATTERN = re.compile(r"\s*(\S+)\s*->\s*(\S+)\s*")
@@ -254,9 +253,9 @@ class Mentions:
 
     @cached_property
     def kinds(self) -> NDArray[np.intp]:
-        """Kind of each mention, an index into `store.schema.relations.KINDS`: (mention,)."""
+        """Kind of each mention, an index into `store.schema.corpus.MENTION_KINDS`: (mention,)."""
         names = [*self._words.names("part_of_speech"), ""]
-        codes = np.array([KINDS.index(_KIND_OF.get(name, "nominal")) for name in names])
+        codes = np.array([MENTION_KINDS.index(_KIND_OF.get(name, "nominal")) for name in names])
         kinds: NDArray[np.intp] = codes[self._words.table.part_of_speech.values[self.table.head_word.values]]
         return kinds
 

@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from werkzeug.security import generate_password_hash
 
 from dashboard.access import users
-from dashboard.access.attempts import DEVICE_SUFFIX
 from dashboard.access.settings import Access, TrustedProxy
+from dashboard.access.sign_in import DEVICE_SUFFIX
 from dashboard.access.users import User
 from dashboard.app import create_app
 from dashboard.serving import Serving
@@ -71,8 +71,6 @@ def comes_in(client: FlaskClient) -> bool:
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """In modules that import this fixture, the command writes cheap hashes, and unknown names are as cheap."""
     monkeypatch.setattr(users, "METHOD", CHEAP)
-    nobody = users.NOBODY.model_copy(update={"password": generate_password_hash("nobody has this", CHEAP)})
-    monkeypatch.setattr(users, "NOBODY", nobody)
 
 
 @pytest.fixture

@@ -9,19 +9,22 @@ from typing import Any
 import pytest
 from waitress.task import ThreadedTaskDispatcher
 
-from dashboard.web.connections import EventLoop, FrontServer
+from dashboard.web.connections import EventLoop, FrontServer, Patience
 
 Application = Callable[..., Any]
-Serve = Callable[[Application], FrontServer]
+Serve = Callable[..., FrontServer]
 THREADS = 2
 
 
 @contextmanager
-def answering(application: Application, listening: socket.socket | None = None) -> Iterator[FrontServer]:
-    """A front on a socket, by default of a free port, for as long as the context lasts."""
+def answering(
+    application: Application, listening: socket.socket | None = None, *, most: int | None = None, **patience: float
+) -> Iterator[FrontServer]:
+    """A front on a socket, by default of a free port, for as long as the context lasts; it can have other limits."""
     threads, loop, stop = ThreadedTaskDispatcher(), EventLoop(), threading.Event()
     threads.set_thread_count(THREADS)
-    front = FrontServer(application, listening or socket.create_server(("127.0.0.1", 0)), threads, loop)
+    listening = listening or socket.create_server(("127.0.0.1", 0))
+    front = FrontServer(application, listening, threads, loop, patience=Patience(**patience), most=most)
     for number in loop.sockets:
         loop.change(number)
 
@@ -41,11 +44,11 @@ def answering(application: Application, listening: socket.socket | None = None) 
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Begin to serve an application; the test's end ends it."""
+    """Begin to serve an application, with other limits where they are given; the test's end ends it."""
     opened = []
 
-    def begin(application: Application) -> FrontServer:
-        opened.append(answering(application))
+    def begin(application: Application, **limits: Any) -> FrontServer:
+        opened.append(answering(application, **limits))
         return opened[-1].__enter__()
 
     yield begin

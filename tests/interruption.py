@@ -1,6 +1,7 @@
-"""An ingest that is killed at one exact moment."""
+"""An ingest, or a fine-tuning, that is killed at one exact moment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,20 @@ Target = tuple[Any, str]
 
 def interrupted(ingest: Callable[..., str], place: str | Path, target: Target, *, after: int, **settings: Any) -> None:
     """Run an ingest that is interrupted where the target is called once more than `after` times."""
+    with interruption(target, after=after):
+        ingest(Path(place), **settings)
+
+
+@contextmanager
+def interruption(target: Target, *, after: int) -> Iterator[None]:
+    """What runs within the context is interrupted where the target is called once more than `after` times."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(*target, stopped(getattr(*target), after))
+        patch.setattr(*target, _stopped(getattr(*target), after))
         with pytest.raises(KeyboardInterrupt):
-            ingest(Path(place), **settings)
+            yield
 
 
-def stopped(function: Callable[..., Any], after: int) -> Callable[..., Any]:
+def _stopped(function: Callable[..., Any], after: int) -> Callable[..., Any]:
     """A function that does so many calls, and is interrupted at the next."""
     count = iter(range(after))
 

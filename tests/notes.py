@@ -121,12 +121,12 @@ def file_address(tmp_path: Path) -> NotesAddress:
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[[str], Notes]]:
+def opened() -> Iterator[Callable[..., Notes]]:
     """Opens the notes of an address, and closes them after the test."""
     databases: list[Database] = []
 
-    def opened(place: str) -> Notes:
-        databases.append(Database(notes_address(place, "")))
+    def opened(place: str, **given: Any) -> Notes:
+        databases.append(Database(notes_address(place, ""), **given))
         return Notes(databases[-1])
 
     yield opened

@@ -41,6 +41,10 @@ class FakeProvider:
     sent: dict[str, dict[str, str]] = field(default_factory=dict)
     tokens: list[dict[str, str]] = field(default_factory=list)
 
+    def begin_anew(self) -> None:
+        """Forget everything but the address."""
+        self.__init__(address=self.address)  # type: ignore[misc]
+
     @property
     def discovery(self) -> str:
         return f"{self.address}/.well-known/openid-configuration"

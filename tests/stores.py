@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -16,12 +17,12 @@ import zarr
 
 import store
 from ingest import pipeline
-from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import allotted_cores, fits_on
-from ingest.run.settings import Settings
+from ingest.run.settings import USUAL, Limits, Settings
 from ingest.text import reviews
 from ingest.text.reviews import Data
 from ingest.text.table import Table
+from store.repository.writer import Writer, open_writer
 from tests.coreference import write_chains, write_gap
 from tests.made_once import made_once
 from tests.treebanks import write_treebank
@@ -54,15 +55,19 @@ RICH_VIEWS = (
 Ingest = Callable[..., str]
 
 
-def ingest_small(place: Path, **settings: Any) -> str:
-    """Runs the real ingest in small blocks; every setting and every limit can be given. Returns the store's address."""
+def ingest_small(place: Path, *, own_pool: bool = False, **settings: Any) -> str:
+    """Runs the real ingest in small blocks; every setting and every limit can be given. Returns the store's address.
+
+    With `own_pool` fits run in the processes of the ingest, as for a user.
+    """
     limits = {field.name: settings.pop(field.name) for field in fields(Limits) if field.name in settings}
     chosen: dict[str, Any] = {"max_length": MAX_LENGTH, "views": VIEW, "features": "none", "annotate": "none"}
     if "tokens" not in settings:
         chosen["sentences"] = SENTENCES
     chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
+    begin = pipeline.run if own_pool else _run
     with allotted_cores(1):
-        _run(chosen | {"store": str(place)}, replace(LIMITS, **limits))
+        begin(Settings(**chosen, store=str(place)), replace(LIMITS, **limits))
     return str(place)
 
 
@@ -75,17 +80,27 @@ def ingest(tiny_model: Path, tiny_data: Path, tmp_path_factory: pytest.TempPathF
     return ingest
 
 
-def _run(settings: dict[str, Any], limits: Limits = USUAL) -> None:
+def _run(settings: Settings, limits: Limits = USUAL) -> None:
     """Fits run in a thread: a process of their own would import for seconds what fits."""
     with ThreadPoolExecutor(1) as fits, fits_on(fits, workers=1):
-        pipeline.run(Settings(**settings), limits)
+        pipeline.run(settings, limits)
 
 
 def ingest_without(stage: str, ingest: Ingest, place: Path, **settings: Any) -> str:
-    """A store made by a Headscape that knew no such stage, by its name in the pipeline."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, stage, lambda *_: False)
-        return ingest(place, **settings)
+    """A store made by a Headscape that knew no such stage, by the name of what the stage writes."""
+    name = store.open_corpus(ingest(place, **settings)).name
+    with rewritten(place) as writer:
+        writer.delete(f"models/{name}/{stage}")
+    return str(place)
+
+
+@contextmanager
+def rewritten(place: str | Path) -> Iterator[Writer]:
+    """A store into which a test writes what another version of Headscape would have left there."""
+    with open_writer(str(place)) as writer:
+        yield writer
+        writer.commit("rewritten")
+        writer.publish("rewritten")
 
 
 @pytest.fixture(scope="session")
@@ -114,7 +129,7 @@ def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     def make(place: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reviews, "_embedded_reviews", partial(_few_reviews, reviews._embedded_reviews))
-            _run(chosen | {"store": str(place)})
+            _run(Settings(**chosen, store=str(place)))
 
     return str(made_once(tmp_path_factory, "default", make))
 

@@ -1,6 +1,6 @@
 """Attempts to sign in are counted exactly over all processes, and nobody waits long."""
 
-import sqlite3
+import resource
 import subprocess
 import sys
 import time
@@ -15,8 +15,7 @@ from limits import parse
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
-from dashboard.access.attempts import SCHEME, AttemptsFile, client
-from dashboard.access.password import password_turns
+from dashboard.access.sign_in import SCHEME, AttemptsFile, client, password_turns
 from dashboard.access.users import change_user
 from dashboard.web.errors import Refusal
 from dashboard.web.processes import environment
@@ -47,7 +46,7 @@ def test_it_counts_as_the_storage_in_memory_does(attempts: AttemptsFile) -> None
 
 COUNT = """
 import sys
-from dashboard.access.attempts import AttemptsFile
+from dashboard.access.sign_in import AttemptsFile
 attempts = AttemptsFile(sys.argv[1])
 print(*(attempts.incr("key", 600) for _ in range(100)))
 """
@@ -133,13 +132,14 @@ def test_a_known_device_is_known_for_its_name_and_password_alone(server: Flask, 
 
 def test_where_the_file_of_counts_cannot_be_written_a_worker_counts_alone(
     server: Flask,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    monkeypatch.setattr(AttemptsFile, "incr", fail)
-    assert statuses(server, ["ada"] * 6, ["192.0.2.1"] * 6) == [401] * 5 + [429]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))  # as on a full disk
+    try:
+        answers = statuses(server, ["ada"] * 6, ["192.0.2.1"] * 6)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert answers == [401] * 5 + [429]
 
 
 def test_an_address_tries_sixty_names_a_minute(server: Flask) -> None:  # noqa: F811

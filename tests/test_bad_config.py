@@ -10,9 +10,8 @@ import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.encode.feature_points import check_features
+from ingest.encode.feature_points import check_features, class_names
 from ingest.encode.loading import load_model
-from ingest.encode.point_vectors import class_names
 from ingest.family.bert import FIELDS
 from ingest.heads.importance import label_outputs
 from ingest.run import checkpoint
@@ -68,9 +67,8 @@ def test_a_config_with_an_impossible_value_is_refused_by_its_field(field: str, v
     ("field", "value"), [("num_hidden_layers", 999), ("vocab_size", 10**7), ("hidden_size", 10**6)]
 )
 def test_a_config_of_other_sizes_than_the_weights_is_refused_before_such_a_model_is_built(
-    field: str, value: int, broken: Path, monkeypatch: pytest.MonkeyPatch
+    field: str, value: int, broken: Path
 ) -> None:
-    monkeypatch.setattr(transformers.BertModel, "from_pretrained", None)
     change_config(broken, **{field: value})
     with pytest.raises(IngestError, match=r"cannot be loaded as a BERT \(e.* where config.json says"):
         load_model(find_checkpoint(str(broken)), "BertModel", add_pooling_layer=False)

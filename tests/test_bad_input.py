@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,10 +11,8 @@ import pytest
 import torch
 
 import store
-from ingest import pipeline
-from ingest.__main__ import main
-from ingest.encode.hooked_model import HookedModel
 from ingest.run.errors import IngestError
+from ingest.run.process import exit_status
 from ingest.run.settings import DEFAULT_SENTENCES, Settings, parse
 from ingest.text.reviews import find_data
 
@@ -125,28 +124,22 @@ def test_every_setting_has_a_flag_that_is_explained(capsys: pytest.CaptureFixtur
     assert all(f"--{name.replace('_', '-')} " in shown for name in Settings.__dataclass_fields__)
 
 
-def test_a_mistake_in_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def fail(error: Exception) -> None:
+    raise error
+
+
+def test_a_mistake_in_the_program_is_not_hidden() -> None:
     """Only what a person can mend becomes a sentence."""
-
-    def broken(_settings: Settings) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(pipeline, "run", broken)
     with pytest.raises(ZeroDivisionError):
-        main([])
+        exit_status(partial(fail, ZeroDivisionError()), name="ingest")
 
 
 @pytest.mark.parametrize(
     "error", [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError("MPS backend out of memory (MPS allocated")]
 )
-def test_a_full_accelerator_is_reported(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, complaint: Complaint
-) -> None:
-    def fill(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(HookedModel, "run", fill)
-    assert "Give a smaller --batch or --max-length, or --device=cpu." in complaint(device="cpu")
+def test_a_full_accelerator_is_reported(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_status(partial(fail, error), name="ingest") == 1
+    assert "Give a smaller --batch or --max-length, or --device=cpu." in capsys.readouterr().err
 
 
 def test_settings_are_checked_wherever_they_are_made() -> None:

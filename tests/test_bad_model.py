@@ -9,8 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ingest.encode.loading import load_model
-from ingest.run import checkpoint
-from ingest.run.checkpoint import find_checkpoint
+from ingest.run.checkpoint import embedded_checkpoint, find_checkpoint
 from ingest.run.errors import IngestError
 from tests.broken_model import change_config
 from tests.hub import COMMIT
@@ -131,16 +130,14 @@ def test_sentences_longer_than_the_model_can_read_are_refused(
     assert "128" in complaint(data=tmp_path / "long.txt", max_length=length)
 
 
-def test_embedded_weights_that_are_not_the_published_ones_are_refused(
-    monkeypatch: pytest.MonkeyPatch, complaint: Complaint
-) -> None:
-    monkeypatch.setattr(checkpoint, "EMBEDDED_SHA256", "0" * 64)
-    assert "not the published 000000000000..." in complaint(model="embedded")
+def test_embedded_weights_that_are_not_the_published_ones_are_refused() -> None:
+    with pytest.raises(IngestError, match=r"not the published 000000000000\.\.\."):
+        embedded_checkpoint(sha256_of_weights="0" * 64)
 
 
-def test_embedded_model_that_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch, complaint: Complaint) -> None:
-    monkeypatch.setattr(checkpoint, "EMBEDDED_PACKAGE", "no_such_package")
-    assert "no_such_package is not installed" in complaint(model="embedded")
+def test_embedded_model_that_is_not_installed_is_refused() -> None:
+    with pytest.raises(IngestError, match="no_such_package is not installed"):
+        embedded_checkpoint("no_such_package")
 
 
 def test_a_checkpoint_is_identified_by_the_bytes_of_its_weights(broken: Path, tiny_model: Path) -> None:

@@ -1,9 +1,9 @@
 """Benchmarks measure what the product runs. That all of them call what is there is shown by their types (`make lint`)."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.statistics.parts import count, part_of
 from dashboard.web.library import Library
-from ingest.encode import encoder
+from ingest.encode.encoder import Encoder
 from ingest.run.settings import Settings
 from store import STATISTICS, open_corpus, open_snapshot
 from tests.bench import ingest as bench
@@ -41,19 +41,13 @@ def settings(tiny_model: Path, tiny_data: Path) -> Settings:
 def shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shares]:
     """Of every block that is encoded from now on: streams, threads of torch before it, tokens of a batch."""
     shares: Shares = set()
-    batches: list[int] = []
-    share, make = encoder.one_thread_each, encoder.make_batches
+    encode = Encoder.encode
 
-    @contextmanager
-    def listen(streams: int | None) -> Iterator[None]:
-        shares.add((streams, torch.get_num_threads(), batches[-1]))
-        with share(streams):
-            yield
+    def listen(encoder: Encoder, *of: Any) -> None:
+        shares.add((encoder.streams, torch.get_num_threads(), encoder.batch_tokens))
+        encode(encoder, *of)
 
-    monkeypatch.setattr(
-        encoder, "make_batches", lambda block, tokens: batches.append(tokens) or make(block, tokens=tokens)
-    )
-    monkeypatch.setattr(encoder, "one_thread_each", listen)
+    monkeypatch.setattr(Encoder, "encode", listen)
     threads = torch.get_num_threads()
     yield shares
     torch.set_num_threads(threads)

@@ -7,7 +7,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +14,14 @@ import pytest
 
 import store
 from ingest import pipeline
-from ingest.text import columns as ingest_columns
+from ingest.run.progress import noting
 from ingest.text import corpus as ingest_corpus
 from ingest.text.columns import MOST, MOST_COLUMNS, ROWS_AT_ONCE, column_codes, find_columns
 from ingest.text.table import Table
+from store.repository.ingest_status import IngestProgress
 from store.verify import verify
 from tests.interruption import interrupted
+from tests.stores import rewritten
 
 Ingest = Callable[..., str]
 REVIEWS = 80
@@ -215,12 +216,13 @@ def test_data_without_categories_has_no_columns(tiny_corpus: store.Corpus) -> No
 
 
 def test_sentences_older_than_the_columns_read_as_before_and_get_them_as_they_grow(
-    ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path
 ) -> None:
     place, settings = tmp_path / "store", {"data": data, "text": "Body", "label": "stars"}
-    with monkeypatch.context() as patch:
-        patch.setattr(ingest_corpus, "_write_columns", lambda *_: None)
-        old = store.open_corpus(ingest(place, **settings, sentences=10))
+    new = store.open_corpus(ingest(place, **settings, sentences=10))
+    with rewritten(place) as writer:
+        writer.delete(f"corpus/{new.attributes['corpus']}/columns")
+    old = store.open_corpus(str(place))
     assert (len(old.columns), old.sentences.sizes["sentence"]) == (0, 10)
     assert store.open_corpus(ingest(place, **settings)).columns.identical(corpus.columns)
 
@@ -229,10 +231,13 @@ def test_a_store_with_columns_is_sound(place: str) -> None:
     assert list(verify(store.open_snapshot(place))) == []
 
 
-def test_a_search_among_many_columns_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    progress = MagicMock()
-    monkeypatch.setattr(ingest_columns, "bar", progress)
-    names_of(**{f"c{number}": ["same", "same"] for number in range(600)})
-    assert progress.call_args.kwargs["total"] == 600
-    steps = [call.args[0] for call in progress.return_value.__enter__.return_value.update.call_args_list]
-    assert steps == [256, 256, 88]
+def test_a_search_among_many_columns_says_how_far_it_is(tmp_path: Path) -> None:
+    noted: list[IngestProgress] = []
+    with noting(str(tmp_path / "store"), "", pause=0, note=lambda _, progress: noted.append(progress)):
+        names_of(**{f"c{number}": ["same", "same"] for number in range(600)})
+    assert [(each.done, each.total) for each in noted if each.stage == "columns"] == [
+        (0, 600),
+        (256, 600),
+        (512, 600),
+        (600, 600),
+    ]

@@ -3,11 +3,9 @@
 import socket
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
-from dashboard.web import connections
 from dashboard.web.admission import client_disconnected
 from dashboard.web.connections import EventLoop, FrontServer, most_connections
 from tests.fronts import THREADS, Serve, connect
@@ -16,6 +14,8 @@ GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 HALF_HEADERS = b"GET / HTTP/1.1\r\nHost: x\r\nX-a: "
 HALF_BODY = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
 LONG = 8 << 20
+#: Connections that may be open at the same time, where a test needs fewer than usual.
+FEW = 4
 
 
 def short(_environ: object, start: object) -> list[bytes]:
@@ -86,17 +86,15 @@ def test_a_connection_is_used_again(serve: Serve) -> None:
 
 @pytest.mark.parametrize(
     ("limit", "sent"),
-    [("HEADERS_SECONDS", HALF_HEADERS), ("BODY_SECONDS", HALF_BODY), ("IDLE_SECONDS", b""), ("IDLE_SECONDS", GET)],
+    [("headers", HALF_HEADERS), ("body", HALF_BODY), ("idle", b""), ("idle", GET)],
 )
-def test_a_slow_request_is_disconnected(limit: str, sent: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, limit, 0)
-    with connect(serve(short), sent) as client:
+def test_a_slow_request_is_disconnected(limit: str, sent: bytes, serve: Serve) -> None:
+    with connect(serve(short, **{limit: 0}), sent) as client:
         assert is_closed(client)
 
 
-def test_a_byte_now_and_then_does_not_prolong_a_request(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEADERS_SECONDS", 0.5)
-    with connect(serve(short), HALF_HEADERS) as client:
+def test_a_byte_now_and_then_does_not_prolong_a_request(serve: Serve) -> None:
+    with connect(serve(short, headers=0.5), HALF_HEADERS) as client:
         assert wait(lambda: refuses(client, b"a"))
 
 
@@ -109,9 +107,8 @@ def refuses(client: socket.socket, sent: bytes) -> bool:
     return False
 
 
-def test_a_client_that_reads_nothing_for_long_is_disconnected(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "STALLED_SECONDS", 0)
-    front = serve(long)
+def test_a_client_that_reads_nothing_for_long_is_disconnected(serve: Serve) -> None:
+    front = serve(long, stalled=0)
     with connect(front, GET.replace(b"/ ", b"/long "), buffer=4096):
         assert wait(lambda: front.active_channels)
         assert wait(lambda: not front.active_channels)
@@ -125,33 +122,27 @@ def wait(is_so: object) -> bool:
     return False
 
 
-@pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    monkeypatch.setattr(connections, "most_connections", lambda: 4)
-    return 4
-
-
-def test_at_the_limit_the_connection_that_waited_longest_is_closed(few: int, serve: Serve) -> None:
-    front = serve(short)
-    halves = [connect(front, HALF_HEADERS) for _ in range(few)]
-    assert wait(lambda: len(front.active_channels) == few)
+def test_at_the_limit_the_connection_that_waited_longest_is_closed(serve: Serve) -> None:
+    front = serve(short, most=FEW)
+    halves = [connect(front, HALF_HEADERS) for _ in range(FEW)]
+    assert wait(lambda: len(front.active_channels) == FEW)
     assert answer(front) == b"HTTP/1.1 200"
     assert is_closed(halves[0])
-    assert len(front.active_channels) <= few
+    assert len(front.active_channels) <= FEW
     for half in halves:
         half.close()
 
 
-def test_at_the_limit_answers_go_on(few: int, serve: Serve) -> None:
+def test_at_the_limit_answers_go_on(serve: Serve) -> None:
     go = threading.Event()
 
     def slow(environ: dict[str, object], start: object) -> list[bytes]:
         go.wait()
         return short(environ, start)
 
-    front = serve(slow)
-    clients = [connect(front, GET) for _ in range(few)]
-    assert wait(lambda: len(front.active_channels) == few)
+    front = serve(slow, most=FEW)
+    clients = [connect(front, GET) for _ in range(FEW)]
+    assert wait(lambda: len(front.active_channels) == FEW)
     more = connect(front, GET)
     go.set()
     assert all(client.recv(12) == b"HTTP/1.1 200" for client in (*clients, more))

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,42 +14,54 @@ from dashboard.web.addresses import bind_of, check_free
 Popen = subprocess.Popen[bytes]
 
 
+class Described(command.Commands):
+    """Finds a store as it is given, and begins no ingest but the one that is given."""
+
+    def __init__(self, status: int, message: str, ingest: Popen | None = None, stop: Callable[[], None] = int) -> None:
+        self.description = subprocess.CompletedProcess([], status, "", message)
+        self.begun, self.stop = ingest, stop
+
+    def describe(self, _store: str) -> subprocess.CompletedProcess[str]:
+        return self.description
+
+    def ingest(self, _store: str) -> Popen:
+        assert self.begun
+        return self.begun
+
+    def wait(self) -> None:
+        self.stop()
+
+
 @pytest.fixture
-def ingest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Popen]:
-    """An ingest that never ends by itself, of a store where there is nothing yet."""
+def ingest() -> Iterator[Popen]:
+    """An ingest that never ends by itself."""
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(command, "_describe", lambda _: subprocess.CompletedProcess([], 3, "", "store: There is none."))
-    monkeypatch.setattr(command, "PAUSE", 0.01)
     with subprocess.Popen(["sleep", "600"]) as process:
-        monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: process)
         yield process
         process.kill()
     signal.signal(signal.SIGTERM, before)
 
 
-def ctrl_c(_seconds: float) -> None:
+def ctrl_c() -> None:
     raise KeyboardInterrupt
 
 
-def terminate(_seconds: float) -> None:
+def terminate() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 @pytest.mark.parametrize("stop", [ctrl_c, terminate])
 def test_stopped_before_the_first_picture_it_ends_and_the_ingest_with_it(
-    stop: Callable[[float], None], ingest: Popen, monkeypatch: pytest.MonkeyPatch
+    stop: Callable[[], None], ingest: Popen
 ) -> None:
-    monkeypatch.setattr(command, "time", SimpleNamespace(sleep=stop))
-    assert command.main(["--ingest", "--port", "0"]) == 0
+    commands = Described(command.NOTHING_YET, "store: There is none.", ingest, stop)
+    assert command.main(["--ingest", "--port", "0"], commands) == 0
     assert ingest.returncode == -signal.SIGTERM
 
 
-def test_a_store_that_cannot_be_read_is_not_taken_for_none(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_store_that_cannot_be_read_is_not_taken_for_none(capsys: pytest.CaptureFixture[str]) -> None:
     message = "data has schema 999. Update Headscape, or ingest again with `headscape ingest --store=...`."
-    monkeypatch.setattr(command, "_describe", lambda _: subprocess.CompletedProcess([], 1, "", f"store: {message}\n"))
-    assert command.main(["--ingest", "--port", "0"]) == 1
+    assert command.main(["--ingest", "--port", "0"], Described(1, f"store: {message}\n")) == 1
     assert capsys.readouterr() == ("", f"dashboard: {message}\n")
 
 

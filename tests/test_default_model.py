@@ -16,7 +16,7 @@ from dashboard.sentence.encoder import TypedSentences
 from ingest.encode.loading import find_device
 from ingest.projections.attention_projection import train_layer
 from ingest.run.checkpoint import EMBEDDED_SHA256, find_checkpoint
-from ingest.run.limits import USUAL
+from ingest.run.settings import USUAL
 from store.verify import verify
 from tests.stores import DEFAULT_SENTENCES
 

@@ -1,19 +1,21 @@
 """Dot products and distances of pairs, against loops and scipy."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from dashboard.points.distance import density
-from dashboard.web import results
+from dashboard.points import distance
+from dashboard.points.distance import Density
+from dashboard.web.results import Cache
 from store import Corpus, StoreError
 from store.schema.pictures import NORMALIZATIONS
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test sets how many pairs are shown, which is no part of the key of a cached density."""
-    monkeypatch.setattr(results, "current_cache", lambda: results.Cache(0))
+def density(*of: Any, **shown: Any) -> Density:
+    """Never a cached one."""
+    return Cache(0).run(distance.density, *of, **shown)
 
 
 def by_hand(corpus: Corpus, normalization: str) -> tuple[list[float], list[float]]:

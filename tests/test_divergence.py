@@ -199,6 +199,6 @@ def test_the_stored_stress_is_that_of_the_map(corpus: store.Corpus) -> None:
 
 
 def test_a_store_without_divergence_says_what_to_do(ingest: Ingest, tmp_path: Path) -> None:
-    corpus = store.open_corpus(ingest_without("update_divergence", ingest, tmp_path / "store"))
+    corpus = store.open_corpus(ingest_without("divergence", ingest, tmp_path / "store"))
     with pytest.raises(StoreError, match=r"Divergence between heads: not computed\. Run `headscape ingest`\.$"):
         _ = corpus.divergence

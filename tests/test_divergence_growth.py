@@ -67,7 +67,7 @@ def test_a_model_whose_divergence_is_measured_for_the_first_time_has_none(
     ingest: Ingest, odd_model: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "store"
-    name = store.open_corpus(ingest_without("update_divergence", ingest, place)).name
+    name = store.open_corpus(ingest_without("divergence", ingest, place)).name
     interrupted(ingest, place, (pipeline, "complete"), after=0)
     ingest(place, model=odd_model, sentences=5)
     with pytest.raises(StoreError, match=r"Divergence between heads: not computed"):

@@ -44,6 +44,5 @@ def test_an_unknown_page_is_refused_with_those_that_there_are(client: FlaskClien
     assert "There is no page weather.md of the documentation. There are access.md, " in refused.text
 
 
-def test_without_the_source_tree_there_is_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documentation, "_TREE", tmp_path)
-    assert documentation.address("statistics.md") is None
+def test_without_the_source_tree_there_is_no_link(tmp_path: Path) -> None:
+    assert documentation.address("statistics.md", tmp_path) is None

@@ -211,14 +211,12 @@ def test_the_message_on_a_missing_model_names_no_folder(lost: Corpus) -> None:
 
 
 @pytest.mark.parametrize("step", ["__init__", "run"])
-def test_a_model_for_which_there_is_no_memory_is_not_put_on_the_store(
-    step: str, tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_for_which_there_is_no_memory_is_not_put_on_the_store(step: str, tiny_corpus: Corpus) -> None:
     def full(*_asked: object, **_settings: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(SentenceModel, step, full)
-    refused = refusal(TypedSentences(), tiny_corpus, "good")
+    too_large = type("TooLarge", (SentenceModel,), {step: full})
+    refused = refusal(TypedSentences(Encoder(make=too_large)), tiny_corpus, "good")
     assert refused.status == 503
     assert str(refused).startswith("The model cannot run now. Try again")
 

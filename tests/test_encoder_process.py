@@ -14,14 +14,16 @@ import numpy as np
 import psutil
 import pytest
 
-from dashboard.sentence.encoder import CorpusModel, Encoder, TypedSentences
-from dashboard.sentence.encoder_process import (
+from dashboard.sentence.checkpoint import CorpusModel
+from dashboard.sentence.encoder import (
     BUSY,
     ENDED,
     READERS,
     SLOW,
+    Encoder,
     EncoderProcess,
     RemoteEncoder,
+    TypedSentences,
     _ask,
 )
 from dashboard.web.admission import current_tell, steps_told_to
@@ -115,7 +117,7 @@ def test_a_worker_imports_no_torch(folder: ServerFolder, tiny_store: str) -> Non
     code = (
         "import sys, pathlib; from store import open_corpus\n"
         "from dashboard.web.processes import ServerFolder\n"
-        "from dashboard.sentence.encoder_process import RemoteEncoder\n"
+        "from dashboard.sentence.encoder import RemoteEncoder\n"
         "from dashboard.sentence.encoder import TypedSentences\n"
         "remote = RemoteEncoder(ServerFolder(pathlib.Path(sys.argv[2])), patience=300)\n"
         "TypedSentences(remote).encode(open_corpus(sys.argv[1]), 'a film')\n"
@@ -154,7 +156,7 @@ def test_a_process_that_nobody_asks_ends_and_leaves_no_socket() -> None:
 SERVER = """
 import os, time
 from dashboard.web.processes import server_folder
-from dashboard.sentence.encoder_process import RemoteEncoder
+from dashboard.sentence.encoder import RemoteEncoder
 from tests.test_encoder_process import answer
 with server_folder() as folder:
     if os.fork() == 0:

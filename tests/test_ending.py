@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 
 import pytest
 
@@ -51,10 +52,8 @@ def other_pipe() -> Callable[[], int]:
 
 
 def test_a_pipe_that_breaks_elsewhere_is_not_hidden(other_pipe: Callable[[], int]) -> None:
-    with open(os.devnull, "w", encoding="utf-8") as read, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdout", read)
-        with pytest.raises(BrokenPipeError):
-            until_pipe_closes(other_pipe)
+    with open(os.devnull, "w", encoding="utf-8") as read, redirect_stdout(read), pytest.raises(BrokenPipeError):
+        until_pipe_closes(other_pipe)
 
 
 @pytest.mark.parametrize("module", ["store", "headscape"])

@@ -1,7 +1,7 @@
 """Pictures of feature points and of values: their places, against scikit-learn, and the rules for tokens no fit has seen."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,11 +16,9 @@ from sklearn.manifold import trustworthiness
 from zarr import create_array
 
 import store
-from ingest.encode.point_vectors import read_point
-from ingest.projections import projection
+from ingest.encode.feature_points import read_point
 from ingest.projections.feature_pictures import FeaturePicture
-from ingest.projections.projection import Projection, near_fitted
-from ingest.projections.table import PROJECTIONS, PlaceGrid
+from ingest.projections.projection import PROJECTIONS, PlaceGrid, Projection, near_fitted
 from store.features import Features
 from store.kernels.projection import align
 from store.schema.pictures import LARGEST_COORDINATE, ViewName
@@ -130,16 +128,22 @@ def test_more_neighbours_than_points_are_not_named() -> None:
     assert method.parameters(41) == {"neighbors": 40, "min_dist": 0.1, "seed": 4}
 
 
-def test_a_fit_that_waits_holds_no_other_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting: list[np.ndarray] = []
+class Waiting(Projection):
+    """Gives what its fits would take, and fits nothing."""
 
-    monkeypatch.setattr(projection, "fit_later", lambda _, read: waiting.append(read()))
-    monkeypatch.setattr(FeaturePicture, "fitted_tokens", 7)
+    def begin(self, sets: Sequence[Callable[[], np.ndarray]]) -> list[np.ndarray]:
+        return [read() for read in sets]
+
+
+class FewFitted(FeaturePicture):
+    fitted_tokens = 7
+
+
+def test_a_fit_that_waits_holds_no_other_tokens() -> None:
     feature = create_array({}, data=np.ones((3, 90, 4), np.float16))
-    method = Projection("umap", 0, {"metric": "euclidean"})
-    FeaturePicture(
-        ViewName.parse_points("umap-each"), method, ["a", "b", "c"], 90, partial(read_point, feature)
-    ).begin()
+    method = Waiting("umap", 0, {"metric": "euclidean"})
+    read = partial(read_point, feature)
+    waiting = FewFitted(ViewName.parse_points("umap-each"), method, ["a", "b", "c"], 90, read)._begun
     held = [vectors if vectors.base is None else vectors.base for vectors in waiting]
     assert [len(vectors) for vectors in held] == [7, 7, 7]
 

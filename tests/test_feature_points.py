@@ -11,8 +11,8 @@ import torch
 import transformers
 
 import store
+from ingest.encode.feature_points import PointModel, as_half
 from ingest.encode.hooked_model import HookedModel
-from ingest.encode.point_vectors import PointModel, as_half
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.settings import EMBEDDED
 from store.features import Features

@@ -9,18 +9,15 @@ import numpy as np
 import pytest
 
 import store
-from ingest import pipeline
 from ingest.encode import feature_points
 from ingest.projections import projection
-from ingest.projections.drawing import FeatureDrawing
-from ingest.run import parallel
+from ingest.projections.feature_pictures import FeatureDrawing
 from ingest.run.errors import IngestError
-from ingest.run.parallel import process_pool
+from ingest.run.parallel import pools_made_by
 from ingest.run.settings import DEFAULT_FEATURES, Settings
 from store.describe import as_text, describe
 from store.schema.pictures import ViewName
 from store.verify import verify
-from tests import stores
 from tests.interruption import Target, interrupted
 from tests.stores import FEATURES
 
@@ -280,21 +277,16 @@ def test_a_view_that_went_with_its_token_set_comes_back_after_an_interruption(co
 
 
 @pytest.fixture
-def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]:
+def pools() -> Iterator[list[ThreadPoolExecutor]]:
     """Those an ingest makes, of one thread each: processes take seconds to import what they fit with."""
     pools: list[ThreadPoolExecutor] = []
 
-    def make(*_: object, **__: object) -> ThreadPoolExecutor:
+    def make() -> ThreadPoolExecutor:
         pools.append(ThreadPoolExecutor(1))
         return pools[-1]
 
-    monkeypatch.setattr(parallel, "ProcessPoolExecutor", make)
-    monkeypatch.setattr(
-        stores, "_run", lambda settings, limits: pipeline.run(Settings(**settings), limits)
-    )  # with the pool of an ingest
-    process_pool.cache_clear()
-    yield pools
-    process_pool.cache_clear()
+    with pools_made_by(make):
+        yield pools
     for pool in pools:
         pool.shutdown()
 
@@ -304,16 +296,16 @@ def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
     copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(projection, "fit_points", lambda points, *_: points[:, :2])
-    umap = {"features": "umap-joint", "reviews": "none"}
+    umap = {"features": "umap-joint", "reviews": "none", "own_pool": True}
     ingest(copy, sentences=5, **umap)
     interrupted(ingest, copy, (FeatureDrawing, "draw"), after=2, sentences=15, **umap)
-    features = store.open_corpus(ingest(copy, sentences=15, **JOINT)).features("sample")
+    features = store.open_corpus(ingest(copy, sentences=15, own_pool=True, **JOINT)).features("sample")
     assert set(features.views) == {"pca-joint", "umap-joint"}
     assert set(features.value_views) == {"pca", "umap"}
 
 
 def test_an_interrupted_ingest_begins_no_more_fits(copy: Path, ingest: Ingest, pools: list[ThreadPoolExecutor]) -> None:
-    each = {"features": "tsne-each", "reviews": "none"}
+    each = {"features": "tsne-each", "reviews": "none", "own_pool": True}
     interrupted(ingest, copy, (FeatureDrawing, "draw"), after=0, sentences=5, **each)
     with pytest.raises(RuntimeError, match="after shutdown"):
         pools[0].submit(int)

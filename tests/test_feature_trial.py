@@ -13,7 +13,7 @@ from sklearn.manifold import trustworthiness
 import store
 from headscape.__main__ import COMMANDS
 from ingest.projections.feature_pictures import LOADED, PLACED, try_picture
-from ingest.projections.table import PlaceGrid
+from ingest.projections.projection import PlaceGrid
 from ingest.run.settings import Settings, parse
 from store.schema.pictures import ViewName
 

@@ -14,7 +14,7 @@ import store
 from ingest.encode.sample import review_token_set
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
-from ingest.text.rules import split_text
+from ingest.text.sentences import split_text
 from store.features import TOKEN_ARRAYS, Features
 from store.repository.errors import StoreError
 from store.schema.features import FACTORS

@@ -10,9 +10,8 @@ from flask.testing import FlaskClient
 from pyarrow import parquet
 
 from dashboard.app import create_app
-from dashboard.ui import files
-from dashboard.ui.files import LIBRARY, large_file
-from dashboard.web.admission import DISCONNECTED, Turns
+from dashboard.ui.files import large_file
+from dashboard.web.admission import DISCONNECTED, WaitingLine
 from dashboard.web.errors import RETRY_AFTER
 from dashboard.web.http import BASE
 from dashboard.web.library import BUSY, Library
@@ -97,12 +96,10 @@ def test_an_unknown_head_is_not_found(client: FlaskClient, base: str) -> None:
     assert (response.status_code, response.get_data(as_text=True)[:23]) == (404, "There is no head L9 H9;")
 
 
-def test_a_file_on_disk_is_the_same_as_in_memory(
-    client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_on_disk_is_the_same_as_in_memory(client: FlaskClient, base: str, tiny_store: str) -> None:
     path = f"{base}/points/pca-exact-2d/0/1.csv"
     whole = client.get(path).data
-    monkeypatch.setattr(files, "IN_MEMORY", 0)
+    client = create_app(Library(tiny_store, file_memory=0)).server.test_client()
     with client.get(path, headers={"Accept-Encoding": "gzip"}) as answer:
         assert gzip.decompress(answer.data) == whole
         assert answer.content_length == len(answer.data)
@@ -110,9 +107,9 @@ def test_a_file_on_disk_is_the_same_as_in_memory(
         assert (answer.data, answer.content_length) == (whole, len(whole))
 
 
-def test_one_file_of_points_is_made_at_a_time(client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = Turns(0, BUSY)
-    monkeypatch.setattr(client.application.extensions[LIBRARY], "files", turns)
+def test_one_file_of_points_is_made_at_a_time(base: str, tiny_store: str) -> None:
+    turns = WaitingLine(0, BUSY)
+    client = create_app(Library(tiny_store, files=turns)).server.test_client()
     with turns.turn(lambda: False):
         answers = [client.get(f"{base}/{path}?uncached") for path in LARGE]
         small = client.get(f"{base}/pairs/0/1.csv")

@@ -20,7 +20,7 @@ from ingest.heads.importance import find_kind, label_outputs
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
 from tests.finetuned import accuracy_of, finetune, metrics_of, weights_of, write_opinions
-from tests.interruption import stopped
+from tests.interruption import interruption
 from tests.stores import Ingest
 from tests.tiny_models import save_model
 
@@ -139,13 +139,10 @@ def test_progress_shows_loss_and_held_out_accuracy(
 
 
 def test_a_run_that_was_stopped_at_its_first_step_goes_on_to_the_same_weights(
-    result: Path, tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    result: Path, tiny_model: Path, opinions: Path, tmp_path: Path
 ) -> None:
-    step = stopped(training.Schedule.on_step_end, 1)
-    with monkeypatch.context() as patch:
-        patch.setattr(training.Schedule, "on_step_end", step)
-        with pytest.raises(KeyboardInterrupt):
-            finetune(tiny_model, opinions, tmp_path / "killed")
+    with interruption((training.Schedule, "on_step_end"), after=1):
+        finetune(tiny_model, opinions, tmp_path / "killed")
     out = finetune(tiny_model, opinions, tmp_path / "killed")
     assert_same(out, result)
 
@@ -179,10 +176,8 @@ def test_a_killed_process_goes_on_to_the_same_weights(
 
 def killed_after_training(model: Path, data: Path, out: Path, **settings: int) -> Path:
     """What a run leaves that was killed before its result was named."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Folder, "finish", stopped(lambda *_: None, 0))
-        with pytest.raises(KeyboardInterrupt):
-            finetune(model, data, out, **settings)
+    with interruption((Folder, "finish"), after=0):
+        finetune(model, data, out, **settings)
     return out
 
 

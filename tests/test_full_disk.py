@@ -1,6 +1,5 @@
 """A temporary folder that is full costs speed only: no worker ends, no answer is lost, and no thread stops."""
 
-import mmap
 import os
 import resource
 from collections.abc import Iterator
@@ -10,16 +9,24 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from flask.testing import FlaskClient
-from prometheus_client import values
 from prometheus_client.multiprocess import MultiProcessCollector
-from waitress.buffers import OverflowableBuffer, TempfileBasedBuffer
+from waitress.buffers import OverflowableBuffer
 
+from dashboard.app import create_app
 from dashboard.monitoring import metrics
-from dashboard.monitoring.metrics import ROOM, VARIABLE, AllocatedFile, Metrics, forget, share_metrics, take_places
+from dashboard.monitoring.metrics import (
+    FILE_BYTES,
+    VARIABLE,
+    AllocatedFile,
+    Metrics,
+    forget,
+    share_metrics,
+    take_places,
+)
 from dashboard.ui import files
 from dashboard.web import processes
 from dashboard.web.http import data_link
+from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, write_whole
 from dashboard.web.results import DiskCache
 from store import open_corpus
@@ -49,20 +56,14 @@ def _read(file: Path) -> dict[str, float]:
 # -- metrics ----------------------------------------------------------------------------------------------
 
 
-def test_a_file_of_metrics_has_its_room_before_it_is_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mapped: list[bool] = []
-
-    def note(number: int, size: int, **_: object) -> mmap.mmap:
-        mapped.append(os.fstat(number).st_size == size and _allocated(tmp_path / "counter_0.db"))
-        return mapping(number, size)
-
-    mapping = mmap.mmap
-    monkeypatch.setattr(metrics, "mmap", note)
-    monkeypatch.setattr(mmap, "mmap", note)
-    with closing(AllocatedFile(str(tmp_path / "counter_0.db"))) as file:
+def test_a_file_of_metrics_has_its_room_before_anything_is_written(tmp_path: Path) -> None:
+    place, sizes = tmp_path / "counter_0.db", set()
+    with closing(AllocatedFile(str(place))) as file:
         for number in range(3_000):
+            assert _allocated(place)
+            sizes.add(place.stat().st_size)
             file.write_value(f"series {number}", number, 0.0)
-    assert mapped == [True, True]
+    assert sizes == {FILE_BYTES, 2 * FILE_BYTES}
     assert _read(tmp_path / "counter_0.db") == {f"series {number}": number for number in range(3_000)}
 
 
@@ -73,7 +74,7 @@ def test_where_the_disk_is_full_the_series_that_are_there_go_on(tmp_path: Path) 
             file.write_value(f"series {number}", 1.0, 0.0)
         file.write_value("series 0", 2.0, 0.0)
     read = _read(tmp_path / "counter_0.db")
-    assert (tmp_path / "counter_0.db").stat().st_size == ROOM
+    assert (tmp_path / "counter_0.db").stat().st_size == FILE_BYTES
     assert read == {"series 0": 2.0} | {f"series {number}": 1.0 for number in range(1, len(read))}
     assert len(read) > 1_000
 
@@ -83,7 +84,7 @@ def test_the_room_of_all_workers_is_taken_when_the_server_starts(tmp_path: Path)
     files = sorted(file for file in tmp_path.iterdir() if file.suffix == ".db")
     assert [file.name for file in files if "_1" in file.name] == sorted(f"{kind}_1.db" for kind in metrics.KINDS)
     assert len(files) == 8
-    assert all(file.stat().st_size == ROOM and _allocated(file) for file in files)
+    assert all(file.stat().st_size == FILE_BYTES and _allocated(file) for file in files)
     assert not list(MultiProcessCollector(None, str(tmp_path)).collect())
 
 
@@ -98,11 +99,8 @@ def test_the_place_of_a_worker_that_ended_keeps_its_room(tmp_path: Path) -> None
 
 def test_a_worker_without_room_for_metrics_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    monkeypatch.setattr(values, "ValueClass", values.MutexValue)
-    monkeypatch.setattr(values, "MmapedDict", values.MmapedDict)
-    monkeypatch.setattr(metrics, "ROOM", 2 * PIECE)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (PIECE, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES // 2, before[1]))
     try:
         own, place = share_metrics(tmp_path)
     finally:
@@ -154,9 +152,8 @@ def test_the_process_of_the_model_starts(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("full")
-def test_an_answer_that_waits_for_its_client_goes_on_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TempfileBasedBuffer, "newfile", TempfileBasedBuffer.newfile)
-    processes.let_answers_overflow()
+def test_an_answer_that_waits_for_its_client_goes_on_in_memory() -> None:
+    processes.let_answers_overflow()  # as in every worker
     answer, content = OverflowableBuffer(1_000), os.urandom(5 * PIECE)
     for start in range(0, len(content), 30_000):
         answer.append(content[start : start + 30_000])
@@ -167,10 +164,8 @@ def test_an_answer_that_waits_for_its_client_goes_on_in_memory(monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("full")
-def test_a_file_that_the_disk_has_no_room_for_is_one_sentence(
-    client: FlaskClient, tiny_store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "IN_MEMORY", 1_000)
+def test_a_file_that_the_disk_has_no_room_for_is_one_sentence(tiny_store: str) -> None:
+    client = create_app(Library(tiny_store, file_memory=1_000)).server.test_client()
     corpus = open_corpus(tiny_store)
     answer = client.get(f"{data_link(corpus)}/points/{corpus.views[0]}/grid.csv")
     assert (answer.status_code, answer.text) == (503, files.FULL)

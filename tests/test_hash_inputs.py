@@ -10,14 +10,12 @@ import zarr
 from ingest.encode.feature_points import FeaturePoints
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup
-from ingest.projections.drawing import view_hash
-from ingest.projections.feature_pictures import FeaturePicture, ValuePicture
+from ingest.projections.feature_pictures import FeaturePicture, ValuePicture, view_hash
 from ingest.projections.head_view import HeadVectors
 from ingest.projections.projection import Projection
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.settings import DEFAULT_VIEWS, Settings
-from ingest.text.blocks import plan
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import PlannedCorpus, plan
 from ingest.text.reviews import Data
 from store.schema.pictures import ViewName
 

@@ -12,6 +12,7 @@ import store
 from ingest.heads.importance import SilencedModel
 from store.repository.errors import StoreError
 from store.verify import verify
+from tests.interruption import interrupted
 from tests.stores import Ingest
 from tests.tiny_models import save_model
 
@@ -117,11 +118,9 @@ def test_growth_beyond_the_sentences_tried_computes_nothing(copy: Path, judge: I
 
 
 def test_a_killed_run_goes_on_where_it_was(
-    judge: Ingest, judged_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    judge: Ingest, judged_store: str, tmp_path: Path, computed: Computed
 ) -> None:
-    computed = _killed_after(4, monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        judge(tmp_path / "store")
+    interrupted(judge, tmp_path / "store", (SilencedModel, "loss"), after=4)
     judge(tmp_path / "store")
     # The first head of layer 1 was not committed when the run ended.
     assert computed == [None, (0, 0), (0, 1), (1, 0), (1, 0), (1, 1)]
@@ -129,33 +128,12 @@ def test_a_killed_run_goes_on_where_it_was(
     np.testing.assert_array_equal(importance.change, expected.change)
 
 
-def test_readers_of_a_killed_run_have_the_numbers_of_the_run_before(
-    copy: Path, judge: Ingest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_readers_of_a_killed_run_have_the_numbers_of_the_run_before(copy: Path, judge: Ingest) -> None:
     before = store.open_corpus(str(copy)).importance
-    _killed_after(4, monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        judge(copy, importance=SENTENCES + 2)
+    interrupted(judge, copy, (SilencedModel, "loss"), after=4, importance=SENTENCES + 2)
     # Another publication lets readers see what was committed.
     judge(copy, importance=0, views="pca-exact-2d,pca-raw-2d")
     assert store.open_corpus(str(copy)).importance.change.equals(before.change)
-
-
-def _killed_after(losses: int, monkeypatch: pytest.MonkeyPatch) -> Computed:
-    """The loss after so many is interrupted, once. Returns what was computed."""
-    computed: Computed = []
-    loss: Callable[..., float] = SilencedModel.loss
-
-    def listen(model: SilencedModel, task: Any, silenced: tuple[int, int] | None = None) -> float:
-        if len(computed) == losses and not interrupted:
-            interrupted.append(True)
-            raise KeyboardInterrupt
-        computed.append(silenced)
-        return loss(model, task, silenced)
-
-    interrupted: list[bool] = []
-    monkeypatch.setattr(SilencedModel, "loss", listen)
-    return computed
 
 
 def test_a_classifier_is_judged_by_its_own_loss(ingest: Ingest, tmp_path: Path) -> None:

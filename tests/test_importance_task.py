@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from ingest.encode.sample import take_sentences
 from ingest.heads.importance import NO_ANSWER, choose_hidden, held_out, label_outputs, label_task, masked_task
 from ingest.run.errors import IngestError
-from ingest.text.blocks import Block, plan
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Block, PlannedCorpus, plan
 from store.schema.corpus import CLS, SEP
 
 MASK_ID = 103

@@ -20,11 +20,12 @@ from dashboard.web.library import Library
 from ingest import pipeline
 from ingest.run.checkpoint import sha256
 from ingest.run.progress import NotedBar, bar, noting
+from ingest.run.settings import Settings
 from ingest.text.lines import read_lines
 from ingest.text.table import opened_parquet, read_parquet
 from store.repository.files import is_locked, take_lock
 from store.repository.ingest_status import PROGRESS, IngestProgress, ingest_progress, note_progress
-from tests.stores import Ingest
+from tests.stores import LIMITS, VIEW
 
 #: Note at every step, not once a second.
 always = partial(noting, pause=0)
@@ -118,9 +119,7 @@ def test_the_bar_of_a_checkpoint_moves_while_its_checksum_is_computed(
     np.testing.assert_allclose(moved(noted, "checksum"), [0, 1 << 20, 1_500_000, 1_500_000 + (1 << 20), 3_000_000])
 
 
-def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(
-    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(tiny_model: Path, tiny_data: Path, tmp_path: Path) -> None:
     seen: list[str] = []
 
     def note(url: str, noted_progress: IngestProgress) -> None:
@@ -129,8 +128,11 @@ def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(
         assert read is not None
         seen.append(read.stage)
 
-    monkeypatch.setattr(pipeline, "noting", partial(noting, note=note))
-    ingest(tmp_path / "store", sentences=5)
+    chosen = {"features": "none", "annotate": "none", "max_length": 24}
+    settings = Settings(
+        model=str(tiny_model), data=str(tiny_data), store=str(tmp_path / "store"), views=VIEW, sentences=5, **chosen
+    )
+    pipeline.run(settings, LIMITS, note)
     assert [stage for stage in ("", "tensors", "pairs", "divergence") if stage in seen] == [
         "",
         "tensors",

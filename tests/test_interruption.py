@@ -32,7 +32,7 @@ from ingest import pipeline
 from ingest.__main__ import main
 from ingest.projections import projection
 from ingest.run import parallel
-from ingest.run.limits import Limits
+from ingest.run.settings import Limits
 from tests.slow_fit import slow_fit
 
 pipeline.run = partial(pipeline.run, limits=Limits(block=64, fit_tokens=200))

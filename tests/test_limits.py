@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from ingest.run.limits import USUAL
+from ingest.run.settings import USUAL
 from tests.structure.figures import patches
 
 #: Another value changes the bytes of every store that is made from then on.

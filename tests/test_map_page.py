@@ -156,6 +156,6 @@ def test_a_model_of_one_head_has_its_pages(one_head_client: FlaskClient, path: s
 
 
 def test_a_store_without_divergences_says_what_to_do(tmp_path: Path, ingest: Callable[..., str]) -> None:
-    place = ingest_without("update_divergence", ingest, tmp_path / "store", sentences=10)
+    place = ingest_without("divergence", ingest, tmp_path / "store", sentences=10)
     client = create_app(Library(place)).server.test_client()
     assert "headscape ingest" in above(client, "/map")

@@ -21,7 +21,7 @@ from dashboard.monitoring.metrics import Metrics
 from dashboard.monitoring.monitor import WatchedApplication
 from dashboard.serving import Serving
 from dashboard.web.addresses import PEER, AddressList, address_list
-from dashboard.web.admission import Turns, metered_by
+from dashboard.web.admission import WaitingLine, metered_by
 from dashboard.web.connections import STOPS
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
@@ -91,7 +91,7 @@ def test_metrics_tell_the_state_of_the_store(own_client: FlaskClient) -> None:
 
 
 def test_a_queue_counts_who_waits_and_whom_it_refuses() -> None:
-    metrics, turns = Metrics(), Turns(0, "Busy. Try again.", name="files")
+    metrics, turns = Metrics(), WaitingLine(0, "Busy. Try again.", name="files")
     with metered_by(metrics), turns.turn(lambda: False):
         assert value(metrics.text().decode(), "headscape_queue_waiting", queue="files") == 1
         with pytest.raises(Refusal), turns.turn(lambda: False):
@@ -146,13 +146,14 @@ def test_a_server_is_ready_where_its_newest_snapshot_can_be_read(own_client: Fla
     assert own_client.get("/_readyz").status_code == 200
 
 
-def test_a_server_whose_store_is_gone_is_alive_but_not_ready(
-    own_client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def gone(_: Library) -> str:
+class GoneLibrary(Library):
+    @property
+    def newest(self) -> str:
         raise StoreUnreachable("The store does not answer. Try again in a minute.")
 
-    monkeypatch.setattr(Library, "newest", property(gone))
+
+def test_a_server_whose_store_is_gone_is_alive_but_not_ready(tiny_store: str) -> None:
+    own_client = create_app(GoneLibrary(tiny_store)).server.test_client()
     answer = own_client.get("/_readyz")
     assert (answer.status_code, answer.text) == (503, "The store does not answer. Try again in a minute.")
     assert own_client.get("/_healthz").status_code == 200

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,15 +14,13 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection
 
 import headscape
-from dashboard.notes import exchange
 from dashboard.notes.__main__ import main
-from dashboard.notes.address import LOCKED, NotesUnavailable, notes_address
+from dashboard.notes.address import LOCKED, NotesAddress, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
 from dashboard.notes.exchange import export_notes, import_notes
-from dashboard.notes.note import Draft, folded
+from dashboard.notes.note import Draft, folded, keep_texts
 from dashboard.notes.notes import Notes, SavedViews
 from dashboard.notes.search import Search
-from dashboard.notes.tables import keep_texts
 from dashboard.web.errors import Refusal
 from store import StoreError
 from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER
@@ -186,35 +185,52 @@ def with_former_texts(content: bytes, number: int) -> bytes:
     return json.dumps(file).encode()
 
 
+Write = Callable[[Callable[[Connection], object]], object]
+
+
+class StepwiseDatabase(Database):
+    """A database of which each step of writing is done by `step`."""
+
+    def __init__(self, address: NotesAddress, step: Callable[..., object]) -> None:
+        super().__init__(address)
+        self._step = step
+
+    def write(self, work: Callable[[Connection], object], *_seconds: float) -> object:
+        return self._step(super().write, work)
+
+
 def test_many_former_texts_are_imported_in_short_steps_between_which_others_write(
-    file_notes: Notes, other: Notes, monkeypatch: pytest.MonkeyPatch
+    file_notes: Notes, other: Notes
 ) -> None:
     note = file_notes.add(ANN, HEADS, HEAD, HELLO)
     content = with_former_texts(export_notes(file_notes.database), 1_200)
-    sizes, write = [], other.database.write
+    sizes: list[int] = []
 
-    def between(work: Callable[[Connection], object]) -> object:
+    def between(write: Write, work: Callable[[Connection], object]) -> object:
         before = len(other.history(note.id)) if sizes else 0
         result = write(work)
         sizes.append(len(other.history(note.id)) - before)
         write(lambda connection: keep_texts(connection, note.id, []))  # another author's turn
         return result
 
-    monkeypatch.setattr(other.database, "write", between)
-    import_notes(other.database, content)
+    with closing(StepwiseDatabase(other.database.address, between)) as stepwise:
+        import_notes(stepwise, content)
     assert sizes == [0, 500, 500, 200]
     assert [former.text for former in other.history(note.id)] == [f"text {n}" for n in range(1_200)]
 
 
-def test_an_import_that_was_interrupted_is_completed_by_another(
-    file_notes: Notes, other: Notes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_that_was_interrupted_is_completed_by_another(file_notes: Notes, other: Notes) -> None:
     note = file_notes.add(ANN, HEADS, HEAD, HELLO)
     content = with_former_texts(export_notes(file_notes.database), 700)
-    with monkeypatch.context() as patch:
-        patch.setattr(exchange, "_keep", lambda *_: (_ for _ in ()).throw(NotesUnavailable(LOCKED)))
-        with pytest.raises(NotesUnavailable):
-            import_notes(other.database, content)
+    steps = iter(range(1))
+
+    def once(write: Write, work: Callable[[Connection], object]) -> object:
+        if next(steps, None) is None:
+            raise NotesUnavailable(LOCKED)
+        return write(work)
+
+    with closing(StepwiseDatabase(other.database.address, once)) as stepwise, pytest.raises(NotesUnavailable):
+        import_notes(stepwise, content)
     assert (len(other.history(note.id)), str(import_notes(other.database, content))) == (
         0,
         "0 notes added, 0 updated, 1 unchanged; 0 saved views added",

@@ -31,13 +31,13 @@ from dashboard.notes.address import (
     WRITING_OFF,
     NotesUnavailable,
 )
-from dashboard.notes.note import Draft
+from dashboard.notes.database import SILENT_SECONDS, Database
+from dashboard.notes.note import VERSION_TABLE, Draft
 from dashboard.notes.notes import Notes
 from dashboard.notes.search import Search
-from dashboard.notes.tables import VERSION_TABLE
 from tests.notes import ANN, HEAD, HEADS, HELLO, PostgresServer
 
-Open = Callable[[str], Notes]
+Open = Callable[..., Notes]
 
 
 def unavailable(sentence: str) -> Any:
@@ -224,17 +224,16 @@ def test_readers_do_not_wait_for_a_writer_and_a_writer_waits_a_while(
     assert written.find(Search()).total == 2
 
 
-def test_work_that_does_not_end_is_left_behind_and_others_are_refused_at_once(
-    file_notes: Notes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_that_does_not_end_is_left_behind_and_others_are_refused_at_once(written: Notes, opened: Open) -> None:
     calls: list[int] = []
-    hangs = file_notes.database
+    now = [0.0]
+    hangs = opened(str(written.database.address.file), clock=lambda: now[0]).database
     with unavailable(UNCERTAIN):
         hangs.write(lambda _: sleep(1), 0.05)
     with unavailable(SILENT):
         hangs.read(lambda _: calls.append(1))
     assert calls == []
-    monkeypatch.setattr(hangs, "_silent_until", 0.0)
+    now[0] += SILENT_SECONDS
     assert hangs.read(lambda _: "answered", 60) == "answered"
 
 
@@ -272,22 +271,22 @@ def test_a_server_that_was_stopped_is_named_and_found_again(on_server: Notes, po
     assert on_server.find(Search()).total == 1
 
 
-def test_a_server_that_hangs_is_waited_for_once(
-    on_server: Notes, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_hangs_is_waited_for_once(on_server: Notes, postgres: PostgresServer) -> None:
+    now = [0.0]
     server = psutil.Process(postgres.process.pid)
     everyone = [server, *server.children(recursive=True)]
     for process in everyone:
         os.kill(process.pid, signal.SIGSTOP)
-    try:
-        for _ in range(2):
-            with unavailable(SILENT):
-                on_server.find(Search())
-    finally:
-        for process in everyone:
-            os.kill(process.pid, signal.SIGCONT)
-    monkeypatch.setattr(on_server.database, "_silent_until", 0.0)
-    assert on_server.find(Search()).total == 1
+    with closing(Database(on_server.database.address, clock=lambda: now[0])) as asked:
+        try:
+            for _ in range(2):
+                with unavailable(SILENT):
+                    Notes(asked).find(Search())
+        finally:
+            for process in everyone:
+                os.kill(process.pid, signal.SIGCONT)
+        now[0] += SILENT_SECONDS
+        assert Notes(asked).find(Search()).total == 1
 
 
 def test_an_unknown_database_is_named_without_its_password(

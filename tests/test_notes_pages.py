@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,6 +15,7 @@ from dashboard.notes.database import Database
 from dashboard.notes.page import KIND_NAMES
 from dashboard.notes.target import Kind, parse_target
 from dashboard.serving import Serving
+from dashboard.ui.files import LIBRARY
 from dashboard.web.library import Library
 from dashboard.web.state import NOTED
 from store import Corpus
@@ -239,10 +240,17 @@ def test_pages_work_without_notes(off: FlaskClient) -> None:
     assert page_of(off, "/head", "?tab=notes")["picture"]
 
 
+class ReadOnlyDatabase(Database):
+    is_read_only = True
+
+
 @pytest.fixture
-def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def read_only(noted: FlaskClient) -> Iterator[Callable[[], None]]:
     """From the call on the file cannot be written."""
-    return lambda: monkeypatch.setattr(Database, "is_read_only", True)
+    library: Library = noted.application.extensions[LIBRARY]
+    before = library.get(Database)
+    yield lambda: library.put(Database, ReadOnlyDatabase(before.address))
+    library.put(Database, before)
 
 
 def test_pages_say_that_writing_is_off_where_the_file_cannot_be_written(

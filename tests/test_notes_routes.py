@@ -8,13 +8,12 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.notes import routes
 from dashboard.notes.address import GONE, SWITCHED_OFF, notes_address
 from dashboard.notes.target import HeadTarget
 from dashboard.serving import Serving
 from dashboard.web.library import Library
 from store import Corpus
-from tests.notes import READER
+from tests.people import NAMED, with_people
 
 Serve = Callable[[str], FlaskClient]
 
@@ -22,7 +21,8 @@ Serve = Callable[[str], FlaskClient]
 @pytest.fixture(scope="module")
 def serve_notes(tiny_store: str) -> Serve:
     def serve_notes(place: str) -> FlaskClient:
-        return create_app(Library(tiny_store), Serving(notes=notes_address(place, tiny_store))).server.test_client()
+        app = create_app(Library(tiny_store), Serving(notes=notes_address(place, tiny_store)))
+        return with_people(app.server).test_client()
 
     return serve_notes
 
@@ -101,9 +101,8 @@ def test_a_file_that_is_too_large_is_refused(author: FlaskClient) -> None:
     assert (answer.status_code, "headscape notes import" in answer.text) == (413, True)
 
 
-def test_a_reader_is_refused(author: FlaskClient, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "current_person", lambda: READER)
-    answer = author.post("/api/notes", json={"target": target, "text": "x"})
+def test_a_reader_is_refused(author: FlaskClient, target: str) -> None:
+    answer = author.post("/api/notes", json={"target": target, "text": "x"}, headers={NAMED: "reader"})
     assert (answer.status_code, "role author" in answer.text) == (403, True)
     assert author.get("/api/notes").status_code == 200
 

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tokenizers
@@ -11,11 +12,12 @@ import transformers
 
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.errors import Refusal
+from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
-from ingest.text import corpus as ingest_corpus
 from ingest.text.own_tokenizer import load_tokenizer
 from store import open_corpus
 from tests.broken_model import add_pieces, change_config, change_weights
+from tests.stores import rewritten
 
 Complaint = Callable[..., str]
 Ingest = Callable[..., str]
@@ -55,13 +57,15 @@ def test_an_embedding_that_is_padded_is_allowed(broken: Path, ingest: Ingest, tm
     assert len(corpus.vocab) == rows
 
 
-def test_a_typed_wordpiece_without_a_vector_is_named(
-    broken: Path, ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_typed_wordpiece_without_a_vector_is_named(broken: Path, ingest: Ingest, tmp_path: Path) -> None:
     """Of a store made before such tokenizers were refused."""
+    name = open_corpus(ingest(tmp_path / "store", model=broken, sentences=5)).name
     add_pieces(broken, "zork")
-    monkeypatch.setattr(ingest_corpus, "check_vocabulary", lambda *_unchecked: None)
-    corpus, typed = open_corpus(ingest(tmp_path / "store", model=broken, sentences=5)), TypedSentences()
+    with rewritten(tmp_path / "store") as writer:
+        attributes: Any = writer.group(f"models/{name}").attrs
+        made_by = {"tokenizer_sha256": find_checkpoint(str(broken)).tokenizer_sha256}
+        attributes["provenance"] = attributes["provenance"] | made_by
+    corpus, typed = open_corpus(str(tmp_path / "store")), TypedSentences()
     with pytest.raises(Refusal, match=r"no vector for the wordpiece 'zork'\. Type a text without it\.$") as refused:
         typed.encode(corpus, "the film", "a zork")
     assert refused.value.status == 400

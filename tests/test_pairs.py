@@ -240,7 +240,7 @@ def test_a_model_whose_pairs_are_not_finished_has_none(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "store"
-    name = store.open_corpus(ingest_without("update_pairs", ingest, place)).name
+    name = store.open_corpus(ingest_without("pairs", ingest, place)).name
     with pytest.raises(StoreError, match=r"Highest-scoring pairs: not computed"):
         _ = store.open_corpus(str(place)).pairs
     interrupted(ingest, place, (stage, "_merge"), after=0)

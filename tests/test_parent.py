@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -30,11 +31,13 @@ MAKE = "import os\nos.execvp('make', ['make', '-s', '-o', 'install', *sys.argv[1
 #: The dashboard that has started an ingest. The first argument is where there is no store.
 DASHBOARD = """
 import subprocess
+import threading
+import threading
 from dashboard import __main__ as command
 
 start = subprocess.Popen
 long_work = "import os, time; from ingest.run.process import follow_parent; follow_parent(os.environ); time.sleep(600)"
-command._describe = lambda _: subprocess.CompletedProcess([], 3)
+command.Commands.describe = lambda *_: subprocess.CompletedProcess([], 3)
 command.subprocess.Popen = lambda _, **options: start([sys.executable, "-c", long_work], **options)
 command.PAUSE = 600
 command.main(["--store", sys.argv[1], "--port", "0", "--ingest"])
@@ -79,7 +82,8 @@ def test_an_ingest_ends_with_the_dashboard_that_started_it(start_code: Start, tm
     assert ended(everyone)
 
 
-def test_a_command_without_such_a_parent_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_without_such_a_parent_goes_on() -> None:
     """As under nohup, when the terminal is closed."""
-    monkeypatch.setattr(process, "Thread", pytest.fail)
+    before = threading.enumerate()
     process.follow_parent({"HOME": "/"})
+    assert threading.enumerate() == before

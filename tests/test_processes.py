@@ -9,20 +9,15 @@ from threading import Event
 import numpy as np
 import pytest
 
-from ingest.projections import projection
 from ingest.projections.projection import Projection
-from ingest.run import parallel
-from ingest.run.parallel import fits_killed_on_error, process_pool, processes
+from ingest.run.parallel import fits_killed_on_error, pools_made_by, processes
 
 
 @pytest.fixture(autouse=True)
-def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Instead of processes."""
-    monkeypatch.setattr(parallel, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
-    process_pool.cache_clear()
-    yield
-    processes().shutdown()
-    process_pool.cache_clear()
+    with pools_made_by(lambda: ThreadPoolExecutor(1)):
+        yield
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, OSError, GeneratorExit])
@@ -48,19 +43,19 @@ def test_processes_stay_where_nothing_ends_early() -> None:
     assert processes() is before
 
 
-def test_inputs_of_queued_fits_are_not_in_memory_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_of_queued_fits_are_not_in_memory_yet() -> None:
     go, read = Event(), []
 
     def one_set(number: int) -> np.ndarray:
         read.append(number)
         return np.array([number])
 
-    def fit_points(vectors: np.ndarray, *_: object) -> np.ndarray:
-        go.wait()
-        return vectors
+    class Waiting(Projection):
+        def fit(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+            go.wait()
+            return {"fitted": vectors}
 
-    monkeypatch.setattr(projection, "fit_points", fit_points)
-    fits = Projection("tsne", 0, {}).begin([partial(one_set, number) for number in range(200)])
+    fits = Waiting("tsne", 0, {}).begin([partial(one_set, number) for number in range(200)])
     before = len(read)
     go.set()
     assert before <= (cpu_count() or 1) + 1

@@ -13,9 +13,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from dashboard.access import provider as by_provider
-from dashboard.access.sessions import EndedSessions
 from dashboard.access.settings import Access, Provider
+from dashboard.access.users import EndedSessions
 from tests.access import HTML, comes_in, cookie_of, server_of
 from tests.provider import CLIENT, FOREIGN_KEY, SECRET, FakeProvider, running_provider
 
@@ -31,8 +30,7 @@ def running() -> Iterator[FakeProvider]:
 @pytest.fixture
 def provider(running: FakeProvider) -> FakeProvider:
     """As it is by default."""
-    fresh = FakeProvider(address=running.address)
-    running.__dict__.update(fresh.__dict__)
+    running.begin_anew()
     return running
 
 
@@ -214,14 +212,13 @@ def test_a_provider_that_is_down_is_a_sentence(path: str, access: Access, tiny_s
         closed.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{closed.getsockname()[1]}/.well-known/openid-configuration"
         assert access.provider
-        down = replace(access, provider=replace(access.provider, discovery=address))
+        down = replace(access, provider=replace(access.provider, discovery=address, seconds=(0.05, 0.05)))
         answer = server_of(tiny_store, down).test_client().get(path)
     assert (answer.status_code, answer.mimetype) == (503, "text/plain")
     assert "does not answer as it should. Try again in a minute." in answer.text
 
 
-def test_a_silent_provider_is_a_sentence(access: Access, tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_provider, "TIMEOUT", 0.05)
+def test_a_silent_provider_is_a_sentence(access: Access, tiny_store: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/.well-known/openid-configuration"
         assert access.provider

@@ -14,11 +14,10 @@ from ingest.text.reviews import Review
 from ingest.text.tokenizer import Tokenizer
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import SOURCES, STATISTICS
-from tests.published import __main__ as command
-from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, check, main
+from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, check, compare, main
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows, verdict
 from tests.published.segments import ROOM, SEPARATORS, TOKENS, cut, pack, review_segments
-from tests.published.targets import CURVES, EXPANSION_RATE, LAYERS, Target
+from tests.published.targets import CURVES, EXPANSION_RATE, HEADS, LAYERS, Target
 from tests.tiny_models import WORDS, save_model
 
 ENDS = np.array([[101, CLS], [102, SEP]])
@@ -218,11 +217,8 @@ def published(target: Target) -> np.ndarray:
     return np.array([0.0 if value is None else value for value in target.values])
 
 
-def test_a_model_with_the_published_numbers_agrees(
-    wide_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_with_the_published_numbers_agrees(capsys: pytest.CaptureFixture[str]) -> None:
     curves = {name: published(target) for name, target in CURVES.items()}
-    monkeypatch.setattr(command, "layer_curves", lambda *_, **__: curves)
-    monkeypatch.setattr(HookedModel, "expansion_rates", lambda _: published(EXPANSION_RATE).tolist())
-    assert check(find_checkpoint(str(wide_model)), segments=2) == AGREES
+    statistics = np.zeros((len(SOURCES), len(STATISTICS), LAYERS, HEADS))
+    assert compare("bert", published(EXPANSION_RATE), statistics, curves, 2) == AGREES
     assert "DIFFERS" not in capsys.readouterr().out

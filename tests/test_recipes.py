@@ -34,7 +34,7 @@ RECIPES: dict[str, list[tuple[str, str, str]]] = {
             "    out[at.to_self, query] = row[query]\n",
             "    out[at.to_first, query] = row[0]\n",
         ),
-        ("dashboard/statistics/heads_table.py", '    "norm_to_self": "n. self",\n', '    "to_first": "first",\n'),
+        ("dashboard/statistics/heads.py", '    "norm_to_self": "n. self",\n', '    "to_first": "first",\n'),
     ],
     "A new normalisation": [
         (
@@ -60,7 +60,7 @@ RECIPES: dict[str, list[tuple[str, str, str]]] = {
 """,
         ),
         (
-            "ingest/projections/table.py",
+            "ingest/projections/projection.py",
             "PROJECTIONS: dict[str, Row] = {\n",
             '    "channels": Row("channels", "channels/1"),\n',
         ),

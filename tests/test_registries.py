@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dashboard.notes import target
-from dashboard.statistics.heads_table import COLUMN_NAMES
+from dashboard.statistics.heads import COLUMN_NAMES
 from ingest.encode.compiled import PLACES
-from ingest.projections import table
+from ingest.projections import projection
 from ingest.projections.normalizations import OF_LAYER
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linked
 from store.kernels.statistics import FORMULAS
@@ -40,7 +40,7 @@ def test_every_normalisation_has_constants() -> None:
 
 
 def test_every_projection_has_settings_and_parameters() -> None:
-    assert set(PROJECTIONS) == set(PARAMETERS) == set(table.PROJECTIONS)
+    assert set(PROJECTIONS) == set(PARAMETERS) == set(projection.PROJECTIONS)
     assert set(POINT_PROJECTIONS) <= set(PROJECTIONS)
 
 

@@ -12,10 +12,8 @@ import store
 from dashboard.relations.data import BestHead
 from store.kernels.relations import DIRECTIONS, frequent_offset
 from store.results import best_heads
-from store.schema.relations import ALL, BASELINES, CANDIDATES, DECODINGS, KINDS, METHODS
-from tests.published import __main__ as command
-from tests.published import relation_tables
-from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, main
+from store.schema.corpus import ALL, BASELINES, CANDIDATES, DECODINGS, MENTION_KINDS, METHODS
+from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, Flags, check_relations
 from tests.published.relation_tables import (
     Cell,
     best_cell,
@@ -145,68 +143,63 @@ def test_the_offset_of_one_corpus_is_reported_on_another(corpus: store.Corpus, s
     assert row.offset_accuracy == (pairs.offsets == row.offset).mean()
 
 
-@pytest.fixture
-def of_bank(corpus: store.Corpus, second: store.Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command finds both corpora ingested."""
-    monkeypatch.setattr(command, "corpora", lambda flags, _: (second, corpus) if flags.choose else (corpus, None))
-    monkeypatch.setattr(relation_tables, "FEWEST_PAIRS", 10)
-
-
-@pytest.mark.usefixtures("of_bank")
-@pytest.mark.parametrize("choose", [[], ["--choose=other.conllu"]])
+@pytest.mark.parametrize("choose", ["", "other.conllu"])
 def test_relations_of_another_model_are_compared_with_nothing(
-    choose: list[str], tiny_model: Path, capsys: pytest.CaptureFixture[str]
+    choose: str, corpus: store.Corpus, second: store.Corpus, tiny_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([f"--model={tiny_model}", "--data=bank.conllu", *choose]) == NOT_CHECKED
+    found = (second, corpus) if choose else (corpus, None)
+    flags = Flags(model=str(tiny_model), data="bank.conllu", choose=choose)
+    assert check_relations(flags, find=lambda *_: found, fewest=10) == NOT_CHECKED
     printed = capsys.readouterr().out
     assert "tiny-bert is not bert-base-uncased: these numbers are compared with nothing published." in printed
     assert all(title in printed for title in ("| det |", "| all |", METHODS["attention"]))
     assert "DIFFERS" not in printed
 
 
-@pytest.mark.usefixtures("of_bank")
 @pytest.mark.parametrize(("target", "status"), [(0, AGREES), (1, DIFFERS)])
 def test_relations_of_the_published_model_are_compared(
-    target: int, status: int, corpus: store.Corpus, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+    target: int, status: int, corpus: store.Corpus, tiny_model: Path
 ) -> None:
     cell = best_cell(corpus.relations.accuracy.sel(relation="det"))
     accuracy = float(corpus.relations.accuracy.sel({"relation": "det", **cell._asdict()}))
     heads = {"det": HeadTarget(cell.layer, cell.head, cell.direction, accuracy - target)}
-    monkeypatch.setattr(relation_tables, "RELATIONS", (RelationTargets("a paper", "det", heads, {}),))
-    monkeypatch.setattr(command, "is_published", lambda _: True)
-    assert main([f"--model={tiny_model}", "--data=bank.conllu"]) == status
+    flags, targets = Flags(model=str(tiny_model), data="bank.conllu"), RelationTargets("a paper", "det", heads, {})
+    found = check_relations(
+        flags, find=lambda *_: (corpus, None), published=lambda _: True, targets=(targets,), fewest=10
+    )
+    assert found == status
 
 
 def published_table() -> xr.Dataset:
     """Numbers of 12 x 12 heads that are those of Clark's Table 2."""
     head, *baselines = TABLE_2.values()
-    of_heads = np.zeros((2, len(CANDIDATES), 12, 12, len(KINDS)))
+    of_heads = np.zeros((2, len(CANDIDATES), 12, 12, len(MENTION_KINDS)))
     of_heads[:, 0, *COREFERENCE_HEAD] = head
     return xr.Dataset(
         {
             "accuracy": (("half", "candidates", "layer", "head", "kind"), of_heads),
             "baseline_accuracy": (("half", "baseline", "kind"), np.array([baselines, baselines])),
         },
-        {"candidates": list(CANDIDATES), "baseline": list(BASELINES), "kind": list(KINDS)},
+        {"candidates": list(CANDIDATES), "baseline": list(BASELINES), "kind": list(MENTION_KINDS)},
     )
 
 
 def test_the_numbers_of_table_2_agree_with_themselves() -> None:
     compared = compare_antecedents(published_table())
-    assert len(compared) == len(TABLE_2) * len(KINDS)
+    assert len(compared) == len(TABLE_2) * len(MENTION_KINDS)
     assert all(each.agrees for each in compared)
 
 
 def test_a_head_that_finds_fewer_antecedents_differs_from_table_2() -> None:
     table = published_table()
     compared = compare_antecedents(table.assign(accuracy=table.accuracy - 0.2))
-    assert [each.title for each in compared if not each.agrees] == [f"head L4 H3, {kind}" for kind in KINDS]
+    assert [each.title for each in compared if not each.agrees] == [f"head L4 H3, {kind}" for kind in MENTION_KINDS]
 
 
 def test_coreference_is_printed_where_the_data_has_it(
-    chains_store: str, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    chains_store: str, tiny_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     corpus = store.open_corpus(chains_store)
-    monkeypatch.setattr(command, "corpora", lambda *_: (corpus, None))
-    assert main([f"--model={tiny_model}", "--data=chains.conll"]) == NOT_CHECKED
+    flags = Flags(model=str(tiny_model), data="chains.conll")
+    assert check_relations(flags, find=lambda *_: (corpus, None)) == NOT_CHECKED
     assert "| nearest mention before it |" in capsys.readouterr().out

@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 from gunicorn.errors import HaltServer
-from waitress.buffers import TempfileBasedBuffer
 
 from dashboard import __main__ as command
 from dashboard.server import RollingArbiter, Server
 from dashboard.serving import Serving
-from dashboard.web import connections
 from dashboard.web.connections import BufferingWorker, EventLoop, FrontServer
 from dashboard.web.processes import WORKER_MEMORY, usable_memory, workers_by_default
 from tests.bench.browser import server_process
@@ -59,13 +57,15 @@ class Ended(Exception):
     """Instead of the end of the process of the tests."""
 
 
-def test_a_worker_that_has_finished_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    def end(status: int) -> None:
+class WorkerOfTests(BufferingWorker):
+    """A worker in the process of the tests."""
+
+    def end(self, status: int) -> None:
         raise Ended(status)
 
-    monkeypatch.setattr(connections, "end_now", end)
-    monkeypatch.setattr(TempfileBasedBuffer, "newfile", TempfileBasedBuffer.newfile)
-    worker = BufferingWorker.__new__(BufferingWorker)
+
+def test_a_worker_that_has_finished_ends_its_process() -> None:
+    worker = WorkerOfTests.__new__(WorkerOfTests)
     worker.alive, worker.sockets, worker.PIPE = False, [], os.pipe()
     worker.cfg, worker.tmp = SimpleNamespace(threads=1, graceful_timeout=0), SimpleNamespace(notify=lambda: None)
     with pytest.raises(Ended, match="0"):
@@ -73,13 +73,14 @@ def test_a_worker_that_has_finished_ends_its_process(monkeypatch: pytest.MonkeyP
     worker.threads.shutdown()
 
 
-def test_the_command_ends_by_its_own_way_when_the_server_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(_: Server) -> None:
+class StoppedServer(Server):
+    def run(self) -> None:
         raise SystemExit(0)
 
-    monkeypatch.setattr(Server, "run", stop)
+
+def test_the_command_ends_by_its_own_way_when_the_server_has_stopped() -> None:
     options = command._parser().parse_args([])
-    assert command._serve(options, Serving()) == 0
+    assert command._serve(options, Serving(), StoppedServer) == 0
 
 
 def answer(client: socket) -> bytes:

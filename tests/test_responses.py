@@ -9,8 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.web import responses
-from dashboard.web.http import data_link
+from dashboard.web.http import ResponseCache, data_link
 from dashboard.web.library import Library
 from dashboard.web.processes import server_folder
 from dashboard.web.results import DiskCache
@@ -91,9 +90,11 @@ def test_a_disk_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def client(tiny_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FlaskClient:
-    monkeypatch.setattr(responses, "WORTH", 0.0)
-    client: FlaskClient = create_app(Library(tiny_store, tmp_path)).server.test_client()
+def client(tiny_store: str, tmp_path: Path) -> FlaskClient:
+    """Of a server that caches every response, however fast it was."""
+    library = Library(tiny_store, tmp_path)
+    library.put(ResponseCache, ResponseCache(DiskCache(tmp_path / "responses", BUDGET), worth=0))
+    client: FlaskClient = create_app(library).server.test_client()
     return client
 
 

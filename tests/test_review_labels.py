@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import numpy as np
 import pytest
 
 import store
 from ingest.run.errors import IngestError
-from ingest.text import corpus
 from ingest.text.columns import MOST_LABELS
-from ingest.text.reviews import Data, Reviews, find_data, read_reviews
+from ingest.text.reviews import Data, Reviews, read_reviews
+from store.repository.arrays import array_of
 from tests.hub import COMMIT
 from tests.hub_cache import cached_data
+from tests.stores import rewritten
 
 Ingest = Callable[..., str]
 
@@ -86,15 +88,16 @@ def stars(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def older(ingest: Ingest, stars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def older(ingest: Ingest, stars: Path, tmp_path: Path) -> str:
     """A store of some of the reviews from when numbers were sorted as text."""
-    with monkeypatch.context() as patch:
-        patch.setattr(corpus, "read_reviews", lambda *_, **__: as_text(stars))
-        return ingest(tmp_path / "store", data=stars, label="stars", sentences=10)
-
-
-def as_text(stars: Path) -> Reviews:
-    return read_reviews(find_data(str(stars)), text="text", label="stars").numbered_as(["10", "11", "9"])
+    now = store.open_corpus(ingest(tmp_path / "store", data=stars, label="stars", sentences=10))
+    names = sorted(now.label_names)
+    with rewritten(tmp_path / "store") as writer:
+        group = writer.group(f"corpus/{now.attributes['corpus']}")
+        group.attrs["label_names"] = names
+        labels = [names.index(now.label_names[label]) for label in now.sentences.label.values]
+        array_of(group, "label")[:] = np.array(labels, np.int16)
+    return str(tmp_path / "store")
 
 
 def test_labels_of_a_store_keep_their_numbers_as_it_grows(ingest: Ingest, older: str, stars: Path) -> None:

@@ -18,9 +18,9 @@ from dashboard.pages import TOPICS
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.library import Library
 from ingest.encode.counted_attention import Sentences
+from ingest.encode.feature_points import PointModel
 from ingest.encode.hooked_model import Capture, HookedModel, SentenceModel
 from ingest.encode.loading import load_model
-from ingest.encode.point_vectors import PointModel
 from ingest.finetuning.training import load_classifier
 from ingest.heads.importance import NO_ANSWER, ImportanceTask, SilencedModel, find_kind, label_task, masked_task
 from ingest.run.checkpoint import check_length, find_checkpoint

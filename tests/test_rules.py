@@ -10,9 +10,17 @@ from hypothesis import strategies as st
 import store
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
-from ingest.text import corpus
-from ingest.text.rules import BY_SCRIPT, LINES, NUPUNKT, TEXTS, has_other_script, split_text, splitter_of
-from ingest.text.sentences import sentence_hash
+from ingest.text.sentences import (
+    BY_SCRIPT,
+    LINES,
+    NUPUNKT,
+    TEXTS,
+    has_other_script,
+    sentence_hash,
+    split_text,
+    splitter_of,
+)
+from tests.stores import rewritten
 
 Ingest = Callable[..., str]
 
@@ -134,13 +142,11 @@ def test_english_texts_keep_the_identity_that_they_had(ingest: Ingest, tmp_path:
     assert sentence_hash("It was sad.", seed=0) in opened.sentences.sentence_hash.values
 
 
-def test_a_corpus_from_before_is_extended_where_its_scripts_were_not_noted(
-    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_corpus_from_before_is_extended_where_its_scripts_were_not_noted(ingest: Ingest, tmp_path: Path) -> None:
     data = write_texts(tmp_path / "en.txt", ["A good film. It was sad.", "The plot was bad."])
-    with monkeypatch.context() as patch:
-        patch.setattr(corpus, "SCRIPTS_KNOWN", {})
-        older = store.open_corpus(ingest(tmp_path / "store", data=data, sentences=2))
+    older = store.open_corpus(ingest(tmp_path / "store", data=data, sentences=2))
+    with rewritten(tmp_path / "store") as writer:
+        del writer.group(f"corpus/{older.attributes['corpus']}").attrs["scripts_known"]
     newer = store.open_corpus(ingest(tmp_path / "store", data=data, sentences=3))
     assert newer.name == older.name
     assert (older.n_sentences, newer.n_sentences) == (2, 3)

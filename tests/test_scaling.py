@@ -1,5 +1,7 @@
 """`ingest.projections.normalizations` and the weighted correlation, against a naive reading of the paper and finer searches."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -111,30 +113,27 @@ def test_queries_that_are_longer_want_a_c_that_is_smaller_by_the_root(
 
 
 @pytest.mark.parametrize(("wanted", "scale"), [(2.0**2, 2.0**2), (2.0**5, 2.0**5), (2.0**-7, 2.0**-7)])
-def test_the_grid_is_widened_until_it_holds_the_best(
-    wanted: float, scale: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_grid_is_widened_until_it_holds_the_best(wanted: float, scale: float) -> None:
     """With keys of 0 and queries of length 1 the distance is c."""
-    peak_at(wanted, monkeypatch)
     query = np.array([[1.0, 0], [-1, 0]])
-    assert choose_scaling(query, 0 * query, Pairs.within(np.array([2]))).scale == pytest.approx(scale)
+    chosen = choose_scaling(query, 0 * query, Pairs.within(np.array([2])), correlate=peak_at(wanted))
+    assert chosen.scale == pytest.approx(scale)
 
 
 @pytest.mark.parametrize("wanted", [2.0**30, 2.0**-30])
-def test_the_grid_is_not_widened_for_ever(wanted: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    peak_at(wanted, monkeypatch)
+def test_the_grid_is_not_widened_for_ever(wanted: float) -> None:
     query = np.array([[1.0, 0], [-1, 0]])
-    scale = choose_scaling(query, 0 * query, Pairs.within(np.array([2]))).scale
+    scale = choose_scaling(query, 0 * query, Pairs.within(np.array([2])), correlate=peak_at(wanted)).scale
     assert 8 <= abs(np.log2(scale)) <= (normalizations.WIDEST + normalizations.WIDENED) / 4
 
 
-def peak_at(wanted: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def peak_at(wanted: float) -> Callable[[np.ndarray, np.ndarray], tuple[float, int]]:
     """A correlation that is best where the mean distance is the wanted one."""
 
     def correlation(_: np.ndarray, distance: np.ndarray) -> tuple[float, int]:
         return -1 / (1 + abs(np.log2(distance.mean() / wanted))), 1000
 
-    monkeypatch.setattr(normalizations, "weighted_correlation", correlation)
+    return correlation
 
 
 def test_the_choice_is_never_worse_than_no_scaling(head: Points, pairs: Pairs) -> None:
@@ -150,13 +149,9 @@ def test_the_choice_has_the_correlation_that_it_says(head: Points, pairs: Pairs)
     assert correlation_of(head, pairs, chosen.scale, chosen.shift) == pytest.approx(chosen.correlation, abs=0.005)
 
 
-def test_a_ten_times_finer_grid_finds_nothing_better(
-    head: Points, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    coarse = choose_scaling(*head, pairs)
-    for name, value in {"STEP": STEP**0.1, "GRID": 120, "WIDEST": 320, "WIDENED": 80}.items():
-        monkeypatch.setattr(normalizations, name, value)
-    assert coarse.correlation == pytest.approx(choose_scaling(*head, pairs).correlation, abs=0.01)
+def test_a_ten_times_finer_grid_finds_nothing_better(head: Points, pairs: Pairs) -> None:
+    coarse, fine = choose_scaling(*head, pairs), choose_scaling(*head, pairs, finer=10)
+    assert coarse.correlation == pytest.approx(fine.correlation, abs=0.01)
 
 
 def test_with_too_few_pairs_c_is_one_and_the_centres_are_brought_together(head: Points) -> None:

@@ -1,15 +1,19 @@
 """Searches in a corpus, against Python's own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.points import search as module
-from dashboard.points.search import folded, hits, matching_tokens, texts
+from dashboard.points.search import folded, hits, matching_tokens, texts, tokens_of_phrase
 from dashboard.web.results import BUDGET, Cache
 from dashboard.web.state import Within
 from store import Corpus
 from tests.client import above
+
+#: Of the result of `texts` in a cache.
+TEXTS_KEY = (texts.__wrapped__, (), ())
 
 
 def tokens_of(corpus: Corpus, q: str, within: Within) -> list[int]:
@@ -64,20 +68,17 @@ def test_white_space_and_case_of_a_phrase_do_not_matter(tiny_corpus: Corpus) -> 
     assert tokens_of(tiny_corpus, "  FILM \t was ", "phrase") == tokens_of(tiny_corpus, "film was", "phrase")
 
 
-def test_where_words_cannot_be_distinguished_the_whole_sentence_is_selected(
-    tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from dataclasses import replace
-
-    import dashboard.points.search as search
-
+def test_where_words_cannot_be_distinguished_the_whole_sentence_is_selected(tiny_corpus: Corpus) -> None:
     own = texts(tiny_corpus)
-    monkeypatch.setattr(search, "texts", lambda _: replace(own, agrees=~own.agrees))
+    sentence, word_index = (
+        tiny_corpus.tokens[name].values[tiny_corpus.rows] for name in ("sentence_index", "word_index")
+    )
+    found = tokens_of_phrase(replace(own, agrees=~own.agrees), sentence, word_index, "rea")
     sentences = [s for s, text in enumerate(tiny_corpus.sentences.text.values) if "rea" in text.lower()]
     expected = [
         t for t, row in enumerate(tiny_corpus.rows) if tiny_corpus.tokens.sentence_index.values[row] in sentences
     ]
-    assert tokens_of(tiny_corpus, "rea", "phrase") == expected
+    assert found.nonzero()[0].tolist() == expected
     assert expected
 
 
@@ -147,9 +148,10 @@ def test_lower_case_keeps_the_length(text: str) -> None:
     assert len(folded(text)) == len(text)
 
 
-def test_sentences_with_a_wordpiece_are_shown_without_the_text_of_all_others(
-    tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "texts", lambda _: pytest.fail("the text of the whole corpus was read"))
-    found = Cache(BUDGET).run(hits, tiny_corpus, "film", "token")
+def test_sentences_with_a_wordpiece_are_shown_without_the_text_of_all_others(tiny_corpus: Corpus) -> None:
+    cache = Cache(BUDGET)
+    found = cache.run(hits, tiny_corpus, "film", "token")
+    assert cache.find(tiny_corpus, TEXTS_KEY) is None
+    cache.run(texts, tiny_corpus)
+    assert cache.find(tiny_corpus, TEXTS_KEY) is not None
     assert any(marked for row in found.rows for _, marked in row.parts)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.text.reviews import Review
-from ingest.text.rules import split_text
 from ingest.text.sentences import (
     Sentence,
     fewest_tokens,
     sentence_hash,
     split_reviews,
+    split_text,
     take_smallest,
 )
 from ingest.text.tokenizer import Tokenizer

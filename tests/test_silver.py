@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from store.kernels.relations import DIRECTIONS
-from store.schema.relations import ALL, HALVES
+from store.schema.corpus import ALL, HALVES
 from tests.published.relation_tables import Cell
 from tests.published.silver import Agreement, agreements, cells, main, summary
 

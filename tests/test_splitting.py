@@ -1,21 +1,25 @@
 """Reviews split in several processes, or those alone that an index names, give the sentences that all give in one."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from ingest.run.parallel import fits_killed_on_error
-from ingest.text import rules, sentences
+from ingest.run.parallel import fits_killed_on_error, process_pool
+from ingest.text import sentences
 from ingest.text.columns import Columns
 from ingest.text.reviews import Review, Reviews
-from ingest.text.rules import BY_SCRIPT, LINES, NOT_SPLIT, NUPUNKT
 from ingest.text.sentences import (
+    BY_SCRIPT,
     ENTRY,
+    LINES,
+    NOT_SPLIT,
+    NUPUNKT,
     SampleSize,
     Sentence,
     fewest_tokens,
@@ -41,8 +45,25 @@ def reviews_of(texts: list[str]) -> Reviews:
 REVIEWS = reviews_of(TEXTS)
 
 
+@dataclass(frozen=True)
+class NotedReviews(Reviews):
+    """Reviews that note which of them are read."""
+
+    documents: list[int] = field(default_factory=list)
+
+    def _review(self, document: int, row: dict[str, Any]) -> Review:
+        self.documents.append(document)
+        return super()._review(document, row)
+
+
 @pytest.fixture
-def smallest(tmp_path: Path) -> Smallest:
+def documents() -> list[int]:
+    """The reviews that were split, or read to be."""
+    return []
+
+
+@pytest.fixture
+def smallest(tmp_path: Path, documents: list[int]) -> Smallest:
     """Takes a sample of reviews; all samples of a test have one index."""
 
     def smallest(
@@ -53,8 +74,9 @@ def smallest(tmp_path: Path) -> Smallest:
         meanwhile: Callable[[], object] = lambda: None,
     ) -> list[Sentence]:
         index = tmp_path / "sentences.index"
+        noted = NotedReviews(reviews.table, reviews.text, reviews.labels, reviews.columns, documents)
         with fits_killed_on_error():
-            return smallest_sentences(reviews, sample, passed=passed, meanwhile=meanwhile, index=index)
+            return smallest_sentences(noted, sample, passed=passed, meanwhile=meanwhile, index=index)
 
     return smallest
 
@@ -65,7 +87,7 @@ def expected(reviews: Reviews, sample: SampleSize = SAMPLE) -> list[Sentence]:
     return take_smallest(every, sample.count, sample.size)
 
 
-@pytest.mark.parametrize("splitter", [NUPUNKT, BY_SCRIPT, LINES, rules.TEXTS, NOT_SPLIT])
+@pytest.mark.parametrize("splitter", [NUPUNKT, BY_SCRIPT, LINES, sentences.TEXTS, NOT_SPLIT])
 def test_reviews_in_parts_give_the_sentences_of_one_part(smallest: Smallest, splitter: str) -> None:
     sample = replace(IN_PARTS, splitter=splitter)
     assert smallest(REVIEWS, sample) == expected(REVIEWS, sample)
@@ -83,9 +105,10 @@ def test_something_else_is_done_while_processes_split(smallest: Smallest) -> Non
     assert called == ["once"]
 
 
-def test_few_reviews_start_no_process(smallest: Smallest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "processes", lambda: pytest.fail("a pool of processes"))
+def test_few_reviews_start_no_process(smallest: Smallest) -> None:
+    before = process_pool.cache_info()
     assert smallest(REVIEWS) == expected(REVIEWS)
+    assert process_pool.cache_info() == before
 
 
 def test_no_reviews_give_no_sentences(smallest: Smallest) -> None:
@@ -93,17 +116,10 @@ def test_no_reviews_give_no_sentences(smallest: Smallest) -> None:
 
 
 @pytest.fixture
-def indexed(smallest: Smallest, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def indexed(smallest: Smallest, documents: list[int]) -> list[int]:
     """The reviews that are split from now on, after an index of all was written."""
     smallest(REVIEWS, IN_PARTS)
-    documents: list[int] = []
-
-    def noting(reviews: Iterable[Review], **chosen: object) -> object:
-        for review in reviews:
-            documents.append(review.document)
-            yield from split_reviews([review], **chosen)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(sentences, "split_reviews", noting)
+    documents.clear()
     return documents
 
 

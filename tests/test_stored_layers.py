@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.sentence import sentence as module
 from dashboard.sentence.sentence import StoredLayers
 from store import Corpus
 
@@ -21,14 +20,13 @@ def test_a_part_is_that_of_the_array_in_the_store(index: Any, tiny_corpus: Corpu
     assert (layers.shape, len(layers)) == (whole.shape, len(whole))
 
 
-def test_only_the_layer_that_is_needed_is_read(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_layer_that_is_needed_is_read(tiny_corpus: Corpus) -> None:
     read: list[int] = []
 
     def stored(corpus: Corpus, name: str, sentence: int, layer: int) -> Any:
         read.append(layer)
         return np.zeros((corpus.heads, 5, len(name), sentence))
 
-    monkeypatch.setattr(module, "_stored_layer", stored)
-    layers = StoredLayers(tiny_corpus, "value_norm", 3)
+    layers = StoredLayers(tiny_corpus, "value_norm", 3, stored)
     assert [layers[1].shape, layers[1:2].shape] == [(2, 5, 10, 3), (1, 2, 5, 10, 3)]
     assert read == [1, 1]

@@ -1,31 +1,28 @@
 """A store whose sentences were read from the same file in another way is not mixed with those of today."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 
+import store
 from ingest.run.errors import IngestError
-from ingest.text import corpus
-from ingest.text.reviews import Reviews, read_reviews
 from ingest.text.sentences import sentence_hash
+from store.repository.arrays import array_of
+from tests.stores import rewritten
 
 Ingest = Callable[..., str]
 OTHERWISE = r"has other sentences of \w+ than the data gives now.* Give another --store\.$"
 
 
-def without_the_first(*arguments: Any, **settings: Any) -> Reviews:
-    """The reviews as a version read them that left the first one out."""
-    reviews = read_reviews(*arguments, **settings)
-    return replace(reviews, table=replace(reviews.table, columns=reviews.table.columns.slice(1)))
-
-
 def ingested_otherwise(ingest: Ingest, place: Path, **settings: object) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "read_reviews", without_the_first)
-        ingest(place, **settings)
+    """Ingest by a version that read the first of the sentences in another way."""
+    now = store.open_corpus(ingest(place, **settings))
+    with rewritten(place) as writer:
+        group = writer.group(f"corpus/{now.attributes['corpus']}")
+        array_of(group, "text")[:1] = np.array(["It was read in another way."], object)
+        array_of(group, "sentence_hash")[:1] = np.array([1], np.uint64)
 
 
 def test_a_store_of_other_sentences_does_not_grow(ingest: Ingest, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 from dashboard.ui.files import Provenance, as_csv, named
 from ingest.run.errors import IngestError
 from ingest.text.coreference import GAP_COLUMNS
-from ingest.text.lines import Dialect, dialect_of
 from ingest.text.reviews import Reviews, find_data, read_reviews
+from ingest.text.table import Dialect, dialect_of
 
 REVIEWS = [("Sch\u00f6n, aber teuer", "pos"), ("Gut", "neg")]
 CSV = 'text,label\n"Sch\u00f6n, aber teuer",pos\n"Gut",neg\n'

@@ -11,9 +11,8 @@ import zarr
 from threadpoolctl import threadpool_limits
 
 from ingest.encode.hooked_model import HookedModel
-from ingest.heads.intervals import _of_draws
-from ingest.text.blocks import plan
-from ingest.text.corpus import PlannedCorpus
+from ingest.heads.divergence import _of_draws
+from ingest.text.blocks import PlannedCorpus, plan
 
 #: Features of a layer: with so many, two threads add the squares in another order than one.
 FEATURES = 384

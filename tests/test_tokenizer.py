@@ -170,16 +170,23 @@ def test_the_head_of_a_long_text_has_the_wordpieces_of_the_whole(
     assert tokens.truncated.tolist() == [bool(whole.encodings[0].overflowing)]
 
 
-def test_a_text_as_long_as_a_book_is_not_tokenized_whole(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+class MeasuringTokenizer(Tokenizer):
+    """Measures the texts that it gives to the library."""
+
+    def __init__(self, folder: Path, *, max_length: int) -> None:
+        super().__init__(folder, max_length=max_length)
+        self.lengths: list[int] = []
+        of_library = self._tokenizer
+
+        def measured(texts: str | list[str], **settings: Any) -> Any:
+            self.lengths.extend(map(len, [texts] if isinstance(texts, str) else texts))
+            return of_library(texts, **settings)
+
+        self._tokenizer = measured
+
+
+def test_a_text_as_long_as_a_book_is_not_tokenized_whole(tiny_model: Path) -> None:
     """That would take minutes and gigabytes."""
-    lengths: list[int] = []
-    inner = tokenizer._tokenizer
-    monkeypatch.setattr(
-        tokenizer,
-        "_tokenizer",
-        lambda text, **settings: (
-            lengths.append(len(max([*text] if isinstance(text, list) else [text], key=len))) or inner(text, **settings)
-        ),
-    )
+    tokenizer = MeasuringTokenizer(tiny_model, max_length=12)
     tokenizer.tokenize(["film " * 100_000, "a" * 500_000])
-    assert max(lengths) <= 64 * 12
+    assert max(tokenizer.lengths) <= 64 * 12

@@ -19,7 +19,7 @@ from ingest.words.uas import (
     offset_governors,
     training_offset,
 )
-from store.schema.relations import METHODS
+from store.schema.corpus import METHODS
 
 Ingest = Callable[..., str]
 MAPS = 3

@@ -15,7 +15,7 @@ from dashboard.pages import TOPICS
 from dashboard.points import pairs
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
-from dashboard.statistics.kinds import nearest, read_nearest
+from dashboard.statistics.heads import nearest, read_nearest
 from dashboard.statistics.sections import importance, read_importance
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
@@ -81,9 +81,13 @@ def running() -> IngestProgress:
     return IngestProgress("a model on reviews", "pairs", done=50, total=100, began=now - 30, updated=now)
 
 
+class DuringAnIngest(Library):
+    ingest = running()
+
+
 @pytest.fixture
-def during_an_ingest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Library, "ingest", running())
+def during_an_ingest() -> None:
+    """An ingest runs, as `waiting` sees it."""
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +113,12 @@ def waiting(request: pytest.FixtureRequest, library: Library, begun: Library) ->
     """What a place says whose corpus lacks what it shows."""
     link, is_begun, text_of = WAITING[request.param]
     page, _, search = link.partition("?")
-    return str(text_of(resolve(begun if is_begun else library, page, search)))
+    return str(text_of(resolve(_seen(request, begun if is_begun else library), page, search)))
+
+
+def _seen(request: pytest.FixtureRequest, library: Library) -> Library:
+    """The library as it is, or as it is where an ingest runs."""
+    return DuringAnIngest(library.url) if "during_an_ingest" in request.fixturenames else library
 
 
 @pytest.mark.usefixtures("during_an_ingest")
@@ -138,7 +147,7 @@ def waiting_of_two(request: pytest.FixtureRequest, three_models: str, models: Sn
     """What a place of two models says that do not both have a part."""
     query, text_of = WAITING_IN_BOTH[request.param]
     search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{query}"
-    context = resolve(Library(three_models), "compare", search)
+    context = resolve(_seen(request, Library(three_models)), "compare", search)
     two = pair_of(context)
     assert two is not None
     return str(text_of(read(context, two)))

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dashboard.points import pairs
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.page import draw_heads
-from dashboard.points.pairs import WorkedExample
+from dashboard.points.pairs import Clear, WorkedExample, _are_near, worked_example
 from dashboard.points.shown import ShownPoints
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -24,13 +23,12 @@ Find = Callable[[Corpus], WorkedExample]
 
 
 @pytest.fixture
-def find_any(monkeypatch: pytest.MonkeyPatch) -> Find:
+def find_any() -> Find:
     """A random model has no large weights: any pair of words is an example."""
-    for name, value in {"LARGE": 0.0, "NEAR": 1.0, "APART": 0.0, "TOGETHER": 2.0, "BORDER": -1.0}.items():
-        monkeypatch.setattr(pairs, name, value)
+    any_pair = Clear(weight=0, near=1, apart=0, together=2, border=-1)
 
     def find(corpus: Corpus) -> WorkedExample:
-        found = pairs.worked_example(corpus, corpus.views[0])
+        found = worked_example(corpus, corpus.views[0], any_pair)
         assert found is not None
         return found
 
@@ -72,7 +70,7 @@ def test_the_dots_stand_where_the_picture_has_them(example: WorkedExample, tiny_
 def test_a_key_that_is_far_or_hidden_is_no_example() -> None:
     keys = np.array([[0.5, 0.7], [0.1, 0.1]], np.float32)
     far, near, hidden = (np.array([[0.5, 0.5], key], np.float32) for key in ([0.9, 0.9], [0.5, 0.7], [0.5, 0.51]))
-    assert [pairs._are_near(pair, keys) for pair in (far, near, hidden)] == [False, True, False]
+    assert [_are_near(pair, keys, Clear()) for pair in (far, near, hidden)] == [False, True, False]
 
 
 def test_without_an_example_there_is_no_way_to_it(tiny_store: str) -> None:

@@ -33,14 +33,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packages in a folder that cannot be written."""
-    monkeypatch.setattr(folders, "_beside_source", lambda: [NOWHERE])
-
-
-@pytest.fixture
-def homeless(installed: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    """No home either."""
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No home."""
     monkeypatch.setenv("HOME", str(NOWHERE))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
 
@@ -71,7 +65,7 @@ def test_a_file_in_place_of_a_folder_cannot_be_written(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("homeless")
 def test_compiled_code_is_kept_in_a_temporary_folder_without_a_home(temporary: Path) -> None:
     environment: dict[str, str] = {}
-    place_compiled_code(environment)
+    place_compiled_code(environment, beside=[NOWHERE])
     assert environment == {COMPILED: str(temporary / f"headscape-{os.getuid()}" / "numba")}
 
 
@@ -79,7 +73,7 @@ def test_compiled_code_is_kept_in_a_temporary_folder_without_a_home(temporary: P
 def test_a_cache_of_numba_that_can_be_written_stays(temporary: Path) -> None:
     for environment in ({COMPILED: str(temporary)}, {COMPILED: str(temporary / "new")}):
         before = dict(environment)
-        place_compiled_code(environment)
+        place_compiled_code(environment, beside=[NOWHERE])
         assert environment == before
 
 
@@ -89,11 +83,10 @@ def test_a_cache_of_numba_that_cannot_be_written_is_moved(temporary: Path) -> No
     assert environment[COMPILED].startswith(str(temporary))
 
 
-@pytest.mark.usefixtures("installed")
 def test_a_home_that_can_be_written_is_left_to_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     environment: dict[str, str] = {}
-    place_compiled_code(environment)
+    place_compiled_code(environment, beside=[NOWHERE])
     assert environment == {}
 
 

@@ -34,7 +34,7 @@ from dashboard.notes.address import (
     notes_address,
     unavailable,
 )
-from dashboard.notes.tables import REVISION, VERSION_TABLE, metadata
+from dashboard.notes.note import REVISION, VERSION_TABLE, metadata
 from dashboard.web.library import Library
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ READ, WRITE = 2.0, 8.0
 #: Seconds that work on all notes may take: an export, an import, a table.
 EVERY_NOTE = 60.0
 #: Seconds that nobody waits for a database which has just not answered.
-PAUSE = 5.0
+SILENT_SECONDS = 5.0
 #: Pieces of work at a time, each with a connection.
 CONNECTIONS = 4
 #: PostgreSQL's lock under which one process migrates.
@@ -64,8 +64,8 @@ _POSTGRES = {
 class Database:
     """Reads and writes in transactions; every failure is `NotesUnavailable`. Make it after a fork."""
 
-    def __init__(self, address: NotesAddress) -> None:
-        self.address = address
+    def __init__(self, address: NotesAddress, clock: Callable[[], float] = monotonic) -> None:
+        self.address, self._clock = address, clock
         self._room = BoundedSemaphore(CONNECTIONS)
         self._opening = Lock()
         self._engine: Engine | None = None
@@ -106,19 +106,19 @@ class Database:
     def _within(self, seconds: float, sentence: str, work: Callable[[], T]) -> T:
         if self.address.url is None:
             raise NotesUnavailable(self.address.reason)
-        began = monotonic()
+        began = self._clock()
         if began < self._silent_until:
             raise NotesUnavailable(SILENT)
         if not self._room.acquire(timeout=seconds):
             raise self._silence(SILENT)
         result = _apart(work, self._room.release)
         try:
-            return result.result(max(0.1, began + seconds - monotonic()))
+            return result.result(max(0.1, began + seconds - self._clock()))
         except Late:
             raise self._silence(sentence) from None
 
     def _silence(self, sentence: str) -> NotesUnavailable:
-        self._silent_until = monotonic() + PAUSE
+        self._silent_until = self._clock() + SILENT_SECONDS
         return NotesUnavailable(sentence)
 
     # -- one transaction ------------------------------------------------------------------------------

@@ -13,8 +13,7 @@ from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
 from dashboard.points.similar import excerpt
 from dashboard.ui.controls import info
-from dashboard.ui.markup import file_links, heading
-from dashboard.ui.page import Unmade
+from dashboard.ui.markup import Unmade, file_links, heading
 from dashboard.ui.text import decimal, first_of
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
@@ -28,6 +27,13 @@ _RANKING = (
     "The query-key pairs of one sentence with the largest logits q.k / sqrt(channels). Each pair of wordpieces is listed once, "
     "without [CLS], [SEP] and self-attention."
 )
+#: Labels of the heads that are tried first: what these attend to needs no grammar.
+CLEAR = ("previous", "next")
+#: Heads and sentences that are tried.
+HEADS, SENTENCES = 6, 24
+#: Wordpieces of the sentence on each side of the pair; pixels of the panel's image.
+AROUND, SIDE = 9, 190
+Places = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -120,17 +126,27 @@ def _sentence(shown: ShownPoints, pair: Pair) -> dcc.Link:
     return dcc.Link(f"{pair.sentence:,}", href=state.href, title="Open the sentence with the pair selected")
 
 
-#: Labels of the heads that are tried first: what these attend to needs no grammar.
-CLEAR = ("previous", "next")
-#: Heads and sentences that are tried.
-HEADS, SENTENCES = 6, 24
-#: A weight that is large, and the share of all keys among which the key is near.
-LARGE, NEAR = 0.3, 0.1
-#: Smallest and largest distance of the dots, and their least distance from the border, as shares of the panel's side.
-APART, TOGETHER, BORDER = 0.14, 0.3, 0.06
-#: Wordpieces of the sentence on each side of the pair; pixels of the panel's image.
-AROUND, SIDE = 9, 190
-Places = NDArray[np.float32]
+@dataclass(frozen=True)
+class Clear:
+    """What makes an example clear.
+
+    Attributes
+    ----------
+    weight, near
+        A weight that is large, and the share of all keys among which the key is near.
+    apart, together, border
+        Smallest and largest distance of the dots, and their least distance from the border, as shares of the panel's side.
+    """
+
+    weight: float = 0.3
+    near: float = 0.1
+    apart: float = 0.14
+    together: float = 0.3
+    border: float = 0.06
+
+
+#: What readers are shown.
+CLEARLY = Clear()
 
 
 @dataclass(frozen=True)
@@ -152,9 +168,11 @@ class WorkedExample:
 
 
 @cached
-def worked_example(corpus: Corpus, view: str) -> WorkedExample | None:
+def worked_example(corpus: Corpus, view: str, clear: Clear = CLEARLY) -> WorkedExample | None:
     """The pair with the largest weight in the first head that has one; None where no pair is near and its weight large."""
-    return next((found for head in _clear_heads(corpus) if (found := _of_head(corpus, view, *head))), None)
+    return next(
+        (found for head in _clear_heads(corpus) if (found := _example_of_head(corpus, view, *head, clear))), None
+    )
 
 
 def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
@@ -165,13 +183,13 @@ def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
     return [(int(layer), int(head)) for layer, head in order[:HEADS]]
 
 
-def _of_head(corpus: Corpus, view: str, layer: int, head: int) -> WorkedExample | None:
+def _example_of_head(corpus: Corpus, view: str, layer: int, head: int, clear: Clear) -> WorkedExample | None:
     tokens = grid_tokens(corpus)
     places = HeadTokens(corpus, tokens, layer, head).places(view)[0, ..., :2]
     pairs = [
         pair
         for first, sentence in _sentences(corpus, tokens)
-        for pair in _pairs(corpus, layer, head, sentence, first, places)
+        for pair in _pairs(corpus, layer, head, sentence, first, places, clear)
     ]
     if not pairs:
         return None
@@ -206,15 +224,15 @@ def _sentences(corpus: Corpus, tokens: int) -> Iterator[tuple[int, int]]:
 
 
 def _pairs(
-    corpus: Corpus, layer: int, head: int, sentence: int, first: int, places: Places
+    corpus: Corpus, layer: int, head: int, sentence: int, first: int, places: Places, clear: Clear
 ) -> Iterator[tuple[int, float, int, int, int, int]]:
     """Pairs of words with a large weight that are near: weight in per cent, minus their distance, and where they are."""
     weights = corpus.weights(sentence, layer=layer, head=head)
     words = np.array([piece.text.isalpha() and not piece.continues for piece in corpus.sentence_pieces(sentence)])
-    large = (weights >= LARGE) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)
+    large = (weights >= clear.weight) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)
     for query, key in np.argwhere(large).tolist():
         pair = np.stack([places[first + query, 0], places[first + key, 1]])
-        if _are_near(pair, places[:, 1]):
+        if _are_near(pair, places[:, 1], clear):
             yield round(100 * float(weights[query, key])), -_apart(pair), first, sentence, query, key
 
 
@@ -222,11 +240,11 @@ def _apart(pair: Places) -> float:
     return float(np.linalg.norm(pair[1] - pair[0]))
 
 
-def _are_near(pair: Places, keys: Places) -> bool:
+def _are_near(pair: Places, keys: Places, clear: Clear) -> bool:
     """Whether few keys are nearer to the query than its key, and both can be told apart, well within the panel."""
     nearer = np.linalg.norm(keys - pair[0], axis=-1) < _apart(pair)
-    inside = bool(((pair > BORDER) & (pair < 1 - BORDER)).all())
-    return inside and APART <= _apart(pair) <= TOGETHER and float(nearer.mean()) <= NEAR
+    inside = bool(((pair > clear.border) & (pair < 1 - clear.border)).all())
+    return inside and clear.apart <= _apart(pair) <= clear.together and float(nearer.mean()) <= clear.near
 
 
 def example_button() -> html.Button:

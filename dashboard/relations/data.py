@@ -13,7 +13,7 @@ from store import Corpus, StoreError
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halves, linked
 from store.repository.errors import NotIngested
 from store.results import best_heads, count_links
-from store.schema.relations import ALL
+from store.schema.corpus import ALL
 from store.words import COREFERENCE
 
 #: Pairs that are shown of those that a head links, and of those that it does not.

@@ -47,8 +47,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
-from dashboard.ui.markup import heading
-from dashboard.ui.page import Page, Unmade
+from dashboard.ui.markup import Page, Unmade, heading
 from dashboard.ui.text import first_of, has_part, naming, spell
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of
@@ -59,8 +58,8 @@ from store import Corpus, StoreError
 from store.kernels.relations import DIRECTIONS
 from store.phrases import many
 from store.repository.errors import NotIngested
+from store.schema.corpus import ALL
 from store.schema.model import head_name
-from store.schema.relations import ALL
 
 _ACCURACY = (
     "Share of the pairs of a dependent and its governor that a head links: of all other words of the sentence, the first "

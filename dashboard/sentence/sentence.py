@@ -2,7 +2,7 @@
 
 import re
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
@@ -33,8 +33,10 @@ class StoredLayers:
     Most requests are about one layer: of 144 heads, reading all takes twelve times as long. Layers are cached one by one.
     """
 
-    def __init__(self, corpus: Corpus, name: ByLayer, sentence: int) -> None:
+    def __init__(self, corpus: Corpus, name: ByLayer, sentence: int, read: "ReadLayer | None" = None) -> None:
+        """`read` reads a layer, by default into the cache."""
         self._corpus, self._name, self._sentence = weakref.ref(corpus), name, sentence  # a cache must not keep it alive
+        self._read = read or _stored_layer
         rows, array = corpus.sentence_rows(sentence), getattr(corpus, name)
         self.shape: tuple[int, ...] = (*array.shape[:2], rows.stop - rows.start, *array.shape[3:])
 
@@ -55,7 +57,7 @@ class StoredLayers:
     def _layer(self, layer: int) -> Floats:
         corpus = self._corpus()
         assert corpus is not None, "the request that shows the sentence holds its corpus"
-        return _stored_layer(corpus, self._name, self._sentence, layer)
+        return self._read(corpus, self._name, self._sentence, layer)
 
 
 @cached
@@ -65,6 +67,8 @@ def _stored_layer(corpus: Corpus, name: ByLayer, sentence: int, layer: int) -> F
     return numbers
 
 
+#: Reads an array of a sentence in a layer: (head, token, ...).
+ReadLayer = Callable[[Corpus, ByLayer, int, int], Floats]
 Layers = Floats | StoredLayers
 
 
@@ -334,13 +338,13 @@ def mean_pattern(
     averaged = list(heads) if mean in ("heads", "both") else [head]
     # Layer by layer: all patterns of a long sentence at once are large.
     first, *others = layers
-    total = _of_layer(sentence, options, first, averaged)
+    total = _mean_over_heads(sentence, options, first, averaged)
     for other in others:
-        total += _of_layer(sentence, options, other, averaged)
+        total += _mean_over_heads(sentence, options, other, averaged)
     return total / np.float32(len(layers))
 
 
-def _of_layer(sentence: Sentence, options: PatternOptions, layer: int, heads: list[int]) -> Floats:
+def _mean_over_heads(sentence: Sentence, options: PatternOptions, layer: int, heads: list[int]) -> Floats:
     weights = shown_pattern(sentence, options, layer=layer).weights[0]
     mean: Floats = (weights if options.rollout or not heads else weights[heads]).mean(axis=0)
     return mean

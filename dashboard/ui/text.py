@@ -8,8 +8,8 @@ from dash import html
 
 from store import Corpus, Snapshot
 from store.phrases import many
+from store.schema.corpus import RELATION_TITLES
 from store.schema.model import SOURCES
-from store.schema.relations import TITLES
 
 #: Digits that float16 vectors and float32 weights carry.
 DIGITS = 6
@@ -40,7 +40,7 @@ def unbroken(text: str) -> str:
 
 def in_brackets(relation: str) -> str:
     """What a grammar calls a relation, as it follows the label; empty where the label is of another scheme."""
-    return f" ({TITLES[relation]})" if relation in TITLES else ""
+    return f" ({RELATION_TITLES[relation]})" if relation in RELATION_TITLES else ""
 
 
 def with_commands(sentences: str) -> list[str | html.Code]:

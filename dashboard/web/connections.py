@@ -12,6 +12,7 @@ import signal
 import socket
 import time
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from gunicorn.workers.base import Worker
@@ -30,11 +31,6 @@ from store.process import end_now
 REQUEST_LINE = 8190
 #: Bytes of a request: of line and headers together (Referer repeats the line), of the body.
 HEADERS, BODY = 32 << 10, 1 << 20
-#: Seconds from the first byte of a request to the end of its headers, and of its body.
-HEADERS_SECONDS, BODY_SECONDS = 20, 60
-#: Seconds that a connection may stay open without a request, that a client may take nothing of its answer, and that a
-#: thread waits until the client has taken enough of a long answer.
-IDLE_SECONDS, STALLED_SECONDS, THREAD_SECONDS = 60, 60, 30
 #: Bytes of an answer that wait for a slow client in memory, and on disk. Beyond these the answer's thread waits.
 IN_MEMORY, ON_DISK = 1 << 20, 64 << 20
 #: Open connections of a worker, and files that each may need: the socket, a request's body, an answer.
@@ -51,6 +47,30 @@ PULSE = 1.0
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 log = logging.getLogger("headscape.connections")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long the server waits for a client, in seconds.
+
+    Attributes
+    ----------
+    headers, body
+        From the first byte of a request to the end of its headers, and of its body.
+    idle, stalled, thread
+        How long a connection may stay open without a request, how long a client may take nothing of its answer, and how long
+        a thread waits until the client has taken enough of a long answer.
+    """
+
+    headers: float = 20
+    body: float = 60
+    idle: float = 60
+    stalled: float = 60
+    thread: float = 30
+
+
+#: Of every server that a command starts.
+USUAL = Patience()
 
 
 def adjustments(connections: int) -> Adjustments:
@@ -155,7 +175,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     def overdue(self, now: float) -> bool:
         """Whether the client has kept the server waiting for too long."""
         if self.total_outbufs_len:
-            return bool(self.last_activity < now - STALLED_SECONDS or self.writing < now - THREAD_SECONDS)
+            patience = self.server.patience
+            return bool(self.last_activity < now - patience.stalled or self.writing < now - patience.thread)
         return not self.requests and self.waits_since < now - self._patience
 
     @property
@@ -170,9 +191,10 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     @property
     def _patience(self) -> float:
+        patience: Patience = self.server.patience
         if self.request is None:
-            return IDLE_SECONDS
-        return BODY_SECONDS if self.request.headers_finished else HEADERS_SECONDS
+            return patience.idle
+        return patience.body if self.request.headers_finished else patience.headers
 
 
 class EventLoop:
@@ -248,9 +270,17 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
     finishes = stops = False
 
     def __init__(
-        self, application: Any, listening: socket.socket, threads: ThreadedTaskDispatcher, loop: EventLoop
+        self,
+        application: Any,
+        listening: socket.socket,
+        threads: ThreadedTaskDispatcher,
+        loop: EventLoop,
+        *,
+        patience: Patience = USUAL,
+        most: int | None = None,
     ) -> None:
-        self.loop, self.most = loop, most_connections()
+        """`most`: how many connections may be open, by default as many as the limit of open files allows."""
+        self.loop, self.patience, self.most = loop, patience, most or most_connections()
         super().__init__(
             application,
             loop.sockets,
@@ -328,6 +358,8 @@ class BufferingWorker(Worker):  # type: ignore[misc]
 
     #: Whether another worker answers in its place.
     replaced = False
+    #: Ends the process.
+    end = staticmethod(end_now)
 
     def __init__(self, *settings: Any) -> None:
         super().__init__(*settings)
@@ -360,7 +392,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]
         while self.alive and os.getppid() == self.ppid:
             self._turn(PULSE)
         self._finish()
-        end_now(0)
+        self.end(0)
 
     def _handle_replacement(self, _number: int, _frame: object) -> None:
         self.alive, self.replaced = False, True

@@ -12,7 +12,7 @@ from typing import Protocol, Self, TypeVar
 from cachetools import LRUCache, TTLCache
 from icechunk import Repository
 
-from dashboard.web.admission import Turns
+from dashboard.web.admission import WaitingLine
 from dashboard.web.results import BUDGET as RESULTS
 from dashboard.web.results import Cache
 from store import Snapshot
@@ -24,6 +24,8 @@ from store.repository.ingest_status import IngestOutcome, IngestProgress, ingest
 #: Readers who wait while a large file is made for another one.
 WAITING = 3
 BUSY = "The server is busy making files for other readers. Try again in a few seconds."
+#: Bytes up to which a file that a reader downloads is held in memory while it is made and sent.
+FILE_MEMORY = 1 << 20
 #: Bytes of all open snapshots: the newest, and those that older tabs show.
 BUDGET = 96 << 20
 #: Snapshots of object storage that are remembered as there, and seconds until it is asked again.
@@ -59,12 +61,15 @@ class Library:
         *,
         ask_again: float = ASK_AGAIN,
         open_snapshot: Callable[[Repository, str, str], Snapshot] = Snapshot,
+        files: WaitingLine | None = None,
+        file_memory: int = FILE_MEMORY,
     ) -> None:
         self.url = url
         self._open_snapshot = open_snapshot
         self.cache = Cache(RESULTS)
         #: Large files are made for one reader at a time.
-        self.files = Turns(WAITING, BUSY, name="files")
+        self.files = files or WaitingLine(WAITING, BUSY, name="files")
+        self.file_memory = file_memory
         self._shared = shared
         self._objects: dict[type, object] = {}
         self._making = RLock()

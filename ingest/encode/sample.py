@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint, longest_input
 from ingest.run.errors import IngestError
-from ingest.run.limits import USUAL, Limits
-from ingest.text.blocks import Block, content_hash
-from ingest.text.corpus import PlannedCorpus
+from ingest.run.settings import USUAL, Limits
+from ingest.text.blocks import Block, PlannedCorpus, content_hash
 from ingest.text.reviews import Review, Reviews
-from ingest.text.rules import NUPUNKT, split_text
+from ingest.text.sentences import NUPUNKT, split_text
 from ingest.text.tokenizer import Tokenizer
 from store.phrases import many
 from store.repository.arrays import array_of, read_vectors

@@ -27,8 +27,7 @@ from ingest.run.errors import IngestError
 from ingest.run.progress import bar
 from ingest.run.settings import Settings
 from ingest.run.worker import begin_next
-from ingest.text.blocks import Block, content_hash
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Block, PlannedCorpus, content_hash
 from store.means import means_of_blocks, sum_of_blocks
 from store.repository.arrays import CONSTANT, array_of, create_arrays, write_block
 from store.repository.writer import Writable, Writer

@@ -1,7 +1,12 @@
-"""Stage `divergence`: the divergence of every two heads, and a map on which heads that attend alike are near each other."""
+"""What is measured of heads over all sentences: how far every two diverge, and how certain every statistic is.
+
+Stage `divergence`: the divergence of every two heads, and a map on which heads that attend alike are near each other. Then 95%
+intervals of every head statistic, by bootstrap, from the statistics per token that the store holds already; of a model that
+stores these of its first sentences only, from sums over all sentences.
+"""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from os import cpu_count
@@ -10,23 +15,30 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
+from ingest.encode.encoder import SQUARES
 from ingest.encode.sample import Sample, Spans, lengths, take_sentences, whole_sample
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.fits import seed32
+from ingest.run.parallel import cores, side_by_side
 from ingest.run.progress import bar
-from ingest.text.blocks import content_hash
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
 from store.kernels.attention import attention_pattern
 from store.kernels.heads import TILE, divergence_sums, map_stress
+from store.kernels.intervals import Replicates, draw_counts, find_segments, squared_sums
+from store.kernels.statistics import row_weights, source_rows
+from store.means import intervals_of_blocks
 from store.process import one_thread
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.model import DIVERGENCE_ARRAYS, ROLES
+from store.schema.model import DIVERGENCE_ARRAYS, ROLES, SOURCES
 
 VERSION = "divergence/2"
 #: Weights of a head that a core has in memory at once; a GPU takes more, of memory and to be busy.
 CPU_WEIGHTS = 8 * TILE
 GPU_WEIGHTS = 64 * TILE
+INTERVALS_VERSION, SUMS_VERSION = "intervals/3", "intervals of sums/1"
+#: Padded tokens whose statistics are in memory at once.
+BATCH_TOKENS = 2048
 
 Halves = NDArray[np.float16]
 
@@ -169,3 +181,85 @@ def _write(group: zarr.Group, sums: NDArray[np.float64], sample: Sample, seed: i
             "version": VERSION,
         }
     )
+
+
+def write_intervals(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, seed: int) -> None:
+    """Write the intervals: bootstrap over the sentences of the plan, block by block, layer by layer.
+
+    Not committed: `complete` does that together with the statistics that the intervals are of.
+    """
+    group, version = writer.group(model.path), _version(corpus)
+    heads, layers = _of_sums(group, corpus) if version == SUMS_VERSION else _of_draws(group, corpus, seed)
+    array_of(group, "head_interval")[:] = heads
+    array_of(group, "layer_interval")[:] = layers
+    group.attrs["intervals_version"] = version
+
+
+def intervals_outdated(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bool:
+    """Whether the intervals are of another version of this code, or were computed in the other way."""
+    return writer.group(model.path).attrs.get("intervals_version") != _version(corpus)
+
+
+def _version(corpus: PlannedCorpus) -> str:
+    return INTERVALS_VERSION if len(corpus.stored.blocks) == len(corpus.blocks) else SUMS_VERSION
+
+
+def _of_draws(group: zarr.Group, corpus: PlannedCorpus, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Intervals of heads and of layers, by bootstrap."""
+    statistics, layers, heads, _ = array_of(group, "token_statistic").shape
+    replicates = Replicates(sources=len(SOURCES), statistics=statistics, layers=layers, heads=heads)
+    with cores() as pool:
+        for block in corpus.blocks:
+            _add_block(group, block, draw_counts(seed, block.index, block.sentences), replicates, pool)
+    return replicates.interval(), replicates.layer_interval()
+
+
+def _add_block(
+    group: zarr.Group, block: Block, counts: NDArray[np.float64], replicates: Replicates, pool: Executor
+) -> None:
+    real = np.ones(block.tokens, bool)
+    segments = [find_segments(rows, block.lengths) for rows in source_rows(block.token_flags, real)]
+    present = [counts[segment.sentences] for segment in segments]
+    for source, segment in enumerate(segments):
+        replicates.count(source, segment, counts)
+
+    def add_layer(layer: int) -> None:
+        values = _stored(group, block, layer)
+        for source, segment in enumerate(segments):
+            replicates.add(layer, source, segment.means(values), present[source])
+
+    list(pool.map(add_layer, range(len(replicates.sums))))
+
+
+def _stored(group: zarr.Group, block: Block, layer: int) -> NDArray[np.float64]:
+    """Statistics (statistic, head, token) of a block in a layer."""
+    stored = np.asarray(array_of(group, "token_statistic")[:, layer, :, block.rows])
+    return stored[..., : block.tokens].astype(np.float64)
+
+
+def _of_sums(group: zarr.Group, corpus: PlannedCorpus) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Intervals of heads and of layers, from sums of squares; those of blocks that were encoded without are added first."""
+    for block in corpus.blocks:
+        if np.isnan(array_of(group, SQUARES[0])[block.index, 0, 0, 0, 0]):
+            _write_squares(group, block)
+    return intervals_of_blocks(group, len(corpus.blocks))
+
+
+def _write_squares(group: zarr.Group, block: Block) -> None:
+    """Write the sums of squares of a block from its stored statistics."""
+    batches = make_batches(block, tokens=BATCH_TOKENS)
+    layers = range(array_of(group, "token_statistic").shape[1])
+    parts = side_by_side(lambda layer: _squares(_stored(group, block, layer), batches), layers)
+    for name, of_layers in zip(SQUARES, zip(*parts, strict=True), strict=True):
+        array_of(group, name)[block.index] = np.stack(of_layers, axis=2)
+
+
+def _squares(values: NDArray[np.float64], batches: list[Batch]) -> list[NDArray[np.float64]]:
+    """`SQUARES` of a layer from the statistics (statistic, head, token) of a block."""
+    parts = []
+    for batch in batches:
+        padded = np.zeros((*batch.real.shape, *values.shape[:2]))
+        padded[batch.real] = np.moveaxis(values[..., batch.rows], -1, 0)
+        rows = source_rows(batch.flags, batch.real).astype(np.float64)
+        parts.append(squared_sums(padded, row_weights(rows)))
+    return [np.sum(each, axis=0) for each in zip(*parts, strict=True)]

@@ -27,8 +27,8 @@ from ingest.run.errors import IngestError
 from ingest.run.parallel import one_thread_each
 from ingest.run.progress import bar
 from ingest.run.settings import Settings
-from ingest.text.blocks import Batch, Block, content_hash, make_batches
-from ingest.text.corpus import PlannedCorpus, label_names
+from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
+from ingest.text.corpus import label_names
 from ingest.text.tokenizer import Tokenizer
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer

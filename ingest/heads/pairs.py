@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ingest.encode.tensors import ModelGroup
 from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
-from ingest.text.blocks import Block, content_hash, make_batches
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Block, PlannedCorpus, content_hash, make_batches
 from store.kernels.attention import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
 from store.process import one_thread
 from store.repository.arrays import array_of, create_arrays, read_vectors

@@ -24,8 +24,8 @@ from torch.nn.functional import silu
 from ingest.projections.attention_loss import KEPT, Lesson, Lessons, gradient, vectors_at
 from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection import Advance, Fits, LayerFit, Parameters, Read
-from ingest.run.limits import Limits
 from ingest.run.parallel import fit_later, one_thread_each, timed
+from ingest.run.settings import Limits
 from store.kernels.projection import place_by_network
 from store.schema.pictures import PARAMETERS, ViewName
 

@@ -1,9 +1,11 @@
 """Pictures of the tokens of a token set: at every feature point, and of the values of every head.
 
-A reader may try UMAP of feature points: the picture that an ingest with these settings makes of the first tokens is fitted
-in the reader's process, which tells how far it is; nothing is written.
+They are computed, and written whole in one transaction: no commit holds a half of one. What the attributes of the token set
+name is whole; a hash tells what it was computed from. A reader may try UMAP of feature points: the picture that an ingest
+with these settings makes of the first tokens is fitted in the reader's process, which tells how far it is; nothing is written.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,16 +17,17 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
+from ingest.encode.feature_points import FeaturePoints, read_point
 from ingest.encode.sample import evenly
 from ingest.projections.fits import fit_points
-from ingest.projections.projection import COMPONENTS, Fitted, Floats, Parameters, Projection
-from ingest.projections.table import PROJECTIONS, PlaceGrid
-from ingest.run.limits import USUAL, Limits
+from ingest.projections.projection import COMPONENTS, PROJECTIONS, Fitted, Floats, Parameters, PlaceGrid, Projection
 from ingest.run.parallel import one_thread_each, side_by_side, timed
-from ingest.run.settings import Settings
+from ingest.run.settings import USUAL, Limits, Settings
+from ingest.text.blocks import content_hash
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align
-from store.schema import Array
+from store.repository.arrays import array_of, create_arrays
+from store.schema import TILE, Array
 from store.schema.features import FEATURE_VIEW_ARRAYS, VALUE_VIEW_ARRAYS
 from store.schema.pictures import EACH, JOINT, ViewName
 from store.schema.pictures import PROJECTIONS as TITLES
@@ -32,6 +35,7 @@ from store.schema.pictures import PROJECTIONS as TITLES
 #: Tokens on which the trustworthiness of a point, and of the values of a head, is computed: it takes their square.
 TRUSTED_TOKENS, TRUSTED_VALUES = 1_000, 500
 
+VERSION = "feature views/1"
 #: Vectors (token, feature) of a point, by its number, of the first so many tokens.
 Read = Callable[[int, int], NDArray[np.float32]]
 KIND = "umap"
@@ -293,3 +297,130 @@ def try_picture(
     trust = picture.trustworthiness(places)
     coordinates, _ = PlaceGrid.around(places, panels=picture.panels).encode(places)
     return coordinates, trust, picture.facts | {"parameters": picture.projection.parameters(picture.fitted_vectors)}
+
+
+def pending_features(points: FeaturePoints) -> list["FeatureDrawing"]:
+    """The outdated pictures of every token set, once the token sets are up to date."""
+    views = {name: points.views_there(name) for name in points.token_sets()}
+    points.write(views)
+    return [
+        FeatureDrawing(partial(points.group, name), picture, f"{points.model.key}: {picture.key} of {name}")
+        for name, there in views.items()
+        for picture in _pending(points, name, there)
+    ]
+
+
+def _pending(points: FeaturePoints, name: str, there: list[ViewName]) -> list[Picture]:
+    """Of those in the settings, and those that went when the token set was written anew, what is not drawn."""
+    group = points.group(name)
+    held: Any = group.attrs["views"]
+    wanted = points.settings.feature_names if name in points.wanted else []
+    names = list(dict.fromkeys([*wanted, *(view for view in there if str(view) not in held)]))
+    pictures = [
+        *_feature_pictures(points, group, names),
+        *_value_pictures(points, group, names, there),
+    ]
+    return [picture for picture in pictures if not is_drawn(group, picture)]
+
+
+def _feature_pictures(features: FeaturePoints, group: zarr.Group, names: list[ViewName]) -> list[Picture]:
+    feature = array_of(group, "feature")
+    points = [str(point) for point in np.asarray(array_of(group, "point")[:])]
+    read, settings, limits = partial(read_point, feature), features.settings, features.limits
+    return [
+        FeaturePicture(name, Projection.of_points(settings, name.projection), points, feature.shape[1], read, limits)
+        for name in names
+    ]
+
+
+def _value_pictures(
+    features: FeaturePoints, group: zarr.Group, names: list[ViewName], there: list[ViewName]
+) -> list[Picture]:
+    """By PCA, and by the projections of the views: also those that went with the token set's values."""
+    if not names:
+        return []
+    held: Any = group.attrs["value_views"]
+    wanted = {"pca", *({view.projection for view in there} - set(held)), *(name.projection for name in names)}
+    kinds = [kind for kind, row in PROJECTIONS.items() if row.value_tokens and kind in wanted]
+    value = array_of(group, "value")
+    return [ValuePicture(Projection.of_points(features.settings, kind), value, features.limits) for kind in kinds]
+
+
+class FeatureDrawing:
+    """A picture to be written into the group of a token set, which `open_token_set` opens anew in every transaction."""
+
+    def __init__(self, open_token_set: Callable[[], zarr.Group], picture: Picture, message: str) -> None:
+        self._open, self.picture, self._message = open_token_set, picture, message
+        self._seconds = 0.0
+
+    def begin(self) -> None:
+        """Start the fits of the picture."""
+        self.picture.begin()
+
+    def draw(self) -> Iterator[str]:
+        """Write the arrays anew; nothing is committed before `finish`."""
+        began = time.monotonic()
+        places = self.picture.places()
+        views = self._open().require_group(self.picture.group)
+        if self.picture.key in views:
+            del views[self.picture.key]
+        _write(views.require_group(self.picture.key), self.picture, places)
+        self._seconds = time.monotonic() - began
+        yield from ()
+
+    def finish(self) -> str:
+        """Describe the picture and name it, the most faithful first."""
+        token_set, picture = self._open(), self.picture
+        view = token_set.require_group(picture.group).require_group(picture.key)
+        view.attrs.update(
+            picture.facts
+            | {
+                "parameters": picture.projection.parameters(picture.fitted_vectors),
+                "seconds": round(self._seconds, 1),
+                "view_hash": view_hash(token_set, picture),
+                "mean_trustworthiness": _mean(np.asarray(array_of(view, "trustworthiness")[...])),
+            }
+        )
+        _name(token_set, picture.group)
+        return self._message
+
+
+def is_drawn(token_set: zarr.Group, picture: Picture) -> bool:
+    """Whether the token set holds the picture, computed from the same vectors with the same settings."""
+    views = token_set.require_group(picture.group)
+    return picture.key in views and views[picture.key].attrs.get("view_hash") == view_hash(token_set, picture)
+
+
+def _write(view: zarr.Group, picture: Picture, places: Floats) -> None:
+    cubes = PlaceGrid.around(places, panels=picture.panels)
+    coordinates, _ = cubes.encode(places)
+    sizes = dict(zip(picture.arrays["coordinates"].dims, coordinates.shape, strict=True))
+    create_arrays(view, picture.arrays, sizes | {"tile": min(TILE, sizes["token"])})
+    arrays: dict[str, NDArray[Any]] = {"coordinates": coordinates, "low": cubes.low, "side": cubes.side}
+    for name, values in (arrays | {"trustworthiness": picture.trustworthiness(places)}).items():
+        array_of(view, name)[...] = values
+
+
+def _name(token_set: zarr.Group, group: str) -> None:
+    views = token_set.require_group(group)
+    faithful = {name: float(str(view.attrs["mean_trustworthiness"])) for name, view in views.groups()}
+    token_set.attrs[group] = [name for _, name in sorted((-trust, name) for name, trust in faithful.items())]
+
+
+def _mean(trust: NDArray[np.float64]) -> float:
+    """Over the panels; -1 where a handful of tokens say nothing."""
+    return float(np.nanmean(trust)) if np.isfinite(trust).any() else -1.0
+
+
+def view_hash(token_set: zarr.Group, picture: Picture) -> str:
+    """Hash of everything the places depend on. Its inputs never change, or every store would be fitted again."""
+    projection = picture.projection
+    identity: dict[str, Any] = {
+        "version": VERSION,
+        "view": picture.key,
+        "seed": projection.seed,
+        "settings": dict(projection.settings),
+    }
+    if version := PROJECTIONS[projection.kind].point_version:
+        identity["fit"] = version
+    return str(content_hash(identity | {"features": str(token_set.attrs["features_hash"])}))

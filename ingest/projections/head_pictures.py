@@ -20,14 +20,12 @@ from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
 from ingest.projections.head_view import HeadVectors, HeadView
 from ingest.projections.normalizations import LayerVectors
-from ingest.projections.projection import Fits, HeadProjection, Nearest, Parameters, Read
-from ingest.projections.table import PROJECTIONS
+from ingest.projections.projection import PROJECTIONS, Fits, HeadProjection, Nearest, Parameters, Read
 from ingest.run.cluster import Cluster
-from ingest.run.limits import Limits
 from ingest.run.parallel import core_count, side_by_side
 from ingest.run.progress import bar
-from ingest.text.blocks import Block
-from ingest.text.corpus import PlannedCorpus
+from ingest.run.settings import Limits
+from ingest.text.blocks import Block, PlannedCorpus
 from store.repository.arrays import array_of
 from store.repository.writer import Writable, Writer
 from store.schema.pictures import JUDGED, MEASURES, ViewName

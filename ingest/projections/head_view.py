@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from ingest.encode.sample import Sample, Split, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.normalizations import Constants, LayerVectors, read_constants
-from ingest.projections.projection import Parameters
-from ingest.projections.table import PROJECTIONS, PlaceGrid
-from ingest.run.limits import USUAL, Limits
-from ingest.text.blocks import Block, content_hash
-from ingest.text.corpus import PlannedCorpus
+from ingest.projections.projection import PROJECTIONS, Parameters, PlaceGrid
+from ingest.run.settings import USUAL, Limits
+from ingest.text.blocks import Block, PlannedCorpus, content_hash
 from store.repository.arrays import array_of, create_arrays, write_block
 from store.repository.tiles import read_slices
 from store.repository.writer import Writable

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from os import cpu_count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import zarr
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ingest.encode.sample import Sample, Split, lengths, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.run.progress import bar
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import PlannedCorpus
 from store.kernels.fidelity import cosine_distance, spearman
 from store.kernels.projection import (
     FEWEST_PAIRS,
@@ -33,6 +33,8 @@ from store.schema import check_complete
 from store.schema.pictures import NORMALIZATION_ARRAYS, NORMALIZATIONS
 
 Floats = NDArray[np.floating]
+#: The correlation of dot products and distances, and the number of pairs that it is taken over.
+Correlate = Callable[[Any, Any], tuple[Any, Any]]
 #: Pairs a weighted correlation is taken over: the nearest 0.5% of them are three times what it needs.
 PAIRS = int(3 * FEWEST_PAIRS / NEAREST_SHARE)
 #: Candidates for c are powers of 2^(1/4), at first from 1/8 to 8; the paper's seven are 0.2, 0.4, 0.8, 1, 1.25, 2.5, 5.
@@ -96,17 +98,20 @@ def pair_distances(query: Floats, key: Floats, shift: Floats, dot: Floats, pairs
     return np.sqrt(np.clip(own[pairs.query] + squares[1][pairs.key] - 2 * dot, 0, None))
 
 
-def choose_scaling(query: Floats, key: Floats, pairs: Pairs) -> Scaling:
+def choose_scaling(
+    query: Floats, key: Floats, pairs: Pairs, *, correlate: Correlate = weighted_correlation, finer: int = 1
+) -> Scaling:
     """Choose the translation (none or the centroids') and the c whose correlation is nearest to -1.
 
-    `query`, `key` are (token, channel) of one head. With too few pairs c is 1 and the translation the paper's.
+    `query`, `key` are (token, channel) of one head. With too few pairs c is 1 and the translation the paper's. The steps of the
+    grid are so many times `finer`.
     """
     dot = dot_products(query, key, pairs)
     centres = {"none": (np.zeros_like(query[0]), np.zeros_like(key[0])), "centroid": (query.mean(0), key.mean(0))}
     best = Scaling(1.0, centres["centroid"][0] - centres["centroid"][1], np.nan)
     for query_centre, key_centre in centres.values():
         terms = _Terms.of(query - query_centre, key - key_centre, pairs)
-        scale, correlation = _search(dot, terms)
+        scale, correlation = _search(dot, terms, correlate, finer)
         if not np.isnan(correlation) and not correlation >= best.correlation:
             best = Scaling(scale, query_centre * scale - key_centre / scale, correlation)
     return best
@@ -130,22 +135,20 @@ class _Terms:
         return np.sqrt(np.clip(square, 0, None))
 
 
-def _search(dot: Floats, terms: _Terms) -> tuple[float, float]:
+def _search(dot: Floats, terms: _Terms, correlate: Correlate, finer: int) -> tuple[float, float]:
     """The candidate with the lowest correlation, and that; NaN where there are too few pairs."""
     correlation_of: dict[int, float] = {}
-    steps = range(-GRID, GRID + 1)
+    factor, steps = STEP ** (1 / finer), range(-GRID * finer, GRID * finer + 1)
     while True:
         correlation_of |= {
-            step: float(weighted_correlation(dot, terms.distance(STEP**step))[0])
-            for step in steps
-            if step not in correlation_of
+            step: float(correlate(dot, terms.distance(factor**step))[0]) for step in steps if step not in correlation_of
         }
         if np.isnan(list(correlation_of.values())).any():
             return 1.0, np.nan
         best = min(correlation_of, key=lambda step: correlation_of[step])
-        if best not in (min(correlation_of), max(correlation_of)) or abs(best) >= WIDEST:
-            return STEP**best, correlation_of[best]
-        steps = range(best - WIDENED, best + WIDENED + 1)
+        if best not in (min(correlation_of), max(correlation_of)) or abs(best) >= WIDEST * finer:
+            return factor**best, correlation_of[best]
+        steps = range(best - WIDENED * finer, best + WIDENED * finer + 1)
 
 
 VERSION = "normalizations/1"

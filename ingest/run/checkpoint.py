@@ -84,7 +84,7 @@ def find_checkpoint(model: str, *, held: Callable[[], Iterable[Checkpoint]] = tu
     `held` gives the models of the hub in the store that is written: it is asked before the hub.
     """
     if model == EMBEDDED:
-        return _embedded_checkpoint()
+        return embedded_checkpoint()
     if is_folder(Path(model)):
         return _read_folder(Path(model), name=Path(model).resolve().name, revision=LOCAL)
     return _hub_checkpoint(model, held)
@@ -102,12 +102,12 @@ def check_length(checkpoint: Checkpoint, max_length: int) -> None:
         raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give --max-length={longest} or less.")
 
 
-def _embedded_checkpoint() -> Checkpoint:
-    folder = package_folder(EMBEDDED_PACKAGE) / "model"
-    checkpoint = _read_folder(folder, name="all-MiniLM-L6-v2", revision=EMBEDDED_PACKAGE)
-    if checkpoint.weights_sha256 != EMBEDDED_SHA256:
+def embedded_checkpoint(package: str = EMBEDDED_PACKAGE, *, sha256_of_weights: str = EMBEDDED_SHA256) -> Checkpoint:
+    """The model that an installed package brings, if its weights are the published ones."""
+    checkpoint = _read_folder(package_folder(package) / "model", name="all-MiniLM-L6-v2", revision=package)
+    if checkpoint.weights_sha256 != sha256_of_weights:
         raise IngestError(
-            f"The embedded model's weights have sha256 {checkpoint.weights_sha256[:12]}..., not the published {EMBEDDED_SHA256[:12]}... "
+            f"The embedded model's weights have sha256 {checkpoint.weights_sha256[:12]}..., not the published {sha256_of_weights[:12]}... "
             "Install it again with `make clean install`."
         )
     return checkpoint

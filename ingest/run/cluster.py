@@ -19,10 +19,9 @@ from multiprocessing import active_children, resource_tracker
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ingest.run.errors import IngestError
-from ingest.run.limits import USUAL, Limits
 from ingest.run.parallel import core_count, fits_on
 from ingest.run.progress import say
-from ingest.run.settings import Settings
+from ingest.run.settings import USUAL, Limits, Settings
 from ingest.run.worker import check_worker, run_fit, run_task, versions
 from store.phrases import many
 from store.process import check_extra

@@ -6,7 +6,7 @@ Containers and jobs of a cluster may have no home, or one that cannot be written
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -78,10 +78,17 @@ def own_temporary_folder() -> Path:
     return folder
 
 
-def place_compiled_code(environment: MutableMapping[str, str]) -> None:
-    """Let numba keep compiled code in a temporary folder where it could not keep it: it would refuse to compile at all."""
+def place_compiled_code(environment: MutableMapping[str, str], beside: Iterable[Path] | None = None) -> None:
+    """Let numba keep compiled code in a temporary folder where it could not keep it: it would refuse to compile at all.
+
+    It keeps code `beside` the source first, by default of the installed packages.
+    """
     asked = environment.get(COMPILED)
-    kept = is_writable(Path(asked)) if asked else all(map(is_writable, _beside_source())) or is_writable(_of_user())
+    kept = (
+        is_writable(Path(asked))
+        if asked
+        else all(map(is_writable, beside or _beside_source())) or is_writable(_of_user())
+    )
     if not kept:
         environment[COMPILED] = str(own_temporary_folder() / "numba")
 

@@ -82,13 +82,32 @@ def processes() -> Executor:
     return workers[0] if workers else process_pool()
 
 
-@cache
-def process_pool() -> ProcessPoolExecutor:
-    """The pool of processes, one per core: each takes seconds to import the libraries.
+def new_processes() -> Executor:
+    """Processes, one per core: each takes seconds to import the libraries.
 
     Started anew, not forked: icechunk's and torch's threads do not survive that.
     """
     return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"), initializer=begin_in_pool)
+
+
+@cache
+def process_pool() -> Executor:
+    """The pool of processes."""
+    return _new_pool.get()()
+
+
+@contextmanager
+def pools_made_by(make: Callable[[], Executor]) -> Iterator[None]:
+    """Let `make` make the pool of processes within the context, and end that pool with it."""
+    process_pool.cache_clear()
+    token = _new_pool.set(make)
+    try:
+        yield
+    finally:
+        _new_pool.reset(token)
+        if process_pool.cache_info().currsize:
+            process_pool().shutdown()
+        process_pool.cache_clear()
 
 
 @cache
@@ -111,6 +130,10 @@ def timed(fit: Callable[[Input], Result], value: Input) -> tuple[Result, float]:
     """What a fit on one core gives, and the seconds of the core that it took."""
     began = thread_time()
     return fit(value), thread_time() - began
+
+
+#: Makes the pool of processes.
+_new_pool: ContextVar[Callable[[], Executor]] = ContextVar("new pool", default=new_processes)
 
 
 @contextmanager

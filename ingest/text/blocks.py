@@ -6,7 +6,7 @@ The sentences of a block run in batches of like length, so that little of a forw
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -44,6 +44,45 @@ class Block:
     def sentences(self) -> int:
         """How many sentences it holds."""
         return len(self.lengths)
+
+
+@dataclass(frozen=True)
+class PlannedCorpus:
+    """The part of a corpus group that an ingest works on.
+
+    Attributes
+    ----------
+    token_rule
+        Empty unless the corpus was first made by another rule: what was computed then is of other words and flags.
+    """
+
+    key: str
+    blocks: list[Block]
+    token_rule: str = ""
+
+    @property
+    def sentences(self) -> int:
+        """Sentences of the plan."""
+        return sum(block.sentences for block in self.blocks)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the plan, padding not counted."""
+        return sum(block.tokens for block in self.blocks)
+
+    def with_vectors_of(self, tokens: int | None, *, sentences: int) -> "PlannedCorpus":
+        """The same with vectors of the first blocks only that hold so many tokens, None for all, and so many sentences."""
+        before = np.cumsum([0, *(block.tokens for block in self.blocks)])
+        blocks = [
+            replace(block, vectors=tokens is None or first < tokens or block.first_sentence < sentences)
+            for block, first in zip(self.blocks, before.tolist(), strict=False)
+        ]
+        return replace(self, blocks=blocks)
+
+    @property
+    def stored(self) -> "PlannedCorpus":
+        """Its first blocks, whose vectors are stored: what pictures and everything per token is of."""
+        return replace(self, blocks=[block for block in self.blocks if block.vectors])
 
 
 def pack(lengths: NDArray[np.int32], *, length: int) -> NDArray[np.int64]:

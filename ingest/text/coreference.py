@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ingest.run.errors import IngestError, short
 from ingest.text.annotation import WITHHELD, LeftOut, TextSpans, UnusableError, unescaped
 from store.phrases import many
-from store.schema.relations import GENDERS
+from store.schema.corpus import GENDERS
 
 #: Words of a passage at most: about 128 wordpieces, to which Clark et al. (2019, section 4.3) cut their documents.
 PASSAGE_WORDS = 90

@@ -1,4 +1,8 @@
-"""Stage `sentences`: reviews become the sentences and tokens of a corpus group. A larger budget only appends."""
+"""Stage `sentences`: reviews become the sentences and tokens of a corpus group. A larger budget only appends.
+
+The key of a corpus is a hash of its identity: everything that its sentences depend on. A data set must still give the
+sentences that the store has of it: an older version may have read a file in another way.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,27 +15,32 @@ from numpy.typing import NDArray
 
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
-from ingest.run.limits import USUAL, Limits
 from ingest.run.progress import bar, say
-from ingest.run.settings import DEFAULT_SENTENCES, Settings
-from ingest.text.blocks import Block, pack, plan, short_key
+from ingest.run.settings import AUTO, DEFAULT_SENTENCES, NONE, USUAL, Limits, Settings
+from ingest.text.blocks import Block, PlannedCorpus, pack, plan, short_key
 from ingest.text.columns import column_codes
 from ingest.text.own_tokenizer import check_vocabulary
 from ingest.text.reviews import Data, Reviews, read_reviews
-from ingest.text.rules import LINES, SCRIPTS_KNOWN, TEXTS, corpus_identity
 from ingest.text.sentences import (
+    BY_SCRIPT,
+    LINES,
+    NOT_SPLIT,
+    NUPUNKT,
+    PASSAGES,
+    TEXTS,
     SampleSize,
     Sentence,
-    check_prefix,
     fewest_tokens,
     index_file,
     one_each,
     smallest_sentences,
+    splitter_of,
 )
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.phrases import MANY_CUT, cut_sentences, many
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
+from store.schema import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
 
 TEXTS_AT_ONCE = 1000
@@ -41,6 +50,10 @@ SHORT = 12
 SAMPLED = 2
 #: How words, continuations, marks and special tokens are told, as a corpus states it that was first made by another rule.
 TOKEN_RULE = "tokens/2"
+#: Of a corpus whose splitter was chosen by the scripts of its texts; one from before may hold whole texts.
+SCRIPTS_KNOWN = {"scripts_known": True}
+#: Texts that tell the scripts of a data set.
+TEXTS_LOOKED_AT = 2000
 
 
 @dataclass(frozen=True)
@@ -82,45 +95,6 @@ class Budget:
     def most_sentences(self) -> int:
         """Most sentences that fit: each has at least three tokens, [CLS], a wordpiece and [SEP]."""
         return self.sentences or (self.tokens or 0) // 3 + 1
-
-
-@dataclass(frozen=True)
-class PlannedCorpus:
-    """The part of a corpus group that an ingest works on.
-
-    Attributes
-    ----------
-    token_rule
-        Empty unless the corpus was first made by another rule: what was computed then is of other words and flags.
-    """
-
-    key: str
-    blocks: list[Block]
-    token_rule: str = ""
-
-    @property
-    def sentences(self) -> int:
-        """Sentences of the plan."""
-        return sum(block.sentences for block in self.blocks)
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the plan, padding not counted."""
-        return sum(block.tokens for block in self.blocks)
-
-    def with_vectors_of(self, tokens: int | None, *, sentences: int) -> "PlannedCorpus":
-        """The same with vectors of the first blocks only that hold so many tokens, None for all, and so many sentences."""
-        before = np.cumsum([0, *(block.tokens for block in self.blocks)])
-        blocks = [
-            replace(block, vectors=tokens is None or first < tokens or block.first_sentence < sentences)
-            for block, first in zip(self.blocks, before.tolist(), strict=False)
-        ]
-        return replace(self, blocks=blocks)
-
-    @property
-    def stored(self) -> "PlannedCorpus":
-        """Its first blocks, whose vectors are stored: what pictures and everything per token is of."""
-        return replace(self, blocks=[block for block in self.blocks if block.vectors])
 
 
 def prepare_corpus(
@@ -205,10 +179,87 @@ def cut_report(writer: Writer, corpus: PlannedCorpus, longest: int) -> str:
     return f"WARNING: {told} What follows the cut is in no number. Give {longer}{split}."
 
 
+def corpus_identity(
+    writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint, read: Callable[[], Reviews]
+) -> dict[str, Any]:
+    """What the sentences of a corpus depend on.
+
+    Where the settings leave open what splits the texts, the texts tell it; of a corpus that the store holds they need not be read.
+    """
+    split = partial(_identity_of, settings, data, checkpoint)
+    if data.is_treebank or data.has_mentions:
+        return split(NOT_SPLIT if data.is_treebank else PASSAGES)
+    if settings.sentence_split != AUTO:
+        return split(TEXTS if settings.sentence_split == NONE else LINES)
+    groups, keys = writer.group("corpus"), {each: short_key(data.name, split(each)) for each in (BY_SCRIPT, NUPUNKT)}
+    held = {each: dict(groups[key].attrs) for each, key in keys.items() if key in groups}
+    for each, attributes in held.items():
+        if attributes.items() >= SCRIPTS_KNOWN.items():
+            return split(each)
+    try:
+        texts = read().some_texts(TEXTS_LOOKED_AT)
+    except IngestError:
+        if NUPUNKT not in held:
+            raise
+        return split(NUPUNKT)  # a store from before, whose data is out of reach
+    return split(splitter_of(texts))
+
+
+def check_prefix(group: zarr.Group, sentences: list[Sentence], name: str) -> None:
+    """Refuse sentences of which the stored ones of a corpus are not the first.
+
+    Raises
+    ------
+    IngestError
+        Where the store has others.
+    """
+    if "sentence_hash" not in group:
+        return
+    hashes = np.array([sentence.hash for sentence in sentences], np.uint64)
+    stored = np.asarray(array_of(group, "sentence_hash")[: len(hashes)])
+    if not np.array_equal(stored, hashes[: len(stored)]):
+        raise _read_otherwise(name)
+
+
+def check_texts(group: zarr.Group, reviews: Reviews, name: str) -> None:
+    """Refuse annotated texts that are not those of the store under their numbers.
+
+    Raises
+    ------
+    IngestError
+        Where the store has others.
+    """
+    texts, documents = (np.asarray(array_of(group, array)[:]) for array in ("text", "document"))
+    for text, document in zip(texts, documents.tolist(), strict=True):
+        if document >= len(reviews) or reviews[document].text != text:
+            raise _read_otherwise(name)
+
+
 def label_names(group: zarr.Group) -> list[str]:
     """Names of the labels of a corpus by number; empty where it has none."""
     names: Any = group.attrs.get("label_names", [])
     return list(names)
+
+
+def _identity_of(settings: Settings, data: Data, checkpoint: Checkpoint, splitter: str) -> dict[str, Any]:
+    return {
+        "data_identity": data.identity,
+        "text_column": settings.text,
+        "label_column": settings.label,
+        "splitter": splitter,
+        "max_length": settings.max_length,
+        "seed": settings.seed,
+        "tokenizer_sha256": checkpoint.tokenizer_sha256,
+        "block": BLOCK,
+        "order": "sentences sorted by the content hash: every prefix is a uniform sample",
+    }
+
+
+def _read_otherwise(name: str) -> IngestError:
+    return IngestError(
+        f"The store has other sentences of {short(name)} than the data gives now: an older version read it in another way. "
+        "Give another --store."
+    )
 
 
 def _say_marked(group: zarr.Group, data: Data) -> None:

@@ -3,12 +3,15 @@
 An index beside the converted tables says which review holds which sentence of the data: to split all reviews takes longer
 than anything before the first picture. Another budget, or another model, then splits only the reviews that its sentences
 are of. What is found is compared with the index, so that a damaged one, or one of other reviews, costs time and nothing else.
-A data set must still give the sentences that the store has of it: an older version may have read a file in another way.
+
+A text is split by nupunkt, in other scripts by sentencex, at its lines, or nowhere. Which of them splits a data set is told
+by a name that is a part of the corpus' identity: whatever changes the sentences must change that name.
 """
 
 import hashlib
 import re
-from collections import deque
+import unicodedata
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -19,24 +22,70 @@ from pathlib import Path
 from threading import Thread
 
 import numpy as np
-import zarr
 from numpy.typing import NDArray
 
-from ingest.run.errors import IngestError, short
-from ingest.run.limits import Limits
 from ingest.run.parallel import core_count, processes
+from ingest.run.settings import Limits
 from ingest.text.blocks import short_key
 from ingest.text.reviews import Review, Reviews
-from ingest.text.rules import NUPUNKT, WHOLE, split_text
 from ingest.text.table import OWN, cache_folder
-from store.repository.arrays import array_of
 from store.repository.files import new_file
+
+#: The sentence ends of Latin and Cyrillic script, in every script: how all data was split at first.
+NUPUNKT = "nupunkt-0.8/1"
+#: The same, and sentencex where most letters of a paragraph are of another script.
+BY_SCRIPT = f"{NUPUNKT}, sentencex-1.0.32/1 in scripts other than Latin and Cyrillic"
+#: The data holds a sentence in each line, or in each text.
+LINES, TEXTS = "none: the lines of the texts", "none: the texts of the data"
+#: Instead of these where the data holds sentences.
+NOT_SPLIT = "none: the sentences of the treebank"
+#: Instead of these where the data holds coreference, which crosses sentences.
+PASSAGES = "none: the passages of the data"
+WHOLE = (NOT_SPLIT, PASSAGES)
+
+#: Begins where white space does: tried at each of many spaces, it would take time quadratic in their number.
+_PARAGRAPH = re.compile(r"(?<!\s)(?:\s*<br\s*/?>){2,}\s*|\n\s*\n", re.IGNORECASE)
+#: Characters of a paragraph that are split at a time; the last sentences of a part may depend on what follows it.
+LONGEST_PART, UNSURE, LONGEST_WORD = 1 << 18, 3, 1000
+#: Of sentencex, whose time is quadratic in the quotations of a part.
+LONGEST_QUOTED_PART = 1 << 12
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+#: Characters of a paragraph that tell its script.
+TELLING = 2000
+#: First words of the names of letters whose sentences end as Latin ones do, and of letters of no script.
+_LATIN = frozenset(("LATIN", "CYRILLIC", "FULLWIDTH", "MATHEMATICAL", "MODIFIER", "MICRO", "SCRIPT", "DOUBLE-STRUCK"))
+#: Languages of a script whose sentence ends or abbreviations sentencex knows.
+_LANGUAGES: Mapping[str, str] = {
+    "ARABIC": "ar", "ARMENIAN": "hy", "BENGALI": "bn", "CJK": "zh", "DEVANAGARI": "hi", "ETHIOPIC": "am", "GEORGIAN": "ka",
+    "GREEK": "el", "GUJARATI": "gu", "HANGUL": "ko", "HEBREW": "he", "HIRAGANA": "ja", "KANNADA": "kn", "KATAKANA": "ja",
+    "KHMER": "km", "MALAYALAM": "ml", "MYANMAR": "my", "TAMIL": "ta", "TELUGU": "te", "THAI": "th",
+}  # fmt: skip
+#: What sentencex reads instead of other characters, one for one: a danda for each of Unicode's sentence ends (Sentence_Break
+#: STerm) that it does not know, which are found by trying all 172, and no halves of surrogate pairs.
+_READ_AS = {
+    **dict.fromkeys(
+        (0x17D4, 0x17D5, 0x1B4E, 0x1B4F, 0x1B7F, 0x2CF9, 0x2CFA, 0x2CFB, 0xFE12, 0xFE15, 0xFE16, 0x113D4, 0x113D5),
+        "\u0964",
+    ),
+    **dict.fromkeys((0x16D6E, 0x16D6F), "\u0964"),
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
+}
+
+#: First character and end of the sentences in a part of a paragraph, which starts with one.
+Spans = Callable[[str, int, int], list[tuple[int, int]]]
+#: The share of texts from which on another script counts: below it the sentences of a data set are those that they were before
+#: other scripts were known.
+OTHER_SHARE = 0.01
 
 _LETTER = re.compile("[0-9A-Za-z]")
 #: Hash of a sentence, and the first review that holds it.
 ENTRY = np.dtype([("hash", "<u8"), ("document", "<i4")])
 #: So many sentences at most have an index: it takes 12 bytes of each, and four times that while it is made.
 MOST = 1 << 23
+#: Parts in memory for each core, so that none waits.
+AHEAD = 2
 
 Entries = NDArray[np.void]
 
@@ -61,6 +110,30 @@ def sentence_hash(text: str, *, seed: int) -> int:
         text.encode("utf-8", "surrogatepass"), digest_size=8, salt=seed.to_bytes(8, "little", signed=True)
     )
     return int.from_bytes(digest.digest(), "big")
+
+
+def split_text(text: str, splitter: str = NUPUNKT, *, longest: int | None = None) -> Iterator[str]:
+    """Sentences of a text. HTML breaks are space; two in a row end a paragraph, and a paragraph ends a sentence.
+
+    A longer paragraph than `longest` is split in parts, which gives the same sentences; None is what suits the splitter.
+    """
+    parts = text.splitlines() if splitter == LINES else [text] if splitter == TEXTS else _PARAGRAPH.split(text)
+    for part in parts:
+        cleaned = _SPACE.sub(" ", _BREAK.sub(" ", part)).strip()
+        for sentence in [cleaned] if splitter in (LINES, TEXTS) else _sentences(cleaned, splitter, longest):
+            if sentence.strip():
+                yield sentence.strip()
+
+
+def has_other_script(text: str) -> bool:
+    """Whether the sentences of a text end otherwise than Latin ones: most of its first letters are of another script."""
+    return _script(text) not in (None, "LATIN")
+
+
+def splitter_of(texts: Iterable[str]) -> str:
+    """What splits a data set, by some of its texts: the scripts of all of them, or those of nearly all."""
+    other = [has_other_script(text) for text in texts]
+    return BY_SCRIPT if other and sum(other) >= OTHER_SHARE * len(other) else NUPUNKT
 
 
 def split_reviews(
@@ -144,47 +217,6 @@ def write_index(file: Path, parts: Sequence[Entries]) -> None:
     # Nothing but time is lost without it, so that a full disk does not end the ingest.
     with suppress(OSError), new_file(file, mode=OWN, durable=False) as unfinished:
         entries[first].tofile(unfinished)
-
-
-def check_prefix(group: zarr.Group, sentences: list[Sentence], name: str) -> None:
-    """Refuse sentences of which the stored ones of a corpus are not the first.
-
-    Raises
-    ------
-    IngestError
-        Where the store has others.
-    """
-    if "sentence_hash" not in group:
-        return
-    hashes = np.array([sentence.hash for sentence in sentences], np.uint64)
-    stored = np.asarray(array_of(group, "sentence_hash")[: len(hashes)])
-    if not np.array_equal(stored, hashes[: len(stored)]):
-        raise _read_otherwise(name)
-
-
-def check_texts(group: zarr.Group, reviews: Reviews, name: str) -> None:
-    """Refuse annotated texts that are not those of the store under their numbers.
-
-    Raises
-    ------
-    IngestError
-        Where the store has others.
-    """
-    texts, documents = (np.asarray(array_of(group, array)[:]) for array in ("text", "document"))
-    for text, document in zip(texts, documents.tolist(), strict=True):
-        if document >= len(reviews) or reviews[document].text != text:
-            raise _read_otherwise(name)
-
-
-def _read_otherwise(name: str) -> IngestError:
-    return IngestError(
-        f"The store has other sentences of {short(name)} than the data gives now: an older version read it in another way. "
-        "Give another --store."
-    )
-
-
-#: Parts in memory for each core, so that none waits.
-AHEAD = 2
 
 
 @dataclass(frozen=True)
@@ -317,3 +349,63 @@ def _in_processes(
             yield from first_done()
     while waiting:
         yield from first_done()
+
+
+def _script(text: str) -> str | None:
+    """The script of most of the first letters, by the first word of their names; None where there are no letters."""
+    if text.isascii():
+        return None
+    letters = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in text[:TELLING] if letter.isalpha())
+    latin = sum(count for script, count in letters.items() if script in _LATIN)
+    others = {script: count for script, count in letters.items() if script not in _LATIN}
+    if latin >= sum(others.values()):
+        return "LATIN" if latin else None
+    # Most characters of Japanese may be Chinese ones; any kana tells it apart.
+    kana = [script for script in ("HIRAGANA", "KATAKANA") if others.get(script)]
+    return kana[0] if kana else max(others, key=others.__getitem__)
+
+
+def _sentences(paragraph: str, splitter: str, longest: int | None) -> Iterator[str]:
+    script = _script(paragraph) if splitter == BY_SCRIPT else None
+    if script in (None, "LATIN"):
+        return _in_parts(paragraph, _nupunkt_spans, longest or LONGEST_PART)
+    return _in_parts(paragraph, _sentencex_spans(_LANGUAGES.get(str(script), "en")), longest or LONGEST_QUOTED_PART)
+
+
+def _in_parts(paragraph: str, spans_of: Spans, longest: int) -> Iterator[str]:
+    """Those of a paragraph as long as a library in parts, so that progress shows: nupunkt yields none before it has all."""
+    start, size = 0, longest
+    while start < len(paragraph):
+        spans = spans_of(paragraph, start, start + size)
+        whole = start + size >= len(paragraph)
+        if not whole and len(spans) <= UNSURE:
+            size *= 2
+            continue
+        for first, stop in spans if whole else spans[:-UNSURE]:
+            yield paragraph[first:stop]
+        start, size = (len(paragraph) if whole else spans[-UNSURE][0]), longest
+
+
+def _nupunkt_spans(paragraph: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """Where a sentence ends depends on the word before, on the word after, and on whether a line starts there."""
+    from nupunkt import load
+
+    word = paragraph[max(0, start - LONGEST_WORD) : start].rstrip().rpartition(" ")[2]
+    for before in (f"x {word} ", "") if start else ("",):
+        spans = list(load("default").span_tokenize(before + paragraph[start:stop]))
+        shift = start - len(before)
+        if any(first == len(before) for first, _ in spans):
+            break
+    return [(first + shift, end + shift) for first, end in spans if first >= len(before)]
+
+
+def _sentencex_spans(language: str) -> Spans:
+    from sentencex import segment
+
+    def spans(paragraph: str, start: int, stop: int) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for sentence in segment(language, paragraph[start:stop].translate(_READ_AS)):
+            found.append((start, start := start + len(sentence)))
+        return found
+
+    return spans

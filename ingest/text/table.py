@@ -4,15 +4,19 @@ The name of a file is literal. The Arrow file is found by the hash of the file's
 its metadata name the columns that hold no text, or nothing to use. `datasets` reads the hub alone, since it takes names
 for patterns and URLs, and unpacks what is not named so. What columns of each Arrow type may be (text, labels and categories,
 or nothing to use) is decided here, and a Parquet file gives its rows in types that Arrow counts and picks values of.
+A csv may have any of the usual delimiters; quotes in tsv are a part of the text.
 """
 
+import csv
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,9 +30,9 @@ from ingest.text.coreference import GAP_COLUMNS, MentionSpans, read_coreference,
 from ingest.text.json_file import JsonColumns, json_records, json_row
 from ingest.text.lines import (
     GZIP,
+    LINE_BREAKS,
     PARQUET_FILE,
     check_not_another,
-    delimited_rows,
     is_compressed,
     plain_rows,
     read_lines,
@@ -37,6 +41,34 @@ from store.phrases import PROVENANCE, unguarded
 from store.repository.files import new_file
 
 ROWS_AT_ONCE = 10_000
+#: Permissions of what is kept of data, which may be private.
+OWN = 0o600
+#: Changes where the same file would be converted into something else.
+VERSION = 2
+#: Of the metadata of the Arrow file: which columns can be neither text nor labels, which hold no text; each with what they hold.
+REFUSED, NOT_TEXT = b"refused", b"not_text"
+#: Rows and characters of a chunk.
+MOST_ROWS, MOST_CHARACTERS = 10_000, 1 << 24
+TREEBANKS = (".conllu", ".conllx", ".conll10")
+#: Coreference: CoNLL-2012, and the table of GAP, a tsv with its columns.
+CONLL, GAP_TABLE = ".conll", ".gap.tsv"
+CSV, TSV, PLAIN, PARQUET = ".csv", ".tsv", ".txt", ".parquet"
+FORMS = (CSV, TSV, PARQUET, ".jsonl", ".json", PLAIN, *TREEBANKS, CONLL)
+#: Other endings of the same forms; CoNLL-2012 has its versions in their names.
+ALIASES = {".ndjson": ".jsonl", ".pq": PARQUET, ".tab": TSV}
+CONLL_2012 = re.compile(r"\.v\d+_(gold|auto)_conll")
+#: Columns that hold the words, or the mentions, of the text in the column `text`.
+ANNOTATION, MENTIONS = "annotation", "mentions"
+#: What may separate the fields of a csv file, with its name; of two that fit alike, the first does.
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+#: The first line of a file that Excel saved for another country.
+SEPARATOR = re.compile(r"sep=(.)")
+#: Lines in which the header and the first row are looked for.
+FIRST_LINES = 100
+#: Of a field in bytes; the default of 131,072 is less than a book.
+LONGEST_FIELD = min(sys.maxsize, 2**31 - 1)
+
+Row = Sequence[str | None]
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -108,10 +140,6 @@ def read_parquet(file: pq.ParquetFile, titles: list[str], *, rows: int = ROWS_AT
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """The schema with the plain types of its columns."""
     return pa.schema([pa.field(field.name, plain_type(field.type)) for field in schema])
-
-
-#: Permissions of what is kept of data, which may be private.
-OWN = 0o600
 
 
 @dataclass(frozen=True)
@@ -193,26 +221,6 @@ def cache_folder() -> Path:
     return folder
 
 
-#: Changes where the same file would be converted into something else.
-VERSION = 2
-#: Of the metadata of the Arrow file: which columns can be neither text nor labels, which hold no text; each with what they hold.
-REFUSED, NOT_TEXT = b"refused", b"not_text"
-#: Rows and characters of a chunk.
-MOST_ROWS, MOST_CHARACTERS = 10_000, 1 << 24
-TREEBANKS = (".conllu", ".conllx", ".conll10")
-#: Coreference: CoNLL-2012, and the table of GAP, a tsv with its columns.
-CONLL, GAP_TABLE = ".conll", ".gap.tsv"
-CSV, TSV, PLAIN, PARQUET = ".csv", ".tsv", ".txt", ".parquet"
-FORMS = (CSV, TSV, PARQUET, ".jsonl", ".json", PLAIN, *TREEBANKS, CONLL)
-#: Other endings of the same forms; CoNLL-2012 has its versions in their names.
-ALIASES = {".ndjson": ".jsonl", ".pq": PARQUET, ".tab": TSV}
-CONLL_2012 = re.compile(r"\.v\d+_(gold|auto)_conll")
-#: Columns that hold the words, or the mentions, of the text in the column `text`.
-ANNOTATION, MENTIONS = "annotation", "mentions"
-
-Row = Sequence[str | None]
-
-
 def form_of(path: Path) -> str | None:
     """Form of a file by its name in any case, without a `.gz`; None where it cannot be read. Parquet is compressed inside."""
     compressed = is_compressed(path)
@@ -241,6 +249,71 @@ def convert(path: Path, form: str, target: Path) -> None:
     converters |= dict.fromkeys(TREEBANKS, _convert_treebank)
     converters |= {CONLL: partial(_convert_mentions, read_coreference), GAP_TABLE: partial(_convert_mentions, read_gap)}
     converters.get(form, _convert_json)(path, target)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How the rows of a text table are written.
+
+    Attributes
+    ----------
+    quoted
+        Whether a field may stand in double quotes; otherwise a quote is a letter.
+    spaced
+        Whether a space stands after every delimiter, as in `text, label`.
+    """
+
+    delimiter: str
+    quoted: bool
+    spaced: bool = False
+
+    def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """Every row of these lines without empty lines; a wrong quote is a `csv.Error` that names the line."""
+        reader = csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            quoting=csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE,
+            skipinitialspace=self.spaced,
+            strict=True,
+        )
+        try:
+            yield from filter(None, reader)
+        except csv.Error as error:
+            raise csv.Error(f"line {reader.line_num:,} ({short(error)})") from error
+
+
+def delimited_rows(path: Path, *, quoted: bool) -> Iterator[list[str]]:
+    """The header of a text table, then its rows, all of one length; `quoted` is false for a tsv.
+
+    Raises
+    ------
+    IngestError
+        Where a row has more or fewer fields than the header, or quotes are not closed; the message names row and line.
+    """
+    csv.field_size_limit(LONGEST_FIELD)
+    lines = read_lines(path)
+    first = list(islice(lines, FIRST_LINES))
+    separator = SEPARATOR.fullmatch(first[0].rstrip(LINE_BREAKS)) if first and quoted else None
+    first = first[1:] if separator else first
+    dialect = dialect_of(first, separator[1] if separator else None) if quoted else Dialect("\t", quoted=False)
+    try:
+        yield from _checked(path, dialect, dialect.rows(chain(first, lines)))
+    except csv.Error as error:
+        another = " Name it .tsv where quotes are a part of its texts." if dialect.delimiter == "\t" else ""
+        raise IngestError(
+            f"{short(path)} is no csv at {error}. Save it with quotes inside of a text doubled, and each text closed.{another}"
+        ) from error
+
+
+def dialect_of(first: list[str], delimiter: str | None = None) -> Dialect:
+    """The dialect of a csv by its first lines: with its delimiter the header and the first row have most fields, equally many."""
+    if delimiter is None:
+        rows_of = {each: _first_rows(first, each) for each in DELIMITERS}
+        named = [each for each, rows in rows_of.items() if rows and len(rows[0]) > 1 and '"' not in "".join(rows[0])]
+        fitting = [each for each in named if len({*map(len, rows_of[each])}) == 1]
+        delimiter = max(fitting or named or ",", key=lambda each: len(rows_of[each][0]) if rows_of[each] else 0)
+    header = next(iter(_first_rows(first, delimiter)), [])
+    return Dialect(delimiter, quoted=True, spaced=len(header) > 1 and all(title[:1] == " " for title in header[1:]))
 
 
 def _convert_rows(path: Path, target: Path, *, quoted: bool) -> None:
@@ -325,3 +398,33 @@ def _strings(texts: tuple[str | None, ...]) -> pa.Array:
 def _encodable(text: str) -> str:
     """JSON may escape half a surrogate pair, which UTF-8 cannot encode."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _first_rows(first: list[str], delimiter: str) -> list[list[str]]:
+    """The header and the first row, as far as they can be read."""
+    rows: list[list[str]] = []
+    try:
+        for row in islice(Dialect(delimiter, quoted=True).rows(first), 2):
+            rows.append(row)  # keeps the header where the row after it cannot be read
+    except csv.Error:
+        pass
+    return rows
+
+
+def _checked(path: Path, dialect: Dialect, rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    header = next(rows, [])
+    yield [title.strip() for title in header] if dialect.spaced else header
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise IngestError(
+                f"Row {number:,} of {short(path)} does not have as many fields as the header "
+                f"({len(row):,} instead of {len(header):,}): {short(dialect.delimiter.join(row))}. "
+                f"Save the file with every field in it, and {_remedy(dialect)}."
+            )
+        yield row
+
+
+def _remedy(dialect: Dialect) -> str:
+    if not dialect.quoted:
+        return "without tabs and line breaks inside of a text; a .csv may have them between double quotes"
+    return f"with double quotes around each text that has a {DELIMITERS.get(dialect.delimiter, dialect.delimiter)}"

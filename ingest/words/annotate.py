@@ -23,9 +23,9 @@ from ingest.run.parallel import fit_later
 from ingest.run.progress import bar, say
 from ingest.run.settings import NONE, Settings
 from ingest.text.annotation import Annotation
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import PlannedCorpus
+from ingest.text.corpus import check_texts
 from ingest.text.reviews import Data, Reviews, read_reviews
-from ingest.text.sentences import check_texts
 from ingest.text.tokenizer import Tokenizer
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
-from ingest.run.limits import Limits
-from ingest.run.settings import Settings
+from ingest.run.settings import Limits, Settings
+from ingest.text.blocks import PlannedCorpus
 from ingest.text.coreference import MentionSpans
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.corpus import check_texts
 from ingest.text.reviews import Data, read_reviews
-from ingest.text.sentences import check_texts
 from ingest.words.patterns import (
     content_of_words,
     model_vectors,
@@ -44,8 +43,7 @@ from store.kernels.relations import (
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema import Array
-from store.schema.model import BOUNDS
-from store.schema.relations import (
+from store.schema.corpus import (
     ALL,
     BASELINES,
     CANDIDATES,
@@ -56,9 +54,10 @@ from store.schema.relations import (
     GAP_BASELINES,
     GENDER_NAMES,
     HALVES,
-    KINDS,
     MENTION_ARRAYS,
+    MENTION_KINDS,
 )
+from store.schema.model import BOUNDS
 from store.words import Mentions, Words
 
 FINDERS = {"mentions": found_among_mentions, "words": found_among_words}
@@ -108,7 +107,11 @@ class Chains:
 
     scheme = CHAINS
     arrays: Mapping[str, Array] = COREFERENCE_ARRAYS
-    names: Mapping[str, list[str]] = {"candidates": list(CANDIDATES), "kind": list(KINDS), "baseline": list(BASELINES)}
+    names: Mapping[str, list[str]] = {
+        "candidates": list(CANDIDATES),
+        "kind": list(MENTION_KINDS),
+        "baseline": list(BASELINES),
+    }
     variants: tuple[int, ...] = (len(CANDIDATES),)
 
     def __init__(self, words: Words, mentions: Mentions) -> None:
@@ -119,7 +122,7 @@ class Chains:
         for heads in self._heads.values():
             self.resolvable[heads.rows] = heads.resolvable
         self.answered = self.resolvable
-        self.groups = np.stack([(mentions.kinds == kind) | (name == ALL) for kind, name in enumerate(KINDS)])
+        self.groups = np.stack([(mentions.kinds == kind) | (name == ALL) for kind, name in enumerate(MENTION_KINDS)])
 
     def found(self, sentence: int, pattern: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """See `Antecedents`."""
@@ -143,7 +146,7 @@ class Chains:
             self._mentions.texts[row],
             self._words.texts(slice(word, word + 1))[0],
             tag=tag,
-            pronoun=KINDS[self._mentions.kinds[row]] == "pronoun",
+            pronoun=MENTION_KINDS[self._mentions.kinds[row]] == "pronoun",
             person=entity in ("PERSON", "PER"),
         )
 

@@ -19,8 +19,7 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
-from ingest.text.blocks import Block, content_hash, group_by_length
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Block, PlannedCorpus, content_hash, group_by_length
 from store.kernels.attention import attention_pattern
 from store.kernels.relations import StrongestWords, strongest_words, word_pattern, word_tokens
 from store.process import one_thread

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
-from ingest.run.limits import Limits
 from ingest.run.parallel import side_by_side
 from ingest.run.progress import bar
-from ingest.text.blocks import Block
-from ingest.text.corpus import PlannedCorpus
+from ingest.run.settings import Limits
+from ingest.text.blocks import Block, PlannedCorpus
 from ingest.words.patterns import (
     FIELDS,
     BlockWords,
@@ -32,8 +31,8 @@ from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, halves, linked
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
+from store.schema.corpus import ALL, FEWEST_PAIRS, HALVES, RELATION_ARRAYS
 from store.schema.model import BOUNDS
-from store.schema.relations import ALL, FEWEST_PAIRS, HALVES, RELATION_ARRAYS
 from store.words import Words
 
 VERSION, RANDOM_VERSION = "relations/1", "random weights/1"

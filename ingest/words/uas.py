@@ -14,8 +14,7 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.progress import bar
-from ingest.text.blocks import Block
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Block, PlannedCorpus
 from ingest.words.patterns import (
     BlockWords,
     ReadVectors,
@@ -33,9 +32,8 @@ from store.kernels.intervals import PERCENTILES, REPLICATES
 from store.kernels.relations import frequent_offset, halves, word_pattern
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.corpus import NO_GOVERNOR, ROOT
+from store.schema.corpus import DECODINGS, METHODS, NO_GOVERNOR, ROOT, UAS_ARRAYS
 from store.schema.model import BOUNDS
-from store.schema.relations import DECODINGS, METHODS, UAS_ARRAYS
 from store.words import Words
 
 VERSION = "uas/1"

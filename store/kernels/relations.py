@@ -267,7 +267,7 @@ def describe(text: str, head: str, *, tag: str, pronoun: bool, person: bool) -> 
 
 
 def baseline_found(heads: MentionHeads, described: Sequence[Description]) -> dict[str, NDArray[np.bool_]]:
-    """Whether the antecedent of each baseline is right: (mention,) by the names of `store.schema.relations.BASELINES`.
+    """Whether the antecedent of each baseline is right: (mention,) by the names of `store.schema.corpus.BASELINES`.
 
     The sieves of the last are those of Clark et al. (2019, section 4.3): the same text, the same head word, agreement in
     number, gender and person, any mention; the nearest of the first that has any.

@@ -21,8 +21,8 @@ from ingest.encode.tensors import encode_corpus, pending_blocks
 from ingest.pipeline import model_group
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
 from ingest.run.settings import Settings
-from ingest.text.blocks import make_batches
-from ingest.text.corpus import PlannedCorpus, prepare_corpus
+from ingest.text.blocks import PlannedCorpus, make_batches
+from ingest.text.corpus import prepare_corpus
 from ingest.text.reviews import find_data
 from store.repository.writer import Writer, open_writer
 from tests.bench.table import show

@@ -7,9 +7,8 @@ import numpy as np
 import torch
 
 from ingest.projections.attention_projection import train
-from ingest.projections.projection import Projection
-from ingest.projections.table import PROJECTIONS
-from ingest.run.limits import USUAL
+from ingest.projections.projection import PROJECTIONS, Projection
+from ingest.run.settings import USUAL
 from store import open_corpus
 from store.kernels.projection import NEIGHBOURS, exact_mode, fit_pca, place, place_by_neighbours, place_by_network, unit
 from store.schema.pictures import ATTENTIONVIZ_TOKENS

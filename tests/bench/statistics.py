@@ -12,8 +12,7 @@ from ingest.encode.encoder import open_encoder
 from ingest.encode.loading import find_device, find_dtype
 from ingest.encode.sample import take_sample
 from ingest.encode.tensors import encode_corpus
-from ingest.heads.divergence import update_divergence
-from ingest.heads.intervals import write_intervals
+from ingest.heads.divergence import update_divergence, write_intervals
 from ingest.pipeline import model_group
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.settings import Settings

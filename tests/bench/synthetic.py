@@ -9,15 +9,15 @@ import numpy as np
 from ingest.encode.encoder import PER_BLOCK, PER_TOKEN, SQUARES, Shape
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
-from ingest.heads.intervals import write_intervals
-from ingest.projections.drawing import draw
+from ingest.heads.divergence import write_intervals
+from ingest.pipeline import draw
 from ingest.projections.head_pictures import pending_pictures
 from ingest.projections.head_view import HeadVectors
 from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.settings import EVERY, Settings
-from ingest.text.blocks import Block
-from ingest.text.corpus import PlannedCorpus, prepare_corpus
+from ingest.text.blocks import Block, PlannedCorpus
+from ingest.text.corpus import prepare_corpus
 from ingest.text.reviews import find_data
 from ingest.words.annotate import annotate
 from ingest.words.patterns import find_strongest_words, read_words

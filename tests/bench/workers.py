@@ -24,8 +24,7 @@ from ingest.encode.tensors import Loading, ModelGroup, encode_corpus, encode_on_
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.settings import Settings
-from ingest.text.blocks import Block, plan
-from ingest.text.corpus import PlannedCorpus
+from ingest.text.blocks import Block, PlannedCorpus, plan
 from store import open_snapshot
 from store.repository.writer import Writer, open_writer
 from store.schema import BLOCK

@@ -6,7 +6,7 @@ With data, the relations of any model are printed; those of another model are co
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,13 +23,22 @@ from ingest.run.errors import IngestError
 from ingest.run.settings import EMBEDDED, NONE, parse_flags, setting
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.tokenizer import Tokenizer
-from store.schema.relations import CHAINS
+from store.schema.corpus import CHAINS
 from tests.bench.table import show
 from tests.published import relation_tables
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows
 from tests.published.ingested import Ingested, ingested, uas_of
 from tests.published.segments import TOKENS, review_segments
-from tests.published.targets import CURVES, EXPANSION_RATE, HEADS, LAYERS, UNIFORM_ENTROPY, Target
+from tests.published.targets import (
+    CURVES,
+    EXPANSION_RATE,
+    HEADS,
+    LAYERS,
+    RELATIONS,
+    UNIFORM_ENTROPY,
+    RelationTargets,
+    Target,
+)
 
 MODEL = "bert-base-uncased"
 #: As many as Clark et al. had.
@@ -45,6 +54,10 @@ class Flags(Ingested):
     choose: str = setting(
         "", "treebank on which heads are chosen; every other sentence of the data where none is given"
     )
+
+
+#: The corpora of a command, made in a folder: that of the data alone, or that on which heads are chosen and that of the data.
+FindCorpora = Callable[[Flags, Path], tuple[store.Corpus, store.Corpus | None]]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -75,33 +88,30 @@ def _shape(checkpoint: Checkpoint) -> tuple[int, int]:
 
 
 def check(checkpoint: Checkpoint, *, segments: int = SEGMENTS) -> int:
-    """Print both tables."""
+    """Compute the numbers of both papers, and compare them."""
     bert = HookedModel(checkpoint, device=find_device("auto"), dtype=torch.float32)
-    rates = {"expansion_rate": np.array(bert.expansion_rates())}
-    print(f"Expansion rates of {checkpoint.name}; layers are numbered from 1 as in the papers.")
-    _show("Kobayashi et al. 2021", {"expansion_rate": EXPANSION_RATE}, rates)
     reviews = read_reviews(find_data(EMBEDDED), text="text", label="label")
     tokenizer = Tokenizer(checkpoint.folder, max_length=int(checkpoint.config["max_position_embeddings"]))
     blocks = review_segments(reviews, tokenizer, count=segments, seed=0)
     statistics = head_statistics(bert, blocks)
-    curves = layer_curves(statistics)
-    _show_clark(statistics, curves, sum(block.sentences for block in blocks))
+    rates, curves = np.array(bert.expansion_rates()), layer_curves(statistics)
+    return compare(checkpoint.name, rates, statistics, curves, sum(block.sentences for block in blocks))
+
+
+def compare(
+    name: str,
+    expansion_rates: NDArray[np.float64],
+    statistics: NDArray[np.float64],
+    curves: dict[str, NDArray[np.float64]],
+    segments: int,
+) -> int:
+    """Print both tables."""
+    rates = {"expansion_rate": expansion_rates}
+    print(f"Expansion rates of {name}; layers are numbered from 1 as in the papers.")
+    _show("Kobayashi et al. 2021", {"expansion_rate": EXPANSION_RATE}, rates)
+    _show_clark(statistics, curves, segments)
     same = agrees({"expansion_rate": EXPANSION_RATE}, rates) and agrees(CURVES, curves)
     return AGREES if same else DIFFERS
-
-
-def check_relations(flags: Flags) -> int:
-    """Print the tables of a model's relations, and compare them where it is the published one."""
-    checkpoint = find_checkpoint(flags.model)
-    with tempfile.TemporaryDirectory() as folder:
-        first, second = corpora(flags, Path(folder))
-        rows = relation_tables.best_heads_of(first, second)
-        show_relations(first, second, rows)
-        show_coreference(second or first)
-        if not is_published(checkpoint):
-            print(f"\n{checkpoint.name} is not {MODEL}: these numbers are compared with nothing published.")
-            return NOT_CHECKED
-        return compare_relations(second or first, rows)
 
 
 def corpora(flags: Flags, folder: Path) -> tuple[store.Corpus, store.Corpus | None]:
@@ -119,7 +129,31 @@ def is_published(checkpoint: Checkpoint) -> bool:
     return agrees({"": EXPANSION_RATE}, {"": np.array(bert.expansion_rates())})
 
 
-def show_relations(first: store.Corpus, second: store.Corpus | None, rows: Sequence[BestHead]) -> None:
+def check_relations(
+    flags: Flags,
+    *,
+    find: FindCorpora = corpora,
+    published: Callable[[Checkpoint], bool] = is_published,
+    targets: Sequence[RelationTargets] = RELATIONS,
+    fewest: int = relation_tables.FEWEST_PAIRS,
+) -> int:
+    """Print the tables of a model's relations, and compare them where it is the published one.
+
+    Relations of fewer than `fewest` pairs are left out.
+    """
+    checkpoint = find_checkpoint(flags.model)
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = find(flags, Path(folder))
+        rows = relation_tables.best_heads_of(first, second)
+        show_relations(first, second, rows, fewest)
+        show_coreference(second or first)
+        if not published(checkpoint):
+            print(f"\n{checkpoint.name} is not {MODEL}: these numbers are compared with nothing published.")
+            return NOT_CHECKED
+        return compare_relations(second or first, rows, targets, fewest)
+
+
+def show_relations(first: store.Corpus, second: store.Corpus | None, rows: Sequence[BestHead], fewest: int) -> None:
     """Print the clearest relations, and governors from attention."""
     reported = second or first
     name, model = reported.corpus_attributes["name"], reported.attributes["model_id"]
@@ -127,7 +161,11 @@ def show_relations(first: store.Corpus, second: store.Corpus | None, rows: Seque
         f"chosen on {first.n_sentences:,} sentences of {first.corpus_attributes['name']}" if second else "by halves"
     )
     title = f"Relations: {model} on {reported.n_sentences:,} sentences of {name}, {chosen}, {reported.words.source}"
-    show(title, relation_tables.HEAD_COLUMNS, list(map(relation_tables.head_cells, relation_tables.clearest(rows))))
+    show(
+        title,
+        relation_tables.HEAD_COLUMNS,
+        list(map(relation_tables.head_cells, relation_tables.clearest(rows, fewest))),
+    )
     uas = uas_of(reported)
     if uas is not None:
         words = f"{uas.attrs['words']:,} words in {uas.attrs['reported_on']:,} held-out sentences of {name}"
@@ -144,15 +182,17 @@ def show_coreference(corpus: store.Corpus) -> None:
         show(title, columns, relation_tables.antecedent_cells(coreference))
 
 
-def compare_relations(corpus: store.Corpus, rows: Sequence[BestHead]) -> int:
+def compare_relations(
+    corpus: store.Corpus, rows: Sequence[BestHead], known: Sequence[RelationTargets], fewest: int
+) -> int:
     """Print the published numbers beside those of the reported sentences."""
     if corpus.words.mentions and corpus.words.mentions.scheme == CHAINS:
         return compare_coreference(corpus)
-    targets = relation_tables.targets_of([row.relation for row in rows])
+    targets = relation_tables.targets_of([row.relation for row in rows], known)
     if targets is None or corpus.words.kind != "gold":
         print("\nNothing was published of these labels.")
         return NOT_CHECKED
-    compared = relation_tables.compare(targets, rows, corpus.relations, uas_of(corpus))
+    compared = relation_tables.compare(targets, rows, corpus.relations, uas_of(corpus), fewest)
     lines = list(map(relation_tables.compared_cells, compared))
     show(f"{targets.title}; here {corpus.corpus_attributes['name']}", relation_tables.COMPARED_COLUMNS, lines)
     return DIFFERS if any(each.agrees is False for each in compared) else AGREES

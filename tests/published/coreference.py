@@ -24,7 +24,7 @@ from ingest.run.errors import IngestError
 from ingest.run.settings import parse_flags, setting
 from ingest.words.annotate import ENGLISH
 from store.results import best_antecedent_head
-from store.schema.relations import CANDIDATES, CHAINS
+from store.schema.corpus import CANDIDATES, CHAINS
 from tests.bench.table import show
 from tests.published.ingested import Ingested, ingested
 from tests.published.reference import ROOT, BankWord, Weights, sentence_reader

@@ -11,7 +11,7 @@ from dashboard.relations.data import BestHead, best_of
 from dashboard.relations.found_words import rows_of
 from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, linked
-from store.schema.relations import ALL, BASELINES, DECODINGS, GAP, KINDS, METHODS
+from store.schema.corpus import ALL, BASELINES, DECODINGS, GAP, MENTION_KINDS, METHODS
 from tests.published.targets import (
     ACCURACY_TOLERANCE,
     COREFERENCE_HEAD,
@@ -100,9 +100,9 @@ def interval_of(corpus: store.Corpus, pairs: WordPairs, cell: Cell) -> tuple[flo
     return low, high
 
 
-def clearest(rows: Sequence[BestHead]) -> list[BestHead]:
+def clearest(rows: Sequence[BestHead], fewest: int = FEWEST_PAIRS) -> list[BestHead]:
     """All relations together, then those that are furthest above the best offset."""
-    frequent = [row for row in rows if row.relation != ALL and row.pairs >= FEWEST_PAIRS]
+    frequent = [row for row in rows if row.relation != ALL and row.pairs >= fewest]
     ordered = sorted(frequent, key=lambda row: row.offset_accuracy - row.accuracy)
     return [row for row in rows if row.relation == ALL] + ordered[:CLEAREST]
 
@@ -145,16 +145,20 @@ def _decodings(row: xr.Dataset) -> list[str]:
 # -- beside what was published --------------------------------------------------------------------
 
 
-def targets_of(relations: Sequence[str]) -> RelationTargets | None:
+def targets_of(relations: Sequence[str], known: Sequence[RelationTargets] = RELATIONS) -> RelationTargets | None:
     """The published numbers of treebanks with such labels."""
-    return next((targets for targets in RELATIONS if targets.label in relations), None)
+    return next((targets for targets in known if targets.label in relations), None)
 
 
 def compare(
-    targets: RelationTargets, rows: Sequence[BestHead], relations: xr.Dataset, uas: xr.Dataset | None
+    targets: RelationTargets,
+    rows: Sequence[BestHead],
+    relations: xr.Dataset,
+    uas: xr.Dataset | None,
+    fewest: int = FEWEST_PAIRS,
 ) -> list[Compared]:
     """Published numbers beside ours; of relations those that have enough pairs here."""
-    by_name = {row.relation: row for row in rows if row.pairs >= FEWEST_PAIRS or row.relation == ALL}
+    by_name = {row.relation: row for row in rows if row.pairs >= fewest or row.relation == ALL}
     heads = [
         compare_head(
             by_name[name], target, float(relations.accuracy.sel({"relation": name, **_place(target)._asdict()}))
@@ -227,7 +231,7 @@ def compare_antecedents(coreference: xr.Dataset) -> list[Compared]:
     return [
         compare_share(f"{name}, {kind}", ShareTarget(share, COREFERENCE_TOLERANCE), float(accuracy))
         for (name, published), ours in zip(TABLE_2.items(), (of_head, *here.values()), strict=True)
-        for kind, share, accuracy in zip(KINDS, published, ours.values[1], strict=True)
+        for kind, share, accuracy in zip(MENTION_KINDS, published, ours.values[1], strict=True)
     ]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ingest.text.blocks import Block, plan
 from ingest.text.reviews import Review
-from ingest.text.rules import split_text
+from ingest.text.sentences import split_text
 from ingest.text.tokenizer import Tokenizer
 from store.schema import BLOCK
 

@@ -16,7 +16,7 @@ import xarray as xr
 import store
 from ingest.run.errors import IngestError
 from ingest.run.settings import NONE, parse_flags
-from store.schema.relations import ALL
+from store.schema.corpus import ALL
 from tests.bench.table import show
 from tests.published.ingested import Ingested, ingested
 from tests.published.relation_tables import FEWEST_PAIRS, Cell, best_cell

@@ -121,7 +121,7 @@ class RelationTargets:
     heads
         Best head by relation.
     uas
-        UAS by `store.schema.relations.METHODS`, each word on its own.
+        UAS by `store.schema.corpus.METHODS`, each word on its own.
     best_head_of_all
         Accuracy of the best head at all relations together.
     """
