@@ -37,12 +37,12 @@ def test_verify_finds_a_flipped_bit_in_the_list_of_checksums(seed: int, copy: Pa
     assert list(wrong_files(str(copy)))
 
 
-def test_a_flipped_bit_never_changes_a_number_silently(copy: Path) -> None:
-    sound = read_arrays(str(copy))
+def test_a_flipped_bit_never_changes_a_number_silently(few: str) -> None:
+    sound = read_arrays(few)
     wrong = []
-    for seed, file in enumerate(chosen_files(copy, 10, seed=1)):
+    for seed, file in enumerate(chosen_files(Path(few), 10, seed=1)):
         with flipped(file, seed=seed):
-            arrays = read_arrays(str(copy))
+            arrays = read_arrays(few)
         wrong += [(file, path) for path, value in arrays.items() if isinstance(value, bytes) and value != sound[path]]
     assert wrong == []
 
