@@ -234,7 +234,7 @@ def _workers(text: str) -> int:
 
 
 def _check_access(serving: "Serving") -> None:
-    from dashboard.access.sessions import check_files
+    from dashboard.access.users import check_files
 
     check_files(serving.access)
 

@@ -1,4 +1,7 @@
-"""The pages: what a link shows, its picture and its texts in one answer, so that both are of the same head."""
+"""The pages: what a link shows, its picture and its texts in one answer, so that both are of the same head; and how a page follows the link.
+
+`window.headscape.address`, `window.headscape.follow` and `window.headscape.room` are the modules of these names in `assets/web/`.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
-from dash import html
+from dash import ALL, Dash, Input, Output, State, html, no_update
 from flask import Flask, Response, jsonify, request
 from plotly.io.json import to_json_plotly
 
@@ -17,7 +20,7 @@ from dashboard.canvas.spec import Picture
 from dashboard.compare.page import COMPARE
 from dashboard.features.page import FEATURES
 from dashboard.head_map.page import HEAD_MAP
-from dashboard.notes.page import NOTES
+from dashboard.notes.page import NOTES, notes_version
 from dashboard.overview.page import OVERVIEW
 from dashboard.points.page import HEADS, head_topic
 from dashboard.relations.page import RELATIONS
@@ -28,18 +31,18 @@ from dashboard.statistics.head_panel import head_statistics
 from dashboard.statistics.page import STATISTICS_OF_HEADS
 from dashboard.store_page.page import STORE_PAGE
 from dashboard.topic import topics_by_name
+from dashboard.ui import deferred
 from dashboard.ui.files import LIBRARY
-from dashboard.ui.markup import condensed
-from dashboard.ui.page import problem
+from dashboard.ui.markup import UNDER_WAY, condensed, problem, under_way
 from dashboard.ui.work import PAGE as PAGE_JOB
-from dashboard.ui.work import JobNotes
+from dashboard.ui.work import Jobs
 from dashboard.web import assets, http
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.http import STANDING, Painted, Shown, Text, share, snapshot_of, validated
 from dashboard.web.library import Library
 from dashboard.web.paths import declare_pages, first_page, page_name
-from dashboard.web.responses import share
 
 #: The pages in the order of the navigation, the first page first. Nothing else knows which there are.
 TOPICS = topics_by_name(
@@ -58,6 +61,12 @@ TOPICS = topics_by_name(
 )
 declare_pages({name: topic.links for name, topic in TOPICS.items()})
 
+#: The URL of the content of pages.
+PAGE = "/data/page"
+#: The URL of how far the server is with a page, for the browser that waits for it.
+PROGRESS = f"{PAGE}/progress"
+#: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
+PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
 T = TypeVar("T")
 #: The status of what a person may not see; the browser shows its sentence instead of the page.
 FORBIDDEN = 403
@@ -133,12 +142,6 @@ def _error_page(error: Exception) -> dict[str, Any]:
     return _condensed({"above": above, "beside": [], "below": []})
 
 
-#: The URL of the content of pages.
-PAGE = "/data/page"
-#: The URL of how far the server is with a page, for the browser that waits for it.
-PROGRESS = f"{PAGE}/progress"
-
-
 def register(server: Flask, library: Library) -> None:
     """Add the data routes to the server."""
     server.extensions[LIBRARY] = library
@@ -154,7 +157,7 @@ def _add_page_routes(server: Flask, library: Library) -> None:
     @server.post(PAGE)
     def page() -> Response:
         link = _tab_link()
-        with _noted(library):
+        with _job_of_request(library):
             content = page_content(library, link)
         if _is_shared(content.get("shown"), link, library.newest):
             share()
@@ -162,14 +165,14 @@ def _add_page_routes(server: Flask, library: Library) -> None:
 
     @server.post(PROGRESS)
     def progress() -> Response:
-        found = library.get(JobNotes).find(request.form.get("wait", ""))
+        found = library.get(Jobs).find(request.form.get("wait", ""))
         return jsonify({"said": found and found.sentence})
 
 
-def _noted(library: Library) -> AbstractContextManager[object]:
-    """Notes how far the page is, under the name that its browser asks by; nothing where it names none."""
+def _job_of_request(library: Library) -> AbstractContextManager[object]:
+    """Says how far the page is, under the name that its browser asks by; nothing where it names none."""
     wait = request.form.get("wait")
-    return library.get(JobNotes).job(wait, PAGE_JOB) if wait else nullcontext()
+    return library.get(Jobs).job(wait, PAGE_JOB) if wait else nullcontext()
 
 
 def _is_shared(shown: Mapping[str, object] | None, link: TabLink, newest: str) -> bool:
@@ -205,3 +208,203 @@ def page_key(library: Library) -> str | None:
 
 def _tab_link() -> TabLink:
     return TabLink(*(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
+
+
+def follow_links(app: Dash, library: Library) -> None:
+    """Add the callbacks by which the page follows the link, those of what pages wait for, and those of the topics."""
+    topics = TOPICS.values()
+    _follow_address(app)
+    parts = {part.name: part for topic in topics for part in topic.deferred}
+    deferred.register(app, library, parts, {kind: work for topic in topics for kind, work in topic.jobs.items()})
+    for add in (add for topic in topics for add in topic.callbacks):
+        add(app)
+    _follow_painting(app, library)
+    _follow_choices(app)
+    _follow_canvas(app)
+    _follow_charts(app)
+    _follow_sentence(app)
+    _follow_notes(app)
+    _notice_new_data(app, library)
+
+
+def _follow_address(app: Dash) -> None:
+    """The browser fetches the page of a link itself, and waits only for the last of several links."""
+    app.clientside_callback(
+        "(pathname, search, reloaded) => window.headscape.follow.followPage(pathname, search, reloaded)",
+        *_outputs(),
+        Input("location", "pathname"),
+        Input("location", "search"),
+        Input("reloaded", "data"),
+    )
+    app.clientside_callback(
+        "(done) => window.headscape.follow.showDone(done)",
+        *_outputs(allow_duplicate=True),
+        Input({"done": ALL}, "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        "(shown) => window.headscape.follow.dropInvalid(shown)", Input("shown", "data"), prevent_initial_call=True
+    )
+    app.clientside_callback(
+        "(burger, drawer) => window.headscape.room.toggleDrawer(burger, drawer)",
+        Output("burger", "opened"),
+        Output("drawer", "opened"),
+        Input("burger", "opened"),
+        Input("drawer", "opened"),
+        Input("location", "pathname"),
+        prevent_initial_call=True,
+    )
+
+
+def _outputs(**options: bool) -> list[Output]:
+    """What a link changes on screen."""
+    return [
+        Output("points", "picture", **options),
+        Output("sentence", "sentence", **options),
+        Output("no-picture", "children", **options),
+        *(Output(part, "children", **options) for part in PARTS),
+        Output("shown", "data", **options),
+    ]
+
+
+def _follow_painting(app: Dash, library: Library) -> None:
+    @app.callback(Output("after-picture", "children"), Input("points", "painted"), *STANDING, prevent_initial_call=True)
+    @validated
+    def add(painted: Painted | None, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
+        if not (painted and painted.after):
+            return []
+        context = resolve(library, pathname, search, snapshot_of(shown))
+        after = TOPICS[context.state.page].after_picture
+        return condensed(after(context) if after else [], "after-picture")
+
+
+def _follow_choices(app: Dash) -> None:
+    """The browser makes a link of every choice, without a request."""
+    for kind, value in (("choose", "value"), ("toggle", "checked")):
+        app.clientside_callback(
+            "(values, shown) => window.headscape.address.chosen(shown)",
+            Output("location", "search", allow_duplicate=True),
+            Input({kind: ALL, "by": ALL}, value),
+            State("shown", "data"),
+            prevent_initial_call=True,
+        )
+    app.clientside_callback(
+        "(values, clicks, added, shown) => window.headscape.address.filtered(shown)",
+        Output("location", "search", allow_duplicate=True),
+        Input({"condition": ALL, "kind": ALL}, "value"),
+        Input({"remove": ALL}, "n_clicks"),
+        Input({"add": ALL}, "value"),
+        State("shown", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        "(clicks, shown) => window.headscape.address.copy(clicks, shown)",
+        Output("copy-link", "children"),
+        Input("copy-link", "n_clicks"),
+        State("shown", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback("(shown) => !shown", Output("copy-link", "disabled"), Input("shown", "data"))
+    app.clientside_callback(
+        "(clicks) => window.headscape.chart.save()",
+        Output("saved", "data"),
+        Input({"save": ALL, "chart": ALL}, "n_clicks"),
+        prevent_initial_call=True,
+    )
+
+
+def _follow_canvas(app: Dash) -> None:
+    """The browser makes a link of what a reader does in the picture."""
+    app.clientside_callback(
+        "(opened, left, picture) => window.headscape.address.go(opened, left, picture)",
+        Output("location", "href", allow_duplicate=True),
+        Input("points", "opened"),
+        Input("points", "left"),
+        State("points", "picture"),
+        prevent_initial_call=True,
+    )
+    for sent, act in (("picked", "pick"), ("lassoed", "lasso"), ("arrived", "arrived")):
+        app.clientside_callback(
+            f"(sent, picture) => window.headscape.address.{act}(sent, picture)",
+            Output("location", "search", allow_duplicate=True),
+            Input("points", sent),
+            State("points", "picture"),
+            prevent_initial_call=True,
+        )
+    app.clientside_callback(
+        "(step, places, picture) => window.headscape.address.stepTexts(step, places, picture)",
+        Output({"caption": ALL}, "children"),
+        Input("points", "step"),
+        State({"caption": ALL}, "id"),
+        State("points", "picture"),
+        prevent_initial_call=True,
+    )
+
+
+def _follow_charts(app: Dash) -> None:
+    """A click on a head in a chart opens the head."""
+    app.clientside_callback(
+        "(clicks) => window.headscape.address.opened()",
+        Output("location", "href", allow_duplicate=True),
+        Input({"opens": ALL}, "clickData"),
+        prevent_initial_call=True,
+    )
+
+
+def _follow_sentence(app: Dash) -> None:
+    """The browser makes a link of what a reader does in the views of a sentence."""
+    for sent in ("opened", "headed", "selected", "paired", "hidden", "stepped"):
+        app.clientside_callback(
+            f"(sent, sentence) => window.headscape.address.inSentence('{sent}', sent, sentence)",
+            Output("location", "search", allow_duplicate=True),
+            Input("sentence", sent),
+            State("sentence", "sentence"),
+            prevent_initial_call=True,
+        )
+
+
+def _follow_notes(app: Dash) -> None:
+    """The browser reads the marks of notes after each page, and when other notes are counted."""
+    app.clientside_callback(
+        "(shown) => window.headscape.notes.follow(shown)",
+        Output("points", "noted"),
+        Output("sentence", "noted"),
+        Input("shown", "data"),
+        Input("counted", "data"),
+        prevent_initial_call=True,
+    )
+
+
+def _notice_new_data(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output("newer", "children"),
+        Output("noticed", "data"),
+        Output("counted", "data"),
+        Output({UNDER_WAY: ALL}, "children"),
+        Input("poll", "n_intervals"),
+        State({UNDER_WAY: ALL}, "id"),
+        State("noticed", "data"),
+        State("counted", "data"),
+        *STANDING,
+        prevent_initial_call=True,
+    )
+    @validated
+    def notice(
+        _count: int | None,
+        waits: list[object],
+        noticed: Text | None,
+        counted: Text | None,
+        pathname: Text | None,
+        search: Text | None,
+        shown: Shown | None,
+    ) -> tuple[object, ...]:
+        newest, current = library.newest, snapshot_of(shown)
+        now = notes_version(library)
+        others = no_update if now == counted else now, [under_way(library.ingest, place) for place in waits]
+        if current in (None, newest):
+            return None, None, *others
+        context = resolve(library, pathname, search, current)
+        notice = f"{newest} {context.state.href}"
+        if notice == noticed:  # its reader may have closed it
+            return no_update, no_update, *others
+        return shell.newer_notice(context.state, library.snapshot(newest)), notice, *others

@@ -17,8 +17,7 @@ from dashboard.monitoring import logs
 from dashboard.monitoring.metrics import VARIABLE, forget_dead, share_metrics, take_places
 from dashboard.monitoring.monitor import Monitor
 from dashboard.notes.database import Database
-from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.encoder_process import RemoteEncoder
+from dashboard.sentence.encoder import RemoteEncoder, TypedSentences
 from dashboard.serving import Serving
 from dashboard.web.connections import BufferingWorker
 from dashboard.web.library import Library
@@ -26,6 +25,12 @@ from dashboard.web.processes import ServerFolder, one_thread_per_product, return
 
 #: Seconds between two looks at a worker that starts.
 LOOK_SECONDS = 0.05
+#: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
+THREADS = 20
+#: Rights that a unix socket does not give: its user and its group may connect, others may not.
+SOCKET_UMASK = 0o117
+#: Seconds that a stopped worker has to finish its answers.
+GRACE = 10
 
 
 class RollingArbiter(Arbiter):  # type: ignore[misc]
@@ -68,14 +73,6 @@ class RollingArbiter(Arbiter):  # type: ignore[misc]
         except HaltServer:  # it could not start; when a server starts, this ends the server
             return False
         return pid in self.WORKERS
-
-
-#: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
-THREADS = 20
-#: Rights that a unix socket does not give: its user and its group may connect, others may not.
-SOCKET_UMASK = 0o117
-#: Seconds that a stopped worker has to finish its answers.
-GRACE = 10
 
 
 class Server(BaseApplication):  # type: ignore[misc]

@@ -9,11 +9,12 @@ from dash import dcc, html
 from flask import has_request_context, request
 
 from dashboard.access.person import Person, current_person
-from dashboard.access.sign_in_page import SIGN_OUT
+from dashboard.access.sign_in import SIGN_OUT
 from dashboard.canvas.spec import PointPanels
 from dashboard.documentation import address
-from dashboard.points.selection import FIELDS as SELECTION
-from dashboard.points.selection import parse_selection
+from dashboard.points.head_tokens import columns
+from dashboard.points.point_set import FIELDS as SELECTION
+from dashboard.points.point_set import parse_selection
 from dashboard.sentence.picture import SentenceViews
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA
@@ -307,7 +308,7 @@ def valid_search(corpus: Corpus, state: LinkState, search: str, of_page: tuple[s
     """The query string of a link without the invalid values that the notices name, those `of_page` too."""
     if of_page:
         fields = {name: state.fields[name] or "" for name in SELECTION}
-        selection, _ = parse_selection(fields, corpus)
+        selection, _ = parse_selection(fields, corpus, columns(corpus))
         state = state.with_(**(dict.fromkeys(SELECTION[2:]) | selection.fields))
     written = dict(parse_qsl(search.lstrip("?"))).keys()
     fields = {name: text for name, text in parse_qsl(urlsplit(state.href).query) if name in written}

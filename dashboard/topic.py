@@ -9,8 +9,8 @@ from flask import Flask
 
 from dashboard.canvas.spec import Picture
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.page import Page
-from dashboard.ui.work import Job, Kind
+from dashboard.ui.markup import Page
+from dashboard.ui.work import Job, WorkKind
 from dashboard.web.context import Context
 from dashboard.web.library import Library
 from dashboard.web.paths import PageLinks
@@ -82,7 +82,7 @@ class Topic:
     sentence: Callable[[Context], dict[str, Any] | None] | None = None
     before_sentence: Parts | None = None
     deferred: tuple[DeferredPart, ...] = ()
-    jobs: Mapping[Kind, Callable[[Context, Job], list[object]]] = field(default_factory=dict)
+    jobs: Mapping[WorkKind, Callable[[Context, Job], list[object]]] = field(default_factory=dict)
     routes: tuple[Callable[[Flask, Library], None], ...] = ()
     callbacks: tuple[Callable[[Dash], None], ...] = ()
     changes: bool = False

@@ -39,7 +39,7 @@ ROUNDED = 5e-4
 EXACT = 1e-9
 #: Intervals of older stores are of rounded numbers, unlike their means.
 OLDER_INTERVALS, OLDER_ROUNDED = "intervals/2", 1e-3
-#: Tokens whose vectors at all feature points are in memory at once.
+#: Tokens whose vectors are in memory at once.
 TOKENS = 1_000
 #: Error of a cosine of vectors in float16, summed in float32.
 COSINE_ROUNDED = 1e-4
@@ -177,29 +177,47 @@ def _across(corpus: Corpus, count: int) -> list[int]:
 
 def _wrong_statistics(corpus: Corpus, recomputed: int) -> Iterator[str]:
     """Statistics of sentences across the corpus must follow from their queries, keys and value norms."""
-    for sentence in _across(corpus, recomputed):
-        worst = _disagreement(corpus, sentence)
-        if worst > TOLERANCE:
-            yield f"{corpus.name}: the statistics of sentence {sentence} do not follow from its queries and keys (off by {worst:.2g})."
+    for run in _runs(corpus, _across(corpus, recomputed)):
+        start, stop = corpus.sentence_rows(run[0]).start, corpus.sentence_rows(run[-1]).stop
+        arrays = (corpus.query, corpus.key, corpus.value_norm, corpus.token_statistic)
+        mixed = corpus.token_mixing.sel(ratio="attn_w")
+        read = [array.isel(token=slice(start, stop)).load() for array in (*arrays, mixed)]
+        for sentence in run:
+            rows = corpus.sentence_rows(sentence)
+            within = slice(rows.start - start, rows.stop - start)
+            worst = _disagreement(corpus, rows, [array.isel(token=within) for array in read])
+            if worst > TOLERANCE:
+                yield f"{corpus.name}: the statistics of sentence {sentence} do not follow from its queries and keys (off by {worst:.2g})."
 
 
-def _disagreement(corpus: Corpus, sentence: int) -> float:
-    """Largest error relative to 1 + the value, without what jumps at a threshold by a rounding error."""
-    rows = corpus.sentence_rows(sentence)
-    query, key, norm = (
-        np.asarray(array[:, :, rows], np.float32) for array in (corpus.query, corpus.key, corpus.value_norm)
-    )
+def _runs(corpus: Corpus, sentences: list[int]) -> Iterator[list[int]]:
+    """Sentences that follow each other, within as many tokens as are read at once: a read takes longer than a statistic."""
+    run: list[int] = []
+    for sentence in sentences:
+        first = corpus.sentence_rows(run[0]).start if run else 0
+        if run and (sentence > run[-1] + 1 or corpus.sentence_rows(sentence).stop - first > TOKENS):
+            yield run
+            run = []
+        run.append(sentence)
+    yield run
+
+
+def _disagreement(corpus: Corpus, rows: slice, read: list[xr.DataArray]) -> float:
+    """Largest error relative to 1 + the value, without what jumps at a threshold by a rounding error.
+
+    What is read of the sentence are its queries, keys, value norms, token statistics and the mixing ratio of its attention.
+    """
+    query, key, norm = (array.values.astype(np.float32) for array in read[:3])
+    stored, stored_mixed = read[3:]
     flags = corpus.tokens.token_flags.values[rows]
     expected = token_statistics(attention_pattern(query, key), flags, np.ones(len(flags), bool), norm)
-    stored = corpus.token_statistic[:, :, :, rows].load()
     names = list(stored.statistic.values)
     lacking = [names.index(name) for name in corpus.missing_statistics]
     error: NDArray[np.float64] = np.abs(stored.values.astype(np.float64) - expected) / (1 + np.abs(expected))
     error[[names.index("attended_keys"), *lacking]] = 0
     error[names.index("to_sink"), _may_be_a_sink(expected[names.index("received")])] = 0
     mixed = 1 - expected[names.index("to_self")].mean(axis=1)
-    stored_mixed = corpus.token_mixing.sel(ratio="attn_w")[:, rows].values.astype(np.float64)
-    return max(_largest(error), _largest(stored_mixed - mixed))
+    return max(_largest(error), _largest(stored_mixed.values.astype(np.float64) - mixed))
 
 
 def _largest(error: NDArray[np.float64]) -> float:

@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from werkzeug.security import generate_password_hash
 
 from dashboard.access import users
-from dashboard.access.attempts import DEVICE_SUFFIX
 from dashboard.access.settings import Access, TrustedProxy
+from dashboard.access.sign_in import DEVICE_SUFFIX
 from dashboard.access.users import User
 from dashboard.app import create_app
 from dashboard.serving import Serving

@@ -1,5 +1,6 @@
 """Stores as the real ingest makes them, small, and what is in them."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -71,9 +72,12 @@ def ingest_small(place: Path, *, own_pool: bool = False, **settings: Any) -> str
 
 
 @pytest.fixture(scope="session")
-def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
+def ingest(tiny_model: Path, tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Ingest:
     """`ingest_small` of the tiny model on the reviews, unless others are given."""
-    return partial(ingest_small, model=tiny_model, data=tiny_data)
+    ingest = partial(ingest_small, model=tiny_model, data=tiny_data)
+    if "PYTEST_XDIST_WORKER" in os.environ:  # of several processes one compiles what numba compiles, the others wait
+        made_once(tmp_path_factory, "plain", ingest)
+    return ingest
 
 
 def _run(settings: Settings, limits: Limits = USUAL) -> None:

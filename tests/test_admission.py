@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dashboard.web.admission import Room, Turns
+from dashboard.web.admission import Room, WaitingLine
 from dashboard.web.errors import NotYet, Refusal
 
 
@@ -33,7 +33,7 @@ def start(work: Callable[[], None]) -> threading.Thread:
 
 
 def test_one_reader_at_a_time_has_the_turn() -> None:
-    turns = Turns(10, "Busy. Try again in a few seconds.")
+    turns = WaitingLine(10, "Busy. Try again in a few seconds.")
     inside: list[int] = []
     most: list[int] = []
 
@@ -50,7 +50,7 @@ def test_one_reader_at_a_time_has_the_turn() -> None:
 
 
 def test_readers_get_their_turn_in_order() -> None:
-    turns = Turns(10, "Busy. Try again in a few seconds.")
+    turns = WaitingLine(10, "Busy. Try again in a few seconds.")
     order: list[int] = []
 
     def work(number: int) -> None:
@@ -68,7 +68,7 @@ def test_readers_get_their_turn_in_order() -> None:
 
 
 def test_a_reader_is_refused_where_the_queue_is_full() -> None:
-    turns = Turns(2, "Busy. Try again in a few seconds.")
+    turns = WaitingLine(2, "Busy. Try again in a few seconds.")
 
     def wait() -> None:
         with turns.turn(here):
@@ -85,7 +85,7 @@ def test_a_reader_is_refused_where_the_queue_is_full() -> None:
 
 
 def test_a_reader_who_has_waited_too_long_is_refused() -> None:
-    turns = Turns(1, "Busy. Try again in a few seconds.", patience=0)
+    turns = WaitingLine(1, "Busy. Try again in a few seconds.", patience=0)
     with turns.turn(here):
         with pytest.raises(Refusal, match="Busy") as refused, turns.turn(here):
             pass
@@ -93,7 +93,7 @@ def test_a_reader_who_has_waited_too_long_is_refused() -> None:
 
 
 def test_a_reader_who_leaves_while_waiting_makes_room() -> None:
-    turns = Turns(1, "Busy. Try again in a few seconds.")
+    turns = WaitingLine(1, "Busy. Try again in a few seconds.")
     left = threading.Event()
     refused: list[int] = []
 
@@ -113,7 +113,7 @@ def test_a_reader_who_leaves_while_waiting_makes_room() -> None:
 
 
 def test_an_error_ends_the_turn() -> None:
-    turns = Turns(0, "Busy. Try again in a few seconds.")
+    turns = WaitingLine(0, "Busy. Try again in a few seconds.")
     with pytest.raises(ZeroDivisionError), turns.turn(here):
         raise ZeroDivisionError
     with turns.turn(here):

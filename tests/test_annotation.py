@@ -59,12 +59,13 @@ def test_silver_annotation_names_its_pipeline(default_store: str) -> None:
 
 
 @pytest.mark.heavy
-def test_words_of_a_corpus_that_grew_are_those_of_one_made_at_once(ingest: Ingest, tmp_path: Path) -> None:
+def test_words_of_a_corpus_that_grew_are_those_of_one_made_at_once(
+    ingest: Ingest, tmp_path: Path, bank_corpus: store.Corpus
+) -> None:
     bank = write_treebank(tmp_path / "bank.conllu")
-    grown = ingest(tmp_path / "grown", data=bank, annotate="auto", sentences=15, probes="none")
-    ingest(Path(grown), data=bank, annotate="auto", sentences=40, probes="none")
-    once = ingest(tmp_path / "once", data=bank, annotate="auto", sentences=40, probes="none")
-    first, second = (store.open_corpus(place) for place in (grown, once))
+    for sentences in (15, 40):
+        grown = ingest(tmp_path / "grown", data=bank, annotate="auto", sentences=sentences, probes="none")
+    first, second = store.open_corpus(grown), bank_corpus
     for name in first.words.table.data_vars:
         np.testing.assert_array_equal(first.words.table[name], second.words.table[name], err_msg=str(name))
     assert first.words.table.relation.attrs["names"] == second.words.table.relation.attrs["names"]

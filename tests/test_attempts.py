@@ -15,8 +15,7 @@ from limits import parse
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
-from dashboard.access.attempts import SCHEME, AttemptsFile, client
-from dashboard.access.password import password_turns
+from dashboard.access.sign_in import SCHEME, AttemptsFile, client, password_turns
 from dashboard.access.users import change_user
 from dashboard.web.errors import Refusal
 from dashboard.web.processes import environment
@@ -47,7 +46,7 @@ def test_it_counts_as_the_storage_in_memory_does(attempts: AttemptsFile) -> None
 
 COUNT = """
 import sys
-from dashboard.access.attempts import AttemptsFile
+from dashboard.access.sign_in import AttemptsFile
 attempts = AttemptsFile(sys.argv[1])
 print(*(attempts.incr("key", 600) for _ in range(100)))
 """

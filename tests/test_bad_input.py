@@ -87,21 +87,23 @@ def test_only_sentences_of_the_store_are_counted_as_cut(ingest: Ingest, tmp_path
     assert corpus.n_sentences == corpus.corpus_attributes["truncated"] == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "pieces"),
-    [
-        ("\U0001f600 \U0001f389", ["[UNK]", "[UNK]"]),
-        ("\u05e9\u05dc\u05d5\u05dd", ["[UNK]"]),
-        ("\u200b\u200f", []),
-        ("A\x00 film", ["a", "film"]),
-    ],
-)
-def test_any_text_is_ingested(text: str, pieces: list[str], ingest: Ingest, tmp_path: Path) -> None:
-    lines = [json.dumps({"text": line}) for line in ("  ", text)]
-    (tmp_path / "odd.jsonl").write_text("\n".join(lines))
+#: Texts, and their wordpieces.
+ODD = {
+    "\U0001f600 \U0001f389": ["[UNK]", "[UNK]"],
+    "\u05e9\u05dc\u05d5\u05dd": ["[UNK]"],
+    "\u200b\u200f": [],
+    "A\x00 film": ["a", "film"],
+}
+
+
+def test_any_text_is_ingested(ingest: Ingest, tmp_path: Path) -> None:
+    (tmp_path / "odd.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in ("  ", *ODD)))
     corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "odd.jsonl"))
-    assert corpus.n_sentences == 1
-    assert corpus.wordpieces(corpus.sentence_rows(0)) == ["[CLS]", *pieces, "[SEP]"]
+    found = {
+        str(text): corpus.wordpieces(corpus.sentence_rows(sentence))
+        for sentence, text in enumerate(corpus.sentences.text.values)
+    }
+    assert found == {text: ["[CLS]", *pieces, "[SEP]"] for text, pieces in ODD.items()}
 
 
 def test_a_budget_is_the_default_one_where_none_is_given() -> None:

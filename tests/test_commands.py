@@ -43,14 +43,6 @@ def test_the_dashboard_asks_our_store_in_a_folder_that_has_another(tmp_path: Pat
     assert ended.stderr.startswith("dashboard: There is no store at nothing")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_lists_its_flags(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        headscape([name, "--help"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith(f"usage: headscape {'ingest' if name == 'projections' else name} ")
-
-
 def commands_in_messages() -> dict[str, set[str]]:
     """The flags of each command that messages and pages name."""
     flags: dict[str, set[str]] = {}

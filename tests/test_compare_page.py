@@ -18,7 +18,7 @@ from tests.statistics_page import cells, click_cell
 
 #: Where in the window (0..1 of the canvas from its upper left) the first token's query stands in a panel of the two.
 POINT = """async (panel) => {
-  const { decodePoints } = await import("/assets/canvas/decode.mjs");
+  const { decodePoints } = await import("/assets/canvas/painter.mjs");
   const source = document.querySelector(".frame").dataset.drawn;
   const { places, most, panels } = decodePoints(await (await fetch(source)).arrayBuffer());
   const [x, y] = places.subarray(panel * places.length / panels);

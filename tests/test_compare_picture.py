@@ -5,9 +5,9 @@ import pytest
 from scipy.spatial import procrustes
 from scipy.stats import ortho_group
 
-from dashboard.compare.picture import both_places, drawn_of_both, on_one_scale, selected_in_both
-from dashboard.compare.two_models import ModelPair
-from dashboard.points.selection import Selection, parse_selection
+from dashboard.compare.two_models import ModelPair, both_places, drawn_of_both, on_one_scale, selected_in_both
+from dashboard.points.head_tokens import columns
+from dashboard.points.point_set import Selection, parse_selection
 
 
 def cloud(components: int, seed: int = 0) -> np.ndarray:
@@ -59,7 +59,7 @@ def test_a_search_finds_the_same_tokens_in_both(alike: ModelPair) -> None:
 
 def test_a_condition_on_a_head_is_asked_in_each_model(alike: ModelPair) -> None:
     both = drawn_of_both(alike, 1, 1, 100)
-    chosen, _ = parse_selection({"where": "entropy:0..1.2"}, alike.own)
+    chosen, _ = parse_selection({"where": "entropy:0..1.2"}, alike.own, columns(alike.own))
     for mask, drawn in zip(selected_in_both(both, chosen), (both.first, both.second), strict=True):
         entropy = drawn.corpus.token_statistic.sel(statistic="entropy").values[1, 1, drawn.rows]
         np.testing.assert_array_equal(mask, np.broadcast_to((entropy <= 1.2)[:, None], mask.shape))
@@ -68,7 +68,7 @@ def test_a_condition_on_a_head_is_asked_in_each_model(alike: ModelPair) -> None:
 def test_a_region_of_this_picture_is_the_same_tokens_in_both(alike: ModelPair) -> None:
     both = drawn_of_both(alike, 0, 0, 100)
     lasso = "pca-exact-2d,0,0,0,0,1000,0,1000,500,0,500"
-    chosen, notices = parse_selection({"lasso": lasso}, alike.own)
+    chosen, notices = parse_selection({"lasso": lasso}, alike.own, columns(alike.own))
     first, second = selected_in_both(both, chosen)
     assert notices == ()
     assert 0 < first.sum() < first.size

@@ -21,11 +21,11 @@ pytestmark = pytest.mark.heavy
 
 
 @pytest.fixture(scope="module")
-def two(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def two(bank_store: str, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Two models on one treebank."""
     place = tmp_path_factory.mktemp("two")
     bank, other = write_treebank(place / "bank.conllu"), save_model(place / "other-bert", seed=5)
-    ingest(place / "store", data=bank, annotate="auto", probes="none")
+    copytree(bank_store, place / "store")
     return ingest(place / "store", data=bank, annotate="auto", probes="none", model=other)
 
 

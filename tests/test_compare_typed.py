@@ -9,7 +9,8 @@ from flask.testing import FlaskClient
 
 from dashboard.compare.page import deferred_typed
 from dashboard.compare.two_models import ModelPair
-from dashboard.sentence.encoder import CorpusModel, Encoder, TypedSentences
+from dashboard.sentence.checkpoint import CorpusModel
+from dashboard.sentence.encoder import Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal

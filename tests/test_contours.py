@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from dashboard.pages import TOPICS, picture_of
 from dashboard.points.controls import picture_controls
 from dashboard.points.density import CELLS, ENCLOSED, contours, density_of
-from dashboard.points.point_set import inside
+from dashboard.points.lasso import inside
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from dashboard.features.shown import LISTED_WORDPIECES, ShownFeatures, contrast_of, contrasts, selection_contrast
+from dashboard.features.shown import LISTED_WORDPIECES, FeatureView, contrast_of, contrasts, selection_contrast
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 
 
 @pytest.fixture
-def shown(tiny_store: str) -> ShownFeatures:
-    return ShownFeatures.of(resolve(Library(tiny_store), "features", "?q=the"))
+def shown(tiny_store: str) -> FeatureView:
+    return FeatureView.of(resolve(Library(tiny_store), "features", "?q=the"))
 
 
 def test_shares_are_those_of_the_selected_tokens_and_of_the_others() -> None:
@@ -21,22 +21,22 @@ def test_shares_are_those_of_the_selected_tokens_and_of_the_others() -> None:
     assert (b.inside, b.outside, b.difference) == (1, 2, pytest.approx(1 / 3 - 1))
 
 
-def test_what_is_searched_for_is_the_wordpiece_that_differs_most(shown: ShownFeatures) -> None:
+def test_what_is_searched_for_is_the_wordpiece_that_differs_most(shown: FeatureView) -> None:
     wordpieces = [contrast for contrast in contrasts(shown) if contrast.group == "wordpiece"]
     first = wordpieces[0]
     assert (first.value, first.share, first.share_outside) == ("the", 1, 0)
     assert len(wordpieces) <= LISTED_WORDPIECES
 
 
-def test_token_types_and_labels_are_counted_once_for_every_token(shown: ShownFeatures) -> None:
+def test_token_types_and_labels_are_counted_once_for_every_token(shown: FeatureView) -> None:
     for group in ("token type", "label"):
         counted = sum(c.inside + c.outside for c in contrasts(shown) if c.group == group)
         assert counted == shown.tokens
 
 
 def test_nothing_is_contrasted_without_a_selection(tiny_store: str) -> None:
-    assert selection_contrast(ShownFeatures.of(resolve(Library(tiny_store), "features", ""))) == []
+    assert selection_contrast(FeatureView.of(resolve(Library(tiny_store), "features", ""))) == []
 
 
-def test_a_selection_has_a_table(shown: ShownFeatures) -> None:
+def test_a_selection_has_a_table(shown: FeatureView) -> None:
     assert "Selected tokens against the others" in str(selection_contrast(shown))

@@ -16,14 +16,14 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.features import trials
 from dashboard.pages import TOPICS
-from dashboard.sentence import encoder_process as remote_encoder
+from dashboard.sentence import encoder as remote_encoder
 from dashboard.server import THREADS
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.page import COUNT
 from dashboard.statistics.parts import CountLimits, Part, PartCounts, PartNumbers, count, part_of
 from dashboard.ui import deferred
-from dashboard.ui.work import Job, JobNotes, new_name
-from dashboard.web.admission import Turns, reader_left
+from dashboard.ui.work import Job, Jobs, new_name
+from dashboard.web.admission import WaitingLine, reader_left
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import WAITING, Library
@@ -42,7 +42,7 @@ def library(tiny_store: str) -> Library:
 @pytest.fixture
 def busy(library: Library) -> Iterator[Library]:
     """A part is being counted, and nobody may wait."""
-    turns = Turns(0, part_counts.BUSY)
+    turns = WaitingLine(0, part_counts.BUSY)
     library.get(PartCounts)._turns = turns
     with turns.turn(lambda: False):
         yield library
@@ -73,7 +73,7 @@ def test_two_parts_are_never_counted_at_once(tiny_corpus: Corpus, tmp_path: Path
         time.sleep(0.02)
         most.append(len(inside))
         inside.pop()
-        return part_counts._of_all(tiny_corpus)
+        return part_counts._numbers_of_corpus(tiny_corpus)
 
     counts = PartCounts(tmp_path, read=count)
     parts = [part_of(tiny_corpus, f"position:1..{last}") for last in range(3, 6)]
@@ -155,7 +155,7 @@ def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(library: Library
     library.put(PartCounts, PartCounts(library.folder, limits=short, read=count_later))
     for _ in range(2):
         answer = client.get(f"{base}/statistics.csv?{WHERE}")
-        assert (answer.status_code, answer.text) == (503, part_counts.LATER)
+        assert (answer.status_code, answer.text) == (503, part_counts.NOT_COUNTED_YET)
     (under_way,) = library.get(PartCounts)._under_way.values()
     go_on.set()
     under_way.result()
@@ -219,19 +219,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_how_far_a_count_is_can_be_asked_elsewhere(tiny_corpus: Corpus, tmp_path: Path) -> None:
     name, shares = new_name(), []
-    with JobNotes(tmp_path).job(name, COUNT) as wait:
+    with Jobs(tmp_path).job(name, COUNT) as wait:
         watch, wait_began = wait.watch, wait.begin
 
         def note(share: float) -> None:
             wait._noted = 0
             watch(share)
-            shares.append((share, JobNotes(tmp_path).find(name).share))  # type: ignore[union-attr]
+            shares.append((share, Jobs(tmp_path).find(name).share))  # type: ignore[union-attr]
 
         wait_began("Counting")
         tiny_corpus.part_statistics(np.arange(tiny_corpus.n_tokens) % 2 == 0, note)
     assert len(shares) == 17
     assert all(share == noted for share, noted in shares)
-    assert JobNotes(tmp_path).find(name) is None
+    assert Jobs(tmp_path).find(name) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -254,7 +254,7 @@ def test_a_cancelled_count_stops_its_work(library: Library) -> None:
     def cancel_amid(corpus: Corpus, part: Part, watch: Callable[[float], None]) -> PartNumbers:
         def listen(share: float) -> None:
             numbers.append(share)
-            library.get(JobNotes).cancel(name)
+            library.get(Jobs).cancel(name)
             watch(share)
 
         return count(corpus, part, listen)
@@ -278,26 +278,26 @@ def test_a_reader_who_cancels_leaves_the_queue(busy: Library) -> None:
         while not (busy.get(PartCounts)._turns.waiting or filled.done()):
             time.sleep(0.01)
         assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"deferred": "numbers", "wait": name}))
-        busy.get(JobNotes).cancel(name)
+        busy.get(Jobs).cancel(name)
         assert "Counting was cancelled." in str(filled.result())
 
 
 @pytest.mark.parametrize("name", ["", "../../etc/passwd", "0" * 17])
 def test_no_other_file_is_read_or_written(tmp_path: Path, name: str) -> None:
-    progress = JobNotes(tmp_path)
+    progress = Jobs(tmp_path)
     for use in (progress.find, progress.cancel, progress.waiting, lambda name: progress.job(name, COUNT)):
         with pytest.raises(Refusal, match="There is no such job"):
             use(name)
 
 
 def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> None:
-    JobNotes(tmp_path).cancel(new_name())
+    Jobs(tmp_path).cancel(new_name())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
     waiting = (
-        part_counts.WAITING + 1,
+        part_counts.WAITING_READERS + 1,
         part_counts.FIRST_WAITING + 1,
         part_counts.FILE_READERS,
         WAITING + 1,

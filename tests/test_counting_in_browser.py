@@ -35,7 +35,7 @@ class SlowCount:
         except Refusal:
             self.ended.set()
             raise
-        return part_counts._of_all(corpus)
+        return part_counts._numbers_of_corpus(corpus)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dashboard.ui.deferred import DeferredPart, deferred, keep_computed, waiting
-from dashboard.ui.work import JobNotes, current_job, new_name, watched
+from dashboard.ui.work import Jobs, current_job, new_name, watched
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
@@ -59,7 +59,7 @@ def test_a_part_with_an_outline_shows_it_while_it_waits(library: Library) -> Non
 
 
 def test_work_ends_at_the_step_where_its_reader_cancels(library: Library) -> None:
-    name, done, waits = new_name(), [], library.get(JobNotes)
+    name, done, waits = new_name(), [], library.get(Jobs)
 
     def work() -> None:
         with waits.job(name, PART.kind):

@@ -14,14 +14,16 @@ import numpy as np
 import psutil
 import pytest
 
-from dashboard.sentence.encoder import CorpusModel, Encoder, TypedSentences
-from dashboard.sentence.encoder_process import (
+from dashboard.sentence.checkpoint import CorpusModel
+from dashboard.sentence.encoder import (
     BUSY,
     ENDED,
     READERS,
     SLOW,
+    Encoder,
     EncoderProcess,
     RemoteEncoder,
+    TypedSentences,
     _ask,
 )
 from dashboard.web.admission import current_tell, steps_told_to
@@ -89,13 +91,14 @@ def test_a_sentence_is_the_one_that_this_process_would_encode(folder: ServerFold
         np.testing.assert_array_equal(getattr(remote, name), value)
 
 
-def test_workers_that_ask_at_once_start_one_process() -> None:
+def test_workers_that_ask_at_once_start_one_process_which_ends_when_its_server_ends_in_good_order() -> None:
     with server_folder() as folder:
         remotes = [RemoteEncoder(folder, patience=PATIENCE) for _ in range(4)]
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(answer, remotes)) == [LOST_MESSAGE] * 4
         assert len(processes(folder)) == 1
-        end(folder)
+    until(lambda: not processes(folder))
+    assert not folder.path.exists()
 
 
 def test_the_process_leaves_the_other_cores_to_the_workers(folder: ServerFolder, tiny_corpus: Corpus) -> None:
@@ -114,7 +117,7 @@ def test_a_worker_imports_no_torch(folder: ServerFolder, tiny_store: str) -> Non
     code = (
         "import sys, pathlib; from store import open_corpus\n"
         "from dashboard.web.processes import ServerFolder\n"
-        "from dashboard.sentence.encoder_process import RemoteEncoder\n"
+        "from dashboard.sentence.encoder import RemoteEncoder\n"
         "from dashboard.sentence.encoder import TypedSentences\n"
         "remote = RemoteEncoder(ServerFolder(pathlib.Path(sys.argv[2])), patience=300)\n"
         "TypedSentences(remote).encode(open_corpus(sys.argv[1]), 'a film')\n"
@@ -148,22 +151,12 @@ def test_a_process_that_nobody_asks_ends_and_leaves_no_socket() -> None:
         assert answer(remote) == LOST_MESSAGE
         until(lambda: not processes(folder))
         assert not folder.socket.exists()
-        assert answer(remote) == LOST_MESSAGE
-        end(folder)
-
-
-def test_the_process_ends_when_its_server_ends_in_good_order() -> None:
-    with server_folder() as folder:
-        answer(RemoteEncoder(folder, patience=PATIENCE))
-        assert len(processes(folder)) == 1
-    until(lambda: not processes(folder))
-    assert not folder.path.exists()
 
 
 SERVER = """
 import os, time
 from dashboard.web.processes import server_folder
-from dashboard.sentence.encoder_process import RemoteEncoder
+from dashboard.sentence.encoder import RemoteEncoder
 from tests.test_encoder_process import answer
 with server_folder() as folder:
     if os.fork() == 0:

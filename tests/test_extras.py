@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.__main__ import main as serve
-from dashboard.sentence.encoder import CorpusModel, Encoder
+from dashboard.sentence.checkpoint import CorpusModel
+from dashboard.sentence.encoder import Encoder
 from dashboard.web.errors import Refusal
 from headscape.__main__ import COMMANDS
 from headscape.__main__ import main as headscape

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from playwright.sync_api import FloatRect, Page, expect
 
 from dashboard.features.picture import mean_trust
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import FeatureView
 from dashboard.pages import TOPICS, picture_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
@@ -215,12 +215,12 @@ def test_token_set_scale_colour_and_vectors_are_chosen_and_in_the_link(visit: Vi
 
 def test_a_region_of_one_scale_selects_the_same_tokens_in_the_other(tiny_store: str) -> None:
     region = "flasso=points,pca-joint,L00.mixed,0,0,0,0,999,0,999,999"
-    one, other = (ShownFeatures.of(context(tiny_store, f"{region}{scale}")).selected for scale in ("", "&fscale=each"))
+    one, other = (FeatureView.of(context(tiny_store, f"{region}{scale}")).selected for scale in ("", "&fscale=each"))
     np.testing.assert_array_equal(one, other)
 
 
 def test_heads_keep_their_own_scale(tiny_store: str) -> None:
-    assert str(ShownFeatures.of(context(tiny_store, "vectors=1&fscale=each")).series) == "L1"
+    assert str(FeatureView.of(context(tiny_store, "vectors=1&fscale=each")).series) == "L1"
 
 
 # -- links, without a browser ---------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_an_entry_of_the_legend_shows_its_category_alone(
     client: FlaskClient, tiny_store: str, tiny_corpus: Corpus, search: str
 ) -> None:
     here = context(tiny_store, search)
-    shown, drawn_picture = ShownFeatures.of(here), picture_of(here)
+    shown, drawn_picture = FeatureView.of(here), picture_of(here)
     tokens = tiny_corpus.features("sample").tokens
     index = tokens.sentence_index.values
     expected = tokens.position.values == 0 if "kind" in search else index == index[7]

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from dashboard.app import create_app
 from dashboard.ui.files import large_file
-from dashboard.web.admission import DISCONNECTED, Turns
+from dashboard.web.admission import DISCONNECTED, WaitingLine
 from dashboard.web.errors import RETRY_AFTER
 from dashboard.web.http import BASE
 from dashboard.web.library import BUSY, Library
@@ -108,7 +108,7 @@ def test_a_file_on_disk_is_the_same_as_in_memory(client: FlaskClient, base: str,
 
 
 def test_one_file_of_points_is_made_at_a_time(base: str, tiny_store: str) -> None:
-    turns = Turns(0, BUSY)
+    turns = WaitingLine(0, BUSY)
     client = create_app(Library(tiny_store, files=turns)).server.test_client()
     with turns.turn(lambda: False):
         answers = [client.get(f"{base}/{path}?uncached") for path in LARGE]

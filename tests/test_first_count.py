@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.statistics.parts import CountLimits, Part, PartCounts, PartNumbers, first_part, part_of
-from dashboard.ui.work import Job, JobNotes, new_name
+from dashboard.ui.work import Job, Jobs, new_name
 from dashboard.web.library import Library
 from store import Corpus
 from store.means import Watch
@@ -113,7 +113,7 @@ def test_the_first_tokens_stay_where_the_count_of_all_is_cancelled(library: Libr
     name = new_name()
 
     def cancel(_corpus: Corpus, _part: Part, watch: Watch) -> PartNumbers:
-        library.get(JobNotes).cancel(name)
+        library.get(Jobs).cancel(name)
         watch(0.5)
         raise AssertionError("The count goes on.")
 

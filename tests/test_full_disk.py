@@ -14,7 +14,15 @@ from waitress.buffers import OverflowableBuffer
 
 from dashboard.app import create_app
 from dashboard.monitoring import metrics
-from dashboard.monitoring.metrics import ROOM, VARIABLE, AllocatedFile, Metrics, forget, share_metrics, take_places
+from dashboard.monitoring.metrics import (
+    FILE_BYTES,
+    VARIABLE,
+    AllocatedFile,
+    Metrics,
+    forget,
+    share_metrics,
+    take_places,
+)
 from dashboard.ui import files
 from dashboard.web import processes
 from dashboard.web.http import data_link
@@ -55,7 +63,7 @@ def test_a_file_of_metrics_has_its_room_before_anything_is_written(tmp_path: Pat
             assert _allocated(place)
             sizes.add(place.stat().st_size)
             file.write_value(f"series {number}", number, 0.0)
-    assert sizes == {ROOM, 2 * ROOM}
+    assert sizes == {FILE_BYTES, 2 * FILE_BYTES}
     assert _read(tmp_path / "counter_0.db") == {f"series {number}": number for number in range(3_000)}
 
 
@@ -66,7 +74,7 @@ def test_where_the_disk_is_full_the_series_that_are_there_go_on(tmp_path: Path) 
             file.write_value(f"series {number}", 1.0, 0.0)
         file.write_value("series 0", 2.0, 0.0)
     read = _read(tmp_path / "counter_0.db")
-    assert (tmp_path / "counter_0.db").stat().st_size == ROOM
+    assert (tmp_path / "counter_0.db").stat().st_size == FILE_BYTES
     assert read == {"series 0": 2.0} | {f"series {number}": 1.0 for number in range(1, len(read))}
     assert len(read) > 1_000
 
@@ -76,7 +84,7 @@ def test_the_room_of_all_workers_is_taken_when_the_server_starts(tmp_path: Path)
     files = sorted(file for file in tmp_path.iterdir() if file.suffix == ".db")
     assert [file.name for file in files if "_1" in file.name] == sorted(f"{kind}_1.db" for kind in metrics.KINDS)
     assert len(files) == 8
-    assert all(file.stat().st_size == ROOM and _allocated(file) for file in files)
+    assert all(file.stat().st_size == FILE_BYTES and _allocated(file) for file in files)
     assert not list(MultiProcessCollector(None, str(tmp_path)).collect())
 
 
@@ -92,7 +100,7 @@ def test_the_place_of_a_worker_that_ended_keeps_its_room(tmp_path: Path) -> None
 def test_a_worker_without_room_for_metrics_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM // 2, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES // 2, before[1]))
     try:
         own, place = share_metrics(tmp_path)
     finally:

@@ -11,8 +11,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from dashboard.access.gate import guard
-from dashboard.access.sessions import EndedSessions
 from dashboard.access.settings import Access, Provider
+from dashboard.access.users import EndedSessions
 from dashboard.app import create_app
 from dashboard.serving import Serving
 from dashboard.web.addresses import AddressList

@@ -14,6 +14,7 @@ from ingest.projections.head_pictures import HeadPictures
 from ingest.projections.head_view import HeadView
 from ingest.text.blocks import Block
 from store.verify import verify
+from tests.reviews import write_reviews
 from tests.stores import BLOCK, FEATURES
 
 Ingest = Callable[..., str]
@@ -82,11 +83,11 @@ def test_growing_changes_nothing_when_the_fit_has_to_follow(
     assert_same(read_arrays(grown), read_arrays(at_once))
 
 
-def test_growing_by_tokens_equals_ingesting_at_once(ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path) -> None:
-    for tokens in (150, 400):
-        ingest(tmp_path / "steps", tokens=tokens)
-    ingest(tmp_path / "once", tokens=400)
-    assert_same(read_arrays(str(tmp_path / "steps")), read_arrays(str(tmp_path / "once")))
+def test_growing_by_tokens_equals_ingesting_at_once(
+    copy: Path, ingest: Ingest, read_arrays: ReadArrays, plain_store: str
+) -> None:
+    grown = ingest(copy, tokens=store.open_corpus(plain_store).n_tokens)
+    assert_same(read_arrays(grown), read_arrays(plain_store))
 
 
 @pytest.mark.parametrize("stage", ["", "pairs "])
@@ -127,13 +128,12 @@ def test_growing_places_only_the_last_block_and_those_after_it(
 def test_growing_judges_no_picture_again_whose_fit_and_judging_sentences_stay(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits = {"fit_tokens": 100, "judged_sentences": 5}
-    at_once, steps = (partial(ingest, tmp_path / name, **limits) for name in ("at-once", "steps"))
-    steps(sentences=STEP)
+    grow = partial(ingest, tmp_path / "store", fit_tokens=100, judged_sentences=5)
+    before = read_arrays(grow(sentences=STEP))
     with monkeypatch.context() as patch:
         patch.delattr(HeadPictures, "_judge_on")
-        grown = read_arrays(steps())
-    assert_same(grown, read_arrays(at_once()))
+        grown = read_arrays(grow())
+    np.testing.assert_array_equal(fidelity(grown), fidelity(before))
 
 
 def test_another_fit_is_judged_again(copy: Path, ingest: Ingest, read_arrays: ReadArrays) -> None:
@@ -205,10 +205,11 @@ def test_a_budget_of_tokens_takes_as_many_sentences_as_fit_and_a_second_run_has_
 def test_a_budget_larger_than_the_data_takes_all_of_it_once(
     ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    everything = store.open_corpus(ingest(tmp_path / "store", sentences=100_000)).n_sentences
-    ingest(tmp_path / "store", sentences=200_000)
+    grow = partial(ingest, tmp_path / "store", data=write_reviews(tmp_path / "few.csv", reviews=10))
+    everything = store.open_corpus(grow(sentences=100_000)).n_sentences
+    grow(sentences=200_000)
     assert "Nothing to do: " in capsys.readouterr().out
-    assert store.open_corpus(ingest(tmp_path / "store", tokens=10_000_000)).n_sentences == everything < 1000
+    assert store.open_corpus(grow(tokens=10_000_000)).n_sentences == everything < 100
 
 
 def test_another_seed_takes_another_sample_beside_the_first(copy: Path, ingest: Ingest) -> None:
@@ -220,7 +221,7 @@ def test_another_seed_takes_another_sample_beside_the_first(copy: Path, ingest: 
 
 @pytest.mark.parametrize("other", ["model", "data", "dtype", "max_length"])
 def test_an_ingest_beside_a_model_leaves_it_unchanged(
-    other: str, copy: Path, ingest: Ingest, odd_model: Path, read_arrays: ReadArrays, tmp_path: Path
+    other: str, few: str, ingest: Ingest, odd_model: Path, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     (tmp_path / "other.txt").write_text("A film.\nA long film.\n")
     settings: dict[str, Any] = {
@@ -229,10 +230,10 @@ def test_an_ingest_beside_a_model_leaves_it_unchanged(
         "dtype": "bfloat16",
         "max_length": 10,
     }
-    before = read_arrays(str(copy))
-    after = read_arrays(ingest(copy, sentences=STEP, **{other: settings[other]}))
+    before = read_arrays(few)
+    after = read_arrays(ingest(Path(few), sentences=10, **{other: settings[other]}))
     assert_same({path: after[path] for path in before}, before)
-    snapshot = store.open_snapshot(str(copy))
+    snapshot = store.open_snapshot(few)
     assert (len(snapshot.models), list(verify(snapshot))) == (2, [])
     corpora = {model["corpus"] for model in snapshot.models.values()}
     assert len(corpora) == (1 if other in ("model", "dtype") else 2)

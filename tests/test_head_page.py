@@ -10,7 +10,7 @@ from tests.browser import Open, Visit, canvas_place, choose, drawn, expect_title
 
 #: Where in the picture (0..1 from the upper left) point 1 of the canvas stands: the first token's key.
 POINT = """(async () => {
-  const { decodePoints } = await import("/assets/canvas/decode.mjs");
+  const { decodePoints } = await import("/assets/canvas/painter.mjs");
   const source = document.querySelector(".frame").dataset.drawn;
   const { places, most } = decodePoints(await (await fetch(source)).arrayBuffer());
   return [places[2] / most, 1 - places[3] / most];

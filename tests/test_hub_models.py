@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import store
-from dashboard.sentence.encoder import CorpusModel, Encoder
+from dashboard.sentence.checkpoint import CorpusModel
+from dashboard.sentence.encoder import Encoder
 from dashboard.web.errors import Refusal
 from ingest.run.checkpoint import find_checkpoint, held_models
 from ingest.run.errors import IngestError

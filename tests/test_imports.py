@@ -38,7 +38,11 @@ PLACED = {"dashboard.topic": "canvas"}
 #: What a package may import of the others.
 BELOW = {"store": (), "ingest": ("store",), "dashboard": ("store",), "headscape": ("store", "ingest", "dashboard")}
 #: Modules of the dashboard that import the ingest inside of functions: they run its model and its UMAP in other processes.
-RUN_THE_INGEST = ("dashboard/sentence/encoder.py", "dashboard/features/trial_process.py")
+RUN_THE_INGEST = (
+    "dashboard/sentence/checkpoint.py",
+    "dashboard/sentence/encoder.py",
+    "dashboard/features/trials.py",
+)
 PACKAGES = [name for name in BELOW if (ROOT / name).is_dir()]
 
 

@@ -15,13 +15,14 @@ from store.schema.model import RATIOS, SOURCES, STATISTICS
 from tests import definitions
 
 Ingest = Callable[..., str]
+SENTENCES = 50
 
 
 @pytest.fixture(scope="module")
 def corpus(any_family: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
     """Once of the tiny model, once of the one with odd shapes."""
     place = tmp_path_factory.mktemp("store") / any_family.name
-    return store.open_corpus(ingest(place, model=str(any_family), sentences=100))
+    return store.open_corpus(ingest(place, model=str(any_family), sentences=SENTENCES))
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +110,8 @@ def test_stored_patterns_differ_by_little_in_total_variation(corpus: store.Corpu
     assert np.mean(np.concatenate([0.5 * difference.sum(axis=-1).ravel() for difference in differences])) <= 2e-4
 
 
-def test_a_hundred_sentences_are_looked_at(corpus: store.Corpus) -> None:
-    assert corpus.n_sentences == 100
+def test_every_source_of_attention_is_looked_at(corpus: store.Corpus) -> None:
+    assert corpus.n_sentences == SENTENCES
     assert set(definitions.rows_of(corpus.tokens.token_flags.values)) == set(SOURCES)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.statistics.figures import Series, layer_curves
+from dashboard.statistics.figures import Curve, layer_curves
 
 VALUES = np.array([[0.2, 0.4], [0.5, 0.7]])
 HOVER_TEXTS = [["", ""], ["", ""]]
@@ -12,7 +12,7 @@ HOVER_TEXTS = [["", ""], ["", ""]]
 
 def line(between: np.ndarray | None, unit: str = "share") -> Any:
     """The line of the layers."""
-    return layer_curves([Series("one", VALUES, HOVER_TEXTS, between)], unit=unit).data[1]
+    return layer_curves([Curve("one", VALUES, HOVER_TEXTS, between)], unit=unit).data[1]
 
 
 def test_a_line_has_the_mean_of_each_layer() -> None:

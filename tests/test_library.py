@@ -1,11 +1,13 @@
 """The library: new publications are noticed, and open snapshots do not change."""
 
 import gc
+import shutil
 import weakref
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import Protocol
 
 import pytest
 from icechunk import Repository
@@ -16,9 +18,19 @@ from dashboard.web.library import Library
 from store import Snapshot, StoreError
 from store.repository.history import expire
 
+Grow = Callable[[str], None]
 
-class Ingest(Protocol):
-    def __call__(self, place: Path, **settings: object) -> str: ...
+
+@pytest.fixture(scope="module")
+def grow(few_store: str, ingest: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Grow:
+    """Puts the files into a copy of the store that an ingest of 20 sentences would."""
+    place = shutil.copytree(few_store, tmp_path_factory.mktemp("grown") / "store")
+    ingest(place, sentences=20)
+    return partial(_copy_into, place)
+
+
+def _copy_into(place: Path, url: str) -> None:
+    shutil.copytree(place, url, dirs_exist_ok=True)
 
 
 @pytest.fixture
@@ -26,40 +38,40 @@ def growing(few: str) -> tuple[str, Library]:
     return few, Library(few)
 
 
-def test_a_publication_is_noticed_without_a_restart(growing: tuple[str, Library], ingest: Ingest) -> None:
+def test_a_publication_is_noticed_without_a_restart(growing: tuple[str, Library], grow: Grow) -> None:
     url, library = growing
     before = library.snapshot()
-    ingest(Path(url), sentences=20)
+    grow(url)
     assert library.snapshot().id != before.id
     assert library.snapshot().corpus().n_sentences == 20
 
 
-def test_an_open_snapshot_does_not_change(growing: tuple[str, Library], ingest: Ingest) -> None:
+def test_an_open_snapshot_does_not_change(growing: tuple[str, Library], grow: Grow) -> None:
     url, library = growing
     before = library.newest
-    ingest(Path(url), sentences=20)
+    grow(url)
     assert library.snapshot(before).corpus().n_sentences == 10
 
 
 def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
-    growing: tuple[str, Library], ingest: Ingest
+    growing: tuple[str, Library], grow: Grow
 ) -> None:
     url, library = growing
     client = create_app(library).server.test_client()
     page = client.post("/data/page", data={"pathname": "/heads", "search": "", "snapshot": ""}).get_json()
     points = page["picture"]["points"]
     before = client.get(points).data
-    ingest(Path(url), sentences=20)
+    grow(url)
     answer = create_app(Library(url)).server.test_client().get(points)
     assert (answer.status_code, answer.data) == (200, before)
 
 
 def test_a_link_to_a_snapshot_deleted_since_it_was_opened_shows_the_newest(
-    growing: tuple[str, Library], ingest: Ingest
+    growing: tuple[str, Library], grow: Grow
 ) -> None:
     url, library = growing
     before = library.snapshot().id
-    ingest(Path(url), sentences=20)
+    grow(url)
     expire(url, timedelta(0))
     context = resolve(library, "/", f"?snapshot={before}")
     assert context.snapshot.id == library.newest
@@ -71,7 +83,7 @@ def test_an_unpublished_snapshot_is_not_shown(growing: tuple[str, Library]) -> N
         growing[1].snapshot("ZZZZZZZZZZZZZZZZZZZZ")
 
 
-def test_a_slow_snapshot_does_not_delay_others(growing: tuple[str, Library], ingest: Ingest) -> None:
+def test_a_slow_snapshot_does_not_delay_others(growing: tuple[str, Library], grow: Grow) -> None:
     url, _ = growing
     opened: list[str] = []
     others: list[Snapshot] = []
@@ -88,7 +100,7 @@ def test_a_slow_snapshot_does_not_delay_others(growing: tuple[str, Library], ing
     library = Library(url, open_snapshot=slow)
     before = library.snapshot()
     reader = Thread(target=lambda: others.append(library.snapshot(before.id)))
-    ingest(Path(url), sentences=20)
+    grow(url)
     library.snapshot()
     reader.join()
     assert meanwhile == [before]

@@ -23,6 +23,7 @@ from ingest.run.settings import USUAL
 from ingest.run.worker import run_task
 from ingest.text.blocks import Block
 from store.repository.writer import Writable
+from tests.die_once import die_once
 from tests.test_cluster import assert_same, end, start_scheduler
 
 pytestmark = pytest.mark.slow
@@ -72,15 +73,6 @@ def test_a_worker_that_cannot_read_the_folder_of_the_store_is_named(
     with pytest.raises(IngestError, match=sentence):
         ingest(Path("/proc/self/cwd/store"), scheduler=address)  # another folder for each process
     end(process)
-
-
-def die_once(work: bytes, _: Mapping[str, str]) -> bytes:
-    """Kills its worker, unless another was killed before."""
-    killed = Path(work.decode())
-    if not killed.exists():
-        killed.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return b"done"
 
 
 def test_a_worker_that_starts_again_slowly_is_waited_for(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.statistics.shown import part_numbers
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.ui.text import signed
 from dashboard.ui.work import Job
 from dashboard.web.library import Library

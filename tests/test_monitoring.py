@@ -21,7 +21,7 @@ from dashboard.monitoring.metrics import Metrics
 from dashboard.monitoring.monitor import WatchedApplication
 from dashboard.serving import Serving
 from dashboard.web.addresses import PEER, AddressList, address_list
-from dashboard.web.admission import Turns, metered_by
+from dashboard.web.admission import WaitingLine, metered_by
 from dashboard.web.connections import STOPS
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
@@ -91,7 +91,7 @@ def test_metrics_tell_the_state_of_the_store(own_client: FlaskClient) -> None:
 
 
 def test_a_queue_counts_who_waits_and_whom_it_refuses() -> None:
-    metrics, turns = Metrics(), Turns(0, "Busy. Try again.", name="files")
+    metrics, turns = Metrics(), WaitingLine(0, "Busy. Try again.", name="files")
     with metered_by(metrics), turns.turn(lambda: False):
         assert value(metrics.text().decode(), "headscape_queue_waiting", queue="files") == 1
         with pytest.raises(Refusal), turns.turn(lambda: False):

@@ -171,7 +171,7 @@ def fitted_places(vectors: np.ndarray, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("seed", [-1, 1 << 32])
 def test_a_model_of_one_layer_is_ingested_with_any_seed(seed: int, ingest: Callable[..., str], tmp_path: Path) -> None:
     model = save_model(tmp_path / "one-layer", layers=1)
-    corpus = store.open_corpus(ingest(tmp_path / "store", model=model, seed=seed, views="tsne-raw-2d"))
+    corpus = store.open_corpus(ingest(tmp_path / "store", model=model, seed=seed, views="tsne-raw-2d", sentences=10))
     assert (corpus.layers, corpus.views) == (1, ["tsne-raw-2d"])
 
 

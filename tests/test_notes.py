@@ -11,10 +11,18 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from dashboard.notes.database import migrations
-from dashboard.notes.note import MOST_TAGS, MOST_TEXT, Draft, checked_draft, checked_name
+from dashboard.notes.note import (
+    MOST_TAGS,
+    MOST_TEXT,
+    REVISION,
+    VERSION_TABLE,
+    Draft,
+    checked_draft,
+    checked_name,
+    metadata,
+)
 from dashboard.notes.notes import Notes, SavedViews
 from dashboard.notes.search import PER_PAGE, Search
-from dashboard.notes.tables import REVISION, VERSION_TABLE, metadata
 from dashboard.notes.target import HeadTarget
 from dashboard.web.errors import Refusal
 from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER

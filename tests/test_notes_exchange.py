@@ -18,10 +18,9 @@ from dashboard.notes.__main__ import main
 from dashboard.notes.address import LOCKED, NotesAddress, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
 from dashboard.notes.exchange import export_notes, import_notes
-from dashboard.notes.note import Draft, folded
+from dashboard.notes.note import Draft, folded, keep_texts
 from dashboard.notes.notes import Notes, SavedViews
 from dashboard.notes.search import Search
-from dashboard.notes.tables import keep_texts
 from dashboard.web.errors import Refusal
 from store import StoreError
 from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER

@@ -31,11 +31,10 @@ from dashboard.notes.address import (
     WRITING_OFF,
     NotesUnavailable,
 )
-from dashboard.notes.database import PAUSE, Database
-from dashboard.notes.note import Draft
+from dashboard.notes.database import SILENT_SECONDS, Database
+from dashboard.notes.note import VERSION_TABLE, Draft
 from dashboard.notes.notes import Notes
 from dashboard.notes.search import Search
-from dashboard.notes.tables import VERSION_TABLE
 from tests.notes import ANN, HEAD, HEADS, HELLO, PostgresServer
 
 Open = Callable[..., Notes]
@@ -234,7 +233,7 @@ def test_work_that_does_not_end_is_left_behind_and_others_are_refused_at_once(wr
     with unavailable(SILENT):
         hangs.read(lambda _: calls.append(1))
     assert calls == []
-    now[0] += PAUSE
+    now[0] += SILENT_SECONDS
     assert hangs.read(lambda _: "answered", 60) == "answered"
 
 
@@ -286,7 +285,7 @@ def test_a_server_that_hangs_is_waited_for_once(on_server: Notes, postgres: Post
         finally:
             for process in everyone:
                 os.kill(process.pid, signal.SIGCONT)
-        now[0] += PAUSE
+        now[0] += SILENT_SECONDS
         assert Notes(asked).find(Search()).total == 1
 
 

@@ -26,9 +26,9 @@ LAST = list(store.STATISTICS)[-1]
 
 
 @pytest.fixture(scope="module")
-def written_before(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def written_before(few_store: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A store as Headscape 0.1 wrote it."""
-    place = ingest(tmp_path_factory.mktemp("before") / "store", sentences=10)
+    place = str(shutil.copytree(few_store, tmp_path_factory.mktemp("before") / "store"))
     with open_writer(place) as opened:
         model = opened.group(f"models/{store.open_corpus(place).name}")
         constant = model[CONSTANT][:]
@@ -82,9 +82,9 @@ def test_verify_says_that_an_older_store_has_no_checksums(older: str, capsys: py
     assert "arrays carry no checksums, since an older Headscape wrote them" in note
 
 
-def test_an_older_store_grows_as_a_new_one_does(older: str, ingest: Ingest, tmp_path: Path) -> None:
-    new = store.open_corpus(ingest(tmp_path / "new", sentences=15))
-    grown = store.open_corpus(ingest(Path(older), sentences=15))
+def test_an_older_store_grows_as_a_new_one_does(older: str, ingest: Ingest, three: str) -> None:
+    new = store.open_corpus(three)
+    grown = store.open_corpus(ingest(Path(older), sentences=new.n_sentences))
     for name in ("query", "token_statistic", "value_norm"):
         assert getattr(grown, name).equals(getattr(new, name))
     xr.testing.assert_allclose(grown.key, new.key, rtol=1e-3, atol=1e-3)
@@ -99,9 +99,9 @@ def test_arrays_added_to_an_older_store_carry_checksums(older: str, ingest: Inge
 
 
 @pytest.fixture(scope="module")
-def without_last(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def without_last(few_store: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A store that was made before the last of the statistics was defined."""
-    place = ingest(tmp_path_factory.mktemp("without") / "store", sentences=10)
+    place = str(shutil.copytree(few_store, tmp_path_factory.mktemp("without") / "store"))
     with open_writer(place) as opened:
         for _, array in opened.group(f"models/{store.open_corpus(place).name}").arrays():
             if "statistic" in (dims := array.metadata.dimension_names or ()):

@@ -8,7 +8,7 @@ import pytest
 from dashboard.compare.head_differences import means_over_heads
 from dashboard.compare.two_models import ModelPair
 from dashboard.features.picture import features_picture
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import FeatureView
 from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
@@ -53,7 +53,7 @@ def test_a_page_says_1_sentence(library: Library, link: str) -> None:
 
 
 def test_the_picture_of_one_token_says_1_token(tiny_store: str) -> None:
-    picture = features_picture(ShownFeatures.of(resolve(Library(tiny_store), "features", ""), 1))
+    picture = features_picture(FeatureView.of(resolve(Library(tiny_store), "features", ""), 1))
     assert picture.label.startswith("1 token of the sample at ")
 
 

@@ -9,7 +9,16 @@ from dash import html
 
 from dashboard.pages import TabLink, page_content
 from dashboard.relations.data import BestHead
-from dashboard.sentence.heads import FEWEST, MOST, Opening, about_head, opened, opening_by, opening_of, sentence_href
+from dashboard.sentence.heads import (
+    FEWEST_TOKENS,
+    MOST_TOKENS,
+    Opening,
+    about_head,
+    opening_by,
+    opening_of,
+    sentence_href,
+    with_default_sentence,
+)
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
@@ -46,7 +55,7 @@ def test_the_page_opens_on_the_head_of_the_clearest_relation(fresh: Corpus) -> N
 
 def test_its_sentence_is_readable_and_of_those_that_chose_no_head(fresh: Corpus) -> None:
     sentence = opening_by(fresh, clearest(0, 1)).sentence
-    assert FEWEST <= fresh.sentences.row_size.values[sentence] <= MOST
+    assert FEWEST_TOKENS <= fresh.sentences.row_size.values[sentence] <= MOST_TOKENS
     assert halves(fresh.n_sentences)[sentence]
 
 
@@ -72,7 +81,7 @@ def test_without_a_telling_head_it_opens_on_the_one_that_attends_least_to_sinks(
 
 
 def test_a_bare_link_shows_that_head_alone(go: Go) -> None:
-    context = opened(go("sentence", ""))
+    context = with_default_sentence(go("sentence", ""))
     wanted = opening_of(context.corpus)
     state = context.state
     assert (state.layer, state.head, state.heads) == (wanted.layer, wanted.head, str(wanted.head))
@@ -82,7 +91,7 @@ def test_a_bare_link_shows_that_head_alone(go: Go) -> None:
 @pytest.mark.parametrize("query", ["?layer=0", "?sentence=3", "?text=a+film", "?show=matrix", "?sort=entropy"])
 def test_a_link_that_names_anything_shows_what_it_says(go: Go, query: str) -> None:
     context = go("sentence", query)
-    assert opened(context) is context
+    assert with_default_sentence(context) is context
     assert (context.state.layer, context.state.heads) == (0, None)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dashboard.overview.evidence import (
-    FEWEST,
-    MOST,
+    FEWEST_TOKENS,
+    MOST_TOKENS,
     attention_lines,
     examples_of,
     heads_on_sinks,
@@ -20,8 +20,8 @@ from dashboard.overview.evidence import (
 )
 from dashboard.overview.page import draw, read
 from dashboard.relations.data import BestHead, clearest_relations
-from dashboard.statistics.kinds import kinds_of
-from dashboard.ui.page import Page
+from dashboard.statistics.heads import kinds_of
+from dashboard.ui.markup import Page
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve
@@ -77,7 +77,7 @@ def test_the_clearest_head_of_a_kind_has_its_largest_value(corpus: Corpus) -> No
 
 def test_sentences_of_an_example_are_the_nearest_to_the_mean_and_the_lowest(corpus: Corpus) -> None:
     sizes = corpus.sentences.row_size.values
-    readable = np.flatnonzero((sizes >= FEWEST) & (sizes <= MOST))
+    readable = np.flatnonzero((sizes >= FEWEST_TOKENS) & (sizes <= MOST_TOKENS))
     for example in examples_of(corpus):
         largest = np.log(sizes) if example.kind.label == "broad" else np.ones(len(sizes))
         statistic = corpus.token_statistic.sel(statistic=example.kind.statistic)[example.head]

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.ui.work import new_name, watched
 from dashboard.web.context import Context
 from dashboard.web.library import Library

@@ -16,7 +16,7 @@ from store.repository.errors import StoreError
 from store.schema.corpus import CLS, PAD, SEP
 from store.schema.model import PAIR_NUMBERS
 from tests.interruption import interrupted
-from tests.stores import BLOCK, ingest_without
+from tests.stores import ingest_without
 
 Ingest = Callable[..., str]
 Commits = Callable[[str], list[str]]
@@ -205,17 +205,6 @@ def copy(small: str, tmp_path: Path) -> str:
 
 def pair_blocks(messages: list[str]) -> list[int]:
     return [int(message.rpartition(" ")[2]) for message in messages if ": pairs block " in message]
-
-
-def test_growing_finds_the_pairs_of_new_blocks_only(copy: str, ingest: Ingest, commits: Commits) -> None:
-    before = len(commits(copy))
-    last = int(store.open_corpus(copy).sentences.row_start[-1]) // BLOCK
-    stop = int(store.open_corpus(ingest(copy)).sentences.row_start[-1]) // BLOCK + 1
-    assert pair_blocks(commits(copy)[before:]) == list(range(last, stop))
-
-
-def test_pairs_after_growing_are_those_of_the_whole(copy: str, ingest: Ingest, tiny_store: str) -> None:
-    assert store.open_corpus(ingest(copy)).pairs.identical(store.open_corpus(tiny_store).pairs)
 
 
 def test_an_interrupted_search_goes_on_where_it_was(

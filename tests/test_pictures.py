@@ -13,7 +13,6 @@ from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.projections.projection import Projection
-from ingest.run.parallel import processes
 from store.kernels.fidelity import trustworthy
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, ViewName
 from tests.stores import NEIGHBOUR_TOKENS, RICH_VIEWS
@@ -171,14 +170,12 @@ def test_places_of_fitted_tokens_are_those_the_library_gave(name: str, corpus: s
         np.testing.assert_allclose(placed, fitted_places, atol=float(view.side[layer, head]) / 65535)
 
 
-@pytest.mark.usefixtures("rich_store")
 @pytest.mark.parametrize("components", [2, 3])
 @pytest.mark.parametrize("points", [30, 60], ids=["random start", "spectral start"])
 def test_umap_gives_the_same_places_bit_for_bit(points: int, components: int) -> None:
-    """In the processes that have made the store's pictures: a new one would first import UMAP, for many seconds."""
     vectors = np.random.default_rng(0).standard_normal((points, 4)).astype(np.float32)
-    fits = processes().map(Projection.of_heads("umap", components=components, seed=3).fit, [vectors, vectors])
-    first, other = (fit["fitted"] for fit in fits)
+    fit = Projection.of_heads("umap", components=components, seed=3).fit
+    first, other = (fit(vectors)["fitted"] for _ in range(2))
     assert (first.shape, first.dtype) == ((points, components), np.float32)
     np.testing.assert_array_equal(first, other)
 

@@ -8,7 +8,7 @@ from tests.browser import Open, canvas_place, drawn
 
 #: Where in the frame (0..1 from the upper left) point 1 of the second head stands: the first token's key.
 POINT = """(async () => {
-  const { decodePoints } = await import("/assets/canvas/decode.mjs");
+  const { decodePoints } = await import("/assets/canvas/painter.mjs");
   const source = document.querySelector(".frame").dataset.drawn;
   const { places, most, tokens } = decodePoints(await (await fetch(source)).arrayBuffer());
   const { left, top, width, height } = document.querySelector(".frame canvas").getBoundingClientRect();

@@ -7,8 +7,8 @@ import pytest
 
 from dashboard.features.data import cosines
 from dashboard.features.figures import feature_charts
-from dashboard.features.routes import measure_table
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.picture import measure_table
+from dashboard.features.shown import FeatureView
 from dashboard.pages import TOPICS
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
@@ -86,7 +86,7 @@ def test_files_call_points_what_they_are(tiny_corpus: Corpus) -> None:
 
 
 def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny_corpus: Corpus) -> None:
-    drawn = feature_charts(ShownFeatures.of(context(tiny_store, "")))
+    drawn = feature_charts(FeatureView.of(context(tiny_store, "")))
     graphs = {
         node.id: node.children.figure for figure in drawn[1].children for node in figure.children if hasattr(node, "id")
     }

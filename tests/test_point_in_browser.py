@@ -28,7 +28,7 @@ PATH = "/head?layer=1&head=0"
 TOKEN = 12
 #: Where in the picture the query of a token stands, 0..1 from the upper left.
 PLACE = """(async (token) => {
-  const { decodePoints } = await import("/assets/canvas/decode.mjs");
+  const { decodePoints } = await import("/assets/canvas/painter.mjs");
   const source = document.querySelector(".frame").dataset.drawn;
   const { places, most } = decodePoints(await (await fetch(source)).arrayBuffer());
   return [places[4 * token] / most, 1 - places[4 * token + 1] / most];

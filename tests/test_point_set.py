@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from dashboard.features.data import Series
+from dashboard.features.data import FeaturePanels
 from dashboard.features.feature_tokens import FeatureTokens
 from dashboard.points.colours import colour_codes, legend
 from dashboard.points.head_tokens import HeadTokens
-from dashboard.points.point_set import Beside, PointSet, values
-from dashboard.points.selection import Condition, Selection, mask
+from dashboard.points.point_set import Beside, Condition, PointSet, Selection, mask, values
 from store import Corpus
 
 TOKENS = 30
@@ -18,7 +17,7 @@ KINDS = ("a head", "every head", "two heads", "a feature point", "every feature 
 @pytest.fixture(params=KINDS)
 def points(request: pytest.FixtureRequest, tiny_corpus: Corpus) -> PointSet:
     head = HeadTokens(tiny_corpus, TOKENS, 1, 0)
-    series = Series(tiny_corpus, tiny_corpus.features("sample"))
+    series = FeaturePanels(tiny_corpus, tiny_corpus.features("sample"))
     point = FeatureTokens(series, TOKENS, series.names[0])
     return {
         "a head": head,

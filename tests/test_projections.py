@@ -125,11 +125,10 @@ def test_a_new_model_is_published_with_its_first_view_with_its_pairs_and_with_th
     assert shown[0] == ["pca-exact-2d"]
 
 
-def test_every_early_publication_is_sound(ingest: Ingest, tmp_path: Path) -> None:
-    place = ingest(tmp_path / "store", sentences=15, views="pca-exact-2d,pca-raw-2d")
-    early = history(open_repository(place), place)
-    assert len(early) == 3  # a picture, the pairs and intervals, a picture
-    assert [list(verify(store.open_snapshot(place, publication.snapshot))) for publication in early] == [[], [], []]
+def test_every_early_publication_is_sound(three_views: str) -> None:
+    early = history(open_repository(three_views), three_views)
+    assert len(early) == 3  # a picture, the pairs and intervals, the other pictures
+    assert [list(verify(store.open_snapshot(three_views, each.snapshot))) for each in early] == [[], [], []]
 
 
 def test_a_known_model_is_published_once_at_the_end(copy: Path, ingest: Ingest) -> None:
@@ -172,19 +171,14 @@ def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(inge
         store.open_corpus(str(place))
 
 
-@pytest.mark.parametrize("sentences", [15, 20])
-def test_readers_of_a_known_model_see_nothing_of_an_interrupted_ingest(
-    sentences: int, copy: Path, ingest: Ingest
+def test_the_next_run_shows_the_pictures_of_an_interrupted_one_of_which_readers_saw_nothing(
+    copy: Path, ingest: Ingest
 ) -> None:
     before = store.open_snapshot(str(copy))
-    interrupted(ingest, copy, (pipeline, "record_finished_views"), after=1, sentences=sentences, views=THREE)
+    interrupted(ingest, copy, (pipeline, "record_finished_views"), after=1, sentences=20, views=THREE)
     after = store.open_snapshot(str(copy))
     assert after.id == before.id
     assert (after.corpus().n_sentences, after.corpus().views) == (15, ["pca-exact-2d"])
-
-
-def test_the_next_run_shows_the_pictures_of_an_interrupted_one(copy: Path, ingest: Ingest) -> None:
-    interrupted(ingest, copy, (pipeline, "record_finished_views"), after=1, sentences=20, views=THREE)
     corpus = store.open_corpus(ingest(copy, sentences=20, views=THREE))
     assert (corpus.n_sentences, set(corpus.views)) == (20, set(THREE.split(",")))
     assert list(verify(store.open_snapshot(str(copy)))) == []
@@ -198,14 +192,13 @@ def test_pictures_with_the_same_neighbours_are_made_and_published_together(inges
     assert publications(place) == 3
 
 
-@pytest.mark.parametrize("fit_tokens", [100, 10_000])
 def test_pictures_of_neighbours_after_growth_equal_those_made_at_once(
-    fit_tokens: int, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
+    ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
-    """Also where the fitted tokens stay the same and the constants of the normalisation do not."""
+    """The fitted tokens stay the same, the constants of the normalisation do not."""
     for sentences in (15, 26):
-        grown = ingest(tmp_path / "grown", sentences=sentences, views="tsne-centroid-2d", fit_tokens=fit_tokens)
-    single = ingest(tmp_path / "once", sentences=26, views="tsne-centroid-2d", fit_tokens=fit_tokens)
+        grown = ingest(tmp_path / "grown", sentences=sentences, views="tsne-centroid-2d", fit_tokens=10_000)
+    single = ingest(tmp_path / "once", sentences=26, views="tsne-centroid-2d", fit_tokens=10_000)
     arrays, expected = read_arrays(grown), read_arrays(single)
     for path, array in expected.items():
         np.testing.assert_array_equal(arrays[path], array, err_msg=path)

@@ -13,8 +13,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from dashboard.access.sessions import EndedSessions
 from dashboard.access.settings import Access, Provider
+from dashboard.access.users import EndedSessions
 from tests.access import HTML, comes_in, cookie_of, server_of
 from tests.provider import CLIENT, FOREIGN_KEY, SECRET, FakeProvider, running_provider
 

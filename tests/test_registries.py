@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dashboard.notes import target
-from dashboard.statistics.heads_table import COLUMN_NAMES
+from dashboard.statistics.heads import COLUMN_NAMES
 from ingest.encode.compiled import PLACES
 from ingest.projections import projection
 from ingest.projections.normalizations import OF_LAYER

@@ -9,10 +9,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.web.http import data_link
+from dashboard.web.http import ResponseCache, data_link
 from dashboard.web.library import Library
 from dashboard.web.processes import server_folder
-from dashboard.web.responses import ResponseCache
 from dashboard.web.results import DiskCache
 from store import open_corpus
 from tests.people import NAMED, with_people

@@ -9,10 +9,10 @@ import pytest
 from flask.testing import FlaskClient
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from dashboard.features.data import Series
+from dashboard.features.data import FeaturePanels
 from dashboard.features.feature_tokens import FeatureTokens, TokenSelection
+from dashboard.points.point_set import mask
 from dashboard.points.search import parted
-from dashboard.points.selection import mask
 from store import Corpus
 
 REVIEW = 3
@@ -35,7 +35,7 @@ def words_touched(text: str, sought: str) -> set[int]:
 
 def selected(corpus: Corpus, q: str) -> np.ndarray:
     features = corpus.features(f"review-{REVIEW}")
-    points = FeatureTokens(Series(corpus, features), features.n_tokens)
+    points = FeatureTokens(FeaturePanels(corpus, features), features.n_tokens)
     return mask(points, TokenSelection(q, "phrase"))[0, :, 0]
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
-from dashboard.points.point_set import Lasso, Outline, inside, on_screen, values
-from dashboard.points.selection import (
+from dashboard.points.lasso import Lasso, Outline, inside, on_screen
+from dashboard.points.point_set import (
     MOST_CATEGORIES,
     Condition,
     Selection,
@@ -18,6 +18,7 @@ from dashboard.points.selection import (
     mask,
     parse_conditions,
     parse_selection,
+    values,
     write_conditions,
 )
 from store import Corpus
@@ -31,7 +32,7 @@ def drawn(two_views: Corpus) -> HeadTokens:
 
 
 def where(corpus: Corpus, text: str) -> Selection:
-    conditions, notices = parse_conditions(text, corpus)
+    conditions, notices = parse_conditions(text, columns(corpus))
     assert notices == []
     return Selection(where=conditions)
 
@@ -159,7 +160,7 @@ selections = st.builds(
 
 @given(selection=selections)
 def test_a_selection_comes_back_from_its_link(two_views: Corpus, selection: Selection) -> None:
-    assert parse_selection(selection.fields, two_views) == (selection, ())
+    assert parse_selection(selection.fields, two_views, columns(two_views)) == (selection, ())
 
 
 def test_categories_may_hold_what_separates_them() -> None:
@@ -185,7 +186,7 @@ def test_categories_may_hold_what_separates_them() -> None:
     ],
 )
 def test_an_invalid_selection_is_ignored_with_a_notice(two_views: Corpus, fields: dict[str, str], says: str) -> None:
-    _, notices = parse_selection(fields, two_views)
+    _, notices = parse_selection(fields, two_views, columns(two_views))
     assert len(notices) == 1
     assert says in notices[0]
 
@@ -205,16 +206,16 @@ def test_an_invalid_selection_is_ignored_with_a_notice(two_views: Corpus, fields
 def test_unknown_categories_are_ignored_with_a_notice(
     two_views: Corpus, text: str, conditions_left: str, notice: str
 ) -> None:
-    conditions, notices = parse_conditions(text, two_views)
+    conditions, notices = parse_conditions(text, columns(two_views))
     assert write_conditions(conditions) == conditions_left
     assert notice in notices[0]
 
 
 @given(fields=st.dictionaries(st.sampled_from(["q", "in", "where", "lasso"]), st.text(max_size=60)))
 def test_any_fields_of_a_link_make_a_selection(two_views: Corpus, fields: dict[str, str]) -> None:
-    selection, notices = parse_selection(fields, two_views)
+    selection, notices = parse_selection(fields, two_views, columns(two_views))
     assert mask(HeadTokens(two_views, 30, 0, 0), selection).shape == (1, 30, 2)
-    assert parse_selection(selection.fields, two_views)[0] == selection
+    assert parse_selection(selection.fields, two_views, columns(two_views))[0] == selection
     assert all(notice.endswith(".") for notice in notices)
 
 

@@ -5,11 +5,9 @@ from math import isnan
 import numpy as np
 import pytest
 
-from dashboard.points.head_tokens import HeadTokens, column_of
-from dashboard.points.point_set import values
-from dashboard.points.selection import mask, parse_selection
-from dashboard.points.selection_summary import Share, panel, summarize
-from dashboard.points.shown import ShownPoints
+from dashboard.points.head_tokens import HeadTokens, column_of, columns
+from dashboard.points.point_set import mask, parse_selection, values
+from dashboard.points.shown import Share, ShownPoints, selection_panel, summarize
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -25,7 +23,7 @@ def drawn(two_views: Corpus) -> HeadTokens:
 @pytest.fixture
 def selected(drawn: HeadTokens) -> np.ndarray:
     """Keys of [CLS] and words near the start."""
-    return mask(drawn, parse_selection({"where": "position:0..2;role:key"}, drawn.corpus)[0])
+    return mask(drawn, parse_selection({"where": "position:0..2;role:key"}, drawn.corpus, columns(drawn.corpus))[0])
 
 
 def test_a_summary_counts(drawn: HeadTokens, selected: np.ndarray) -> None:
@@ -85,7 +83,7 @@ def test_of_all_heads_only_what_is_the_same_in_all_is_compared(two_views: Corpus
 def test_an_empty_selection_names_what_nothing_matches(tiny_store: str, query: str, text: str) -> None:
     context = resolve(Library(tiny_store), "/head", f"?{query}")
     tokens = min(context.state.tokens, context.corpus.n_tokens)
-    assert text in str(panel(ShownPoints.of(context, HeadTokens(context.corpus, tokens, 0, 0))))
+    assert text in str(selection_panel(ShownPoints.of(context, HeadTokens(context.corpus, tokens, 0, 0))))
 
 
 @pytest.mark.parametrize("everything", [True, False])

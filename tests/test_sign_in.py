@@ -14,9 +14,8 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.access.sessions import EndedSessions, secret_key
-from dashboard.access.sign_in_page import local_link
-from dashboard.access.users import change_user, remove_user
+from dashboard.access.sign_in import local_link
+from dashboard.access.users import EndedSessions, change_user, remove_user, secret_key
 from tests.access import (
     HTML,
     PASSWORD,

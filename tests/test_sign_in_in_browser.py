@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dashboard.access.sessions import EndedSessions
+from dashboard.access.users import EndedSessions
 from tests.access import PASSWORD, by_password, server_of
 from tests.accessibility import OF_COLOURS, serious
 from tests.browser import GOT_IT, listening

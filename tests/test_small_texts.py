@@ -200,7 +200,7 @@ def test_a_rollout_is_no_head(library: Library, query: str, names: list[str]) ->
 
 
 def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:
-    """As `scale.mjs`: the share of the way along the colours is the root of the weight."""
+    """As `weights.mjs`: the share of the way along the colours is the root of the weight."""
     weights, colours = zip(*SHADES, strict=True)
     np.testing.assert_allclose(np.sqrt(weights), np.linspace(0, 1, len(weights)))
     assert colours[0] == PALETTE["light"]["panel"]

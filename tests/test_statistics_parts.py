@@ -13,13 +13,12 @@ from dash import dcc
 from flask.testing import FlaskClient
 
 from dashboard.pages import TOPICS
-from dashboard.statistics.heads_table import table_columns
-from dashboard.statistics.kinds import nearest, read_nearest
+from dashboard.statistics.heads import nearest, read_nearest, table_columns
 from dashboard.statistics.page import draw
 from dashboard.statistics.parts import PartCounts, part_labels, part_of
 from dashboard.statistics.sections import size_of_part
 from dashboard.statistics.shown import read
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
@@ -40,7 +39,7 @@ FILTERS = {
 SPLIT = "data.genre:Action%7CComedy;kind:word|continuation"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def library(tiny_store: str) -> Library:
     return Library(tiny_store)
 

@@ -12,8 +12,7 @@ from playwright.sync_api import expect
 from dashboard.pages import TOPICS
 from dashboard.store_page.contents import PLACES, command, many_cut, readable_settings
 from dashboard.store_page.page import history_section
-from dashboard.ui.markup import stacked_table
-from dashboard.ui.page import STORE, UNDER_WAY, under_way
+from dashboard.ui.markup import STORE, UNDER_WAY, stacked_table, under_way
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from ingest.run.settings import Settings

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from dashboard.pages import TOPICS
 from dashboard.topic import Topic, topics_by_name
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.web.state import FIELDS
 from tests.test_docs import anchors
 
@@ -53,11 +53,20 @@ def test_nobody_else_lists_the_pages() -> None:
     assert listing == set()
 
 
+def test_what_is_below_the_pages_asks_a_page_for_what_it_declares() -> None:
+    folders = [ROOT / "dashboard" / folder for folder in ("web", "access", "monitoring", "ui", "canvas", "notes")]
+    decides = re.compile(r"\bpage (==|!=) \"|\.get\(state\.page")
+    asking = [
+        str(path) for folder in folders for path in folder.rglob("*.py") if decides.search(path.read_text("utf-8"))
+    ]
+    assert asking == []
+
+
 @pytest.mark.parametrize(
     "name",
     [
-        *("ui/controls", "ui/markup", "ui/page"),
-        *("statistics/heads_table", "statistics/sections"),
+        *("ui/controls", "ui/markup"),
+        *("statistics/heads", "statistics/sections"),
         "sentence/controls",
         *("compare/head_differences", "compare/sentences"),
         *("canvas/spec", "features/figures", "features/picture", "features/token"),

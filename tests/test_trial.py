@@ -15,7 +15,7 @@ from dashboard.features import trials as trials_of_server
 from dashboard.features.page import TRYING, UNFITTED, layout, picture, tried
 from dashboard.features.trial import Trial
 from dashboard.features.trials import BUSY, MISSING, Trials
-from dashboard.ui.work import Job, JobNotes, new_name
+from dashboard.ui.work import Job, Jobs, new_name
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.http import data_link
@@ -239,7 +239,7 @@ def test_a_second_reader_is_told_to_wait_and_gets_the_same_trial(library: Librar
     fit.go_on.clear()
 
     def wait() -> list[object]:
-        with JobNotes(library.folder).job(name, TRYING) as job:
+        with Jobs(library.folder).job(name, TRYING) as job:
             return tried(resolve(other, "features", TRY), job)
 
     with ThreadPoolExecutor(2) as pool:
@@ -247,7 +247,7 @@ def test_a_second_reader_is_told_to_wait_and_gets_the_same_trial(library: Librar
         while not fit.requests:
             sleep(0.01)
         second = pool.submit(wait)
-        while not (waiting := JobNotes(library.folder).waiting(name)) and not second.done():
+        while not (waiting := Jobs(library.folder).waiting(name)) and not second.done():
             sleep(0.01)
         assert waiting == "Waiting for the trial of another reader to end."
         fit.go_on.set()
@@ -266,7 +266,7 @@ def test_a_reader_beyond_the_queue_asks_again(library: Library) -> None:
 
 def test_a_cancelled_trial_ends_and_leaves_its_turn(library: Library, fit: FakeFit) -> None:
     fit.go_on.clear()
-    name, notes = new_name(), JobNotes(library.folder)
+    name, notes = new_name(), Jobs(library.folder)
 
     def run() -> None:
         with notes.job(name, TRYING) as job:

@@ -16,7 +16,7 @@ import pytest
 from dashboard.app import create_app
 from dashboard.features.page import tried
 from dashboard.features.trial import Trial
-from dashboard.features.trial_process import ENDED, MEMORY, Request, _start, fit_apart
+from dashboard.features.trials import ENDED, MEMORY, Request, _start, fit_apart
 from dashboard.pages import picture_of
 from dashboard.ui.work import Job
 from dashboard.web.context import resolve
@@ -33,7 +33,7 @@ def processes() -> list[psutil.Process]:
     return [
         process
         for process in psutil.Process().children(recursive=True)
-        if "dashboard.features.trial_process" in " ".join(process.cmdline())
+        if "dashboard.features.trials" in " ".join(process.cmdline())
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_process_ends_with_the_other_end_of_its_connection(request_of_trial: R
 WORKER = """
 import sys
 from dashboard.features.trial import Trial
-from dashboard.features.trial_process import Request, fit_apart
+from dashboard.features.trials import Request, fit_apart
 fit_apart(Request(*sys.argv[1:4], "sample", Trial(5, 0.1, "euclidean", 60, "joint"), 0), lambda *_: print("fits", flush=True))
 """
 
@@ -130,7 +130,7 @@ def test_a_process_that_dies_is_one_sentence(request_of_trial: Request) -> None:
 
 def test_the_process_has_bounds_of_time_and_memory() -> None:
     code = (
-        "import resource, signal; from dashboard.features.trial_process import _limit; _limit()\n"
+        "import resource, signal; from dashboard.features.trials import _limit; _limit()\n"
         "print(resource.getrlimit(resource.RLIMIT_DATA)[0], signal.alarm(0) > 0)"
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

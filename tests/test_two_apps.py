@@ -11,7 +11,7 @@ from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.serving import Serving
 from dashboard.statistics.parts import PartCounts
-from dashboard.ui.work import JobNotes
+from dashboard.ui.work import Jobs
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts
@@ -74,7 +74,7 @@ def test_a_full_queue_of_one_application_leaves_the_other_free(libraries: tuple[
         assert (first.files.waiting, second.files.waiting) == (0, 0)
 
 
-@pytest.mark.parametrize("kind", [PartCounts, JobNotes, TypedSentences])
+@pytest.mark.parametrize("kind", [PartCounts, Jobs, TypedSentences])
 def test_objects_of_topics_belong_to_one_library(libraries: tuple[Library, Library], kind: type) -> None:
     first, second = libraries
     assert first.get(kind) is first.get(kind)

@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier
 
-from dashboard.compare.picture import both_places
-from dashboard.compare.two_models import ModelPair, cached_result
+from dashboard.compare.two_models import ModelPair, both_places, cached_result
 from dashboard.web.results import current_cache
 from store import StoreError
 

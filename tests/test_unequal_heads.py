@@ -9,7 +9,7 @@ from dashboard.compare.sentences import NAMED, about_axes, named_every, pattern_
 from dashboard.compare.two_models import ModelPair
 from dashboard.pages import TOPICS, picture_of
 from dashboard.statistics.data import difference_grid
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library

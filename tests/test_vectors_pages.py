@@ -14,7 +14,7 @@ import headscape
 import store
 from dashboard.app import create_app
 from dashboard.features.figures import feature_charts
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import FeatureView
 from dashboard.statistics.parts import PartNumbers, count, part_of
 from dashboard.statistics.sections import size_of_part
 from dashboard.statistics.shown import shown_grid
@@ -179,7 +179,7 @@ def test_a_saved_chart_of_a_part_says_of_how_many_tokens_it_is(part: store.Corpu
 
 
 def test_token_mixing_beside_feature_points_is_that_of_all_tokens(part_store: str) -> None:
-    charts = feature_charts(ShownFeatures.of(resolve(Library(part_store), "features", "")))
+    charts = feature_charts(FeatureView.of(resolve(Library(part_store), "features", "")))
     assert f"data-of='Mean over {TOKENS} of the corpus'" in str(charts)
 
 

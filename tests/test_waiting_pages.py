@@ -15,7 +15,7 @@ from dashboard.pages import TOPICS
 from dashboard.points import pairs
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
-from dashboard.statistics.kinds import nearest, read_nearest
+from dashboard.statistics.heads import nearest, read_nearest
 from dashboard.statistics.sections import importance, read_importance
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.features.trial import TrialPicture
-from dashboard.features.trial_process import Request, Watch
-from dashboard.features.trials import Trials
+from dashboard.features.trials import Request, Trials, Watch
 from dashboard.web.library import Library
 from store import open_corpus
 

@@ -79,7 +79,7 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _revoke(options: argparse.Namespace) -> None:
-    from dashboard.access.sessions import EndedSessions
+    from dashboard.access.users import EndedSessions
 
     state, _ = folders(options)
     EndedSessions(state).end_all(options.name.lower())

@@ -14,7 +14,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from dashboard.access.person import LOCAL, Person, sign_request
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access
-from dashboard.access.sign_in_page import SIGN_IN, SIGN_OUT, sign_in_link
+from dashboard.access.sign_in import SIGN_IN, SIGN_OUT, sign_in_link
 from dashboard.web.addresses import AddressList, peer_of
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
@@ -126,7 +126,7 @@ def refuse_other_sites() -> None:
 def _entrance(access: Access) -> Entrance:
     # Authlib and limits take a moment to import, and not every server needs them.
     if access.kind == "password":
-        from dashboard.access.password import ByPassword
+        from dashboard.access.sign_in import ByPassword
 
         return ByPassword(access)
     if access.kind == "oidc":

@@ -13,13 +13,12 @@ from joserfc.errors import JoseError
 from requests import RequestException
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access import attempts, sign_in_page
-from dashboard.access.attempts import Attempts, TooMany
+from dashboard.access import sign_in
 from dashboard.access.person import Person
 from dashboard.access.private_file import AccessFileError
-from dashboard.access.sessions import Sessions
 from dashboard.access.settings import Access, Provider
-from dashboard.access.sign_in_page import SIGN_IN, local_link
+from dashboard.access.sign_in import SIGN_IN, Attempts, TooMany, local_link
+from dashboard.access.users import Sessions
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 
@@ -48,7 +47,7 @@ class ByProvider:
     def register(self, server: Flask, library: Library) -> None:
         """Add the page to sign in, the way to the provider and the way back."""
         logging.getLogger("authlib").setLevel(logging.INFO)  # below, it logs the verifiers of codes
-        sign_in_page.register(server, self._sessions, self._host)
+        sign_in.register(server, self._sessions, self._host)
         self._client = _client(server, self._provider)
         self._attempts = Attempts(library.folder)
         for name, view in (("provider", self._go), ("callback", self._return)):
@@ -72,7 +71,7 @@ class ByProvider:
         try:
             claims = self._claims()
         except (AuthlibBaseError, JoseError, ValueError, KeyError, TypeError) as error:
-            log.warning("Refused a sign-in from %s: %s", attempts.client(), type(error).__name__)
+            log.warning("Refused a sign-in from %s: %s", sign_in.client(), type(error).__name__)
             return self._refuse(link, UNCONFIRMED, 401)
         if claims.get("email_verified") is not True:
             return self._refuse(link, UNVERIFIED, 403)
@@ -102,17 +101,17 @@ class ByProvider:
 
         def answer() -> AnyResponse:
             try:
-                self._attempts.count((attempts.ADDRESS, f"{name} {attempts.client()}"))
+                self._attempts.count((sign_in.ADDRESS, f"{name} {sign_in.client()}"))
             except TooMany as error:
                 link = local_link(str(session.get("link", "")))
-                return error.headers(sign_in_page.sign_in_page(link, str(error), 429, provider=self._host))
+                return error.headers(sign_in.sign_in_page(link, str(error), 429, provider=self._host))
             return view()
 
         return answer
 
     def _refuse(self, link: str, problem: str, status: int) -> Response:
         self._sessions.forget_attempt()
-        return sign_in_page.sign_in_page(link, problem, status, provider=self._host)
+        return sign_in.sign_in_page(link, problem, status, provider=self._host)
 
 
 def admits(provider: Provider, claims: Mapping[str, Any]) -> bool:

@@ -16,6 +16,24 @@ from dashboard.web.addresses import UNIX_PREFIX, AddressList, address_list
 Kind = Literal["none", "password", "oidc", "proxy"]
 STATE = Path("data/access")
 SESSION_HOURS = 12.0
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SECRET = "HEADSCAPE_OIDC_SECRET"
+WELL_KNOWN = "/.well-known/openid-configuration"
+_DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
+#: Headers that a browser fills in: none of them may name a person.
+_OF_BROWSERS = {"host", "cookie", "origin", "referer", "user-agent", "authorization", "accept", "content-type"}
+#: Flags by the kind of access that they belong to.
+OF_KIND: Mapping[str, str] = {
+    "users": "password",
+    "oidc_discovery": "oidc",
+    "oidc_client": "oidc",
+    "oidc_domains": "oidc",
+    "oidc_groups": "oidc",
+    "identity_header": "proxy",
+    "identity_from": "proxy",
+    "open_to_anybody": "none",
+}
 
 
 @dataclass(frozen=True)
@@ -79,26 +97,6 @@ class Access:
         is_author = any(name.endswith(author) if author[0] == "@" else name == author for author in self.authors)
         role: Role = "author" if is_author else "reader"
         return Person(name, role)
-
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
-SECRET = "HEADSCAPE_OIDC_SECRET"
-WELL_KNOWN = "/.well-known/openid-configuration"
-_DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
-_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
-#: Headers that a browser fills in: none of them may name a person.
-_OF_BROWSERS = {"host", "cookie", "origin", "referer", "user-agent", "authorization", "accept", "content-type"}
-#: Flags by the kind of access that they belong to.
-OF_KIND: Mapping[str, str] = {
-    "users": "password",
-    "oidc_discovery": "oidc",
-    "oidc_client": "oidc",
-    "oidc_domains": "oidc",
-    "oidc_groups": "oidc",
-    "identity_header": "proxy",
-    "identity_from": "proxy",
-    "open_to_anybody": "none",
-}
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -1,17 +1,27 @@
-"""The users file: names, roles and hashes of passwords, which `headscape users` writes and a server reads."""
+"""Users and their sessions.
 
+The users file has names, roles and hashes of passwords; `headscape users` writes it and a server reads it. A signed cookie says
+who signed in and when; a file in the state folder says which sessions were ended.
+"""
+
+import hashlib
 import re
 import secrets
+import time
 import unicodedata
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from flask import Flask, request, session
+from flask.sessions import SecureCookieSessionInterface
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from werkzeug.security import check_password_hash, generate_password_hash
 
 from dashboard.access.person import Role
 from dashboard.access.private_file import AccessFileError, Watched, locked, write_private
+from dashboard.access.settings import Access
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 #: Characters of a password.
@@ -19,6 +29,11 @@ SHORTEST, LONGEST = 12, 256
 #: One of the settings that OWASP's Password Storage Cheat Sheet gives for scrypt: 32 MiB, three times.
 METHOD = "scrypt:32768:8:3"
 REMEDY = "Restore a copy, or remove it and add users with `headscape users add NAME`."
+#: Whether a password is that of a hash.
+Check = Callable[[str, str], bool]
+#: Seconds for which an ended session is remembered beyond its time: a clock may be set back meanwhile.
+MARGIN = 86_400
+SIGN_IN_AGAIN = "Remove it: everybody signs in again."
 
 
 class User(BaseModel):
@@ -32,8 +47,6 @@ class User(BaseModel):
 
 _FILE = TypeAdapter(dict[str, User])
 Users = Mapping[str, User]
-#: Whether a password is that of a hash.
-Check = Callable[[str, str], bool]
 #: Ends the hash of nobody's password, which no password has.
 _OF_NOBODY = f"{secrets.token_hex(8)}${secrets.token_hex(64)}"
 
@@ -109,3 +122,168 @@ def _hashed(password: str) -> str:
 def _normal(password: str) -> str:
     """One form of a password: keyboards write the same letter in several ways (NIST SP 800-63B)."""
     return unicodedata.normalize("NFKC", password)
+
+
+class SignedIn(BaseModel):
+    """What a session says: who, by which settings, until when. Sessions of an earlier `turn` of a person have ended."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    id: str
+    name: str
+    stamp: str
+    policy: str
+    turn: int
+    until: float
+
+
+class Ended(BaseModel):
+    """Sessions that were ended, by id with the time they would have had, and how often those of a person all were."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    sessions: dict[str, float] = {}
+    people: dict[str, int] = {}
+
+
+class EndedSessions:
+    """The file of ended sessions. It counts turns of a person instead of comparing times: a clock can be wrong."""
+
+    def __init__(self, state: Path) -> None:
+        self._file = state / "ended.json"
+        self._watched: Watched[Ended] = Watched(self._file, Ended.model_validate_json, SIGN_IN_AGAIN)
+
+    def create(self) -> None:
+        """Write the file where there is none: a server without it lets nobody in."""
+        with locked(self._file):
+            if not self._file.exists():
+                self._write(Ended())
+
+    @property
+    def value(self) -> Ended:
+        """What has been ended until now."""
+        return self._watched.value
+
+    def end(self, signed_in: SignedIn) -> None:
+        """End one session."""
+        with locked(self._file):
+            ended = self.value
+            lasting = {name: until for name, until in ended.sessions.items() if until + MARGIN > time.time()}
+            self._write(Ended(sessions={**lasting, signed_in.id: signed_in.until}, people=ended.people))
+
+    def end_all(self, name: str) -> None:
+        """End all sessions of a person."""
+        self.create()
+        with locked(self._file):
+            ended = self.value
+            self._write(Ended(sessions=ended.sessions, people={**ended.people, name: ended.people.get(name, 0) + 1}))
+
+    def _write(self, ended: Ended) -> None:
+        write_private(self._file, ended.model_dump_json().encode())
+
+
+class SignedCookie(SecureCookieSessionInterface):
+    """Flask's signed cookie, secure where the request came by https, for this server's paths alone."""
+
+    digest_method = staticmethod(hashlib.sha256)
+
+    def get_cookie_secure(self, app: Flask) -> bool:  # noqa: ARG002
+        """Whether browsers send the cookie by https only."""
+        return request.is_secure
+
+    def get_cookie_path(self, app: Flask) -> str:  # noqa: ARG002
+        """The path that the server is under."""
+        return request.script_root or "/"
+
+
+class Sessions:
+    """The sessions of a server."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._ended = EndedSessions(access.state)
+        self._ended.create()
+
+    def register(self, server: Flask) -> None:
+        """Let a server read and write the cookie. Its name holds a part of the key's digest: ports share cookies."""
+        key = secret_key(self._access.state)
+        server.session_interface = SignedCookie()
+        server.secret_key = key
+        server.config |= {
+            "SESSION_COOKIE_NAME": f"headscape-{hashlib.sha256(key).hexdigest()[:8]}",
+            "SESSION_COOKIE_HTTPONLY": True,
+            "SESSION_COOKIE_SAMESITE": "Lax",
+            "SESSION_REFRESH_EACH_REQUEST": False,
+            "PERMANENT_SESSION_LIFETIME": timedelta(hours=self._access.session_hours),
+        }
+
+    @property
+    def current(self) -> SignedIn | None:
+        """The session of the request; None without one, and where it has expired or was ended."""
+        try:
+            signed_in = SignedIn.model_validate(session.get("person"))
+        except ValidationError:
+            return None
+        ended = self._ended.value
+        is_valid = (
+            signed_in.policy == self._access.policy
+            and time.time() < signed_in.until
+            and signed_in.id not in ended.sessions
+            and signed_in.turn == ended.people.get(signed_in.name, 0)
+        )
+        return signed_in if is_valid else None
+
+    def begin(self, name: str, stamp: str = "") -> None:
+        """Begin a session with an id of its own; the one before it ends, and nothing of it is taken over."""
+        self.end()
+        signed_in = SignedIn(
+            id=secrets.token_urlsafe(16),
+            name=name,
+            stamp=stamp,
+            policy=self._access.policy,
+            turn=self._ended.value.people.get(name, 0),
+            until=time.time() + 3600 * self._access.session_hours,
+        )
+        session["person"] = signed_in.model_dump()
+        session.permanent = True
+
+    def forget_attempt(self) -> None:
+        """Forget what an earlier attempt to sign in has left in the cookie, which it would fill."""
+        for name in [name for name in session if name != "person"]:
+            session.pop(name)
+
+    def end(self) -> None:
+        """End the session of the request, if it has one: a copy of its cookie is worth nothing."""
+        signed_in = self.current
+        session.clear()
+        if signed_in:
+            self._ended.end(signed_in)
+
+
+def check_files(access: Access) -> None:
+    """Make the files of sessions, and read all files once, before a server starts.
+
+    Raises
+    ------
+    AccessFileError
+        Where nobody could sign in.
+    """
+    if access.signs_in:
+        secret_key(access.state)
+        ended = EndedSessions(access.state)
+        ended.create()
+        _ = ended.value
+    if access.kind == "password" and not watched_users(access.users).value:
+        raise AccessFileError(f"{access.users} has no user. Add one with `headscape users add NAME`.")
+
+
+def secret_key(state: Path) -> bytes:
+    """The key that signs sessions: made once, and the same for all workers and restarts."""
+    file = state / "key"
+    with locked(file):
+        if not file.exists():
+            write_private(file, secrets.token_hex(32).encode())
+        if file.stat().st_mode & 0o077:
+            raise AccessFileError(f"Others can read {file}. Remove it, so that the next start makes another one.")
+        key = file.read_bytes()
+    if len(key) < 32:
+        raise AccessFileError(f"{file} is damaged. {SIGN_IN_AGAIN}")
+    return key

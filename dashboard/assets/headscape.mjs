@@ -8,10 +8,10 @@ import { SentenceViews } from "./sentence/views.mjs";
 import { Chart, saveChart } from "./web/chart.mjs";
 import { followShortcuts, keepFocus } from "./web/keyboard.mjs";
 import * as follow from "./web/follow.mjs";
-import { explainButtons } from "./web/info.mjs";
+import { explainButtons } from "./web/popover.mjs";
 import { Markup } from "./web/markup.mjs";
 import * as room from "./web/room.mjs";
-import { printLight } from "./web/screen.mjs";
+import { printLight } from "./web/drawing.mjs";
 import { watchSession } from "./web/session.mjs";
 
 printLight();

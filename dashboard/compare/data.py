@@ -128,17 +128,21 @@ def head_sample(two: ModelPair, most: int = HEAD_TOKENS) -> Sample:
 def head_divergence(two: ModelPair, layer: int, head: int) -> Weights:
     """As `counterpart_divergence`, of one head in more sentences: (sentence,) in nats."""
     heads = slice(head, head + 1)
-    return cached_result(two, _of_head(layer, head), lambda: _of_heads(two, head_sample(two), layer, heads)[:, 0])
+    return cached_result(
+        two, _divergence_key(layer, head), lambda: _divergences_of_heads(two, head_sample(two), layer, heads)[:, 0]
+    )
 
 
-def _of_head(layer: int, head: int) -> tuple[object, ...]:
+def _divergence_key(layer: int, head: int) -> tuple[object, ...]:
     return ("divergence", layer, head)
 
 
 def _divergence(two: ModelPair, sample: Sample) -> Weights:
     """Layer by layer; ended where nobody waits for it any more."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = [pool.submit(_of_heads, two, sample, layer, slice(None)) for layer in range(two.own.layers)]
+        waiting = [
+            pool.submit(_divergences_of_heads, two, sample, layer, slice(None)) for layer in range(two.own.layers)
+        ]
         try:
             return np.stack([divergence.result() for divergence in watched(waiting)], axis=1)
         except Refusal:
@@ -146,7 +150,7 @@ def _divergence(two: ModelPair, sample: Sample) -> Weights:
             raise
 
 
-def _of_heads(two: ModelPair, sample: Sample, layer: int, heads: slice) -> Weights:
+def _divergences_of_heads(two: ModelPair, sample: Sample, layer: int, heads: slice) -> Weights:
     """Divergences of some heads of a layer: (sentence, head)."""
     own, other = (_patterns(model, sample, layer, heads) for model in (two.own, two.other))
     means = [row_divergence(*patterns).mean(axis=-1) for patterns in zip(own, other, strict=True)]

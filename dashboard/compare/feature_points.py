@@ -11,13 +11,24 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import Panel, Picture
-from dashboard.compare.picture import KEYS, MAKE_PICTURE, SIDE, TO_RING, BothPlaces, alignment, on_one_scale
-from dashboard.compare.two_models import ModelPair, cached_result, lettered, of_both
+from dashboard.compare.two_models import (
+    KEYS,
+    MAKE_PICTURE,
+    SIDE,
+    TO_RING,
+    BothPlaces,
+    ModelPair,
+    alignment,
+    cached_result,
+    lettered,
+    of_both,
+    on_one_scale,
+)
 from dashboard.features.data import ROLES
 from dashboard.features.feature_tokens import PREDICTED
 from dashboard.features.figures import point_curves
 from dashboard.features.picture import TRUST
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import FeatureView
 from dashboard.points.colours import isolating, legend_line
 from dashboard.points.controls import caption
 from dashboard.points.picture import Sources, point_picture
@@ -26,8 +37,7 @@ from dashboard.points.search import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table
-from dashboard.ui.markup import file_href
-from dashboard.ui.page import unmade
+from dashboard.ui.markup import file_href, unmade
 from dashboard.web.bounds import matches_of
 from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
@@ -149,7 +159,7 @@ class ShownPoint:
 
     state: LinkState
     both: BothFeatures
-    shown: ShownFeatures
+    shown: FeatureView
     point: str
     view: str
 
@@ -160,7 +170,7 @@ class ShownPoint:
         if both is None or not both.points or not both.views:
             return None
         in_colours_of_both = state.with_(fcolour="kind") if state.fcolour in PREDICTED else state
-        shown = ShownFeatures.of(replace(context, state=in_colours_of_both), both.tokens)
+        shown = FeatureView.of(replace(context, state=in_colours_of_both), both.tokens)
         point = state.point if state.point in both.points else both.points[-1]
         view = shown.view if shown.view in both.views else both.views[0]
         return cls(state, both, shown, point, view)

@@ -49,6 +49,12 @@ CHANGES = (
 )
 #: Number of listed heads.
 LISTED = 10
+#: Listed changes.
+LINKED = 3
+_RELATION_ACCURACY = (
+    "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference (B - A) on the "
+    "other half, with a 95% interval by bootstrap over the same sentences of both."
+)
 
 
 def changed_heads(state: LinkState, two: ModelPair) -> list[object]:
@@ -255,10 +261,6 @@ def _mean_row(two: ModelPair, name: str, source: str) -> html.Tr:
     return html.Tr([html.Td(STATISTICS[name].title), *(html.Td(text, className="number") for text in texts)])
 
 
-#: Listed changes.
-LINKED = 3
-
-
 def largest_changes(changes: html.Div) -> html.Div:
     """The line around `changes`, from `changed_most`."""
     title = html.Span("Largest changes", className="largest-title")
@@ -318,12 +320,6 @@ def _link(name: str, number: str, detail: str, href: str) -> dcc.Link:
     change = html.Div(detail, className="change")
     where = f"{name}: {number}, {detail}, from {LETTERS[0]} to {LETTERS[1]}"
     return dcc.Link([html.Div([html.Strong(name), " ", html.Span(number)]), change], href=href, title=where)
-
-
-_RELATION_ACCURACY = (
-    "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference (B - A) on the "
-    "other half, with a 95% interval by bootstrap over the same sentences of both."
-)
 
 
 @dataclass(frozen=True)

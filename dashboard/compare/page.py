@@ -29,15 +29,6 @@ from dashboard.compare.head_differences import (
     means_over_heads,
     relations_of_both,
 )
-from dashboard.compare.picture import (
-    below_head,
-    both_picture,
-    head_controls,
-    head_notices,
-    no_view,
-    read_head,
-    shown_view,
-)
 from dashboard.compare.routes import register
 from dashboard.compare.sentences import (
     DIVERGENCE,
@@ -50,16 +41,29 @@ from dashboard.compare.sentences import (
     typed_patterns,
     typed_sentences,
 )
-from dashboard.compare.two_models import ModelPair, badge, marked, pair_of, pictures_of
+from dashboard.compare.two_models import (
+    ModelPair,
+    badge,
+    below_head,
+    both_picture,
+    head_controls,
+    head_notices,
+    marked,
+    no_view,
+    pair_of,
+    pictures_of,
+    read_head,
+    shown_view,
+)
 from dashboard.points.shown import ShownPoints
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder
 from dashboard.topic import Topic
 from dashboard.ui.controls import action, choice, info, statistic_choice
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.page import Page, unmade
+from dashboard.ui.markup import Page, unmade
 from dashboard.ui.text import QUERIES, naming
-from dashboard.web.bounds import on_same_corpus
+from dashboard.web.bounds import compared_model, on_same_corpus
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.paths import PageLinks
@@ -335,6 +339,7 @@ COMPARE = Topic(
         sample=True,
         other_models=on_same_corpus,
         other_models_are="on the same corpus",
+        second_model=lambda snapshot, corpus, state: compared_model(snapshot, corpus, state.other),
     ),
     choices=choices,
     picture=picture,

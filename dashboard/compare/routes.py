@@ -13,12 +13,10 @@ from dashboard.compare.feature_points import (
     point_similarity,
     similarity_table,
 )
-from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both, selected_in_both
 from dashboard.compare.sentences import UNLIKE, both_patterns, patterns_table, typed_sentences, typed_weights
-from dashboard.compare.two_models import ModelPair
-from dashboard.points.point_set import Beside
+from dashboard.compare.two_models import MOST_TOKENS, ModelPair, both_places, drawn_of_both, selected_in_both
+from dashboard.points.point_set import Beside, encode
 from dashboard.points.routes import selection_of, send_colours, send_raster
-from dashboard.points.selection import encode
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.files import FORM, file
 from dashboard.web.bounds import on_same_corpus

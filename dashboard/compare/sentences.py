@@ -42,6 +42,15 @@ STEPS = 8
 #: A and B, as in compare.css.
 COLOURS = ("#009E73", "#AA6BE0")
 _WIDTHS = "The width and opacity of a line grow with the weight, up to the largest weight of both models; weights below {:.1%} have none."
+#: Most tokens named on an axis; of more, every second, third ... is named.
+NAMED = 36
+#: Largest weight below which the colour bar has a decimal.
+FINE = 0.05
+#: Pixels for the colour bar: the same for differences and weights, so that all matrices have one size.
+BESIDE = 78
+#: The ranking by divergence of the head's patterns: the default of this page, so links omit it.
+DIVERGENCE = "divergence"
+UNLIKE = "The models split this sentence into different tokens. Choose a sentence of the corpus."
 
 
 def head_views(two: ModelPair, weights: Floats, tokens: Sequence[str]) -> list[object]:
@@ -119,18 +128,6 @@ def _axes_of_lines(tokens: Sequence[str]) -> Layout:
         text | {"x": 1, "y": -0.9, "text": "key", "xanchor": "left", "xshift": 4},
     ]
     return layout(across, down, margin={"l": 92, "r": 92, "t": 4, "b": 16}, annotations=[*keys, *heads])
-
-
-#: Most tokens named on an axis; of more, every second, third ... is named.
-NAMED = 36
-
-
-#: Largest weight below which the colour bar has a decimal.
-FINE = 0.05
-
-
-#: Pixels for the colour bar: the same for differences and weights, so that all matrices have one size.
-BESIDE = 78
 
 
 def both_patterns(two: ModelPair, sentence: int, layer: int, head: int) -> Floats:
@@ -234,10 +231,6 @@ def _figure(name: str, title: html.Span, text: str, drawn: Any) -> html.Div:
     return html.Div([html.H3(title), *shown], className="figure")
 
 
-#: The ranking by divergence of the head's patterns: the default of this page, so links omit it.
-DIVERGENCE = "divergence"
-
-
 def ranked_by(state: LinkState, two: ModelPair) -> str:
     """Name of the ranking, by default divergence where heads have counterparts."""
     return state.by or standard_ranking(two)
@@ -257,7 +250,7 @@ def search_in_both(state: LinkState, two: ModelPair) -> Search:
         ranking: Ranking | None = _divergence_ranking(state, two)
         among = head_sample(two).sentences
     else:
-        ranking, among = _of_this(ranking_by(two.own, by, state.layer, state.head)), two.sentences
+        ranking, among = _name_ranking(ranking_by(two.own, by, state.layer, state.head)), two.sentences
     note, head = _search_note(two, by), state.head
     return Search(own | names, by, ranking, among, lambda sentence: sentence_href(state, sentence), note, head)
 
@@ -272,7 +265,7 @@ def _divergence_ranking(state: LinkState, two: ModelPair) -> Ranking:
     return Ranking("divergence, nats", values, "{:.4f}".format)
 
 
-def _of_this(ranking: Ranking | None) -> Ranking | None:
+def _name_ranking(ranking: Ranking | None) -> Ranking | None:
     return ranking and replace(ranking, title=f"{ranking.title} in A")
 
 
@@ -363,9 +356,6 @@ def about_axes(tokens: int) -> list[html.Button]:
     """An (i) where the axes do not name every token."""
     step = named_every(tokens)
     return [] if step == 1 else [info("the axes", f"The axes name one token in {step}.")]
-
-
-UNLIKE = "The models split this sentence into different tokens. Choose a sentence of the corpus."
 
 
 def typed_patterns(state: LinkState, two: ModelPair, sentences: tuple[Sentence, Sentence]) -> list[object]:

@@ -1,30 +1,54 @@
-"""The two models that are compared: what both have, cached results, common sentences, means with intervals, and their names on a page.
+"""The two models that are compared: what both have, common sentences, means with intervals, their names, and a head in both side by side.
 
 A page names them A and B, each with a colour of its own (compare.css).
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.web.bounds import compared_model, names_of
+from dashboard.canvas.spec import Panel, Picture
+from dashboard.points.controls import FIDELITY, caption, colour_choice, colour_legend, count_line, selection_count
+from dashboard.points.head_tokens import HeadTokens
+from dashboard.points.picture import point_picture, shown_fidelity, sources_of_heads
+from dashboard.points.point_set import Beside, Selection, mask
+from dashboard.points.search import no_hits
+from dashboard.points.shown import ShownPoints
+from dashboard.ui.controls import head_choices, info, search_controls, view_choices
+from dashboard.ui.markup import unmade
+from dashboard.web.bounds import compared_model, matches_of, names_of
 from dashboard.web.context import Context
+from dashboard.web.errors import remedy_text
+from dashboard.web.http import data_link
 from dashboard.web.results import current_cache
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.intervals import PERCENTILES, Segments, draw_counts, find_segments
+from store.kernels.projection import align
 from store.kernels.statistics import source_rows
 from store.phrases import many
-from store.schema.model import SOURCES
+from store.repository.ingest_status import IngestProgress
+from store.schema.model import SOURCES, head_name
 
 T = TypeVar("T")
 #: Seed of the bootstrap: the same at every call, so that a number is the same wherever it is shown.
 SEED = 0
 Floats = NDArray[np.float64]
+#: The model of the link and the other one.
+LETTERS = ("A", "B")
+#: What differences are.
+MINUS = "B - A"
+#: Tokens drawn of each model at most.
+MOST_TOKENS = 20_000
+#: Pixels of a panel at least, however far down the page it stands.
+SIDE = 420
+MAKE_PICTURE = "Run `headscape projections` to make the other."
+TO_RING = "Hover a token to ring it in both panels."
+KEYS = "P goes to the token nearest to the middle of a panel; Shift with the arrow keys goes to the next."
 
 
 @dataclass(frozen=True)
@@ -71,9 +95,9 @@ class ModelPair:
 
     def differences(self) -> list[str]:
         """A sentence on each thing that cannot be compared because the models' shapes differ."""
-        return [*self._of_heads(), *self._of_size()]
+        return [*self._differing_heads(), *self._differing_size()]
 
-    def _of_heads(self) -> list[str]:
+    def _differing_heads(self) -> list[str]:
         if self.same_heads:
             return []
         (own, other), names = (
@@ -84,7 +108,7 @@ class ModelPair:
             f"{names[0]} has {own}, {names[1]} {other}: their heads have no counterparts. Below are means over all heads, and feature points."
         ]
 
-    def _of_size(self) -> list[str]:
+    def _differing_size(self) -> list[str]:
         if self.same_size:
             return []
         own, other = hidden_size(self.own), hidden_size(self.other)
@@ -200,12 +224,6 @@ def _ends(flat: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-#: The model of the link and the other one.
-LETTERS = ("A", "B")
-#: What differences are.
-MINUS = "B - A"
-
-
 def lettered(two: ModelPair) -> tuple[str, str]:
     """Both names as text: `A: bert-base`, `B: bert-tuned`."""
     own, other = (f"{letter}: {name}" for letter, name in zip(LETTERS, two.names, strict=True))
@@ -226,3 +244,154 @@ def badge(place: int) -> html.Span:
 def marked(two: ModelPair, place: int) -> html.Span:
     """The letter of a model with its name."""
     return html.Span([badge(place), " ", html.Span(two.names[place])], className="model-name")
+
+
+@dataclass(frozen=True, eq=False)
+class BothPlaces:
+    """Aligned positions 0 to 1 in a common cube: (2, token, role, component), this model first.
+
+    `apart` is the mean distance of a point's two positions, as a share of the cube's side.
+    """
+
+    places: NDArray[np.float32]
+    apart: float
+
+
+def common_views(two: ModelPair) -> list[str]:
+    """Common views, in the order of this model."""
+    return [view for view in two.own.views if view in two.other.views]
+
+
+def drawn_of_both(two: ModelPair, layer: int, head: int, tokens: int) -> Beside:
+    """The same tokens in the same head of each model."""
+    count = min(tokens, MOST_TOKENS, two.tokens)
+    return Beside(HeadTokens(two.own, count, layer, head), HeadTokens(two.other, count, layer, head))
+
+
+def both_places(two: ModelPair, view: str, layer: int, head: int, tokens: int) -> BothPlaces:
+    """The other model's positions aligned to this one's over all drawn queries and keys (`store.kernels.projection`)."""
+    both = drawn_of_both(two, layer, head, tokens)
+    key = ("places", view, layer, head, both.tokens)
+    return cached_result(two, key, lambda: on_one_scale(*both.places(view)))
+
+
+def on_one_scale(own: NDArray[np.float32], other: NDArray[np.float32]) -> BothPlaces:
+    """Positions (token, role, component) of the same tokens, aligned and scaled into one cube."""
+    flat = own.reshape(-1, own.shape[-1]).astype(np.float64)
+    both = np.stack([flat, align(other.reshape(flat.shape).astype(np.float64), flat)])
+    low, high = both.min(axis=(0, 1)), both.max(axis=(0, 1))
+    side = float((high - low).max()) or 1.0
+    inside = 0.5 + (both - (low + high) / 2) / side
+    apart = float(np.linalg.norm(inside[1] - inside[0], axis=-1).mean())
+    return BothPlaces(inside.astype(np.float32).reshape(2, *own.shape), apart)
+
+
+def shown_view(state: LinkState, two: ModelPair) -> str | None:
+    """The view of the link where both models have it, else the first common one."""
+    views, wanted = common_views(two), state.view or next(iter(two.own.views), None)
+    return wanted if wanted in views else next(iter(views), None)
+
+
+def selected_in_both(both: Beside, selection: Selection) -> NDArray[np.bool_]:
+    """Which points are selected: (2, token, role), this model first. A lasso in this model's picture selects in both."""
+    return np.broadcast_to(mask(both, selection), (2, both.tokens, len(both.roles)))
+
+
+def read_head(context: Context, two: ModelPair) -> ShownPoints | None:
+    """The points of the link's head in this model, in a view of both; None without a common one."""
+    state, view = context.state, shown_view(context.state, two)
+    if view is None:
+        return None
+    count = drawn_of_both(two, state.layer, state.head, state.tokens).tokens
+    return replace(ShownPoints.of(context, HeadTokens(two.own, count, state.layer, state.head)), view=view)
+
+
+def head_notices(
+    state: LinkState, two: ModelPair, shown: ShownPoints | None, ingest: IngestProgress | None
+) -> tuple[str, ...]:
+    """Notices on what of the link the pictures of a head ignore."""
+    notices, view = (shown.notices, shown.view) if shown else ((), None)
+    if state.view in (None, view):
+        return notices
+    instead = "No view is shown" if view is None else f"Showing “{view}”"
+    return (*notices, f"{two.names[1]} has no view “{state.view}”. {instead}. {remedy_text(ingest, MAKE_PICTURE)}")
+
+
+def both_picture(two: ModelPair, shown: ShownPoints) -> Picture:
+    """The picture of a head in both models."""
+    state = shown.state
+    where, name = f"{state.layer}/{state.head}", head_name(state.layer, state.head)
+    sources = sources_of_heads(shown, f"{data_link(two.own)}/compare/{two.other.name}", where)
+    label = f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}"
+    return replace(
+        point_picture(shown, sources, panels=_panels(state, two, name), columns=2, label=label),
+        titled=True,
+        min_side=SIDE,
+        page="head",
+        dropped_fields=("other",),
+        cards=[f"{data_link(model)}/token/{where}/" for model in (two.own, two.other)],
+    )
+
+
+def _panels(state: LinkState, two: ModelPair, name: str) -> list[Panel]:
+    """The two panels; each opens the head in its model."""
+    fields = {"layer": str(state.layer), "head": str(state.head)}
+    return [
+        Panel(name=title, summary=name, fields=fields | {"model": model.name})
+        for title, model in zip(lettered(two), (two.own, two.other), strict=True)
+    ]
+
+
+def alignment(apart: float) -> str:
+    """How the pictures of both models are made comparable, and how well that went: the mean distance as a share of a side."""
+    return (
+        "Fitted for each model; the points of B are aligned to those of A (orthogonal Procrustes), with a mean distance of "
+        f"{100 * apart:.1f}% of the side."
+    )
+
+
+def no_view(state: LinkState, two: ModelPair, ingest: IngestProgress | None) -> tuple[list[Any], list[Any]]:
+    """The controls of the pictures of a head, and why there are none."""
+    said = unmade(ingest, "The models have no view in common.", "Run `headscape projections` with each of them.")
+    return head_choices(state, two.own.layers, two.own.heads), [html.P(said, role="status")]
+
+
+def head_controls(two: ModelPair, shown: ShownPoints) -> tuple[list[Any], list[Any]]:
+    """The controls of the pictures of a head, and what is below them."""
+    state, heads = shown.state, head_choices(shown.state, two.own.layers, two.own.heads)
+    search = search_controls(state, matches_of(two.own))
+    controls = [*heads, *view_choices(shown.view, common_views(two)), colour_choice(shown), search]
+    return controls, [colour_legend(shown), no_hits(two.own, state) or _selected(two, shown)]
+
+
+def _selected(two: ModelPair, shown: ShownPoints) -> html.P:
+    """How many points are selected in each panel; conditions on a head's statistics select others in each model."""
+    if not shown.selection:
+        return selection_count(shown)
+    both = drawn_of_both(two, shown.state.layer, shown.state.head, shown.state.tokens)
+    counts = selected_in_both(both, shown.selection).sum(axis=(1, 2))
+    drawn = 2 * both.tokens
+    each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, lettered(two), strict=True)]
+    return count_line(shown, f"Selected of the drawn queries and keys: {' and '.join(each)}.")
+
+
+def below_head(two: ModelPair, shown: ShownPoints) -> list[object]:
+    """Captions of the pictures of a head: sample, alignment and fidelity."""
+    state, view = shown.state, shown.view
+    aligned = both_places(two, view, state.layer, state.head, state.tokens)
+    title = two.own.view(view).attrs["title"]
+    return [
+        caption(
+            f"{aligned.places.shape[1]:,} of {two.counted_tokens:,} tokens, the same in both; {title}. {_faithful(two, shown)}",
+            info("the pictures of both models", f"One colour scale. {alignment(aligned.apart)} {FIDELITY}"),
+        ),
+        html.P([TO_RING, " A click opens the head in that model.", info("the keys", KEYS)], className="caption"),
+    ]
+
+
+def _faithful(two: ModelPair, shown: ShownPoints) -> str:
+    """The rank correlation of attention and distance in each picture, and its trustworthiness."""
+    layer, head = shown.state.layer, shown.state.head
+    each = [shown_fidelity(model.view(shown.view))[:, layer, head].to_series() for model in (two.own, two.other)]
+    spearman, trustworthiness = (of_both([values[name] for values in each]) for name in ("spearman", "trustworthiness"))
+    return f"Spearman {spearman}; trustworthiness {trustworthiness}."

@@ -32,7 +32,7 @@ _VALUES = re.compile(r"L(\d{1,3})")
 
 
 @dataclass(frozen=True)
-class Series:
+class FeaturePanels:
     """The panels of a token set in order: all feature points, or the value vectors of the heads of a `layer`.
 
     Panels are named as in a link: by their point, or by their head, `H3`. Feature points have one scale, or each is
@@ -46,7 +46,7 @@ class Series:
     trials: Trials | None = field(default=None, compare=False)
 
     @classmethod
-    def parse(cls, corpus: Corpus, features: Features, text: str, trials: Trials | None = None) -> "Series":
+    def parse(cls, corpus: Corpus, features: Features, text: str, trials: Trials | None = None) -> "FeaturePanels":
         """From `points`, `fitted` or `L5`."""
         values = _VALUES.fullmatch(text)
         if text in (POINTS, FITTED):

@@ -12,9 +12,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.features.data import ROLES, Series, pieces_of
+from dashboard.features.data import ROLES, FeaturePanels, pieces_of
 from dashboard.points.head_tokens import KINDS, kinds_of
-from dashboard.points.point_set import Column, Outline, Region, Values
+from dashboard.points.lasso import Outline, Region
+from dashboard.points.point_set import Column, Condition, Selection, Values
 from dashboard.points.search import (
     BETWEEN,
     Texts,
@@ -25,7 +26,6 @@ from dashboard.points.search import (
     spaced,
     tokens_of_phrase,
 )
-from dashboard.points.selection import Condition, Selection
 from dashboard.ui.theme import COLOURED
 from dashboard.web.bounds import predicts_labels
 from dashboard.web.results import cached
@@ -77,7 +77,7 @@ class FeatureTokens:
     A reader may have `chosen` a token: its sentence is a category.
     """
 
-    series: Series
+    series: FeaturePanels
     tokens: int
     panel: str | None = None
     chosen: int | None = None
@@ -110,7 +110,7 @@ class FeatureTokens:
 
     def inside(self, region: PanelRegion) -> Tokens:
         """Which tokens are inside a region: (token, 1), none that its view lacks. Raises StoreError for an unknown panel."""
-        drawn_in = Series.parse(self.series.corpus, self.series.features, region.series, self.series.trials)
+        drawn_in = FeaturePanels.parse(self.series.corpus, self.series.features, region.series, self.series.trials)
         inside = region.outline.holds(drawn_in.places(region.view, self.tokens, region.panel)[0])
         return np.pad(inside, ((0, self.tokens - len(inside)), (0, 0)))
 
@@ -132,7 +132,7 @@ class TokenSelection(Selection):
         return {name: text for name, text in every.items() if text}
 
 
-def parse_token_selection(fields: Mapping[str, str], series: Series) -> tuple[TokenSelection, tuple[str, ...]]:
+def parse_token_selection(fields: Mapping[str, str], series: FeaturePanels) -> tuple[TokenSelection, tuple[str, ...]]:
     """The selection of a link, and a notice on every part of it that is ignored."""
     features, notices = series.features, list[str]()
     q = spaced(fields.get("q", ""))[:MOST_SOUGHT]
@@ -145,7 +145,7 @@ def parse_token_selection(fields: Mapping[str, str], series: Series) -> tuple[To
     return TokenSelection(q, within, _isolated(fields, features, chosen, notices), region, chosen), tuple(notices)
 
 
-def _region(text: str, series: Series, notices: list[str]) -> PanelRegion | None:
+def _region(text: str, series: FeaturePanels, notices: list[str]) -> PanelRegion | None:
     region = PanelRegion.parse(text) if text else None
     if region:
         try:
@@ -238,10 +238,10 @@ def token_columns(features: Features, chosen: int | None) -> dict[str, Column]:
 
 def _category(name: str, title: str, names: Sequence[str], read: Callable[[], Values], rest: str = NONE) -> Column:
     """A column of categories, read for all tokens: (token,), -1 for none."""
-    return Column(name, title, "category", names=tuple(names), rest=rest, read=_of_first(read))
+    return Column(name, title, "category", names=tuple(names), rest=rest, read=_read_first(read))
 
 
-def _of_first(read: Callable[[], Values]) -> Callable[[FeatureTokens], Values]:
+def _read_first(read: Callable[[], Values]) -> Callable[[FeatureTokens], Values]:
     return lambda points: read()[None, : points.tokens, None]
 
 
@@ -251,7 +251,7 @@ def _kind(features: Features) -> Column:
 
 def _position(features: Features) -> Column:
     of = "sentence" if features.name == SAMPLE else "review"
-    read = _of_first(lambda: features.tokens.position.values.astype(np.float64))
+    read = _read_first(lambda: features.tokens.position.values.astype(np.float64))
     return Column("position", f"position in the {of}", unit="tokens", rest=NONE, read=read)
 
 
@@ -294,7 +294,7 @@ def _sentence(features: Features, chosen: int | None) -> Column:
 
 def _order(features: Features) -> Column:
     """The sentences of a review in order."""
-    read = _of_first(lambda: features.tokens.sentence_index.values.astype(np.float64))
+    read = _read_first(lambda: features.tokens.sentence_index.values.astype(np.float64))
     return Column("sentence", "sentence of the review, in order", rest=NONE, read=read)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.features.data import cosines
 from dashboard.features.picture import INPUT
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import FeatureView
 from dashboard.statistics.figures import mixing_lines
 from dashboard.statistics.sections import WHOLE, ratio_lines
 from dashboard.ui.charts import ISOLATES, RAMP, SERIES, SYMBOLS, Layout, chart, colour_bar, every, layout, square
@@ -32,7 +32,7 @@ _EXPLAINED = (
 )
 
 
-def feature_charts(shown: ShownFeatures) -> list[object]:
+def feature_charts(shown: FeatureView) -> list[object]:
     """Five figures by feature point: token mixing, similarity of the points, explained variance."""
     figures = [_mixing(shown), _beside_first(shown), _beside_previous(shown), _explained(shown), _matrix(shown)]
     return [html.H2("By feature point"), html.Div(figures, className="figures halves")]
@@ -42,7 +42,7 @@ def _figure(title: str, about: html.Button, drawn: list[object]) -> html.Div:
     return html.Div([html.H3([title, about]), *drawn], className="figure")
 
 
-def _mixing(shown: ShownFeatures) -> html.Div:
+def _mixing(shown: FeatureView) -> html.Div:
     over = f"Mean over {all_of(shown.corpus, 'token')} of the corpus"
     drawn = chart(
         mixing_lines(ratio_lines(shown.corpus.layer_mixing, "all")),
@@ -56,13 +56,13 @@ def _mixing(shown: ShownFeatures) -> html.Div:
     return _figure("Token mixing", statistic_info(WHOLE), drawn)
 
 
-def _beside_first(shown: ShownFeatures) -> html.Div:
+def _beside_first(shown: FeatureView) -> html.Div:
     features = shown.series.features
     lines = {"cosine": cosines(features)[:, 0], "CKA": features.cka.values[:, 0]}
     return _similarity(shown, "embedding", "Similarity to the word embeddings", lines)
 
 
-def _beside_previous(shown: ShownFeatures) -> html.Div:
+def _beside_previous(shown: FeatureView) -> html.Div:
     features = shown.series.features
     lines = {"cosine": _previous(cosines(features)), "CKA": _previous(features.cka.values)}
     return _similarity(shown, "previous", "Similarity to the previous feature point", lines)
@@ -73,7 +73,7 @@ def _previous(between: NDArray[np.floating]) -> NDArray[np.float64]:
     return np.concatenate([[np.nan], np.diagonal(between, offset=1)]).astype(np.float64)
 
 
-def _similarity(shown: ShownFeatures, name: str, title: str, lines: dict[str, NDArray[np.float64]]) -> html.Div:
+def _similarity(shown: FeatureView, name: str, title: str, lines: dict[str, NDArray[np.float64]]) -> html.Div:
     features = shown.series.features
     over = f"Cosine over {features.n_tokens:,} tokens, CKA over {_cka_tokens(shown):,}"
     drawn = chart(
@@ -88,12 +88,12 @@ def _similarity(shown: ShownFeatures, name: str, title: str, lines: dict[str, ND
     return _figure(title, info(title[0].lower() + title[1:], _SIMILARITY), drawn)
 
 
-def _cka_tokens(shown: ShownFeatures) -> int:
+def _cka_tokens(shown: FeatureView) -> int:
     features = shown.series.features
     return int(features.attributes.get("cka_tokens", features.n_tokens))
 
 
-def _explained(shown: ShownFeatures) -> html.Div:
+def _explained(shown: FeatureView) -> html.Div:
     features = shown.series.features
     shares = {factor: features.explained.sel(factor=factor).values for factor in FACTORS}
     lines = {factor: values for factor, values in shares.items() if np.isfinite(values).any()}
@@ -115,7 +115,7 @@ def _or(parts: list[str]) -> str:
     return " or ".join([", ".join(parts[:-1]), *parts[-1:]]) if len(parts) > 1 else "".join(parts)
 
 
-def _matrix(shown: ShownFeatures) -> html.Div:
+def _matrix(shown: FeatureView) -> html.Div:
     features = shown.series.features
     drawn = chart(
         point_matrix(features.cka.values, features.points, measure="CKA"),

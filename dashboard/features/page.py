@@ -10,11 +10,10 @@ import dash_mantine_components as dmc
 from dash import MATCH, Dash, Input, Output, dcc, html
 
 from dashboard.canvas.spec import Picture
-from dashboard.features import routes
 from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
 from dashboard.features.figures import feature_charts
-from dashboard.features.picture import captions, features_picture, headline, panel_texts, text_of
-from dashboard.features.shown import ShownFeatures, choices, selection_contrast
+from dashboard.features.picture import captions, features_picture, headline, panel_texts, register, text_of
+from dashboard.features.shown import FeatureView, choices, selection_contrast
 from dashboard.features.token import feature_token
 from dashboard.features.trial import number_text
 from dashboard.features.trials import MISSING, Trials
@@ -25,12 +24,12 @@ from dashboard.points.search import no_hits
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, info, search_controls, switch
 from dashboard.ui.deferred import job_place
-from dashboard.ui.markup import file_links
-from dashboard.ui.page import Page, unmade
-from dashboard.ui.work import Job, Kind
+from dashboard.ui.markup import Page, file_links, unmade
+from dashboard.ui.work import Job, WorkKind
 from dashboard.web.bounds import matches_of, value_layers
 from dashboard.web.context import Context
 from dashboard.web.http import data_link, validated
+from dashboard.web.paths import PageLinks
 from dashboard.web.state import MOST_NEIGHBORS, MOST_TRIED, TRIAL, TRIED, LinkState
 from store import Corpus
 from store.repository.ingest_status import IngestProgress
@@ -45,7 +44,7 @@ OF_TOKEN_SET = ("vectors", "point", "fview", "fonly", "ftoken", "flasso", "at")
 #: Fields of a link that say what is tried.
 TRIED_FIELDS = ("trial", "fit", "neighbors", "mindist", "metric")
 #: The fit of a trial that was not fitted before.
-TRYING = Kind(
+TRYING = WorkKind(
     place=TRIAL,
     waiting="Waiting for the trial of another reader to end.",
     cancelled="The trial was cancelled.",
@@ -66,18 +65,18 @@ UNFITTED = "This link shows a trial that the server does not have yet. Press Run
 
 def picture(context: Context) -> Picture | None:
     """What the canvas shows; None where there is none."""
-    return features_picture(ShownFeatures.of(context)) if is_drawn(context.corpus, context.state) else None
+    return features_picture(FeatureView.of(context)) if is_drawn(context.corpus, context.state) else None
 
 
 def layout(context: Context) -> Page:
     """The page of a link; without a picture, how to get one."""
     if is_drawn(context.corpus, context.state):
-        return draw(ShownFeatures.of(context))
+        return draw(FeatureView.of(context))
     todo = _what_to_do(context.corpus, context.state, context.ingest)
     return Page(above=[html.H1("Features"), dmc.Alert(todo, color="blue", variant="light")])
 
 
-def draw(shown: ShownFeatures) -> Page:
+def draw(shown: FeatureView) -> Page:
     """The page around the picture."""
     return Page(
         above=[_title(shown), _how_to_read(shown), *_controls(shown)],
@@ -94,7 +93,7 @@ def draw(shown: ShownFeatures) -> Page:
 
 def after_picture(context: Context) -> list[object]:
     """The charts, which are drawn after the picture so that it does not wait for them."""
-    return feature_charts(ShownFeatures.of(context)) if is_drawn(context.corpus, context.state) else []
+    return feature_charts(FeatureView.of(context)) if is_drawn(context.corpus, context.state) else []
 
 
 def _what_to_do(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> list[object]:
@@ -112,7 +111,7 @@ def _link_to(state: LinkState, token_set: str, first: str) -> dcc.Link:
     return dcc.Link(f"Show {token_set_title(token_set)}.", href=href)
 
 
-def _title(shown: ShownFeatures) -> html.Div:
+def _title(shown: FeatureView) -> html.Div:
     series = shown.series
     if shown.panel is None:
         count = len(series.names)
@@ -123,7 +122,7 @@ def _title(shown: ShownFeatures) -> html.Div:
     return html.Div([title, back], className="title-row")
 
 
-def _how_to_read(shown: ShownFeatures) -> html.P:
+def _how_to_read(shown: FeatureView) -> html.P:
     if shown.panel is None:
         panels = "layers left to right, each from top to bottom" if shown.series.layer is None else "one panel per head"
         return html.P(
@@ -141,7 +140,7 @@ def _how_to_read(shown: ShownFeatures) -> html.P:
     )
 
 
-def _files(shown: ShownFeatures) -> list[html.P]:
+def _files(shown: FeatureView) -> list[html.P]:
     base = f"features/{shown.series.features.name}"
     where = f"{shown.series}/{shown.view}/{shown.panel or 'grid'}"
     every = file_links(data_link(shown.corpus), "All tokens", f"{base}/tokens/{where}")
@@ -153,7 +152,7 @@ def _files(shown: ShownFeatures) -> list[html.P]:
     ]
 
 
-def _controls(shown: ShownFeatures) -> list[object]:
+def _controls(shown: FeatureView) -> list[object]:
     """The controls, the legend, and how many tokens are selected."""
     return [
         html.Div(
@@ -166,7 +165,7 @@ def _controls(shown: ShownFeatures) -> list[object]:
     ]
 
 
-def _picture(shown: ShownFeatures) -> html.Div:
+def _picture(shown: FeatureView) -> html.Div:
     state, series = shown.state, shown.series
     token_sets = {name: token_set_title(name) for name in drawn_token_sets(shown.corpus)}
     colours = {name: column.title for name, column in shown.points.columns.items()}
@@ -185,19 +184,19 @@ def _picture(shown: ShownFeatures) -> html.Div:
     )
 
 
-def _views(shown: ShownFeatures) -> dict[str, str]:
+def _views(shown: FeatureView) -> dict[str, str]:
     """The pictures of the store by their titles, and the trial of the link if it has been fitted."""
     series = shown.series
     stored = {name: str(series.attributes(name)["title"]) for name in series.views}
     return stored | ({TRIAL: shown.tried.title} if is_held(shown) else {})
 
 
-def _vectors(shown: ShownFeatures) -> dict[str, str]:
+def _vectors(shown: FeatureView) -> dict[str, str]:
     layers = {str(layer): f"values of layer {layer}" for layer in value_layers(shown.series.features)}
     return {"": "feature points"} | layers
 
 
-def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
+def _selected(shown: FeatureView) -> dmc.Text | html.P:
     if not shown.selection:
         return html.P(className="count one-row")
     count, drawn = int(shown.selected.sum()), shown.tokens
@@ -206,7 +205,7 @@ def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
     return html.P([selected, clear], className="count one-row of-picture", role="status")
 
 
-def trial_section(shown: ShownFeatures) -> list[object]:
+def trial_section(shown: FeatureView) -> list[object]:
     """The section, open where the link says what is tried; of the values of heads there is none."""
     state = shown.state
     if shown.series.layer is not None:
@@ -218,7 +217,7 @@ def trial_section(shown: ShownFeatures) -> list[object]:
     return [html.Details([html.Summary("Try UMAP on these tokens"), *inner], id="try-umap", open=chosen)]
 
 
-def is_held(shown: ShownFeatures) -> bool:
+def is_held(shown: FeatureView) -> bool:
     """Whether the trial of the link has been fitted."""
     series = shown.series
     if series.layer is not None or series.trials is None:
@@ -226,7 +225,7 @@ def is_held(shown: ShownFeatures) -> bool:
     return series.trials.find(series.corpus, series.features, shown.tried) is not None
 
 
-def _trial_controls(shown: ShownFeatures) -> list[object]:
+def _trial_controls(shown: FeatureView) -> list[object]:
     trial, points = shown.tried, shown.series.features.points
     fits = {JOINT: "all points together"} | {point: point_title(point) for point in points}
     run: dict[str, Any] = {"disabled": shown.trial == trial}
@@ -250,7 +249,7 @@ def _trial_controls(shown: ShownFeatures) -> list[object]:
     ]
 
 
-def _token_counts(shown: ShownFeatures) -> dict[str, str]:
+def _token_counts(shown: FeatureView) -> dict[str, str]:
     """Numbers of tokens to choose from, and the one of the link."""
     most = shown.series.features.n_tokens
     counts = sorted({shown.tried.tokens, *(min(count, most) for count in TOKENS)})
@@ -265,7 +264,7 @@ def _numbers(offered: Sequence[float], chosen: float) -> dict[str, str]:
 
 def tried(context: Context, job: Job) -> list[object]:
     """Fit the trial of the link; the fields of the link that shows it. Raises `Refusal` where it cannot be fitted now."""
-    shown = ShownFeatures.of(context)
+    shown = FeatureView.of(context)
     context.library.get(Trials).fitted(context.corpus, shown.series.features, shown.tried, job)
     return [dcc.Store(id={"done": TRIAL}, data=shown.tried.fields)]
 
@@ -285,10 +284,11 @@ FEATURES = Topic(
     letter="f",
     docs="pictures.md#feature-points",
     layout=layout,
+    links=PageLinks(marked="features"),
     choices=choices,
     picture=picture,
     after_picture=after_picture,
     jobs={TRYING: tried},
-    routes=(routes.register,),
+    routes=(register,),
     callbacks=(add_run,),
 )

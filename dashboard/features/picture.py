@@ -1,37 +1,75 @@
-"""What the canvas is asked to draw of the feature points, and the captions: how many tokens, by which method, how trustworthy."""
+"""The picture of feature points: what the canvas draws, the captions, and the routes of its bytes, cards and files.
 
-from collections.abc import Mapping, Sequence
+The captions say how many tokens are drawn, by which method, and how trustworthy the picture is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from dash import html
+from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
-from dashboard.canvas.spec import ChosenPoint, Headings, LinkFields, Panel, Picture, RowHeading, Step
-from dashboard.features.data import ROLES, Series, pieces_of, token_set_title
-from dashboard.features.feature_tokens import NO_PREDICTION
-from dashboard.features.shown import ShownFeatures
-from dashboard.features.token import NEAR, where_of
+from dashboard.canvas.spec import ChosenPoint, Headings, LinkFields, Panel, Picture, RowHeading, Step, encode_points
+from dashboard.features.data import POINTS, ROLES, FeaturePanels, cosines, pieces_of, token_set_title
+from dashboard.features.feature_tokens import (
+    FIELDS,
+    NO_PREDICTION,
+    FeatureTokens,
+    TokenSelection,
+    parse_token_selection,
+)
+from dashboard.features.shown import FeatureView
+from dashboard.features.token import NEAR, token_card, token_focus, where_of
+from dashboard.features.trials import Trials
 from dashboard.points.controls import caption
+from dashboard.points.head_tokens import KINDS, kinds_of
 from dashboard.points.picture import Sources, point_picture
+from dashboard.points.point_set import mask
+from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS, send_colours, send_mask, send_raster
 from dashboard.ui.controls import info
+from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.markup import Markup
 from dashboard.ui.text import with_commands
+from dashboard.web.http import BASE, binary, bounded, corpus_of, lasting
+from dashboard.web.library import Library
+from dashboard.web.results import current_cache
+from store.features import Features
 from store.phrases import many
-from store.schema.features import POINT_KINDS, point_kind
+from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_title
 from store.schema.pictures import EACH, ViewName
 
 PAGE = "features"
 #: The title of what comes before the layers.
 INPUT = "input"
+_COMMAND = (
+    "Add the model, the data and the place of the store as your ingest had them. It draws all tokens in place of a stored picture "
+    "“{}”, and the values of the last layer, which have the same settings."
+)
+TRUST = "Whether neighbours in the picture are neighbours among the vectors; 1 is perfect (Venna and Kaski 2001)."
+UNMEASURED = "Trustworthiness: too few tokens to measure. Ingest more sentences."
+#: Parameters of a fit by their names for a person.
+PARAMETERS = {
+    "neighbors": "neighbours",
+    "min_dist": "minimum distance",
+    "perplexity": "perplexity",
+    "steps": "steps",
+    "metric": "metric",
+    "seed": "seed",
+}
+_TOKEN_SET = f"{BASE}/features/<token_set>"
+MOST_NEAR = 50
+#: Measures between two points.
+BETWEEN_POINTS = ("similarity", "cka")
 
 
-def features_picture(shown: ShownFeatures) -> Picture:
+def features_picture(shown: FeatureView) -> Picture:
     """All panels, or the large one with the way through all of them."""
     return _grid(shown) if shown.panel is None else _large(shown, shown.panel)
 
 
-def _grid(shown: ShownFeatures) -> Picture:
+def _grid(shown: FeatureView) -> Picture:
     series = shown.series
     columns, slots = series.grid
     trust = series.trustworthiness(shown.view)
@@ -43,7 +81,7 @@ def _grid(shown: ShownFeatures) -> Picture:
     return replace(_picture(shown, panels, columns, label), slots=slots, titled=True, headings=_headings(series))
 
 
-def _headings(series: Series) -> Headings | None:
+def _headings(series: FeaturePanels) -> Headings | None:
     """The way through the model: layers from left to right, within each from top to bottom."""
     if series.layer is not None:
         return None
@@ -58,7 +96,7 @@ def _headings(series: Series) -> Headings | None:
     return Headings(above=above, rows=[RowHeading(slot=slot, name=rows[slot]) for slot in sorted(rows)])
 
 
-def _panels(series: Series) -> str:
+def _panels(series: FeaturePanels) -> str:
     count = len(series.names)
     return (
         f"at {many(count, 'feature point')}"
@@ -67,7 +105,7 @@ def _panels(series: Series) -> str:
     )
 
 
-def _large(shown: ShownFeatures, panel: str) -> Picture:
+def _large(shown: FeatureView, panel: str) -> Picture:
     series, state = shown.series, shown.state
     token = None if state.ftoken is None or state.ftoken >= shown.tokens else state.ftoken
     title = series.titles[series.index(panel)]
@@ -85,7 +123,7 @@ def _large(shown: ShownFeatures, panel: str) -> Picture:
     )
 
 
-def _step(shown: ShownFeatures, name: str, title: str) -> Step:
+def _step(shown: FeatureView, name: str, title: str) -> Step:
     """One of the panels through which the tokens move."""
     return Step(
         name=title,
@@ -96,7 +134,7 @@ def _step(shown: ShownFeatures, name: str, title: str) -> Step:
     )
 
 
-def _picture(shown: ShownFeatures, panels: list[Panel], columns: int, label: str) -> Picture:
+def _picture(shown: FeatureView, panels: list[Panel], columns: int, label: str) -> Picture:
     """What both kinds have in common."""
     where = shown.panel or "grid"
     sources = Sources(
@@ -114,28 +152,11 @@ def _picture(shown: ShownFeatures, panels: list[Panel], columns: int, label: str
     )
 
 
-def _points(shown: ShownFeatures, where: str) -> str:
+def _points(shown: FeatureView, where: str) -> str:
     return f"{shown.base}/points/{shown.series}/{shown.view}/{where}.bin?tokens={shown.tokens}"
 
 
-_COMMAND = (
-    "Add the model, the data and the place of the store as your ingest had them. It draws all tokens in place of a stored picture "
-    "“{}”, and the values of the last layer, which have the same settings."
-)
-TRUST = "Whether neighbours in the picture are neighbours among the vectors; 1 is perfect (Venna and Kaski 2001)."
-UNMEASURED = "Trustworthiness: too few tokens to measure. Ingest more sentences."
-#: Parameters of a fit by their names for a person.
-PARAMETERS = {
-    "neighbors": "neighbours",
-    "min_dist": "minimum distance",
-    "perplexity": "perplexity",
-    "steps": "steps",
-    "metric": "metric",
-    "seed": "seed",
-}
-
-
-def captions(shown: ShownFeatures) -> list[html.P]:
+def captions(shown: FeatureView) -> list[html.P]:
     """Which tokens, by which method, and how trustworthy every panel on screen is."""
     classifies = shown.series.features.class_probability is not None
     missing = [] if classifies else [html.P(with_commands(NO_PREDICTION), className="caption")]
@@ -148,14 +169,14 @@ def captions(shown: ShownFeatures) -> list[html.P]:
     ]
 
 
-def headline(shown: ShownFeatures) -> str:
+def headline(shown: FeatureView) -> str:
     """The title of the picture, up to the name of the large panel."""
     series = shown.series
     at = " at" if series.layer is None else ", values of"
     return f"{many(series.tokens(shown.view), 'token')} of {token_set_title(series.features.name)}{at} "
 
 
-def panel_texts(shown: ShownFeatures, panel: str) -> dict[str, str]:
+def panel_texts(shown: FeatureView, panel: str) -> dict[str, str]:
     """The texts that differ between panels, by name: the browser updates them while the tokens move to the next panel."""
     series = shown.series
     index = series.index(panel)
@@ -172,7 +193,7 @@ def text_of(name: str, texts: Mapping[str, str]) -> html.Span:
     return html.Span(Markup(tree=[texts[name]]), id={"caption": name})
 
 
-def focus_caption(shown: ShownFeatures, token: int) -> str:
+def focus_caption(shown: FeatureView, token: int) -> str:
     """What is drawn over the points for the chosen token."""
     features = shown.series.features
     return (
@@ -181,13 +202,13 @@ def focus_caption(shown: ShownFeatures, token: int) -> str:
     )
 
 
-def _meaning(shown: ShownFeatures, panel: str, title: str) -> str:
+def _meaning(shown: FeatureView, panel: str, title: str) -> str:
     if shown.series.layer is not None:
         return f"Value vectors of head {panel} in layer {shown.series.layer}."
     return f"{title[0].upper()}{title[1:]}: {POINT_KINDS[point_kind(panel)].meaning}."
 
 
-def _trial_caption(shown: ShownFeatures) -> list[html.P]:
+def _trial_caption(shown: FeatureView) -> list[html.P]:
     """That the picture is a trial, and the command that makes it permanent."""
     if shown.trial is None:
         return []
@@ -201,7 +222,7 @@ def _trial_caption(shown: ShownFeatures) -> list[html.P]:
     ]
 
 
-def _tokens_text(shown: ShownFeatures) -> str:
+def _tokens_text(shown: FeatureView) -> str:
     features = shown.series.features
     some = f"the first {shown.tokens:,} of {features.n_tokens:,} are drawn here"
     drawn = "all of them are drawn" if shown.tokens == features.n_tokens else some
@@ -210,7 +231,7 @@ def _tokens_text(shown: ShownFeatures) -> str:
     return f"Tokens: {str(features.attributes['says']).rstrip('.')}; {drawn}.{cut}"
 
 
-def _method(shown: ShownFeatures) -> list[object]:
+def _method(shown: FeatureView) -> list[object]:
     """By which method, fitted on what; behind the (i) its parameters and the rules."""
     attributes = shown.series.attributes(shown.view)
     parameters = dict(attributes["parameters"])
@@ -228,13 +249,13 @@ def _spelled(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _axes(series: Series) -> str:
+def _axes(series: FeaturePanels) -> str:
     if series.layer is not None:
         return "Equal axis scales, own to each head."
     return "Equal axis scales." if series.fitted else "Equal axis scales, the same in every panel."
 
 
-def _bases(shown: ShownFeatures) -> str:
+def _bases(shown: FeatureView) -> str:
     """A warning where all feature points are in one picture."""
     view = shown.view if shown.trial is None else str(shown.trial.view)
     if shown.series.layer is not None or ViewName.parse_points(view).vectors == EACH:
@@ -242,7 +263,7 @@ def _bases(shown: ShownFeatures) -> str:
     return "Head outputs have another basis (channels of heads): do not compare their positions with those of other points."
 
 
-def _trust(shown: ShownFeatures) -> list[object]:
+def _trust(shown: FeatureView) -> list[object]:
     means = mean_trust(shown.series.trustworthiness(shown.view), shown.series.titles)
     if means is None:
         return [UNMEASURED]
@@ -259,3 +280,154 @@ def mean_trust(trust: NDArray[np.float64], titles: Sequence[str]) -> str | None:
         return None
     low, high = int(np.nanargmin(trust)), int(np.nanargmax(trust))
     return f"mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]})."
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes."""
+    _picture_routes(server, library)
+    _token_routes(server, library)
+    _file_routes(server, library)
+
+
+def _picture_routes(server: Flask, library: Library) -> None:
+    @server.get(f"{_TOKEN_SET}/points/<series>/<view>/<panel>.bin")
+    def panel_points(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
+        points = _points_of(_series(library, snapshot, model, token_set, series), panel)
+        if points.panel is not None:
+            return binary(encode_points(points.places(view), width=2))
+        key = "grid points", series, view, points.tokens
+        return binary(
+            current_cache().get(points.series.features, key, lambda: encode_points(points.places(view), width=1))
+        )
+
+    @server.get(f"{_TOKEN_SET}/raster/<series>/<view>/<panel>.png")
+    def panel_raster(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
+        points = _points_of(_series(library, snapshot, model, token_set, series), panel)
+        is_single = points.panel is not None
+        columns, slots = (1, (0,)) if is_single else points.series.grid
+        side = MOST_RASTER_SIDE if is_single else MOST_GRID_SIDE
+        return send_raster(points.places(view), columns=columns, slots=slots, side=120, most=side, title=80)
+
+    @server.get(f"{_TOKEN_SET}/colours/<column>.bin")
+    def token_colours(snapshot: str, model: str, token_set: str, column: str) -> Response:
+        series = _series(library, snapshot, model, token_set)
+        most = series.features.n_tokens - 1
+        chosen = bounded("token", 0, most, fewest=0) if "token" in request.args else None
+        return send_colours(FeatureTokens(series, _count(series.features), chosen=chosen), column)
+
+    @server.get(f"{_TOKEN_SET}/mask.bin")
+    def selected_tokens(snapshot: str, model: str, token_set: str) -> Response:
+        series = _series(library, snapshot, model, token_set)
+        chosen = _selection(series)
+        return send_mask(FeatureTokens(series, _count(series.features), chosen=chosen.chosen), chosen)
+
+
+def _token_routes(server: Flask, library: Library) -> None:
+    @server.get(f"{_TOKEN_SET}/tokens.json")
+    def token_names(snapshot: str, model: str, token_set: str) -> Response:
+        features = _features(library, snapshot, model, token_set)
+        different, ids = np.unique(features.wordpieces(), return_inverse=True)
+        return lasting(jsonify({"pieces": different.tolist(), "ids": ids.tolist()}))
+
+    @server.get(f"{_TOKEN_SET}/card/token/<int:token>.json")
+    def feature_card(snapshot: str, model: str, token_set: str, token: int) -> Response:
+        features = _features(library, snapshot, model, token_set)
+        return lasting(jsonify(token_card(features, _checked(features, token))))
+
+    @server.get(f"{_TOKEN_SET}/focus/<series>/<view>/<panel>/<int:token>.json")
+    def feature_focus(
+        snapshot: str, model: str, token_set: str, series: str, view: str, panel: str, token: int
+    ) -> Response:
+        shown, near = _series(library, snapshot, model, token_set, series), bounded("near", NEAR, MOST_NEAR, fewest=0)
+        return lasting(jsonify(token_focus(shown, view, panel, _checked(shown.features, token), near=near)))
+
+
+def _file_routes(server: Flask, library: Library) -> None:
+    @server.get(f"{_TOKEN_SET}/<any(tokens, selection):what>/<series>/<view>/<panel>.{FORM}")
+    def tokens_file(
+        snapshot: str, model: str, token_set: str, what: str, series: str, view: str, panel: str, form: str
+    ) -> Response:
+        shown = _series(library, snapshot, model, token_set, series)
+        panels = shown.names if panel == "grid" else (panel,)
+        shown.places(view, 1, panels[0])  # a wrong name is a 404 before the first byte
+        chosen = _selection(shown) if what == "selection" else TokenSelection()
+        rows = mask(FeatureTokens(shown, shown.tokens(view), chosen=chosen.chosen), chosen)[0, :, 0]
+        return large_file(token_tables(shown, view, panels, rows), f"{what}-{token_set}-{view}-{panel}", form)
+
+    @server.get(f"{_TOKEN_SET}/<any(similarity, cka, explained):measure>.{FORM}")
+    def measure_file(snapshot: str, model: str, token_set: str, measure: str, form: str) -> Response:
+        features = _features(library, snapshot, model, token_set)
+        return file(iter([measure_table(features, measure)]), f"{measure}-{token_set}", form)
+
+
+def _features(library: Library, snapshot: str, model: str, token_set: str) -> Features:
+    return corpus_of(library, snapshot, model).features(token_set)
+
+
+def _series(library: Library, snapshot: str, model: str, token_set: str, series: str = POINTS) -> FeaturePanels:
+    """The panels of a URL."""
+    corpus = corpus_of(library, snapshot, model)
+    return FeaturePanels.parse(corpus, corpus.features(token_set), series, library.get(Trials))
+
+
+def _points_of(series: FeaturePanels, panel: str) -> FeatureTokens:
+    """The tokens of the query string in one panel, or in all."""
+    return FeatureTokens(series, _count(series.features), None if panel == "grid" else panel)
+
+
+def _count(features: Features) -> int:
+    return bounded("tokens", features.n_tokens, features.n_tokens)
+
+
+def _checked(features: Features, token: int) -> int:
+    if token >= features.n_tokens:
+        abort(404, f"There is no token {token}; there are 0 to {features.n_tokens - 1}.")
+    return token
+
+
+def _selection(series: FeaturePanels) -> TokenSelection:
+    """The selection of the query string; what is invalid is ignored (the page shows a notice)."""
+    return parse_token_selection({name: request.args.get(name, "") for name in FIELDS}, series)[0]
+
+
+def token_tables(
+    series: FeaturePanels, view: str, panels: tuple[str, ...], selected: NDArray[np.bool_]
+) -> Iterator[Table]:
+    """The selected tokens (token,) of one panel after the other; x and y as in the picture, 0 to 1."""
+    rows = np.flatnonzero(selected)
+    columns = {name: column[rows] for name, column in _token_columns(series.features).items()}
+    titles = dict(zip(series.names, series.titles, strict=True))
+    for panel in panels:
+        places = series.places(view, series.features.n_tokens, panel)[0, rows, 0].astype(np.float64).round(6)
+        for start in range(0, max(1, len(rows)), ROWS):
+            part = slice(start, start + ROWS)
+            own = {name: column[part] for name, column in columns.items()}
+            yield {
+                "point": np.full(len(places[part]), titles[panel], object),
+                **own,
+                "x": places[part, 0],
+                "y": places[part, 1],
+            }
+
+
+def _token_columns(features: Features) -> dict[str, NDArray[np.generic]]:
+    tokens = features.tokens
+    return {
+        "token": np.arange(features.n_tokens),
+        "wordpiece": np.array(pieces_of(features), object),
+        "position": tokens.position.values,
+        "sentence": tokens.sentence_index.values,
+        "label": np.array([*features.label_names, ""], object)[features.label],
+        "kind": np.array(KINDS, object)[kinds_of(tokens.token_flags.values)],
+    }
+
+
+def measure_table(features: Features, measure: str) -> Table:
+    """A measure of every two points, or the share of variance that each factor explains at every point."""
+    points = np.array([point_title(point) for point in features.points], object)
+    if measure not in BETWEEN_POINTS:
+        shares = {factor: features.explained.sel(factor=factor).values.round(6) for factor in FACTORS}
+        return {"point": points, **shares}
+    between = features.cka.values if measure == "cka" else cosines(features)
+    one, other = np.indices(between.shape)
+    return {"point": points[one.ravel()], "other_point": points[other.ravel()], measure: between.ravel().round(6)}

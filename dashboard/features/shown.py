@@ -7,13 +7,12 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.features.data import Series, is_drawn
+from dashboard.features.data import FeaturePanels, is_drawn
 from dashboard.features.feature_tokens import FIELDS, FeatureTokens, coloured_by, parse_token_selection
 from dashboard.features.trial import Trial
 from dashboard.features.trials import Trials
 from dashboard.points.point_set import Mask, values
-from dashboard.points.selection_summary import count_codes
-from dashboard.points.shown import Shown
+from dashboard.points.shown import Shown, count_codes
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import signed
@@ -22,18 +21,22 @@ from dashboard.web.http import data_link
 from dashboard.web.state import TRIAL, TRIED, LinkState
 from store import Corpus
 
+#: Wordpieces with the largest differences that are listed.
+LISTED_WORDPIECES = 8
+COLUMNS = ("group", "value", "selected", "share", "others", "share ", "difference, points")
+
 
 @dataclass(frozen=True)
-class ShownFeatures(Shown[FeatureTokens]):
+class FeatureView(Shown[FeatureTokens]):
     """Tokens at all feature points, or at the one of the large panel."""
 
     @classmethod
-    def of(cls, context: Context, most: int | None = None) -> "ShownFeatures":
+    def of(cls, context: Context, most: int | None = None) -> "FeatureView":
         """From a link whose token set `is_drawn`; `most` is how many tokens are drawn, where the picture does not decide it."""
         state, corpus = context.state, context.corpus
         features = corpus.features(state.material or corpus.token_sets[0])
         fitted, trials = state.vectors is None and state.fscale == "each", context.library.get(Trials)
-        series = Series(corpus, features, state.vectors, fitted, trials)
+        series = FeaturePanels(corpus, features, state.vectors, fitted, trials)
         written = {name: str(value) for name in FIELDS if (value := state.fields[name]) is not None}
         selection, notices = parse_token_selection(written, series)
         stored = state.fview if state.fview in series.views else series.views[0]
@@ -46,7 +49,7 @@ class ShownFeatures(Shown[FeatureTokens]):
         return cls(state, points, view, selection, colour, notices, origin, context.ingest)
 
     @property
-    def series(self) -> Series:
+    def series(self) -> FeaturePanels:
         """The panels in order."""
         return self.points.series
 
@@ -98,7 +101,7 @@ class ShownFeatures(Shown[FeatureTokens]):
         return self.selected[0, :, 0]
 
 
-def _trial_view(series: Series, state: LinkState) -> str | None:
+def _trial_view(series: FeaturePanels, state: LinkState) -> str | None:
     """The view of the link's trial, where the link shows it and it has been fitted."""
     if state.fview != TRIAL or series.trials is None:
         return None
@@ -110,7 +113,7 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     """Values of the controls and their defaults; empty where there is no picture."""
     if not is_drawn(context.corpus, context.state):
         return {}, {}
-    shown = ShownFeatures.of(context)
+    shown = FeatureView.of(context)
     features = shown.series.features
     values: dict[str, object] = {
         "material": features.name,
@@ -122,11 +125,6 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     unsaid = Trial.of(context.state.with_(fit=None, trial=TRIED), features)
     defaults = {"material": context.corpus.token_sets[0], "fview": shown.series.views[0]}
     return values, defaults | {"fit": unsaid.fitted, "trial": unsaid.tokens}
-
-
-#: Wordpieces with the largest differences that are listed.
-LISTED_WORDPIECES = 8
-COLUMNS = ("group", "value", "selected", "share", "others", "share ", "difference, points")
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ class Contrast:
         return self.share - self.share_outside
 
 
-def selection_contrast(shown: ShownFeatures) -> list[object]:
+def selection_contrast(shown: FeatureView) -> list[object]:
     """The table; nothing where no tokens are selected, or all."""
     selected = shown.selected_tokens
     if not shown.selection or not selected.any() or selected.all():
@@ -162,7 +160,7 @@ def selection_contrast(shown: ShownFeatures) -> list[object]:
     ]
 
 
-def contrasts(shown: ShownFeatures) -> list[Contrast]:
+def contrasts(shown: FeatureView) -> list[Contrast]:
     """Token types and labels, then wordpieces, each by the size of the difference."""
     found: list[Contrast] = []
     for name, title in (("kind", "token type"), ("label", "label")):

@@ -6,9 +6,9 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.features.data import Series, pieces_of
+from dashboard.features.data import FeaturePanels, pieces_of
 from dashboard.features.feature_tokens import sentence_order
-from dashboard.features.shown import ShownFeatures
+from dashboard.features.shown import FeatureView
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import PointTarget
 from dashboard.points.similar import linked_pieces, summary
@@ -35,7 +35,7 @@ class NearToken:
     same_sentence: bool
 
 
-def feature_token(shown: ShownFeatures) -> list[object]:
+def feature_token(shown: FeatureView) -> list[object]:
     """The panel beside the large picture."""
     token, features = shown.state.ftoken, shown.series.features
     if token is None or shown.panel is None:
@@ -51,7 +51,7 @@ def feature_token(shown: ShownFeatures) -> list[object]:
     ]
 
 
-def _notes(shown: ShownFeatures, token: int | None) -> list[object]:
+def _notes(shown: FeatureView, token: int | None) -> list[object]:
     """Notes on the feature point, and on the token there; the values of a head are no feature point."""
     corpus, series, point = shown.corpus, shown.series, shown.panel
     if point is None or series.layer is not None:
@@ -64,14 +64,14 @@ def _notes(shown: ShownFeatures, token: int | None) -> list[object]:
     return [html.Div(panels, className="note-panels")]
 
 
-def _sentence(shown: ShownFeatures, token: int) -> html.P:
+def _sentence(shown: FeatureView, token: int) -> html.P:
     """The wordpieces of its sentence, each a link to that token."""
     own, pieces = sentence_tokens(shown.series.features, token), pieces_of(shown.series.features)
     links = [shown.state.with_(ftoken=index).href for index in own]
     return linked_pieces(pieces[own.start : own.stop], links, token - own.start, "token")
 
 
-def _page(shown: ShownFeatures, token: int) -> list[object]:
+def _page(shown: FeatureView, token: int) -> list[object]:
     """A link to page Sentence; reviews have none."""
     if shown.series.features.name != SAMPLE:
         return []
@@ -80,7 +80,7 @@ def _page(shown: ShownFeatures, token: int) -> list[object]:
     return [dcc.Link("open sentence", href=shown.state.of_sentence(sentence, queries=str(position)).href)]
 
 
-def _nearest(shown: ShownFeatures, token: int, panel: str) -> list[object]:
+def _nearest(shown: FeatureView, token: int, panel: str) -> list[object]:
     title = shown.series.titles[shown.series.index(panel)]
     nearest = nearest_tokens(shown.series, panel, token, count=SUMMARIZED)
     body = html.Tbody([_row(shown, near) for near in nearest[:NEAR]])
@@ -98,7 +98,7 @@ def _nearest(shown: ShownFeatures, token: int, panel: str) -> list[object]:
     ]
 
 
-def _words(shown: ShownFeatures, tokens: list[int]) -> NDArray[np.int64] | None:
+def _words(shown: FeatureView, tokens: list[int]) -> NDArray[np.int64] | None:
     """Words of the tokens as rows of the word axis of the corpus; None of a review, whose sentences are no part of it."""
     features, corpus = shown.series.features, shown.corpus
     if features.name != SAMPLE:
@@ -108,13 +108,13 @@ def _words(shown: ShownFeatures, tokens: list[int]) -> NDArray[np.int64] | None:
     return corpus.token_words[features.tokens.row.values[tokens]]
 
 
-def _row(shown: ShownFeatures, near: NearToken) -> html.Tr:
+def _row(shown: FeatureView, near: NearToken) -> html.Tr:
     link = dcc.Link(html.Bdi(near.piece), href=shown.state.with_(ftoken=near.token).href)
     cosine = html.Td(f"{near.cosine:.3f}", className="number")
     return html.Tr([html.Td(link), cosine, html.Td(_context(shown, near), dir="auto")])
 
 
-def _context(shown: ShownFeatures, near: NearToken) -> list[object]:
+def _context(shown: FeatureView, near: NearToken) -> list[object]:
     """Up to three wordpieces before and after it, and its sentence."""
     sentence, pieces = sentence_tokens(shown.series.features, near.token), pieces_of(shown.series.features)
     before = range(max(sentence.start, near.token - 3), near.token)
@@ -125,7 +125,7 @@ def _context(shown: ShownFeatures, near: NearToken) -> list[object]:
     return [f"{text[0]} ", html.B(near.piece), f" {text[1]} ", where]
 
 
-def nearest_tokens(series: Series, panel: str, token: int, *, count: int = NEAR) -> list[NearToken]:
+def nearest_tokens(series: FeaturePanels, panel: str, token: int, *, count: int = NEAR) -> list[NearToken]:
     """The tokens whose vectors have the largest cosine with the token's, the largest first, the token left out."""
     cosine = _cosines(series.vectors(panel), token)
     cosine[token] = -np.inf
@@ -179,7 +179,7 @@ def token_card(features: Features, token: int) -> dict[str, object]:
     }
 
 
-def token_focus(series: Series, view: str, panel: str, token: int, *, near: int) -> dict[str, object]:
+def token_focus(series: FeaturePanels, view: str, panel: str, token: int, *, near: int) -> dict[str, object]:
     """The places of the token's sentence in a panel and of its nearest tokens, as JSON, in the form of `points.clicked_point`."""
     features, drawn = series.features, series.tokens(view)
     places = series.places(view, features.n_tokens, panel)[0, :, 0].astype(np.float64).round(5)

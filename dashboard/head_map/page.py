@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
 from dashboard.statistics.data import head_columns, hover_texts, values_of
-from dashboard.statistics.kinds import (
+from dashboard.statistics.heads import (
     Nearest,
     about_divergence,
     divergence_info,
@@ -28,8 +28,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import NOTE, QUIET, RAMP, SERIES, STEPS, chart, colour_bar_above, every, layout, names, square
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.files import FORM, Table, file
-from dashboard.ui.markup import file_href, file_links
-from dashboard.ui.page import Page, Unmade
+from dashboard.ui.markup import Page, Unmade, file_href, file_links
 from dashboard.ui.text import unit_title
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.context import Context
@@ -50,9 +49,14 @@ NAMED = 24
 MARKED = SERIES[1]
 #: Pixels from the middle of the selected dot to its ring.
 RING = 10
-
 Floats = NDArray[np.float64]
 Texts = list[list[str]]
+NO_LABELS = "No head passes a threshold, so all are unlabelled. Colour by layer or by a statistic."
+_SCALING = (
+    "Metric multidimensional scaling of the mean Jensen-Shannon divergence, seed {seed}; stress {stress:.3f} (0 is "
+    "faithful, above 0.2 is poor); equal axis scales. After Figure 6 of Clark et al. 2019. "
+)
+_ORDER = "Heads in the order of average linkage with optimal leaf ordering, so that similar ones stand together."
 
 
 def by_number(places: Floats, values: Floats, hover: Texts, title: str, chosen: tuple[int, int]) -> go.Figure:
@@ -165,14 +169,6 @@ def _frame(figure: go.Figure, chosen: int, heads: int) -> None:
     for across, down in ((whole, own), (own, whole)):
         ends = {f"x{end}": at for end, at in across.items()} | {f"y{end}": at for end, at in down.items()}
         figure.add_shape(type="rect", **ends, fillcolor="rgba(0,0,0,0)", line={"color": MARKED, "width": 1.5})
-
-
-NO_LABELS = "No head passes a threshold, so all are unlabelled. Colour by layer or by a statistic."
-_SCALING = (
-    "Metric multidimensional scaling of the mean Jensen-Shannon divergence, seed {seed}; stress {stress:.3f} (0 is "
-    "faithful, above 0.2 is poor); equal axis scales. After Figure 6 of Clark et al. 2019. "
-)
-_ORDER = "Heads in the order of average linkage with optimal leaf ordering, so that similar ones stand together."
 
 
 def register(server: Flask, library: Library) -> None:

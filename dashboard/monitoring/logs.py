@@ -24,6 +24,11 @@ LONGEST = 400
 #: Key of the WSGI environment: the id of a request, in its answer, in the access log, and in lines on it.
 REQUEST_ID = "headscape.request_id"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+log = logging.getLogger("headscape")
+#: The file that stands for standard output.
+STDOUT = "-"
+#: Characters of a path, and of a name, that a line holds.
+LONGEST_PATH, LONGEST_NAME = 500, 100
 
 
 def configure() -> None:
@@ -113,13 +118,6 @@ def _kind(record: logging.LogRecord) -> tuple[object, ...]:
     raised = traceback.extract_tb(error.__traceback__)[-1:] if error else []
     places = tuple((frame.filename, frame.lineno) for frame in raised)
     return record.pathname, record.lineno, getattr(record, "kind", None), type(error), places
-
-
-log = logging.getLogger("headscape")
-#: The file that stands for standard output.
-STDOUT = "-"
-#: Characters of a path, and of a name, that a line holds.
-LONGEST_PATH, LONGEST_NAME = 500, 100
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,15 @@ OTHER = "other"
 BUSY = 503
 #: Where prometheus-client looks for the folder of its files.
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-
 log = logging.getLogger("headscape")
+#: Bytes of a file at first: those that prometheus-client makes it long. It doubles them.
+FILE_BYTES = 1 << 16
+#: The files of a worker's place, as prometheus-client names them.
+KINDS = ("counter", "histogram", "gauge_liveall", "gauge_livesum")
+#: Of these, what only a living worker has.
+OF_LIVING = "gauge_live*"
+#: Bytes of a value with its time, and of the length of a key and what fills it up.
+VALUE, AROUND = 16, 12
 
 
 class Metrics(Meter):
@@ -162,22 +169,12 @@ def _free_place(folder: Path) -> tuple[int, IO[str]]:
         number += 1
 
 
-#: Bytes of a file at first: those that prometheus-client makes it long. It doubles them.
-ROOM = 1 << 16
-#: The files of a worker's place, as prometheus-client names them.
-KINDS = ("counter", "histogram", "gauge_liveall", "gauge_livesum")
-#: Of these, what only a living worker has.
-OF_LIVING = "gauge_live*"
-#: Bytes of a value with its time, and of the length of a key and what fills it up.
-VALUE, AROUND = 16, 12
-
-
 class AllocatedFile(MmapedDict):
     """A file of values. Where the disk has no room for more series, it keeps those that it has."""
 
     def __init__(self, filename: str, read_mode: bool = False) -> None:
         if not read_mode:
-            take_room(Path(filename), ROOM)
+            take_room(Path(filename), FILE_BYTES)
         super().__init__(filename, read_mode)
         self._full = False
 
@@ -206,7 +203,7 @@ def take_places(folder: Path, workers: int) -> None:
     with suppress(OSError):
         for place in range(workers):
             for kind in KINDS:
-                take_room(folder / f"{kind}_{place}.db", ROOM)
+                take_room(folder / f"{kind}_{place}.db", FILE_BYTES)
             (folder / f"worker-{place}").touch()
 
 

@@ -36,8 +36,6 @@ from store import Snapshot, StoreError
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
-
-
 #: Keys of the WSGI environment: the name of the route, and of the person who sends the request.
 ROUTE, USER = "headscape.route", "headscape.user"
 #: The route of what no route answers.
@@ -46,6 +44,13 @@ HEADER = "X-Request-ID"
 NO_PROXIES = AddressList()
 #: An id that a proxy may give.
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+#: Seconds between two measurements of a worker.
+MEASURE_SECONDS = 1.0
+#: Seconds between two samples, and samples that are kept: an hour.
+SAMPLE_SECONDS, MOST_SAMPLES = 15, 240
+READY, METRICS = "/_readyz", "/metrics"
+STOPPING = "This server is stopping. Try another one, or wait until it has started again."
+NOT_ADMITTED = "Only authors and the addresses that --metrics-from names may read the metrics. Sign in as an author, or name the address."
 
 
 class WatchedApplication:
@@ -140,10 +145,6 @@ def watch_requests(server: Flask, metrics: Metrics, log_file: str, proxies: Addr
     server.wsgi_app = WatchedApplication(server.wsgi_app, metrics, log, proxies)  # type: ignore[method-assign]
 
 
-#: Seconds between two measurements of a worker.
-MEASURE_SECONDS = 1.0
-
-
 class Monitor:
     """The metrics of an application, and its last hour."""
 
@@ -190,10 +191,6 @@ class Monitor:
                     self.add_sample()
                     next_sample = time.monotonic() + SAMPLE_SECONDS
                 time.sleep(MEASURE_SECONDS)
-
-
-#: Seconds between two samples, and samples that are kept: an hour.
-SAMPLE_SECONDS, MOST_SAMPLES = 15, 240
 
 
 @dataclass(frozen=True)
@@ -299,8 +296,8 @@ def store_metrics(library: Library) -> Iterator[Metric]:
     yield _gauge("headscape_ready", "Whether the newest snapshot can be opened.", int(age is not None))
     if age is not None:
         yield _gauge("headscape_snapshot_age_seconds", "Time since the newest snapshot was published.", age)
-    yield from _of_ingest(library)
-    yield from _of_encoder(ServerFolder(library.folder).encoder_process)
+    yield from _ingest_metrics(library)
+    yield from _encoder_metrics(ServerFolder(library.folder).encoder_process)
 
 
 def snapshot_age(library: Library) -> float | None:
@@ -311,7 +308,7 @@ def snapshot_age(library: Library) -> float | None:
         return None
 
 
-def _of_ingest(library: Library) -> Iterator[Metric]:
+def _ingest_metrics(library: Library) -> Iterator[Metric]:
     running, outcome = library.ingest, library.last_ingest
     yield _gauge("headscape_ingest_running", "Whether an ingest writes the store.", int(running is not None))
     if running is not None:
@@ -323,7 +320,7 @@ def _of_ingest(library: Library) -> Iterator[Metric]:
         yield _gauge("headscape_ingest_end_timestamp_seconds", "When the last ingest ended.", outcome.ended)
 
 
-def _of_encoder(pid: int | None) -> Iterator[Metric]:
+def _encoder_metrics(pid: int | None) -> Iterator[Metric]:
     resident = None if pid is None else resident_memory(pid)
     yield _gauge("headscape_model_running", "Whether the process for typed sentences runs.", int(pid is not None))
     if resident is not None:
@@ -332,11 +329,6 @@ def _of_encoder(pid: int | None) -> Iterator[Metric]:
 
 def _gauge(name: str, text: str, value: float) -> Metric:
     return GaugeMetricFamily(name, text, value=value)
-
-
-READY, METRICS = "/_readyz", "/metrics"
-STOPPING = "This server is stopping. Try another one, or wait until it has started again."
-NOT_ADMITTED = "Only authors and the addresses that --metrics-from names may read the metrics. Sign in as an author, or name the address."
 
 
 def register(server: Flask, library: Library, readers: AddressList) -> None:

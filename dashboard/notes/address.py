@@ -21,6 +21,50 @@ SWITCHED_OFF = "Notes are switched off on this server. Ask who runs it to start 
 NO_PLACE = "This store is not on a disk, so its notes need a database. Ask who runs the server to give --notes=URL."
 _INVALID = "is no database for notes. Give a file, sqlite:///FILE, postgresql://USER@HOST/NAME, or none."
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgresql+psycopg": "postgresql+psycopg"}
+SILENT = "The database of notes does not answer. Try again in a few seconds; pages and pictures work without it."
+LOCKED = "The database of notes is busy. Try again in a few seconds."
+FULL = "The disk of the notes is full or fails; nothing was saved. Ask who runs the server to free space, then send it again."
+READ_ONLY = "The database of notes cannot be written. Ask who runs the server to make it writable, then send it again."
+WRITING_OFF = (
+    "Notes can be read here and not written. Ask who runs the server to make the file of notes and its folder writable."
+)
+UNREADABLE = "The database of notes cannot be read: its disk is full or fails. Ask who runs the server to free space."
+OTHER = (
+    "The database of notes is of another version, and cannot be written. Ask who runs the server to make it writable."
+)
+GONE = "The database of notes cannot be opened. Ask who runs the server to check --notes."
+DAMAGED = "The database of notes is damaged. Ask who runs the server to restore it from a backup."
+NEWER = "A newer Headscape has changed the database of notes. Ask who runs the server to update Headscape."
+FAILED = "The database of notes failed; the server's log says why. Try again, or ask who runs the server."
+COLLISION = "Somebody else wrote the same at this moment. Reload the page and try again."
+UNCERTAIN = "The database of notes did not answer in time. Reload the page to see whether your text was saved."
+#: What is said instead to who reads: they have sent nothing.
+_TO_READERS = {FULL: UNREADABLE, READ_ONLY: GONE, COLLISION: LOCKED}
+#: Beginnings of SQLite's names of errors, and of PostgreSQL's codes.
+_SENTENCES = {
+    "SQLITE_FULL": FULL,
+    "SQLITE_IOERR": FULL,  # as where no room is left for the files beside the database
+    "SQLITE_READONLY": READ_ONLY,
+    "SQLITE_BUSY": LOCKED,
+    "SQLITE_LOCKED": LOCKED,
+    "SQLITE_CANTOPEN": GONE,
+    "SQLITE_NOTADB": DAMAGED,
+    "SQLITE_CORRUPT": DAMAGED,
+    "SQLITE_CONSTRAINT": COLLISION,
+    "23": COLLISION,
+    "53100": FULL,
+    "53": LOCKED,
+    "55P03": LOCKED,
+    "57014": LOCKED,
+    "40": LOCKED,
+    "25006": READ_ONLY,
+    "42501": READ_ONLY,
+    "XX001": DAMAGED,
+    "XX002": DAMAGED,
+    "08": SILENT,
+    "57P": SILENT,
+}
+log = logging.getLogger("headscape")
 
 
 @dataclass(frozen=True)
@@ -71,54 +115,6 @@ def _beside(store: str) -> NotesAddress:
     if folder is None:
         return NotesAddress(None, NO_PLACE)
     return NotesAddress(URL.create("sqlite", database=f"{folder.absolute()}{SUFFIX}"))
-
-
-SILENT = "The database of notes does not answer. Try again in a few seconds; pages and pictures work without it."
-LOCKED = "The database of notes is busy. Try again in a few seconds."
-FULL = "The disk of the notes is full or fails; nothing was saved. Ask who runs the server to free space, then send it again."
-READ_ONLY = "The database of notes cannot be written. Ask who runs the server to make it writable, then send it again."
-WRITING_OFF = (
-    "Notes can be read here and not written. Ask who runs the server to make the file of notes and its folder writable."
-)
-UNREADABLE = "The database of notes cannot be read: its disk is full or fails. Ask who runs the server to free space."
-OTHER = (
-    "The database of notes is of another version, and cannot be written. Ask who runs the server to make it writable."
-)
-GONE = "The database of notes cannot be opened. Ask who runs the server to check --notes."
-DAMAGED = "The database of notes is damaged. Ask who runs the server to restore it from a backup."
-NEWER = "A newer Headscape has changed the database of notes. Ask who runs the server to update Headscape."
-FAILED = "The database of notes failed; the server's log says why. Try again, or ask who runs the server."
-COLLISION = "Somebody else wrote the same at this moment. Reload the page and try again."
-UNCERTAIN = "The database of notes did not answer in time. Reload the page to see whether your text was saved."
-
-#: What is said instead to who reads: they have sent nothing.
-_TO_READERS = {FULL: UNREADABLE, READ_ONLY: GONE, COLLISION: LOCKED}
-#: Beginnings of SQLite's names of errors, and of PostgreSQL's codes.
-_SENTENCES = {
-    "SQLITE_FULL": FULL,
-    "SQLITE_IOERR": FULL,  # as where no room is left for the files beside the database
-    "SQLITE_READONLY": READ_ONLY,
-    "SQLITE_BUSY": LOCKED,
-    "SQLITE_LOCKED": LOCKED,
-    "SQLITE_CANTOPEN": GONE,
-    "SQLITE_NOTADB": DAMAGED,
-    "SQLITE_CORRUPT": DAMAGED,
-    "SQLITE_CONSTRAINT": COLLISION,
-    "23": COLLISION,
-    "53100": FULL,
-    "53": LOCKED,
-    "55P03": LOCKED,
-    "57014": LOCKED,
-    "40": LOCKED,
-    "25006": READ_ONLY,
-    "42501": READ_ONLY,
-    "XX001": DAMAGED,
-    "XX002": DAMAGED,
-    "08": SILENT,
-    "57P": SILENT,
-}
-
-log = logging.getLogger("headscape")
 
 
 class NotesUnavailable(Refusal):

@@ -34,7 +34,7 @@ from dashboard.notes.address import (
     notes_address,
     unavailable,
 )
-from dashboard.notes.tables import REVISION, VERSION_TABLE, metadata
+from dashboard.notes.note import REVISION, VERSION_TABLE, metadata
 from dashboard.web.library import Library
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ READ, WRITE = 2.0, 8.0
 #: Seconds that work on all notes may take: an export, an import, a table.
 EVERY_NOTE = 60.0
 #: Seconds that nobody waits for a database which has just not answered.
-PAUSE = 5.0
+SILENT_SECONDS = 5.0
 #: Pieces of work at a time, each with a connection.
 CONNECTIONS = 4
 #: PostgreSQL's lock under which one process migrates.
@@ -118,7 +118,7 @@ class Database:
             raise self._silence(sentence) from None
 
     def _silence(self, sentence: str) -> NotesUnavailable:
-        self._silent_until = self._clock() + PAUSE
+        self._silent_until = self._clock() + SILENT_SECONDS
         return NotesUnavailable(sentence)
 
     # -- one transaction ------------------------------------------------------------------------------

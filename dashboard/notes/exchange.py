@@ -19,6 +19,7 @@ from sqlalchemy import Connection, insert, select
 from dashboard.access.person import Person
 from dashboard.notes.database import EVERY_NOTE, Database
 from dashboard.notes.note import (
+    AT_ONCE,
     FormerText,
     Note,
     Origin,
@@ -27,24 +28,21 @@ from dashboard.notes.note import (
     checked_id,
     checked_name,
     checked_text,
-    folded,
-    now,
-    without_direction,
-)
-from dashboard.notes.notes import check_writes, row_of_view
-from dashboard.notes.tables import (
-    AT_ONCE,
     every_former_text,
+    folded,
     insert_note,
     keep_texts,
     notes,
     notes_of,
+    now,
     read_note,
     text_of,
     update_note,
     view_of,
     views,
+    without_direction,
 )
+from dashboard.notes.notes import check_writes, row_of_view
 from dashboard.notes.target import TITLE, lasting_link, parse_target
 from dashboard.web.errors import Refusal
 from store.phrases import many
@@ -54,6 +52,15 @@ FIRST, AHEAD = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1)
 IMPOSSIBLE = "Its times are impossible."
 FORMAT: Literal["headscape-notes/1"] = "headscape-notes/1"
 _NO_FILE = "This is not a file of notes. Choose a file that `headscape notes export` or the page of notes wrote."
+Count = Annotated[int, Field(ge=1, lt=2**31)]
+T = TypeVar("T")
+#: Rows that a step writes: it takes a few hundredths of a second.
+ROWS = 500
+Outcome = Literal["added", "updated", "unchanged"]
+#: A note with its former texts.
+Entry = tuple[Note, Sequence[FormerText]]
+#: What became of a note, and former texts to keep with its id.
+Result = tuple[Outcome, list[tuple[str, FormerText]]]
 
 
 def _plain(text: str) -> str:
@@ -64,7 +71,6 @@ def _plain(text: str) -> str:
 
 
 Words = Annotated[str, Field(max_length=200), AfterValidator(_plain)]
-Count = Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class Record(BaseModel):
@@ -127,16 +133,6 @@ class NotesFile(Record):
     format: Literal["headscape-notes/1"]
     notes: list[NoteRecord]
     views: list[ViewRecord]
-
-
-T = TypeVar("T")
-#: Rows that a step writes: it takes a few hundredths of a second.
-ROWS = 500
-Outcome = Literal["added", "updated", "unchanged"]
-#: A note with its former texts.
-Entry = tuple[Note, Sequence[FormerText]]
-#: What became of a note, and former texts to keep with its id.
-Result = tuple[Outcome, list[tuple[str, FormerText]]]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,30 @@ from store import Snapshot
 
 #: What is said of a note whose target the snapshot on screen does not have.
 MISSING = "This store no longer has it."
+#: How deep elements may lie in each other; a text that nests them deeper is shown as it was typed.
+NESTING = 20
+_READER = (
+    MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["table", "strikethrough"]).disable("image")
+)
+_ELEMENTS: Mapping[str, Callable[..., Any]] = {
+    "paragraph": html.P,
+    "strong": html.Strong,
+    "em": html.Em,
+    "s": html.S,
+    "bullet_list": html.Ul,
+    "ordered_list": html.Ol,
+    "list_item": html.Li,
+    "blockquote": html.Blockquote,
+    "table": html.Table,
+    "thead": html.Thead,
+    "tbody": html.Tbody,
+    "tr": html.Tr,
+    "th": html.Th,
+    "td": html.Td,
+}
+#: Schemes of links; a link without one leads to a page of this server.
+SCHEMES = ("http", "https", "mailto")
+EMPTY = "There is no note yet."
 
 
 def thread_json(thread: Thread, person: Person) -> dict[str, Any]:
@@ -92,31 +116,6 @@ def _moment(time: datetime) -> str:
     return time.isoformat(timespec="seconds")
 
 
-#: How deep elements may lie in each other; a text that nests them deeper is shown as it was typed.
-NESTING = 20
-_READER = (
-    MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["table", "strikethrough"]).disable("image")
-)
-_ELEMENTS: Mapping[str, Callable[..., Any]] = {
-    "paragraph": html.P,
-    "strong": html.Strong,
-    "em": html.Em,
-    "s": html.S,
-    "bullet_list": html.Ul,
-    "ordered_list": html.Ol,
-    "list_item": html.Li,
-    "blockquote": html.Blockquote,
-    "table": html.Table,
-    "thead": html.Thead,
-    "tbody": html.Tbody,
-    "tr": html.Tr,
-    "th": html.Th,
-    "td": html.Td,
-}
-#: Schemes of links; a link without one leads to a page of this server.
-SCHEMES = ("http", "https", "mailto")
-
-
 def markdown(text: str) -> html.Div:
     """The components of a text in Markdown."""
     tokens = _READER.parse(text)
@@ -174,9 +173,6 @@ def _link(href: str, children: list[Any]) -> html.A:
     if href.startswith("/"):
         return html.A(children, href=href)
     return html.A(children, href=href, target="_blank", rel="noopener noreferrer nofollow")
-
-
-EMPTY = "There is no note yet."
 
 
 class NotePanel(BrowserComponent):

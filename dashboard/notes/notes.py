@@ -16,6 +16,7 @@ from dashboard.access.person import Person
 from dashboard.notes import search as searching
 from dashboard.notes.database import Database
 from dashboard.notes.note import (
+    AT_ONCE,
     Draft,
     FormerText,
     Note,
@@ -25,18 +26,14 @@ from dashboard.notes.note import (
     checked_id,
     checked_name,
     folded,
-    new_id,
-    now,
-)
-from dashboard.notes.search import Offers, Results, Search
-from dashboard.notes.tables import (
-    AT_ONCE,
     former_texts,
     former_texts_of,
     insert_note,
     keep_texts,
+    new_id,
     notes,
     notes_of,
+    now,
     place_of,
     read_note,
     text_of,
@@ -45,6 +42,7 @@ from dashboard.notes.tables import (
     view_of,
     views,
 )
+from dashboard.notes.search import Offers, Results, Search
 from dashboard.notes.target import TITLE, Target, corpus_identity, lasting_link, parse_target
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
@@ -56,6 +54,9 @@ COUNTED = 2.0
 #: Corpora whose counts are held.
 CORPORA = 16
 READER = "You may read notes and not write them. Ask who runs the server for the role author."
+#: Saved views of a corpus.
+MOST_VIEWS = 1_000
+_THERE_IS_NONE = "There is no such saved view; it may have been deleted. Reload the page."
 
 
 class Notes:
@@ -300,11 +301,6 @@ def _counted(connection: Connection) -> dict[Target, int]:
 def _version(connection: Connection) -> str:
     newest, count = connection.execute(select(func.max(notes.c.edited), func.count())).one()
     return f"{newest} {count}"
-
-
-#: Saved views of a corpus.
-MOST_VIEWS = 1_000
-_THERE_IS_NONE = "There is no such saved view; it may have been deleted. Reload the page."
 
 
 class SavedViews:

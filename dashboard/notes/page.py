@@ -23,12 +23,12 @@ from dashboard.notes.search import Offers, Search
 from dashboard.notes.target import HeadTarget, PointTarget, Target, TokenTarget, ViewTarget, parse_target, sentence_name
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, text_input
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.paths import root
+from dashboard.web.paths import links_of, root
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.schema.features import point_title
@@ -47,6 +47,10 @@ ANY = {"": "any"}
 _HOW_TO_READ = "Notes of everybody on this server, the newest first. Click what a note is about to open it."
 EMPTY = "There is no note yet. Open a head, a click on a point or a sentence, and choose Add a note under Notes."
 NOTHING_MATCHES = "No note matches. Remove a filter."
+Answer = Callable[..., dict[str, Any]]
+Counts = Mapping[Target, int]
+#: Things of a kind that a page marks at most.
+MOST_MARKED = 2_000
 
 
 def layout(context: Context) -> Page:
@@ -102,16 +106,13 @@ def _lists(state: LinkState) -> html.Div:
     return html.Div([html.Section([html.H2("All notes"), _list(state)]), views], className="note-lists")
 
 
-Answer = Callable[..., dict[str, Any]]
-
-
 def register(server: Flask, library: Library) -> None:
     """Add the routes."""
-    _of_page(server, library)
-    _of_list(server, library)
+    _add_page_routes(server, library)
+    _add_list_routes(server, library)
 
 
-def _of_page(server: Flask, library: Library) -> None:
+def _add_page_routes(server: Flask, library: Library) -> None:
     notes = library.get(Notes)
 
     @server.post("/data/notes/marks")
@@ -135,7 +136,7 @@ def _of_page(server: Flask, library: Library) -> None:
         return {"texts": [former_json(former) for former in reversed(notes.history(name))]}
 
 
-def _of_list(server: Flask, library: Library) -> None:
+def _add_list_routes(server: Flask, library: Library) -> None:
     notes, views = library.get(Notes), library.get(SavedViews)
 
     @server.post("/data/notes/found")
@@ -194,18 +195,13 @@ def _uncached(answer: Answer) -> Callable[..., Response]:
     return respond
 
 
-Counts = Mapping[Target, int]
-#: Things of a kind that a page marks at most.
-MOST_MARKED = 2_000
-
-
 def marks_of(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
     """JSON-ready: how many notes the panels, the points and the tokens of a page have, and every target by its key.
 
     `base` is how the data URLs of the picture begin that the marks are for.
     """
     nothing: dict[str, Any] = {"panels": {}, "tokens": {}, "positions": {}}
-    marks = {"features": _of_features, "sentence": _of_sentence}.get(state.page, _of_heads)(corpus, state, counts)
+    marks = _MARKS[links_of(state.page).marked](corpus, state, counts)
     return {"base": data_link(corpus), "counts": dict(_by_key(counts)), **nothing, **marks}
 
 
@@ -213,7 +209,7 @@ def _by_key(counts: Counts) -> Iterator[tuple[str, int]]:
     return ((target.key, count) for target, count in counts.items())
 
 
-def _of_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, Any]:
+def _mark_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, Any]:
     """Heads by their names, and tokens of the corpus by their numbers."""
     heads = {
         head_name(target.layer, target.head): count
@@ -224,7 +220,7 @@ def _of_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, An
     return {"base": f"{data_link(corpus)}/points", "panels": heads, "tokens": _numbered(tokens)}
 
 
-def _of_sentence(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
+def _mark_sentence(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
     """Tokens of the sentence by their positions; a typed sentence has none, nor has one without vectors."""
     if state.text or state.sentence >= corpus.n_sentences:
         return {}
@@ -237,7 +233,7 @@ def _of_sentence(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, 
     return {"base": f"{data_link(corpus)}/sentence/{state.sentence}", "positions": _numbered(tokens)}
 
 
-def _of_features(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
+def _mark_features(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
     """Feature points by their titles; in the large panel, tokens of the shown token set by their numbers."""
     if not corpus.token_sets:
         return {}
@@ -257,6 +253,10 @@ def _numbered(counts: Iterable[tuple[int | None, int]]) -> dict[str, int]:
 
 def _most(counts: Counts) -> list[tuple[Target, int]]:
     return list(counts.items())[:MOST_MARKED]
+
+
+#: What marks the notes of a page, by what its topic says is `marked`.
+_MARKS = {"heads": _mark_heads, "sentence": _mark_sentence, "features": _mark_features}
 
 
 def notes_version(library: Library) -> str | None:

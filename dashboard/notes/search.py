@@ -7,22 +7,22 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from dashboard.notes.address import notes_address
 from dashboard.notes.database import EVERY_NOTE, Database
-from dashboard.notes.note import MOST_SOUGHT, Note, folded
-from dashboard.notes.tables import notes, notes_of, tags
+from dashboard.notes.note import MOST_SOUGHT, Note, folded, notes, notes_of, tags
 from dashboard.notes.target import KINDS, Kind
 from dashboard.web.errors import Refusal
 from store import StoreError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
 Order = Literal["newest", "oldest", "edited"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 #: Notes of a page.
 PER_PAGE = 50
 #: Tags, authors and models that filters offer, the most frequent first.
 OFFERED = 200
+_OWN = ("id", "title", "text", "tags", "author", "created", "edited", "parent")
+_ORIGIN = ("model", "model_name", "corpus", "corpus_name")
+COLUMNS = ("id", "kind", "target", *_OWN[1:], *_ORIGIN)
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,6 @@ def _order(order: Order) -> list[ColumnElement[Any]]:
         return [notes.c.created, notes.c.id]
     time = notes.c.edited if order == "edited" else notes.c.created
     return [time.desc(), notes.c.id]
-
-
-_OWN = ("id", "title", "text", "tags", "author", "created", "edited", "parent")
-_ORIGIN = ("model", "model_name", "corpus", "corpus_name")
-COLUMNS = ("id", "kind", "target", *_OWN[1:], *_ORIGIN)
 
 
 def notes_frame(store: str, place: str | None) -> "DataFrame":

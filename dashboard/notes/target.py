@@ -26,13 +26,11 @@ Kind = Literal["head", "token", "sentence", "pair", "point", "view"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 #: Characters of a target's title; a longer one is cut.
 TITLE = 300
-
 Model = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 SentenceHash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 Index = Annotated[int, Field(ge=0, le=99_999_999)]
 Name = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 Link = Annotated[str, StringConstraints(max_length=MAX_QUERY, pattern=r"^/[a-z_]*(\?[^\x00-\x20]*)?$")]
-
 _UNKNOWN = "This is nothing that a note can be about. Reload the page and open the note from there."
 _LINK = "This is not the link of a page. Copy the link of a page with the button in its header."
 

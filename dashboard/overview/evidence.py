@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dashboard.points.controls import FIDELITY
 from dashboard.points.picture import shown_fidelity
 from dashboard.sentence.finder import sentence_means
-from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of, largest_values
+from dashboard.statistics.heads import BEHAVIOURS, HeadKind, kinds_of, largest_values
 from dashboard.statistics.shown import label_contrasts
 from dashboard.ui.controls import info
 from dashboard.ui.markup import FOLLOWED
@@ -42,6 +42,19 @@ _NORMS = (
     "By norm: each weight is multiplied by the value norm of its key, which is how much the key adds to the head's output "
     "(Kobayashi et al. 2020). Means over the heads of a layer and all sentences; every sentence has the same weight."
 )
+#: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
+FEWEST_TOKENS, MOST_TOKENS = 7, 12
+#: A head attends to sinks where they get more than this share of its attention.
+SINK_SHARE = 0.5
+#: Pixels of a token's line, of the space in which lines of attention run, and of the picture of a head.
+LINE, ACROSS, PICTURE = 20, 44, 84
+#: Tokens drawn in the picture of a head.
+DRAWN = 4_000
+CAPTION = (
+    "Left: queries (blue) and keys (orange) of the head. Right: its attention in a typical sentence, queries to keys."
+)
+#: Smallest attention weight that is drawn as a line.
+LEAST_WEIGHT = 0.05
 
 
 @dataclass(frozen=True)
@@ -144,21 +157,6 @@ def _bar(shares: Mapping[str, float]) -> html.Div:
     return html.Div(parts, className="share-bar", **label)
 
 
-#: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
-FEWEST, MOST = 7, 12
-#: A head attends to sinks where they get more than this share of its attention.
-SINK_SHARE = 0.5
-#: Pixels of a token's line, of the space in which lines of attention run, and of the picture of a head.
-LINE, ACROSS, PICTURE = 20, 44, 84
-#: Tokens drawn in the picture of a head.
-DRAWN = 4_000
-CAPTION = (
-    "Left: queries (blue) and keys (orange) of the head. Right: its attention in a typical sentence, queries to keys."
-)
-#: Smallest attention weight that is drawn as a line.
-LEAST = 0.05
-
-
 @dataclass(frozen=True)
 class KindExample:
     """The clearest head of a kind with two sentences of the corpus, and the mean of its statistic in each.
@@ -166,7 +164,7 @@ class KindExample:
     `typical` is the sentence nearest to the mean of all, `unusual` the one farthest below it.
     """
 
-    kind: Kind
+    kind: HeadKind
     typical: int
     unusual: int
     value: float
@@ -185,7 +183,7 @@ def examples_of(corpus: Corpus) -> tuple[KindExample, ...]:
     return tuple(_example(corpus, kind) for kind in watched(kinds_of(corpus), counting))
 
 
-def _example(corpus: Corpus, kind: Kind) -> KindExample:
+def _example(corpus: Corpus, kind: HeadKind) -> KindExample:
     layer, head = kind.heads[0]
     means = (
         sentence_means(corpus, kind.statistic, layer, head) / largest_values(corpus, kind.label)[: corpus.n_sentences]
@@ -197,8 +195,8 @@ def _example(corpus: Corpus, kind: Kind) -> KindExample:
 
 
 def _readable(sizes: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Sentences of `FEWEST` to `MOST` tokens; where there are none, those of the size next to that."""
-    away = np.maximum(sizes - MOST, 0) + np.maximum(FEWEST - sizes, 0)
+    """Sentences of `FEWEST_TOKENS` to `MOST_TOKENS` tokens; where there are none, those of the size next to that."""
+    away = np.maximum(sizes - MOST_TOKENS, 0) + np.maximum(FEWEST_TOKENS - sizes, 0)
     return np.flatnonzero(away == away.min())
 
 
@@ -238,12 +236,12 @@ def cards_outline(context: Context) -> list[object]:
     return _cards(state, read_pictures(corpus, state), dict.fromkeys(kinds_of(corpus), sentence))
 
 
-def _cards(state: LinkState, pictures: HeadPictures, sentences: Mapping[Kind, Component]) -> list[object]:
+def _cards(state: LinkState, pictures: HeadPictures, sentences: Mapping[HeadKind, Component]) -> list[object]:
     cards: list[Any] = [_card(state, pictures, kind, sentence) for kind, sentence in sentences.items()]
     return [html.Ul(cards, className="cards")]
 
 
-def _card(state: LinkState, pictures: HeadPictures, kind: Kind, sentence: Component) -> html.Li:
+def _card(state: LinkState, pictures: HeadPictures, kind: HeadKind, sentence: Component) -> html.Li:
     layer, head = kind.heads[0]
     return html.Li(
         [
@@ -286,8 +284,8 @@ def _image(url: str, scheme: str, alt: str, side: int) -> html.Span:
 def _sentence(state: LinkState, example: KindExample, corpus: Corpus) -> html.A:
     """The sentence with lines from queries to keys; a link to the page Sentence."""
     layer, head = example.head
-    tokens = corpus.wordpieces(corpus.sentence_rows(example.typical))[:MOST]
-    pattern = _pattern(corpus, example.typical, layer, head)[:MOST, :MOST]
+    tokens = corpus.wordpieces(corpus.sentence_rows(example.typical))[:MOST_TOKENS]
+    pattern = _pattern(corpus, example.typical, layer, head)[:MOST_TOKENS, :MOST_TOKENS]
     link = state.of_sentence(example.typical, layer=layer, heads=str(head), head=head).href
     height = LINE * len(tokens)
     lines: Any = {"maskImage": f'url("{attention_lines(pattern)}")', "height": height, "width": ACROSS}
@@ -311,7 +309,7 @@ def attention_lines(pattern: NDArray[np.floating]) -> str:
 
     `pattern` (query_token, key_token). The page colours it: it is used as a mask.
     """
-    rows, columns = np.nonzero(pattern >= LEAST)
+    rows, columns = np.nonzero(pattern >= LEAST_WEIGHT)
     height = LINE * max(pattern.shape)
     lines = "".join(
         f'<line x1="0" y1="{LINE * (row + 0.5):g}" x2="{ACROSS}" y2="{LINE * (column + 0.5):g}" '

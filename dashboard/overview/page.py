@@ -25,12 +25,18 @@ from dashboard.overview.evidence import (
     where_attention_goes,
 )
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
-from dashboard.statistics.kinds import BEHAVIOURS, Kind, about_divergence, divergence_info, kinds_of, mean_divergence
+from dashboard.statistics.heads import (
+    BEHAVIOURS,
+    HeadKind,
+    about_divergence,
+    divergence_info,
+    kinds_of,
+    mean_divergence,
+)
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
-from dashboard.ui.markup import FOLLOWED, heading, scrolling
-from dashboard.ui.page import Page, Unmade, unmade, unmade_line
+from dashboard.ui.markup import FOLLOWED, Page, Unmade, heading, scrolling, unmade, unmade_line
 from dashboard.ui.text import all_of, first_of, has_part, in_brackets, spell
 from dashboard.web.bounds import short_name
 from dashboard.web.context import Context
@@ -57,6 +63,16 @@ _RELATIONS = (
     "Share of the word pairs of a relation that the head links, in sentences that did not choose it; beside it the share that the "
     "most frequent offset between the two words finds, and the best head of the network with random weights. Intervals are by bootstrap "
     f"over sentences. Relations with fewer than {ENOUGH_PAIRS} reported pairs are left out."
+)
+CARDS = DeferredPart("cards", "a typical sentence of each kind", example_cards, (), 348, outline=cards_outline)
+UNUSUAL = DeferredPart(
+    "unusual",
+    "the least usual sentence of each kind",
+    lambda context: exceptions(context.corpus, context.state),
+    (),
+    208,
+    312,
+    shape="lines",
 )
 
 
@@ -97,7 +113,7 @@ class OverviewPage:
     model: str
     corpus: str
     size: str
-    kinds: Sequence[Kind]
+    kinds: Sequence[HeadKind]
     labels: NDArray[np.str_]
     on_sinks: int
     attention: WhereAttentionGoes
@@ -205,7 +221,7 @@ def _kinds(shown: OverviewPage) -> list[object]:
     ]
 
 
-def _kind(state: LinkState, kind: Kind) -> html.Li:
+def _kind(state: LinkState, kind: HeadKind) -> html.Li:
     layer, head = kind.heads[0]
     count = dcc.Link(
         many(len(kind.heads), "head"), href=state.on("heads").with_(tagged=kind.label, arranged=kind.statistic).href
@@ -314,18 +330,6 @@ def _unusual(shown: OverviewPage) -> list[object]:
     outliers = [html.Ul(_outlier(shown.state, shown.outlier), className="findings")] if shown.outlier else []
     unusual = [*outliers, *([shown.exceptions] if shown.exceptions is not None else [])]
     return [html.H2("What is unusual in this corpus"), *unusual] if unusual else []
-
-
-CARDS = DeferredPart("cards", "a typical sentence of each kind", example_cards, (), 348, outline=cards_outline)
-UNUSUAL = DeferredPart(
-    "unusual",
-    "the least usual sentence of each kind",
-    lambda context: exceptions(context.corpus, context.state),
-    (),
-    208,
-    312,
-    shape="lines",
-)
 
 
 def _read_outlier(corpus: Corpus) -> Outlier | None:

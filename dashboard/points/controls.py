@@ -14,9 +14,8 @@ from dashboard.points.colours import span as colour_span
 from dashboard.points.density import ENCLOSED
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.picture import head_region, is_plane, shown_fidelity
-from dashboard.points.point_set import Column, Values, values
+from dashboard.points.point_set import Column, Condition, Values, values
 from dashboard.points.search import no_hits
-from dashboard.points.selection import Condition
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import all_of, decimal, end_of_range, every_of, first_of, has_part, of_first, span
@@ -41,6 +40,15 @@ CLUSTERS = (
     "points share, by log-odds ratios with a prior (Monroe et al. 2008), 5 standard deviations and twice the odds at least. A cluster "
     "with more than half of the points has no name. Hover a name for the number of points."
 )
+#: The measures of fidelity, explained.
+FIDELITY = (
+    "Spearman: rank correlation of attention weight and distance in the picture, query by query; −1 is perfect. Across: the same "
+    "over keys of other sentences. Recall@3: the share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: "
+    "whether neighbours in the picture are neighbours of the vectors; 1 is perfect."
+)
+RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
+LASSO = ("lasso", "lasso")
+Mark = tuple[str, str]
 
 
 def around_picture(shown: ShownPoints, *more: html.Div, head: bool) -> list[object]:
@@ -250,16 +258,6 @@ def _step(width: float) -> float:
     return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / 100)))
 
 
-#: The measures of fidelity, explained.
-FIDELITY = (
-    "Spearman: rank correlation of attention weight and distance in the picture, query by query; −1 is perfect. Across: the same "
-    "over keys of other sentences. Recall@3: the share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: "
-    "whether neighbours in the picture are neighbours of the vectors; 1 is perfect."
-)
-RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
-LASSO = ("lasso", "lasso")
-
-
 def caption(*parts: object) -> html.P:
     """A caption that is also written into a saved picture."""
     return html.P(list(parts), className="caption of-picture")
@@ -338,9 +336,6 @@ def overlay_legend(marks: list[tuple[str, str]]) -> html.P:
     """The legend of the marks; empty without any, with the same room: a click moves nothing."""
     chips = [html.Span([html.Span(className=f"over {kind}"), meaning], className="chip") for kind, meaning in marks]
     return html.P([html.Span("Over the points:"), *chips] if chips else [], className="legend over-points")
-
-
-Mark = tuple[str, str]
 
 
 def marks_legend(shown: ShownPoints) -> html.P:

@@ -26,6 +26,31 @@ BANDWIDTH = 0.6
 #: Bounds of the bandwidth, in cells.
 NARROWEST, WIDEST = 1.5, 6.0
 Places = NDArray[np.floating]
+#: Shares of the points that the lines enclose.
+ENCLOSED = (0.25, 0.5, 0.75)
+#: Decimals of a place: a thousandth of a cell.
+DECIMALS = 5
+#: Shares of the points that the levels enclose, from low to high.
+SHARES = tuple(share / 100 for share in range(95, 0, -5))
+#: Share of the points that a cluster has at least; one with more than most of them is the cloud itself.
+LEAST_SHARE, MOST_SHARE = 0.015, 0.5
+Region = NDArray[np.bool_]
+#: Points that the prior counts as: the frequencies of all points.
+PRIOR = 500.0
+#: Standard deviations by which a log-odds ratio is above 0, and the ratio of the odds, at least.
+CERTAIN, TIMES = 5.0, 2.0
+#: Wordpieces of a name, and the share of the points from which on those that are named suffice.
+PIECES, ENOUGH = 3, 0.8
+#: The share of the points that a type or positions are named from.
+MOST_NAMED = 0.5
+#: First positions of the bands of positions.
+BANDS = (0, 1, 2, 4, 8, 16, 32, 64)
+#: Token types that say more than their wordpieces.
+NAMED_KINDS = ("full stop or comma", "symbol", "continuation")
+#: Marks whose names in Unicode are not those of a reader.
+MARKS = {"'": "apostrophe", "-": "hyphen", "/": "slash", "(": "(", ")": ")"}
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +92,6 @@ def bandwidth(places: Places) -> float:
     return float(np.clip(BANDWIDTH * spread * max(len(places), 1) ** (-1 / 6), NARROWEST, WIDEST))
 
 
-#: Shares of the points that the lines enclose.
-ENCLOSED = (0.25, 0.5, 0.75)
-#: Decimals of a place: a thousandth of a cell.
-DECIMALS = 5
-
-
 @dataclass(frozen=True)
 class Contour:
     """The outline of the smallest region with a share of a role's points: lines of places x, y, x, y, ... in 0..1."""
@@ -106,13 +125,6 @@ def _flat(line: Any) -> list[float]:
     return flat
 
 
-#: Shares of the points that the levels enclose, from low to high.
-SHARES = tuple(share / 100 for share in range(95, 0, -5))
-#: Share of the points that a cluster has at least; one with more than most of them is the cloud itself.
-LEAST, MOST = 0.015, 0.5
-Region = NDArray[np.bool_]
-
-
 @dataclass(frozen=True)
 class Cluster:
     """A named cluster: the role and number of its points, of how many, and the place 0..1 where they are densest."""
@@ -129,23 +141,23 @@ def clusters_of_head(corpus: Corpus, view: str, tokens: int, layer: int, head: i
     """The named clusters of the drawn queries and keys of a head, the largest first."""
     drawn = HeadTokens(corpus, tokens, layer, head)
     places = drawn.places(view)[0]
-    found = [cluster for role in range(places.shape[1]) for cluster in _of_role(drawn, places[:, role], role)]
+    found = [cluster for role in range(places.shape[1]) for cluster in _clusters_of_role(drawn, places[:, role], role)]
     return sorted(found, key=lambda cluster: -cluster.points)
 
 
-def _of_role(drawn: HeadTokens, places: NDArray[np.float32], role: int) -> list[Cluster]:
+def _clusters_of_role(drawn: HeadTokens, places: NDArray[np.float32], role: int) -> list[Cluster]:
     density = density_of(places)
     clusters = []
     for region in regions(density):
         member = region.ravel()[density.cell]
-        name = name_of(drawn, member) if member.mean() <= MOST else ""
+        name = name_of(drawn, member) if member.mean() <= MOST_SHARE else ""
         if name:
             clusters.append(Cluster(role, name, int(member.sum()), len(member), _peak(density, region)))
     return clusters
 
 
 def regions(density: Density) -> list[Region]:
-    """Regions that no higher level divides into two or more with `LEAST` of the points each: (row, column) each."""
+    """Regions that no higher level divides into two or more with `LEAST_SHARE` of the points each: (row, column) each."""
     found = [np.ones(density.grid.shape, bool)]
     for share in SHARES:
         level = density.level(share)
@@ -157,31 +169,13 @@ def _parts(density: Density, region: Region, level: float) -> list[Region]:
     """The connected parts of a region above a level that hold enough points; the region itself where it is not divided."""
     numbers, count = label(region & (density.grid > level))
     sizes = np.bincount(numbers.ravel()[density.cell], minlength=count + 1)
-    large = [number for number in range(1, count + 1) if sizes[number] >= LEAST * len(density.cell)]
+    large = [number for number in range(1, count + 1) if sizes[number] >= LEAST_SHARE * len(density.cell)]
     return [numbers == number for number in large] if len(large) > 1 else [region]
 
 
 def _peak(density: Density, region: Region) -> tuple[float, float]:
     row, column = divmod(int(np.argmax(np.where(region, density.grid, -1.0))), CELLS)
     return round((column + 0.5) / CELLS, 5), round((row + 0.5) / CELLS, 5)
-
-
-#: Points that the prior counts as: the frequencies of all points.
-PRIOR = 500.0
-#: Standard deviations by which a log-odds ratio is above 0, and the ratio of the odds, at least.
-CERTAIN, TIMES = 5.0, 2.0
-#: Wordpieces of a name, and the share of the points from which on those that are named suffice.
-PIECES, ENOUGH = 3, 0.8
-#: The share of the points that a type or positions are named from.
-MOST_NAMED = 0.5
-#: First positions of the bands of positions.
-BANDS = (0, 1, 2, 4, 8, 16, 32, 64)
-#: Token types that say more than their wordpieces.
-NAMED_KINDS = ("full stop or comma", "symbol", "continuation")
-#: Marks whose names in Unicode are not those of a reader.
-MARKS = {"'": "apostrophe", "-": "hyphen", "/": "slash", "(": "(", ")": ")"}
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def log_odds(inside: NDArray[np.integer], outside: NDArray[np.integer]) -> tuple[Floats, Floats]:

@@ -17,8 +17,7 @@ from dashboard.points.shown import ShownPoints
 from dashboard.ui.charts import DENSITY, chart, colour_bar, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
-from dashboard.ui.markup import file_href, heading
-from dashboard.ui.page import Unmade, unmade_line
+from dashboard.ui.markup import Unmade, file_href, heading, unmade_line
 from dashboard.ui.text import decimal
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
@@ -30,6 +29,16 @@ from store.schema.model import ROLES
 from store.schema.pictures import PARAMETERS, RAW, ViewName
 
 Vectors = NDArray[np.floating]
+_MEASURES = (
+    "Correlations of the dot product q.k with distance; −1 is perfect. Pearson: of the shown pairs, Euclidean distance. "
+    "Weighted: AttentionViz's, weighted to the nearest pairs. Spearman: per query, of cosine distance, on held-out sentences."
+)
+_CONSTANTS = "Queries are multiplied by c; keys are divided by c and shifted by the vector a. Attention is unchanged."
+#: Number of pairs, and cells of the histogram in each direction.
+PAIRS, CELLS = 60_000, 60
+Floats = NDArray[np.float64]
+#: Compared with raw vectors where the picture itself is of raw ones.
+OTHER = "exact"
 
 
 def normalized_vectors(
@@ -99,18 +108,6 @@ def _fitted_points(corpus: Corpus, normalization: str, opened: xr.Dataset, layer
     return np.concatenate(
         [unit(vectors) for vectors in normalized_vectors(corpus, normalization, query, key, layer=layer, head=head)]
     )
-
-
-_MEASURES = (
-    "Correlations of the dot product q.k with distance; −1 is perfect. Pearson: of the shown pairs, Euclidean distance. "
-    "Weighted: AttentionViz's, weighted to the nearest pairs. Spearman: per query, of cosine distance, on held-out sentences."
-)
-_CONSTANTS = "Queries are multiplied by c; keys are divided by c and shifted by the vector a. Attention is unchanged."
-#: Number of pairs, and cells of the histogram in each direction.
-PAIRS, CELLS = 60_000, 60
-Floats = NDArray[np.float64]
-#: Compared with raw vectors where the picture itself is of raw ones.
-OTHER = "exact"
 
 
 @dataclass(frozen=True)

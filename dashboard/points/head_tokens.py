@@ -13,7 +13,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import grid_tokens
-from dashboard.points.point_set import Column, Lasso, Values, column_named
+from dashboard.points.lasso import Lasso
+from dashboard.points.point_set import Column, Values, column_named
 from dashboard.points.search import matching_tokens
 from dashboard.ui.theme import COLOURED
 from dashboard.web.results import cached
@@ -24,6 +25,15 @@ from store.schema.model import ROLES
 
 #: Vectors in memory at once, but not less than a chunk of the store for each head.
 VECTORS, CHUNK = 131_072, 2_048
+Numbers = NDArray[np.float64]
+Codes = NDArray[np.int64]
+#: Lowest number of occurrences of the second and later frequency bands; each band is about ten times the one before.
+FREQUENCIES = (2, 10, 100, 1_000)
+KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word", "other special token")
+#: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
+PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
+#: Names of the bands that begin at `FREQUENCIES`.
+FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
 
 
 @dataclass(frozen=True)
@@ -105,17 +115,6 @@ class HeadTokens:
         start, stop = int(rows[0]), int(rows[-1]) + 1
         read = array.isel(of_head).isel(token=slice(start, stop)).values
         return read.reshape(self.panels, stop - start, -1)[:, rows - start].astype(np.float32)
-
-
-Numbers = NDArray[np.float64]
-Codes = NDArray[np.int64]
-#: Lowest number of occurrences of the second and later frequency bands; each band is about ten times the one before.
-FREQUENCIES = (2, 10, 100, 1_000)
-KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word", "other special token")
-#: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
-PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
-#: Names of the bands that begin at `FREQUENCIES`.
-FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
 
 
 def read_role(drawn: HeadTokens) -> Codes:
@@ -248,8 +247,8 @@ def _codes(values: NDArray[np.generic]) -> Codes:
 @cached
 def columns(corpus: Corpus) -> dict[str, Column]:
     """All columns of a corpus by name, in the order of the menu."""
-    own = [*_of_positions(), *_of_tokens(), *_of_frequencies()]
-    every = [*own, *_of_heads(), *_of_words(corpus), *_of_sentences(corpus), *_of_data(corpus)]
+    own = [*_position_columns(), *_token_columns(), *_frequency_columns()]
+    every = [*own, *_head_columns(), *_word_columns(corpus), *_sentence_columns(corpus), *_data_columns(corpus)]
     return {column.name: column for column in every}
 
 
@@ -258,7 +257,7 @@ def column_of(corpus: Corpus, name: str) -> Column:
     return column_named(columns(corpus), name)
 
 
-def _of_positions() -> list[Column]:
+def _position_columns() -> list[Column]:
     return [
         Column("role", "query or key", "category", per_role=True, names=ROLES, read=read_role),
         Column("position", "position", unit="tokens", read=read_position),
@@ -273,7 +272,7 @@ def _of_positions() -> list[Column]:
     ]
 
 
-def _of_tokens() -> list[Column]:
+def _token_columns() -> list[Column]:
     return [
         Column("kind", "token type", "category", names=KINDS, read=read_kind),
         Column("is_punctuation", "punctuation", "category", names=PUNCTUATION_NAMES, read=read_punctuation),
@@ -282,7 +281,7 @@ def _of_tokens() -> list[Column]:
     ]
 
 
-def _of_frequencies() -> list[Column]:
+def _frequency_columns() -> list[Column]:
     return [
         Column(
             "frequency",
@@ -301,7 +300,7 @@ def _of_frequencies() -> list[Column]:
     ]
 
 
-def _of_heads() -> list[Column]:
+def _head_columns() -> list[Column]:
     """Columns that differ between heads. A statistic is of the token's query; its key has the same value."""
     statistics = [
         Column(name, known.title, unit=known.unit, per_head=True, read=partial(read_statistic, name=name))
@@ -315,7 +314,7 @@ def _of_heads() -> list[Column]:
     ]
 
 
-def _of_words(corpus: Corpus) -> list[Column]:
+def _word_columns(corpus: Corpus) -> list[Column]:
     """Grammar of a token's word, where the corpus has words; gold or silver stands in the title."""
     if not corpus.has_words:
         return []
@@ -335,7 +334,7 @@ def _of_words(corpus: Corpus) -> list[Column]:
     ]
 
 
-def _of_sentences(corpus: Corpus) -> list[Column]:
+def _sentence_columns(corpus: Corpus) -> list[Column]:
     label = Column("label", "review label", "category", names=corpus.label_names, read=read_label)
     return [
         *([label] if corpus.label_names else []),
@@ -343,7 +342,7 @@ def _of_sentences(corpus: Corpus) -> list[Column]:
     ]
 
 
-def _of_data(corpus: Corpus) -> list[Column]:
+def _data_columns(corpus: Corpus) -> list[Column]:
     return [
         Column(
             f"data.{name}",

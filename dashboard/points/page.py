@@ -12,8 +12,6 @@ from dashboard.notes.listing import note_panel, noted_legend
 from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
-from dashboard.points import selection_summary as selection
-from dashboard.points.arrangement import arrangement, arrangement_controls, nothing_shown
 from dashboard.points.controls import (
     around_picture,
     fidelity_caption,
@@ -25,16 +23,24 @@ from dashboard.points.controls import (
 from dashboard.points.density import Cluster, clusters_of_head
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.pairs import WorkedExample, example_button, example_card, worked_example
-from dashboard.points.picture import grid_picture, is_plane, picture_with_pinned, pin_links, pinned_name
+from dashboard.points.picture import (
+    arrangement,
+    arrangement_controls,
+    grid_picture,
+    is_plane,
+    nothing_shown,
+    picture_with_pinned,
+    pin_links,
+    pinned_name,
+)
 from dashboard.points.routes import register
 from dashboard.points.search import hit_table
-from dashboard.points.shown import ShownPoints
+from dashboard.points.shown import ShownPoints, selection_panel
 from dashboard.points.similar import SIMILAR
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import deferred
-from dashboard.ui.markup import file_links, heading
-from dashboard.ui.page import Page, without_picture
+from dashboard.ui.markup import Page, file_links, heading, without_picture
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.paths import PageLinks
@@ -45,6 +51,19 @@ from store.schema.model import ROLES, head_name
 
 #: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
+#: Pixels of the tabs where their reader has chosen no others (assets/points.css).
+INSPECTOR = 440
+#: Columns of the table of clusters; the last two are numbers.
+CLUSTER_COLUMNS = ("cluster", "role", "points", "of its role")
+_KEYS_OF_HEADS = (
+    "The wheel zooms; Tab and the arrow keys move to a head, Enter opens it. Layers and heads count from 0: "
+    f"{head_name(7, 9)} is head 8-10 of the papers."
+)
+_KEYS_OF_HEAD = (
+    "The wheel, + and - zoom, drag moves (rotates in 3D), 0 resets; zooming out returns to all heads. Arrow keys open neighbouring "
+    "heads; p, then Shift with arrow keys, steps through points."
+)
+Layout = Callable[[Context], list[object]]
 
 
 def _notes_of_heads(shown: ShownPoints) -> list[object]:
@@ -59,29 +78,14 @@ def _notes_of_heads(shown: ShownPoints) -> list[object]:
     ]
 
 
-#: Pixels of the tabs where their reader has chosen no others (assets/points.css).
-INSPECTOR = 440
-#: Columns of the table of clusters; the last two are numbers.
-CLUSTER_COLUMNS = ("cluster", "role", "points", "of its role")
-_KEYS_OF_HEADS = (
-    "The wheel zooms; Tab and the arrow keys move to a head, Enter opens it. Layers and heads count from 0: "
-    f"{head_name(7, 9)} is head 8-10 of the papers."
-)
-_KEYS_OF_HEAD = (
-    "The wheel, + and - zoom, drag moves (rotates in 3D), 0 resets; zooming out returns to all heads. Arrow keys open neighbouring "
-    "heads; p, then Shift with arrow keys, steps through points."
-)
-Layout = Callable[[Context], list[object]]
 #: Tab -> its title and layout, beside the tabs Statistics and Positions.
 PANELS = {
     "point": ("Point", point.panel),
-    "selection": ("Selection", selection.panel),
+    "selection": ("Selection", selection_panel),
     "pairs": ("Top pairs", pairs.panel),
     "distance": ("Distance", distance.panel),
     "notes": ("Notes", _notes_of_heads),
 }
-
-
 #: Titles of all tabs in their order.
 _TITLES = {"statistics": "Statistics", "positions": "Positions", **{tab: title for tab, (title, _) in PANELS.items()}}
 TITLES = {tab: _TITLES[tab] for tab in TABS}

@@ -13,8 +13,7 @@ from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
 from dashboard.points.similar import excerpt
 from dashboard.ui.controls import info
-from dashboard.ui.markup import file_links, heading
-from dashboard.ui.page import Unmade
+from dashboard.ui.markup import Unmade, file_links, heading
 from dashboard.ui.text import decimal, first_of
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
@@ -28,6 +27,13 @@ _RANKING = (
     "The query-key pairs of one sentence with the largest logits q.k / sqrt(channels). Each pair of wordpieces is listed once, "
     "without [CLS], [SEP] and self-attention."
 )
+#: Labels of the heads that are tried first: what these attend to needs no grammar.
+CLEAR = ("previous", "next")
+#: Heads and sentences that are tried.
+HEADS, SENTENCES = 6, 24
+#: Wordpieces of the sentence on each side of the pair; pixels of the panel's image.
+AROUND, SIDE = 9, 190
+Places = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -120,15 +126,6 @@ def _sentence(shown: ShownPoints, pair: Pair) -> dcc.Link:
     return dcc.Link(f"{pair.sentence:,}", href=state.href, title="Open the sentence with the pair selected")
 
 
-#: Labels of the heads that are tried first: what these attend to needs no grammar.
-CLEAR = ("previous", "next")
-#: Heads and sentences that are tried.
-HEADS, SENTENCES = 6, 24
-#: Wordpieces of the sentence on each side of the pair; pixels of the panel's image.
-AROUND, SIDE = 9, 190
-Places = NDArray[np.float32]
-
-
 @dataclass(frozen=True)
 class Clear:
     """What makes an example clear.
@@ -173,7 +170,9 @@ class WorkedExample:
 @cached
 def worked_example(corpus: Corpus, view: str, clear: Clear = CLEARLY) -> WorkedExample | None:
     """The pair with the largest weight in the first head that has one; None where no pair is near and its weight large."""
-    return next((found for head in _clear_heads(corpus) if (found := _of_head(corpus, view, *head, clear))), None)
+    return next(
+        (found for head in _clear_heads(corpus) if (found := _example_of_head(corpus, view, *head, clear))), None
+    )
 
 
 def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
@@ -184,7 +183,7 @@ def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
     return [(int(layer), int(head)) for layer, head in order[:HEADS]]
 
 
-def _of_head(corpus: Corpus, view: str, layer: int, head: int, clear: Clear) -> WorkedExample | None:
+def _example_of_head(corpus: Corpus, view: str, layer: int, head: int, clear: Clear) -> WorkedExample | None:
     tokens = grid_tokens(corpus)
     places = HeadTokens(corpus, tokens, layer, head).places(view)[0, ..., :2]
     pairs = [

@@ -17,8 +17,17 @@ from dashboard.points.density import clusters_of_head, contours_of_head
 from dashboard.points.distance import density, density_table
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.pairs import strongest_pairs
-from dashboard.points.point_set import Beside, PointSet, column_named, values
-from dashboard.points.selection import FIELDS, Selection, encode, mask, parse_selection
+from dashboard.points.point_set import (
+    FIELDS,
+    Beside,
+    PointSet,
+    Selection,
+    column_named,
+    encode,
+    mask,
+    parse_selection,
+    values,
+)
 from dashboard.points.similar import Point
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.theme import Scheme
@@ -34,7 +43,7 @@ from dashboard.web.http import (
     lasting,
     png,
     scheme,
-    share,
+    share_of_query,
 )
 from dashboard.web.library import Library
 from dashboard.web.results import cached
@@ -127,14 +136,20 @@ def _grid_raster(corpus: Corpus, tokens: int, view: str, panels: _Panels, palett
 def _densities(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/contours/<view>/{ONE_HEAD}.json")
     def contours(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        return lasting(jsonify(_of_heads(_heads_of(library, snapshot, model, layer, head), view, contours_of_head)))
+        return lasting(
+            jsonify(_densities_of_heads(_heads_of(library, snapshot, model, layer, head), view, contours_of_head))
+        )
 
     @server.get(f"{BASE}/clusters/<view>/{ONE_HEAD}.json")
     def clusters(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        return lasting(jsonify(_of_heads(_heads_of(library, snapshot, model, layer, head), view, clusters_of_head)))
+        return lasting(
+            jsonify(_densities_of_heads(_heads_of(library, snapshot, model, layer, head), view, clusters_of_head))
+        )
 
 
-def _of_heads(heads: list[HeadTokens], view: str, compute: Callable[..., list[Any]]) -> list[list[dict[str, object]]]:
+def _densities_of_heads(
+    heads: list[HeadTokens], view: str, compute: Callable[..., list[Any]]
+) -> list[list[dict[str, object]]]:
     """What is computed of the density of each head, JSON-ready; 404 for a picture that is not plane."""
     if heads[0].corpus.view(view).attrs["components"] != 2:
         abort(404, "Densities are drawn in 2D pictures. Choose a 2D picture.")
@@ -228,7 +243,7 @@ def _focus_of(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
         view,
         point,
         top=bounded("top", TOP, MOST_TOP, fewest=0),
-        least=share("least", LEAST),
+        least=share_of_query("least", LEAST),
         lines="sentence" if request.args.get("lines") == "sentence" else "point",
         near=bounded("near", 10, MOST_NEAR, fewest=0),
     )
@@ -297,7 +312,7 @@ def _beside(library: Library, snapshot: str, model: str, layer: int, head: int) 
 
 def selection_of(corpus: Corpus) -> Selection:
     """What the query string selects; what cannot be is left out (the page has said so)."""
-    return parse_selection({name: request.args.get(name, "") for name in FIELDS}, corpus)[0]
+    return parse_selection({name: request.args.get(name, "") for name in FIELDS}, corpus, columns(corpus))[0]
 
 
 def tables_of_head(drawn: HeadTokens, view: str, selected: NDArray[np.bool_], rows: int = ROWS) -> Iterator[Table]:
@@ -305,7 +320,7 @@ def tables_of_head(drawn: HeadTokens, view: str, selected: NDArray[np.bool_], ro
 
     A row is a drawn query or key; x, y and z are its position in the picture, 0 to 1.
     """
-    yield from _selected(_of_panel(_file_columns(drawn, view), 0), selected, rows)
+    yield from _selected(_columns_of_panel(_file_columns(drawn, view), 0), selected, rows)
 
 
 def tables_of_heads(drawn: HeadTokens, view: str) -> Iterator[Table]:
@@ -315,7 +330,7 @@ def tables_of_heads(drawn: HeadTokens, view: str) -> Iterator[Table]:
     """
     known, every = _file_columns(drawn, view), np.ones((len(drawn.rows), 2), bool)
     for panel, (layer, head) in enumerate(product(range(drawn.corpus.layers), range(drawn.corpus.heads))):
-        for part in _selected(_of_panel(known, panel), every, ROWS):
+        for part in _selected(_columns_of_panel(known, panel), every, ROWS):
             rows = len(part["token"])
             yield {"layer": np.full(rows, layer), "head": np.full(rows, head), **part}
 
@@ -335,7 +350,7 @@ def _file_columns(drawn: HeadTokens, view: str) -> Table:
     }
 
 
-def _of_panel(known: Table, panel: int) -> Table:
+def _columns_of_panel(known: Table, panel: int) -> Table:
     """The columns of one head: (token, role), of length 1 where an axis makes no difference."""
     return {name: column[panel if len(column) > 1 else 0] for name, column in known.items()}
 

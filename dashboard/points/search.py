@@ -27,6 +27,17 @@ from store.schema.corpus import CONTINUATION
 from store.text import TEXTS_AT_ONCE, Piece
 
 Tokens = NDArray[np.bool_]
+#: Stands between sentences; no sentence contains it, as white space within one is a single space.
+BETWEEN = "\n"
+#: What BERT's tokenizer makes a word of its own besides punctuation: Chinese characters.
+_IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
+#: White space that `spaced` changes, besides `BETWEEN`.
+_WHITE = ("  ", *(letter for letter in map(chr, range(0x3001)) if letter.isspace() and letter not in (" ", BETWEEN)))
+#: Suggested wordpieces, and the largest difference of their length.
+OFFERED, LONGER = 4, 2
+#: Wordpieces whose matches are counted.
+COUNTED = 12
+_MATCHED = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase", "lemma": "as a lemma"}
 
 
 def folded(text: str) -> str:
@@ -80,14 +91,6 @@ def occurring_pieces(corpus: Corpus) -> list[str]:
     """Wordpieces of the corpus' tokens in lower case, each once."""
     ids = np.unique(corpus.tokens.token_id.values[corpus.rows])
     return sorted(set(_folded_names(corpus)[ids].tolist()))
-
-
-#: Stands between sentences; no sentence contains it, as white space within one is a single space.
-BETWEEN = "\n"
-#: What BERT's tokenizer makes a word of its own besides punctuation: Chinese characters.
-_IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
-#: White space that `spaced` changes, besides `BETWEEN`.
-_WHITE = ("  ", *(letter for letter in map(chr, range(0x3001)) if letter.isspace() and letter not in (" ", BETWEEN)))
 
 
 @dataclass(frozen=True)
@@ -256,17 +259,6 @@ def _covered(first: NDArray[np.int32], last: NDArray[np.int32], words: int) -> N
     """Which words lie between a `first` and its `last`: (word + 1,); the extra last one, at index -1, never."""
     steps = np.bincount(first, minlength=words + 1) - np.bincount(last + 1, minlength=words + 1)
     return np.append(np.cumsum(steps)[:words] > 0, False)
-
-
-#: Suggested wordpieces, and the largest difference of their length.
-OFFERED, LONGER = 4, 2
-
-
-#: Wordpieces whose matches are counted.
-COUNTED = 12
-
-
-_MATCHED = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase", "lemma": "as a lemma"}
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.markup import heading, scrolling
-from dashboard.ui.page import Unmade
+from dashboard.ui.markup import Unmade, heading, scrolling
 from dashboard.ui.text import searched_tokens
 from dashboard.ui.work import watched
 from dashboard.web.context import Context
@@ -37,6 +36,19 @@ from store.text import Piece
 PIECES, SENTENCES = 20, 3
 #: Wordpieces of a sentence on each side of the token.
 AROUND = 7
+#: Values of each property that are listed.
+LISTED = 5
+#: Instead of a next word, and instead of a category.
+END, NONE = "end of sentence", "none"
+#: Categories of a token's word, and what they are called.
+TITLES = {"part_of_speech": "part of speech", "relation": "dependency"}
+#: Tokens that are searched, from the first, which are a uniform sample.
+SEARCHED = 1_048_576
+Floats = NDArray[np.floating]
+#: Scores (token,) of vectors (token, channel), which it may change.
+Score = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+#: Similar tokens that are listed and summarized.
+SUMMARIZED = 50
 
 
 @dataclass(frozen=True)
@@ -104,14 +116,6 @@ def _row(corpus: Corpus, state: LinkState, found: FoundToken) -> html.Tr:
     return html.Tr(
         [html.Td(dcc.Link(words, href=href, title=where), dir="auto"), html.Td(found.note, className="number")]
     )
-
-
-#: Values of each property that are listed.
-LISTED = 5
-#: Instead of a next word, and instead of a category.
-END, NONE = "end of sentence", "none"
-#: Categories of a token's word, and what they are called.
-TITLES = {"part_of_speech": "part of speech", "relation": "dependency"}
 
 
 @dataclass(frozen=True)
@@ -229,13 +233,6 @@ def _word(piece: Piece, kind: str | None, is_first: bool) -> list[object]:
     return [space + piece.text] if kind is None else [space, html.Mark(piece.text or piece.name, className=kind)]
 
 
-#: Tokens that are searched, from the first, which are a uniform sample.
-SEARCHED = 1_048_576
-Floats = NDArray[np.floating]
-#: Scores (token,) of vectors (token, channel), which it may change.
-Score = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-
-
 @dataclass(frozen=True)
 class AtOnce:
     """Rows of the token axis that are read at once, and that are scored at once."""
@@ -267,7 +264,7 @@ def logits(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE)
 
 def cosines(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE) -> Floats:
     """Cosines of the point's vector with those of the same role of the first `tokens` tokens: (token,)."""
-    own, (others, constant) = _vector(corpus, point), _of_role(corpus, point, point.role)
+    own, (others, constant) = _vector(corpus, point), _vectors_of_role(corpus, point, point.role)
 
     def score(stored: NDArray[np.float32]) -> NDArray[np.float32]:
         stored += constant
@@ -286,16 +283,16 @@ def largest_first(scores: Floats, count: int) -> NDArray[np.int64]:
     return candidates[np.argsort(-scores[candidates], kind="stable")[:count]]
 
 
-def _of_role(corpus: Corpus, point: Point, role: str) -> tuple[xr.Variable, NDArray[np.float32]]:
+def _vectors_of_role(corpus: Corpus, point: Point, role: str) -> tuple[xr.Variable, NDArray[np.float32]]:
     return corpus.stored_vectors(role, layer=point.layer, head=point.head)
 
 
 def _others(corpus: Corpus, point: Point) -> tuple[xr.Variable, NDArray[np.float32]]:
-    return _of_role(corpus, point, ROLES[1 - ROLES.index(point.role)])
+    return _vectors_of_role(corpus, point, ROLES[1 - ROLES.index(point.role)])
 
 
 def _vector(corpus: Corpus, point: Point) -> NDArray[np.float32]:
-    stored, constant = _of_role(corpus, point, point.role)
+    stored, constant = _vectors_of_role(corpus, point, point.role)
     vector: NDArray[np.float32] = stored[int(corpus.rows[point.token])].values.astype(np.float32) + constant
     return vector
 
@@ -326,10 +323,6 @@ def _by_pieces(tile: NDArray[np.float16], score: Score, rows: int) -> NDArray[np
         vectors[...] = own
         parts.append(score(vectors))
     return np.concatenate(parts)
-
-
-#: Similar tokens that are listed and summarized.
-SUMMARIZED = 50
 
 
 @dataclass(frozen=True)

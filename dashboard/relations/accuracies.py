@@ -64,6 +64,8 @@ _RANDOM = (
     "in the same way, over the first sentences of the corpus."
 )
 Values = NDArray[np.float64]
+#: Heads that are listed.
+RANKED = 8
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,6 @@ def _marks(relations: Sequence[str], name: str, values: Floats, colour: str, sym
         name=name,
         hovertemplate=f"%{{x}}, {name}: %{{y:.1%}}<extra></extra>",
     )
-
-
-#: Heads that are listed.
-RANKED = 8
 
 
 @dataclass(frozen=True)

@@ -31,14 +31,12 @@ from store.phrases import many
 from store.schema.model import head_name
 
 #: Heads that are listed, and most pairs that can be marked.
-LISTED, MOST = 10, 20
+LISTED, MOST_MARKED = 10, 20
 _MEANING = (
     "Heads are ranked by the number of marked pairs that they link, then by the mean attention from the first word to the second; "
     "of all other words of the sentence, the linked one gets most. Attention to a word is the sum over its wordpieces, from a word "
     "their mean."
 )
-
-
 _NOTHING_IN_COMMON = (
     "The marked pairs have neither parts of speech nor a dependency in common. Mark pairs of one kind to see the sentences in "
     "which each head makes most such links."
@@ -66,7 +64,7 @@ class RankedHead:
 
 def parse_marks(corpus: Corpus, text: str | None) -> tuple[MarkedPair, ...]:
     """The marked pairs of a link, `sentence:from-to.from-to;sentence:from-to`; those that the corpus has not are left out."""
-    return tuple(dict.fromkeys(pair for pair in _written(text or "") if _stands(corpus, pair)))[:MOST]
+    return tuple(dict.fromkeys(pair for pair in _written(text or "") if _stands(corpus, pair)))[:MOST_MARKED]
 
 
 def _written(text: str) -> Iterator[MarkedPair]:

@@ -9,8 +9,7 @@ from dash import html
 
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
-from dashboard.ui.markup import file_links, heading, scrolling
-from dashboard.ui.page import Unmade, unmade_line
+from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
 from dashboard.web.http import data_link
 from store import Corpus
 from store.phrases import many
@@ -29,6 +28,18 @@ _MEANING = (
 )
 _PASSAGES = (
     "Passages of several sentences have several roots. Ingest single sentences, such as a treebank, for this table."
+)
+COREFERENCE = "Coreference"
+_CHAINS = (
+    "Share of the mentions with an antecedent before them in the passage for which a head finds one: of the mentions before, "
+    "the one whose head word gets most attention from the mention's head word, or of all words the one that gets most. The head "
+    "is chosen on every second passage for all mentions, and reported on the others. Rules and kinds as in Clark et al. (2019, "
+    "section 4.3); pronoun, proper or nominal by the part of speech of the head word."
+)
+_GAP = (
+    "Of two names the head chooses the one that gets more of the pronoun's attention. Accuracy: share of the pronouns that "
+    "stand for one of the names; F1 as GAP's scorer counts, for which a pronoun of neither name is a wrong answer (Webster et "
+    "al. 2018). The head is chosen on every second passage, and reported on the others."
 )
 
 
@@ -92,20 +103,6 @@ def _selectivity(found: xr.Dataset, method: str) -> str:
         return ""
     own, control = (float(found.uas.sel(approach=name, decoding="each")) for name in (method, f"control_{method}"))
     return f"{100 * (own - control):.1f}"
-
-
-COREFERENCE = "Coreference"
-_CHAINS = (
-    "Share of the mentions with an antecedent before them in the passage for which a head finds one: of the mentions before, "
-    "the one whose head word gets most attention from the mention's head word, or of all words the one that gets most. The head "
-    "is chosen on every second passage for all mentions, and reported on the others. Rules and kinds as in Clark et al. (2019, "
-    "section 4.3); pronoun, proper or nominal by the part of speech of the head word."
-)
-_GAP = (
-    "Of two names the head chooses the one that gets more of the pronoun's attention. Accuracy: share of the pronouns that "
-    "stand for one of the names; F1 as GAP's scorer counts, for which a pronoun of neither name is a wrong answer (Webster et "
-    "al. 2018). The head is chosen on every second passage, and reported on the others."
-)
 
 
 @dataclass(frozen=True)

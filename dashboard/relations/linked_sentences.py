@@ -28,6 +28,11 @@ from store.schema.corpus import ALL
 from store.schema.model import head_name
 from store.words import ANY, LEFT_OUT, Words
 
+#: Sentences that are listed.
+LISTED = 10
+#: Pairs of a sentence that a note can be on.
+NOTED = 20
+
 
 class WordPair(NamedTuple):
     """Two words by their rows of the word axis, the first of which is to attend to the second."""
@@ -36,7 +41,7 @@ class WordPair(NamedTuple):
     target: int
 
 
-class Made(NamedTuple):
+class LinkedPairs(NamedTuple):
     """The links of a kind that a head makes, and the sentence of every pair (pair,) or word (word,) that could be linked."""
 
     links: WordPairs
@@ -68,10 +73,10 @@ class NamedKind:
         """After "links"."""
         return f"of {self.named}" if self.named else ""
 
-    def made(self, words: Words, strongest: StrongestWords) -> Made:
+    def linked_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """Its links by a head, from the strongest words (word,)."""
         pairs = words.dependencies if self.relation == ALL else words.find_pairs(self.relation)
-        return Made(pairs.only(linked(strongest, pairs)[list(DIRECTIONS).index(self.direction)]), pairs.sentence)
+        return LinkedPairs(pairs.only(linked(strongest, pairs)[list(DIRECTIONS).index(self.direction)]), pairs.sentence)
 
 
 @dataclass(frozen=True)
@@ -115,19 +120,19 @@ class CommonKind:
         """Whether not just any two words are of this kind."""
         return self.joined or (self.first, self.last) != (ANY, ANY)
 
-    def made(self, words: Words, strongest: StrongestWords) -> Made:
+    def linked_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """Its links by a head, from the strongest words (word,)."""
-        return self._of_joined(words, strongest) if self.joined else self._of_any(words, strongest)
+        return self._joined_pairs(words, strongest) if self.joined else self._strongest_pairs(words, strongest)
 
-    def _of_joined(self, words: Words, strongest: StrongestWords) -> Made:
+    def _joined_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         pairs = words.find_pairs(self.pattern)
         if self.label:
             code, governor = words.names("relation").index(self.label), words.table.governor.values
             dependent, other = (pairs.source, pairs.target_word) if self.up else (pairs.target, pairs.source_word)
             pairs = pairs.only((words.table.relation.values[dependent] == code) & (governor[dependent] == other))
-        return Made(pairs.only(linked(strongest, pairs)[0]), pairs.sentence)
+        return LinkedPairs(pairs.only(linked(strongest, pairs)[0]), pairs.sentence)
 
-    def _of_any(self, words: Words, strongest: StrongestWords) -> Made:
+    def _strongest_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """From every first word to the word that it attends to most, where that is such a last word.
 
         Words are counted, not pairs: in a long sentence there are too many.
@@ -137,7 +142,7 @@ class CommonKind:
         sentence = words.table.sentence.values[source]
         target = words.start[sentence] + strongest.most_attended[source]
         links = last[target]
-        return Made(words.pairs(source[links], target[links]), sentence)
+        return LinkedPairs(words.pairs(source[links], target[links]), sentence)
 
 
 def common_kind(words: Words, pairs: Sequence[WordPair]) -> CommonKind:
@@ -166,10 +171,6 @@ def _dependency(words: Words, pair: WordPair) -> tuple[str, bool] | None:
     return None
 
 
-#: Sentences that are listed.
-LISTED = 10
-#: Pairs of a sentence that a note can be on.
-NOTED = 20
 Kind = NamedKind | CommonKind
 
 
@@ -195,7 +196,7 @@ class LinkedSentences:
 @cached
 def linked_sentences(corpus: Corpus, kind: Kind, layer: int, head: int) -> LinkedSentences:
     """Sentences by the number of links that a head makes; of as many, those with the largest share of pairs first."""
-    links, possible = kind.made(corpus.words, strongest_of(corpus, layer, head))
+    links, possible = kind.linked_pairs(corpus.words, strongest_of(corpus, layer, head))
     count, pairs = (np.bincount(each, minlength=corpus.n_sentences) for each in (links.sentence, possible))
     order = np.lexsort((pairs, -count))[:LISTED]
     rows = [_row_of(links, sentence, int(pairs[sentence])) for sentence in order[count[order] > 0].tolist()]

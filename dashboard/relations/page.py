@@ -47,8 +47,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
-from dashboard.ui.markup import heading
-from dashboard.ui.page import Page, Unmade
+from dashboard.ui.markup import Page, Unmade, heading
 from dashboard.ui.text import first_of, has_part, naming, spell
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of

@@ -26,11 +26,10 @@ from store.schema.model import RATIOS, head_name
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-#: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/scale.mjs`).
+#: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/weights.mjs`).
 _STOPS = (PALETTE["light"]["panel"], PALETTE["light"]["query"], "#00223D")
 #: As there, from no weight to 1 by the square root: most weights are small, and would all look alike.
 SHADES = [((step / 16) ** 2, between(_STOPS, step / 16)) for step in range(17)]
-
 #: The bar beside the cells, and the room around them.
 WEIGHT_BAR: Any = {"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.1, 0.25, 0.5, 1]}
 MARGIN = {"l": 44, "r": 8, "t": 6, "b": 38}
@@ -193,11 +192,11 @@ def head_positions(context: Context) -> list[object]:
     """Both; without a selected token the mean alone."""
     corpus, state = context.corpus, context.state
     means = read_positions(corpus, state.layer, state.head)
-    of_sentence = [] if state.token is None else _of_sentence(corpus, state, state.token)
+    of_sentence = [] if state.token is None else _draw_sentence_of_token(corpus, state, state.token)
     return [*of_sentence, *positions(means, beside_matrix=False)]
 
 
-def _of_sentence(corpus: Corpus, state: LinkState, token: int) -> list[object]:
+def _draw_sentence_of_token(corpus: Corpus, state: LinkState, token: int) -> list[object]:
     row = corpus.rows[token]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
     pattern = corpus.weights(sentence, layer=state.layer, head=state.head)

@@ -1,22 +1,49 @@
-"""Forward passes of typed sentences, and of sentences without stored vectors, by the checkpoint that a corpus was made with."""
+"""Forward passes of typed sentences, and of sentences without stored vectors: in this process, or in the one that a server has for it.
 
-import logging
-from collections.abc import Callable, Hashable
+`python -m dashboard.sentence.encoder FOLDER IDLE` serves; a worker starts it when the first sentence is typed (`RemoteEncoder`).
+It ends with the server, and after `IDLE` seconds without a request.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from cachetools import LRUCache
 
+from dashboard.sentence.checkpoint import CorpusModel, cannot_run, load
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
-from dashboard.web.admission import Tell, Turns, current_tell, reader_left
+from dashboard.web.admission import (
+    LOOK_SECONDS,
+    Room,
+    Step,
+    Tell,
+    WaitingLine,
+    current_tell,
+    reader_left,
+    steps_told_to,
+)
 from dashboard.web.context import Context, no_vectors
-from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.library import Library
-from dashboard.web.results import current_cache
+from dashboard.web.processes import ServerFolder, environment, own_module, return_freed_memory
+from dashboard.web.results import BUDGET, Cache, current_cache
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.process import missing_packages
+
+if TYPE_CHECKING:
+    from ingest.encode.hooked_model import SentenceModel, Vectors
+    from ingest.text.tokenizer import Pair, Tokens
 
 #: Most characters of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
@@ -29,188 +56,24 @@ WAITS = "Waiting for the model, which encodes another sentence"
 UNLIKE = (
     "The tokenizer splits this sentence into other wordpieces than the store has. Run `headscape ingest --vectors=all`."
 )
-log = logging.getLogger("headscape")
-
-
-if TYPE_CHECKING:
-    from ingest.encode.hooked_model import SentenceModel, Vectors
-    from ingest.run.checkpoint import Checkpoint
-    from ingest.text.tokenizer import Pair, Tokens
-
-
-@dataclass(frozen=True)
-class CorpusModel:
-    """The checkpoint of a corpus, as the store names it; what the store does not know is None.
-
-    Attributes
-    ----------
-    key, model_id
-        Its key in the store, and its own name.
-    source
-        MODEL of the ingest.
-    max_length
-        Wordpieces of the longest sentence of the corpus.
-    dtype
-        The dtype of the matrix products.
-    revision
-        That of a model of the hub, which may have a newer one by now.
-    """
-
-    key: str
-    model_id: str
-    source: str | None
-    weights_sha256: str
-    tokenizer_sha256: str | None
-    max_length: int
-    dtype: str
-    revision: str | None = None
-
-    @classmethod
-    def of(cls, corpus: Corpus) -> "CorpusModel":
-        """That of an opened corpus."""
-        provenance = corpus.attributes.get("provenance", {})
-        return cls(
-            key=corpus.name,
-            model_id=corpus.title,
-            source=provenance.get("settings", {}).get("model"),
-            weights_sha256=str(corpus.attributes["weights_sha256"]),
-            tokenizer_sha256=provenance.get("tokenizer_sha256"),
-            max_length=int(corpus.corpus_attributes["max_length"]),
-            dtype=str(corpus.attributes["dtype"]),
-            revision=provenance.get("revision"),
-        )
-
-
-class Encoder:
-    """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
-
-    def __init__(self, *, waiting: int = WAITING, make: "Callable[..., SentenceModel] | None" = None) -> None:
-        """`make`: of a checkpoint, by default `SentenceModel`, which takes seconds to import."""
-        self._turns, self._make = Turns(waiting, BUSY, name="encoder"), make
-        # In a thread of its own torch takes a fifth less time than in a new one for every sentence.
-        self._thread = ThreadPoolExecutor(1, "encoder")
-        self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
-
-    @property
-    def is_running(self) -> bool:
-        """It runs in this process."""
-        return True
-
-    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
-        """The sentence, or the pair where there is a second one; a `Refusal` where it cannot be encoded.
-
-        `has_left` tells whether the reader has left; then nothing is computed.
-        """
-        tell = current_tell()
-        tell(WAITS)
-        with self._turns.turn(has_left):
-            return self._thread.submit(lambda: self._encoded(model, text, second, tell)).result()
-
-    def _encoded(self, model: CorpusModel, text: str, second: str, tell: Tell) -> Sentence:
-        if model not in self._models:
-            tell(f"Loading the model {model.model_id}")
-            self._models[model] = _load(model, self._make)
-        tell("Encoding the sentence")
-        return _encode(self._models[model], text, second)
-
-
-def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
-    first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
-    pair = model.tokenize(first, other)
-    tokens = pair.tokens
-    words = pair.segment[tokens.word_index >= 0]
-    check_words(0 in words, "first " if other else "")
-    check_words(not other or 1 in words, "second ")
-    _check_vectors(model, tokens)
-    vectors = _run(model, pair)
-    return Sentence(
-        text=first,
-        second=other,
-        label="",
-        wordpieces=tuple(model.tokenizer.vocab[number] for number in tokens.token_id),
-        texts=tuple(map(model.tokenizer.piece_text, tokens.token_id.tolist())),
-        flags=tokens.token_flags,
-        word_index=tokens.word_index,
-        segment=pair.segment,
-        query=vectors.query,
-        key=vectors.key,
-        value_norm=vectors.value_norm,
-        mixing=vectors.mixing,
-        cut=bool(tokens.truncated[0]) or any(len(each) > MOST_CHARACTERS for each in (text, second)),
-    )
-
-
-def _check_vectors(model: "SentenceModel", tokens: "Tokens") -> None:
-    """Refuse a text with a wordpiece of the tokenizer that the model lacks."""
-    if lacking := model.without_vector(tokens):
-        raise Refusal(
-            f"The model cannot encode this text: its embedding has no vector for the wordpiece {lacking[0]!r}. Type a text without it."
-        )
-
-
-def _run(model: "SentenceModel", pair: "Pair") -> "Vectors":
-    try:
-        return model.run(pair.tokens, pair.token_type)
-    except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
-        raise _cannot_run(error) from error
-
-
-def _cannot_run(error: RuntimeError) -> Refusal:
-    log.error("could not run a model", exc_info=error)
-    return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
-
-
-def check_words(present: bool, which: str) -> None:
-    """Refuse a text without words."""
-    if not present:
-        raise Refusal(f"The {which}sentence has no word. Type one, such as: The film was good.")
-
-
-def _load(model: CorpusModel, make: "Callable[..., SentenceModel] | None") -> "SentenceModel":
-    _check_installed()
-    from ingest.run.errors import IngestError
-
-    try:
-        checkpoint = _find(model)
-        from ingest.encode.hooked_model import SentenceModel
-
-        return (make or SentenceModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
-    except IngestError as error:
-        log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
-        raise Refusal(
-            f"The model {model.model_id} cannot be loaded. Put its checkpoint back, or run `headscape ingest` with another one.",
-            503,
-        ) from error
-    except RuntimeError as error:
-        raise _cannot_run(error) from error
-
-
-def _check_installed() -> None:
-    """Refuse where the server was installed without what runs a model."""
-    if missing_packages("ingest"):
-        raise Refusal(
-            "To encode a sentence this server needs PyTorch, which it lacks. "
-            "Choose a sentence of the corpus with stored vectors, or install the extra `ingest` on the server.",
-            503,
-        )
-
-
-def _find(model: CorpusModel) -> "Checkpoint":
-    """The checkpoint the corpus was made with, and no other."""
-    from ingest.run.checkpoint import find_checkpoint, is_commit
-    from ingest.run.errors import IngestError
-
-    if model.source is None:
-        raise IngestError("The store does not say where its model is.")
-    is_on_hub = is_commit(model.revision or "")
-    checkpoint = find_checkpoint(f"{model.source.partition('@')[0]}@{model.revision}" if is_on_hub else model.source)
-    if (checkpoint.weights_sha256, checkpoint.tokenizer_sha256) != (model.weights_sha256, model.tokenizer_sha256):
-        raise Refusal(
-            f"The checkpoint of {model.model_id} differs from the one this store was made with. Put that one back, or run "
-            "`headscape ingest` again.",
-            503,
-        )
-    return checkpoint
+#: Seconds that a thread of the server waits for a sentence, and for the process to listen.
+PATIENCE = 25.0
+#: Threads of a worker that wait for sentences at once: the others still answer.
+READERS = 5
+#: Seconds without a request after which the encoder process ends, so that its memory goes back to the system.
+IDLE = 600.0
+#: Threads of one product wait for each other where workers have the cores: with two, ten readers waited 1.5 s, with one 0.25 s.
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+SLOW = "The model is still being loaded, or busy. Try again in a few seconds."
+ENDED = "The process that runs the model has ended. Try again: it is started anew."
+#: Connections that wait to be accepted.
+BACKLOG = 64
+#: Seconds between two checks for requests.
+IDLE_PAUSE = 1.0
+#: The name of the queue in the metrics: readers who wait for a typed sentence.
+QUEUE = "typed sentences"
+STARTS = "Starting the process that runs the model"
+Request = tuple[CorpusModel, str, str]
 
 
 class SentenceEncoder(Protocol):
@@ -332,3 +195,253 @@ def _readable(text: str) -> str:
     A lone surrogate, which JSON can hold and UTF-8 cannot, becomes a question mark.
     """
     return text[: MOST_CHARACTERS + 1].encode("utf-8", "replace").decode() if text.strip() else ""
+
+
+class Encoder:
+    """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
+
+    def __init__(self, *, waiting: int = WAITING, make: "Callable[..., SentenceModel] | None" = None) -> None:
+        """`make`: of a checkpoint, by default `SentenceModel`, which takes seconds to import."""
+        self._turns, self._make = WaitingLine(waiting, BUSY, name="encoder"), make
+        # In a thread of its own torch takes a fifth less time than in a new one for every sentence.
+        self._thread = ThreadPoolExecutor(1, "encoder")
+        self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
+
+    @property
+    def is_running(self) -> bool:
+        """It runs in this process."""
+        return True
+
+    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+        """The sentence, or the pair where there is a second one; a `Refusal` where it cannot be encoded.
+
+        `has_left` tells whether the reader has left; then nothing is computed.
+        """
+        tell = current_tell()
+        tell(WAITS)
+        with self._turns.turn(has_left):
+            return self._thread.submit(lambda: self._encoded(model, text, second, tell)).result()
+
+    def _encoded(self, model: CorpusModel, text: str, second: str, tell: Tell) -> Sentence:
+        if model not in self._models:
+            tell(f"Loading the model {model.model_id}")
+            self._models[model] = load(model, self._make)
+        tell("Encoding the sentence")
+        return _encode(self._models[model], text, second)
+
+
+def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
+    first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
+    pair = model.tokenize(first, other)
+    tokens = pair.tokens
+    words = pair.segment[tokens.word_index >= 0]
+    check_words(0 in words, "first " if other else "")
+    check_words(not other or 1 in words, "second ")
+    _check_vectors(model, tokens)
+    vectors = _run(model, pair)
+    return Sentence(
+        text=first,
+        second=other,
+        label="",
+        wordpieces=tuple(model.tokenizer.vocab[number] for number in tokens.token_id),
+        texts=tuple(map(model.tokenizer.piece_text, tokens.token_id.tolist())),
+        flags=tokens.token_flags,
+        word_index=tokens.word_index,
+        segment=pair.segment,
+        query=vectors.query,
+        key=vectors.key,
+        value_norm=vectors.value_norm,
+        mixing=vectors.mixing,
+        cut=bool(tokens.truncated[0]) or any(len(each) > MOST_CHARACTERS for each in (text, second)),
+    )
+
+
+def _check_vectors(model: "SentenceModel", tokens: "Tokens") -> None:
+    """Refuse a text with a wordpiece of the tokenizer that the model lacks."""
+    if lacking := model.without_vector(tokens):
+        raise Refusal(
+            f"The model cannot encode this text: its embedding has no vector for the wordpiece {lacking[0]!r}. Type a text without it."
+        )
+
+
+def _run(model: "SentenceModel", pair: "Pair") -> "Vectors":
+    try:
+        return model.run(pair.tokens, pair.token_type)
+    except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
+        raise cannot_run(error) from error
+
+
+def check_words(present: bool, which: str) -> None:
+    """Refuse a text without words."""
+    if not present:
+        raise Refusal(f"The {which}sentence has no word. Type one, such as: The film was good.")
+
+
+class RemoteEncoder:
+    """Sentences come from the one process that has the model; workers have no torch."""
+
+    def __init__(self, folder: ServerFolder, *, patience: float = PATIENCE, idle: float = IDLE) -> None:
+        self._folder = folder
+        self._idle = idle
+        self._patience = patience
+        # No more threads of this worker wait than the process has room for, even before it listens.
+        self._room = Room(READERS, BUSY, name=QUEUE)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there: its next sentence does not wait for a model."""
+        return self._folder.encoder_process is not None
+
+    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+        """As `Encoder.encode`."""
+        request, deadline = (model, text, second), time.monotonic() + self._patience
+        with self._room.entered(), self._connect(deadline) as connection:
+            answer = _ask(connection, request, lambda: _check(has_left, deadline))
+        if isinstance(answer, Refusal):
+            raise answer
+        assert isinstance(answer, Sentence)
+        return answer
+
+    def _connect(self, deadline: float) -> Connection:
+        return self._existing_connection() or self._started(deadline)
+
+    def _existing_connection(self) -> Connection | None:
+        try:
+            return Client(str(self._folder.socket), "AF_UNIX")
+        except OSError:  # no process listens
+            return None
+
+    def _started(self, deadline: float) -> Connection:
+        """A connection to the process that this worker starts, or another worker has started meanwhile."""
+        current_tell()(STARTS)
+        with self._folder.starting():
+            connection = self._existing_connection()
+            if connection is None:
+                _check_time(deadline)
+                process = self._start()
+            while connection is None:
+                _check_time(deadline)
+                if process.poll() is not None:
+                    raise Refusal(ENDED, 503)
+                time.sleep(LOOK_SECONDS)
+                connection = self._existing_connection()
+            return connection
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        module = "dashboard.sentence.encoder"
+        command = own_module(module, str(self._folder.path), str(self._idle))
+        # In a session of its own: Ctrl-C in a terminal is the server's; it ends when the server has ended.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            env=environment() | ONE_THREAD,
+        )
+        Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
+        return process
+
+
+def _ask(connection: Connection, request: tuple[CorpusModel, str, str], check: Callable[[], None]) -> object:
+    try:
+        connection.send(request)
+        while True:
+            while not connection.poll(LOOK_SECONDS):
+                check()
+            answer = connection.recv()
+            if not isinstance(answer, Step):
+                return answer
+            current_tell()(answer.title)
+    except (OSError, EOFError) as error:
+        raise Refusal(ENDED, 503) from error
+
+
+def _check(has_left: Callable[[], bool], deadline: float) -> None:
+    if has_left():
+        raise ReaderLeft
+    _check_time(deadline)
+
+
+def _check_time(deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise NotYet(SLOW)
+
+
+class EncoderProcess:
+    """Answers every connection with one sentence, or with the `Refusal` of it."""
+
+    def __init__(self, folder: ServerFolder, idle: float, encoder: Encoder | None = None) -> None:
+        self._folder = folder
+        self._idle = idle
+        self._encoder = encoder or Encoder()
+        self._cache = Cache(BUDGET)
+        self._under_way = 0
+        self._last = time.monotonic()
+        self._lock = threading.Lock()
+
+    def serve(self) -> None:
+        """Serve until there was no request for `idle` seconds, or the server has ended."""
+        self._folder.socket.unlink(missing_ok=True)  # of one that died
+        with self._folder.encoding(), Listener(str(self._folder.socket), "AF_UNIX", BACKLOG) as listener:
+            for work in (self._end_with_server, self._end_when_idle):
+                threading.Thread(target=work, daemon=True).start()
+            while True:
+                with suppress(OSError):  # a client that has gone already
+                    connection = listener.accept()
+                    threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: Connection) -> None:
+        with self._lock:
+            self._under_way += 1
+        with connection, suppress(EOFError, OSError):  # the reader has left
+            connection.send(self._result(connection.recv(), connection))
+        with self._lock:
+            self._under_way -= 1
+            self._last = time.monotonic()
+
+    def _result(self, request: Request, connection: Connection) -> object:
+        """A client sends one request; anything readable after it is the end of the connection."""
+        try:
+            with steps_told_to(lambda step: _tell(connection, step)):
+                return self._cache.get(
+                    self._encoder, request, lambda: self._encoder.encode(*request, has_left=connection.poll)
+                )
+        except NotYet as later:
+            return later
+        except Exception as error:
+            return Refusal(*sentence_for(error))
+
+    def _end_with_server(self) -> None:
+        with suppress(FileNotFoundError):  # it ended in good order
+            self._folder.wait_for_end()
+        self._folder.remove()
+        os._exit(0)
+
+    def _end_when_idle(self) -> None:
+        while not self._is_idle():
+            time.sleep(min(IDLE_PAUSE, self._idle))
+        self._folder.socket.unlink(missing_ok=True)
+        time.sleep(IDLE_PAUSE)  # clients that connected just before are answered; later ones find no socket
+        while self._under_way:
+            time.sleep(IDLE_PAUSE)
+        os._exit(0)
+
+    def _is_idle(self) -> bool:
+        with self._lock:
+            return not self._under_way and time.monotonic() - self._last >= self._idle
+
+
+def _tell(connection: Connection, step: str) -> None:
+    with suppress(OSError):  # the reader has left; others may wait for the same sentence
+        connection.send(Step(step))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve in a folder."""
+    return_freed_memory()
+    folder, idle = arguments
+    EncoderProcess(ServerFolder(Path(folder)), float(idle)).serve()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

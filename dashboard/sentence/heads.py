@@ -12,7 +12,7 @@ from dashboard.relations.data import BestHead, best_of, clearest_relations, dire
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
 from dashboard.sentence.sentence import Sentence
-from dashboard.statistics.kinds import BEHAVIOURS, kinds_of
+from dashboard.statistics.heads import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import in_brackets, spell
@@ -32,12 +32,12 @@ EMPTY = "Click a line or a cell, or choose a key of the selected query, to rank 
 #: Labels of heads that say something of a sentence: sinks and broad attention look the same in every one.
 TELLING = ("previous", "next", "punctuation", "self")
 #: Tokens of the sentence, [CLS] and [SEP] included: enough for a relation, few enough for one screen.
-FEWEST, MOST = 8, 16
+FEWEST_TOKENS, MOST_TOKENS = 8, 16
 #: Fields by which a reader has chosen what page Sentence shows.
 _OF_SENTENCE = ("layer", "head", "heads", "sentence", "text")
 _RULE = (
     "The page opens on the head that exceeds the best offset between two words most at a grammatical relation (page Relations), "
-    f"in a sentence of {FEWEST} to {MOST} tokens in which it links every pair. In a corpus without annotated words: the clearest "
+    f"in a sentence of {FEWEST_TOKENS} to {MOST_TOKENS} tokens in which it links every pair. In a corpus without annotated words: the clearest "
     "head on the previous or next token, punctuation or the token itself; else the head that attends least to sinks."
 )
 
@@ -162,7 +162,7 @@ def _sentence_with_links(corpus: Corpus, best: BestHead) -> int:
     hits, sentence = links_of_pairs(corpus, best)
     pairs, links = (np.bincount(each, minlength=corpus.n_sentences) for each in (sentence, sentence[hits]))
     sizes = corpus.sentences.row_size.values
-    is_readable = (sizes >= FEWEST) & (sizes <= MOST)
+    is_readable = (sizes >= FEWEST_TOKENS) & (sizes <= MOST_TOKENS)
     grade = is_readable * (1 + (links > 0) + ((links > 1) & (links == pairs)))
     return int(np.lexsort((sentence_means(corpus, "to_sink", best.layer, best.head), -grade))[0])
 
@@ -185,7 +185,7 @@ def _off_sinks(corpus: Corpus) -> Opening:
     return Opening(layer, head, behaviour=behaviour)
 
 
-def opened(context: Context) -> Context:
+def with_default_sentence(context: Context) -> Context:
     """The context of a page as it opens: a bare link to page Sentence shows one head."""
     if not context.bare:
         return context

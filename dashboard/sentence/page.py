@@ -19,7 +19,7 @@ from dashboard.sentence.encoder import (
     waits_for_model,
 )
 from dashboard.sentence.finder import choices, finder, search_of
-from dashboard.sentence.heads import about_head, opened, opening_of, ranking_panel, sentence_href
+from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
 from dashboard.sentence.routes import register
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
@@ -32,12 +32,12 @@ from dashboard.ui.controls import (
 )
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import provenance_of
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page
 from dashboard.ui.text import all_of, first_of, has_part, with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
+from dashboard.web.http import for_one_reader
 from dashboard.web.paths import PageLinks
-from dashboard.web.responses import for_one_reader
 from dashboard.web.state import ORDER, LinkState
 from store import Corpus
 from store.phrases import many
@@ -313,8 +313,8 @@ SENTENCE = Topic(
     letter="e",
     docs="links.md#sentence",
     layout=read_then_draw(read, draw),
-    links=PageLinks(always=frozenset({"layer"})),
-    open=opened,
+    links=PageLinks(always=frozenset({"layer"}), marked="sentence"),
+    open=with_default_sentence,
     href=sentence_href,
     choices=choices,
     sentence=picture,

@@ -155,7 +155,7 @@ def weights_name(state: LinkState) -> str:
     if state.show == "neuron":
         return f"Attention of {head_name(state.layer, state.head)}"
     if options.rollout:
-        return _of_rollout(state)
+        return _rollout_name(state)
     if is_mean(state):
         return f"Mean {_weights(options)} over {_averaged(state)}"
     return f"{_weights(options).capitalize()} of {_of(state)}"
@@ -170,7 +170,7 @@ def _weights(options: PatternOptions) -> str:
     return "attention" if options.weights == "attention" else "attention x value norm"
 
 
-def _of_rollout(state: LinkState) -> str:
+def _rollout_name(state: LinkState) -> str:
     """A rollout already is of the mean over heads: only a mean over layers differs."""
     if is_mean(state) and state.mean != "heads":
         return "Mean attention rollout over all layers"
@@ -263,7 +263,7 @@ def _weights_url(shown: ShownSentence) -> str:
     state, options = shown.state, shown.options
     if not is_mean(state):
         return f"{shown.url}/layer/{state.layer}.bin{query_string(state, options.fields)}"
-    of = {"layer": str(state.layer), "head": str(state.head), **_of_mean(state)}
+    of = {"layer": str(state.layer), "head": str(state.head), **_mean_fields(state)}
     return f"{shown.url}/matrix.bin{query_string(state, options.fields | of)}"
 
 
@@ -271,7 +271,7 @@ def weights_file(shown: ShownSentence) -> str:
     """The weights of what is shown, as CSV: of the drawn heads, of a mean, or of a head."""
     state, options = shown.state, shown.options
     if is_mean(state):
-        fields = options.fields | _of_mean(state)
+        fields = options.fields | _mean_fields(state)
     elif state.show == "head":
         fields = options.fields | {"heads": ".".join(map(str, shown.drawn_heads))}
     else:
@@ -285,7 +285,7 @@ def neuron_url(shown: ShownSentence, form: str) -> str | None:
     return None if query is None else f"{shown.url}/neuron/{at}/{query}.{form}{query_string(shown.state, {})}"
 
 
-def _of_mean(state: LinkState) -> dict[str, str]:
+def _mean_fields(state: LinkState) -> dict[str, str]:
     return {"mean": state.mean, "heads": state.heads or ""}
 
 

@@ -29,7 +29,7 @@ from dashboard.sentence.tree import tree_arcs, tree_svg
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.text import significant
 from dashboard.web.admission import reader_left
-from dashboard.web.http import BASE, ONE_HEAD, bounded, check_head, codes, corpus_of, lasting, share
+from dashboard.web.http import BASE, ONE_HEAD, bounded, check_head, codes, corpus_of, lasting, share_of_query
 from dashboard.web.library import Library
 from dashboard.web.state import LEAST, MEANS, MOST_TOP, TOP, Mean
 from store import Corpus
@@ -40,7 +40,6 @@ from store.schema.model import RATIOS
 SIDE, MOST_SIDE = 64, 512
 #: What no model has as many layers or heads as.
 MOST_NUMBER = 9_999
-
 Find = Callable[..., Sentence]
 LAYER_MAGIC, MODEL_MAGIC = b"HSL1", b"HST1"
 #: Largest code of a weight and of a thumbnail's cell.
@@ -92,7 +91,7 @@ def _typed(library: Library, corpus: Corpus) -> Sentence:
 def _overlay(corpus: Corpus, view: str, sentence: Sentence, layer: int, head: int) -> dict[str, object]:
     """Where a typed sentence is placed in the picture of a head, and the strongest lines of all its queries."""
     places = place_vectors(corpus, view, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head)
-    top, least = bounded("top", TOP, MOST_TOP, fewest=0), share("least", LEAST)
+    top, least = bounded("top", TOP, MOST_TOP, fewest=0), share_of_query("least", LEAST)
     pattern = sentence.layer_pattern(layer)[head]
     lines = strongest_lines(pattern, 0, role="query", lines="sentence", top=top, least=least)
     return {**sentence_overlay(0, sentence.wordpieces, places, lines), "near": []}

@@ -338,13 +338,13 @@ def mean_pattern(
     averaged = list(heads) if mean in ("heads", "both") else [head]
     # Layer by layer: all patterns of a long sentence at once are large.
     first, *others = layers
-    total = _of_layer(sentence, options, first, averaged)
+    total = _mean_over_heads(sentence, options, first, averaged)
     for other in others:
-        total += _of_layer(sentence, options, other, averaged)
+        total += _mean_over_heads(sentence, options, other, averaged)
     return total / np.float32(len(layers))
 
 
-def _of_layer(sentence: Sentence, options: PatternOptions, layer: int, heads: list[int]) -> Floats:
+def _mean_over_heads(sentence: Sentence, options: PatternOptions, layer: int, heads: list[int]) -> Floats:
     weights = shown_pattern(sentence, options, layer=layer).weights[0]
     mean: Floats = (weights if options.rollout or not heads else weights[heads]).mean(axis=0)
     return mean

@@ -16,8 +16,7 @@ from dashboard.monitoring.monitor import SAMPLE_SECONDS, Monitor, Sample, classe
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import SERIES, chart, layout
 from dashboard.ui.controls import info
-from dashboard.ui.markup import scrolling, stacked_table
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page, scrolling, stacked_table
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from store.phrases import many
@@ -146,12 +145,12 @@ def _now(shown: ServerPage) -> dmc.Table:
         "ingest": "none is running" if ingest is None else f"stage {ingest.stage or 'starting'}",
     }
     if samples:
-        facts |= _of_sample(samples[-1], samples[0])
+        facts |= _describe_sample(samples[-1], samples[0])
     rows = [html.Tr([html.Th(name, scope="row"), html.Td(value)]) for name, value in facts.items()]
     return dmc.Table(html.Tbody(rows), className="facts")
 
 
-def _of_sample(newest: Sample, oldest: Sample) -> dict[str, str]:
+def _describe_sample(newest: Sample, oldest: Sample) -> dict[str, str]:
     workers = sorted(newest.resident.values())
     memory = ", ".join(_megabytes(each) for each in workers)
     requests, busy, failed = (

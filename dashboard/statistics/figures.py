@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Series:
+class Curve:
     """One statistic of every head: values (layer, head), and the text of each on hover.
 
     `between` are the ends of the 95% intervals of the layers' means (bound, layer), where they are known.
@@ -44,7 +44,7 @@ class Series:
     between: Floats | None = None
 
 
-def layer_curves(series: Sequence[Series], *, unit: str, reference: float | None = None) -> go.Figure:
+def layer_curves(series: Sequence[Curve], *, unit: str, reference: float | None = None) -> go.Figure:
     """A dot for every head by layer, a line for the mean of each layer (Figures 2 and 4 of Clark et al. 2019).
 
     `reference` is a dashed line at the value of uniform attention.
@@ -64,7 +64,7 @@ def layer_curves(series: Sequence[Series], *, unit: str, reference: float | None
     return figure
 
 
-def _heads_of_layers(series: Series, index: int, count: int) -> Any:
+def _heads_of_layers(series: Curve, index: int, count: int) -> Any:
     """Dots: the series stand beside each other within a layer, and in each the heads side by side."""
     layers, heads = series.values.shape
     spread = np.linspace(-0.5, 0.5, heads) * WIDE * APART if heads > 1 else np.zeros(1)
@@ -82,7 +82,7 @@ def _heads_of_layers(series: Series, index: int, count: int) -> Any:
     )
 
 
-def _means_of_layers(series: Series, index: int, unit: str) -> Any:
+def _means_of_layers(series: Curve, index: int, unit: str) -> Any:
     """A line, each layer with the interval of its mean."""
     layers, heads = series.values.shape
     colour = SERIES[index]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dashboard.points.head_tokens import piece_counts
 from dashboard.statistics.data import Values, interval_of, ranks, values_of
 from dashboard.statistics.figures import received_by_position
-from dashboard.statistics.kinds import Nearest, head_label, label_of, nearest, read_nearest
+from dashboard.statistics.heads import Nearest, head_label, label_of, nearest, read_nearest
 from dashboard.statistics.sections import (
     Importance,
     Profile,
@@ -27,8 +27,7 @@ from dashboard.statistics.sections import (
 )
 from dashboard.ui.charts import LINE, SERIES, chart, layout
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.markup import file_href, file_links, heading
-from dashboard.ui.page import Unmade
+from dashboard.ui.markup import Unmade, file_href, file_links, heading
 from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval, searched_tokens, spell
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
@@ -45,6 +44,24 @@ GROUPS = 10
 #: processor time.
 SAMPLED = 131_072
 Floats = NDArray[np.float64]
+#: Statistics of the queries and keys [CLS], beside those of all queries.
+OF_CLS = {"entropy": "attention entropy of [CLS]", "received": "attention received by [CLS]"}
+#: Pixels of the picture of a head among all heads.
+WIDTH, HEIGHT = 96, 16
+#: Colours of the other heads and of the head itself, both visible on white and on black.
+OTHERS, MARKED = "rgb(134,142,150)", "#D55E00"
+_NUMBERS = (
+    "Means over {}; every sentence has the same weight; 95% intervals {}. Rank 1 has the "
+    "largest value. A grey line is another head."
+)
+_RECEIVED = (
+    "Mean attention weight on the key at a position, over all queries of its sentence (Clark et al. 2019: the mean of a "
+    "column)."
+)
+_NORM = (
+    "Value norm ‖f(x)‖ of the tokens by how often their wordpiece occurs, in ten groups of tokens; line: median, band: "
+    "quartiles (Kobayashi et al. 2020, section 4.3)."
+)
 
 
 @dataclass(frozen=True)
@@ -180,26 +197,6 @@ def _mean_ranks(counts: NDArray[np.int64]) -> Floats:
     """Mean rank of each value, of which there are so many, the smallest first."""
     ranks: Floats = np.cumsum(counts) - (counts - 1) / 2
     return ranks
-
-
-#: Statistics of the queries and keys [CLS], beside those of all queries.
-OF_CLS = {"entropy": "attention entropy of [CLS]", "received": "attention received by [CLS]"}
-#: Pixels of the picture of a head among all heads.
-WIDTH, HEIGHT = 96, 16
-#: Colours of the other heads and of the head itself, both visible on white and on black.
-OTHERS, MARKED = "rgb(134,142,150)", "#D55E00"
-_NUMBERS = (
-    "Means over {}; every sentence has the same weight; 95% intervals {}. Rank 1 has the "
-    "largest value. A grey line is another head."
-)
-_RECEIVED = (
-    "Mean attention weight on the key at a position, over all queries of its sentence (Clark et al. 2019: the mean of a "
-    "column)."
-)
-_NORM = (
-    "Value norm ‖f(x)‖ of the tokens by how often their wordpiece occurs, in ten groups of tokens; line: median, band: "
-    "quartiles (Kobayashi et al. 2020, section 4.3)."
-)
 
 
 @dataclass(frozen=True)

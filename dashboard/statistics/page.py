@@ -8,7 +8,7 @@ from dash import dcc, html
 
 from dashboard.points.controls import filter_menu, filter_row
 from dashboard.statistics.data import HeadGrid, comparable_statistics, largest, written_interval
-from dashboard.statistics.heads_table import table_of_heads
+from dashboard.statistics.heads import table_of_heads
 from dashboard.statistics.parts import Part, PartCounts, part_of
 from dashboard.statistics.routes import register
 from dashboard.statistics.sections import (
@@ -33,21 +33,20 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.deferred import job_place
-from dashboard.ui.markup import file_href
-from dashboard.ui.page import Page
+from dashboard.ui.markup import Page, file_href
 from dashboard.ui.text import (
     QUERIES,
     capital,
     every_of,
     searched_tokens,
 )
-from dashboard.ui.work import Job, Kind
+from dashboard.ui.work import Job, WorkKind
 from dashboard.web.bounds import comparable
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
-from store import STATISTICS, Corpus
+from store import STATISTICS, Corpus, Snapshot
 from store.phrases import many
 from store.schema.model import head_name, varying_statistics
 
@@ -67,7 +66,7 @@ _SPREAD = (
 )
 _NUMBERING = f"Heads count from 0: the papers' “8-10” is {head_name(7, 9)}."
 #: The numbers of a part that was never counted.
-COUNT = Kind(
+COUNT = WorkKind(
     place="numbers",
     waiting="Waiting for another count to end.",
     cancelled="Counting was cancelled. Count again, or change the filter.",
@@ -297,13 +296,18 @@ def _first_caption(corpus: Corpus, first: Part, shown: str, *of_all: str | html.
     return html.P([means, *of_all], className="count")
 
 
+def subtracted_model(snapshot: Snapshot, _corpus: Corpus, state: LinkState) -> Corpus | None:
+    """The model whose numbers the heat map subtracts; the only part of the page that is of two models."""
+    return snapshot.corpus(state.other) if state.values == "difference" and state.other else None
+
+
 STATISTICS_OF_HEADS = Topic(
     name="statistics",
     title="Statistics",
     letter="s",
     docs="statistics.md",
     layout=read_then_draw(read, draw),
-    links=PageLinks(other_models=comparable),
+    links=PageLinks(other_models=comparable, second_model=subtracted_model, subtracts=True),
     choices=choices,
     jobs={COUNT: first_numbers, COUNT_ALL: all_numbers},
     routes=(register,),

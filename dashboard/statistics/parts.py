@@ -13,13 +13,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.points.head_tokens import HeadTokens, column_of
-from dashboard.points.point_set import values
+from dashboard.points.head_tokens import HeadTokens, column_of, columns
+from dashboard.points.point_set import Condition, Selection, matching_points, parse_selection, values
 from dashboard.points.search import matching_tokens
-from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
 from dashboard.ui.text import has_part, of_first
 from dashboard.ui.work import Job
-from dashboard.web.admission import Room, Turns
+from dashboard.web.admission import Room, WaitingLine
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from dashboard.web.results import DiskCache, SharedResults, cached, current_cache
@@ -31,14 +30,14 @@ from store.process import reusing_freed_memory
 from store.schema import BLOCK
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
-WAITING = 2
+WAITING_READERS = 2
 #: The same of counts of the first tokens.
 FIRST_WAITING = 1
 #: Readers of files who wait for the numbers of a part, which another thread counts.
 FILE_READERS = 2
 BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
 #: What the reader of a file is told who has waited long enough: it is counted on, for when they ask again.
-LATER = "The part is not counted yet. Ask for the file again in a few seconds."
+NOT_COUNTED_YET = "The part is not counted yet. Ask for the file again in a few seconds."
 #: Bytes of the largest arrays that a count reads into memory used before: new pages took a third of its processor time.
 REUSED = 32 << 20
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
@@ -122,7 +121,7 @@ class Part:
 def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
     """The tokens that match all conditions of a link's `where` and its search; all tokens without any."""
     written = {"where": where or "", "q": q or "", "within": within or ""}
-    selection, notices = parse_selection(written, corpus)
+    selection, notices = parse_selection(written, corpus, columns(corpus))
     ignored = [notice for condition in selection.where if (notice := _ignored(corpus, condition))]
     selecting = tuple(part for part in selection.where if _is_complete(part) and not _ignored(corpus, part))
     chosen = replace(selection, where=selecting)
@@ -244,9 +243,13 @@ class PartCounts:
         self._results: SharedResults[PartNumbers] = SharedResults(DiskCache(folder / "parts", limits.file_bytes))
         self._limits = limits
         self._read_part = read
-        self._turns = Turns(WAITING, BUSY, name="statistics")
-        self._first_turns = Turns(FIRST_WAITING, BUSY, name="statistics")  # of short counts, which wait for no long one
-        self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
+        self._turns = WaitingLine(WAITING_READERS, BUSY, name="statistics")
+        self._first_turns = WaitingLine(
+            FIRST_WAITING, BUSY, name="statistics"
+        )  # of short counts, which wait for no long one
+        self._threads = ThreadPoolExecutor(
+            WAITING_READERS + 2, "part of a file"
+        )  # one more than the line takes is told so
         self._under_way: dict[str, Future[PartNumbers]] = {}
         self._readers = Room(FILE_READERS, BUSY)  # each holds a thread of the server
         self._lock = Lock()
@@ -263,7 +266,7 @@ class PartCounts:
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
         """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
         if part.whole and not part.minus_rest:
-            return _of_all(corpus)
+            return _numbers_of_corpus(corpus)
         return self._results.find(_key(corpus, part), lambda arrays: _labelled(corpus, arrays))
 
     def numbers(self, corpus: Corpus, part: Part, counting: Job | None = None) -> PartNumbers:
@@ -278,7 +281,7 @@ class PartCounts:
             try:
                 return self._begun(corpus, part).result(self._limits.file_wait_seconds)
             except TimeoutError:
-                raise Refusal(LATER, 503) from None
+                raise Refusal(NOT_COUNTED_YET, 503) from None
 
     def _begun(self, corpus: Corpus, part: Part) -> "Future[PartNumbers]":
         """The one count of this part."""
@@ -313,13 +316,13 @@ class PartCounts:
         return self._results.add(_key(corpus, part), counted, arrays)
 
 
-def _of_all(corpus: Corpus) -> PartNumbers:
+def _numbers_of_corpus(corpus: Corpus) -> PartNumbers:
     return PartNumbers(corpus.head_statistic, corpus.head_interval, corpus.layer_interval, corpus.layer_mixing)
 
 
 def _labelled(corpus: Corpus, arrays: Mapping[str, NDArray[Any]]) -> PartNumbers:
     """What a file holds, labelled as the numbers of the whole corpus are."""
-    like = astuple(_of_all(corpus))
+    like = astuple(_numbers_of_corpus(corpus))
     named = zip(fields(PartNumbers), like, strict=True)
     return PartNumbers(*(whole.copy(data=arrays[field.name]) for field, whole in named))
 

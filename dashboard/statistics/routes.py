@@ -22,11 +22,11 @@ from store.schema.model import BOUNDS, varying_statistics
 
 def register(server: Flask, library: Library) -> None:
     """Add the routes."""
-    _of_parts(server, library)
-    _of_corpus(server, library)
+    _add_part_files(server, library)
+    _add_corpus_files(server, library)
 
 
-def _of_parts(server: Flask, library: Library) -> None:
+def _add_part_files(server: Flask, library: Library) -> None:
     """Of the corpus or any part of it."""
 
     @server.get(f"{BASE}/statistics.{FORM}")
@@ -58,7 +58,7 @@ def _of_parts(server: Flask, library: Library) -> None:
         return _file(table, f"mixing{_suffix(part)}", form)
 
 
-def _of_corpus(server: Flask, library: Library) -> None:
+def _add_corpus_files(server: Flask, library: Library) -> None:
     """Of the whole corpus: of the layers, or of one head."""
 
     @server.get(f"{BASE}/expansion.{FORM}")

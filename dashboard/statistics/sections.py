@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dashboard.statistics.data import Values, hover_texts, interval_of, ranks, values_of
 from dashboard.statistics.figures import (
-    Series,
+    Curve,
     expansion_rates,
     layer_curves,
     mixing_lines,
@@ -22,8 +22,7 @@ from dashboard.statistics.figures import (
 from dashboard.statistics.parts import Part, PartNumbers, uniform_entropy
 from dashboard.ui.charts import Layout, chart, heat_map
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.markup import file_href, heading
-from dashboard.ui.page import Unmade, unmade_line
+from dashboard.ui.markup import Unmade, file_href, heading, unmade_line
 from dashboard.ui.text import QUERIES, all_of, first_of, signed
 from dashboard.web.http import data_link
 from dashboard.web.results import cached, current_cache
@@ -73,6 +72,8 @@ _POSITION = (
     "Mean attention weight on the key at a relative position (key - query), over all queries of {}; every sentence has the same "
     "weight. < and > are all keys farther than 10 tokens."
 )
+#: A figure as plotly's JSON, which a cache can measure, and whether it is empty.
+CurveFigure = tuple[Layout, bool]
 
 
 def size_of_part(corpus: Corpus, part: Part) -> str:
@@ -94,10 +95,6 @@ def _few(part: Part) -> str:
     return f" Fewer than {FEW_SENTENCES} sentences: intervals of what few sentences have are too narrow."
 
 
-#: A figure as plotly's JSON, which a cache can measure, and whether it is empty.
-CurveFigure = tuple[Layout, bool]
-
-
 def read_curves(corpus: Corpus, part: Part, numbers: PartNumbers) -> list[CurveFigure]:
     """The figures by layer of a part: attention to neighbours, to special tokens, to [SEP] by query, by norm, and two entropies."""
     uniform = uniform_entropy(corpus, part)
@@ -112,13 +109,13 @@ def curves(figures: Sequence[CurveFigure], of: str) -> list[html.Div]:
 def _curve_figures(numbers: PartNumbers, uniform: float) -> list[CurveFigure]:
     """The figures of `_BY_LAYER`."""
 
-    def series(statistic: str, title: str, source: str = "all") -> Series:
+    def series(statistic: str, title: str, source: str = "all") -> Curve:
         values = values_of(numbers.means, statistic, source)
         hover = hover_texts(values, STATISTICS[statistic].unit, interval_of(numbers.interval, statistic, source))
         between = numbers.layer_interval.sel(source=source, statistic=statistic).values
-        return Series(title, values, hover, between)
+        return Curve(title, values, hover, between)
 
-    def each(titles: Mapping[str, str]) -> list[Series]:
+    def each(titles: Mapping[str, str]) -> list[Curve]:
         return [series(statistic, title) for statistic, title in titles.items()]
 
     from_sep = [series("to_sep", "from [SEP]", "sep"), series("to_sep", "from others", "other")]
@@ -129,7 +126,7 @@ def _curve_figures(numbers: PartNumbers, uniform: float) -> list[CurveFigure]:
     ]
 
 
-def _curve_figure(series: Sequence[Series], uniform: float | None = None) -> CurveFigure:
+def _curve_figure(series: Sequence[Curve], uniform: float | None = None) -> CurveFigure:
     unit = "share" if uniform is None else "nats"
     reference = None if uniform is None or uniform != uniform else uniform
     empty = not any(np.isfinite(curve.values).any() for curve in series)

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.controls import Filter, read_filters
 from dashboard.points.head_tokens import HeadTokens, columns
-from dashboard.points.point_set import Column
-from dashboard.points.selection import Condition, parse_conditions
+from dashboard.points.point_set import Column, Condition, parse_conditions
 from dashboard.statistics.data import (
     HeadGrid,
     Values,
@@ -24,7 +23,7 @@ from dashboard.statistics.data import (
     values_of,
     written_interval,
 )
-from dashboard.statistics.heads_table import Columns, read_columns
+from dashboard.statistics.heads import Columns, read_columns
 from dashboard.statistics.parts import REST, Part, PartCounts, PartNumbers, part_labels, part_of, sides, size_of_rest
 from dashboard.statistics.sections import (
     CurveFigure,
@@ -38,7 +37,7 @@ from dashboard.statistics.sections import (
     size_of_part,
 )
 from dashboard.ui.charts import Layout
-from dashboard.ui.page import Unmade
+from dashboard.ui.markup import Unmade
 from dashboard.ui.text import (
     all_of,
     first_of,
@@ -150,8 +149,9 @@ def read(context: Context) -> StatisticsPage:
     corpus, state = context.corpus, context.state
     part, titles = part_of(corpus, state.where), model_names(context.snapshot)
     statistic = shown_statistic(state, corpus)
-    offered = {name: column for name, column in columns(corpus).items() if not (column.per_head or column.per_role)}
-    conditions, _ = parse_conditions(state.where or "", corpus)
+    known = columns(corpus)
+    offered = {name: column for name, column in known.items() if not (column.per_head or column.per_role)}
+    conditions, _ = parse_conditions(state.where or "", known)
     where = [condition for condition in conditions if condition.column in offered]
     counted = bool(part.tokens) and is_counted(context.library.get(PartCounts), context.snapshot, corpus, state)
     return StatisticsPage(
@@ -265,7 +265,7 @@ def grid_notices(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> tuple[
         return ()
     if state.other:
         part = part_of(snapshot.corpus(state.other), state.where)
-        return _of_other(part, model_names(snapshot)[state.other])
+        return _notices_on_other(part, model_names(snapshot)[state.other])
     if compared_with(state, shown):
         return ()
     models = "another model, or " if comparable(snapshot, corpus) else ""
@@ -317,7 +317,7 @@ def _subtracted(corpus: Corpus, part: Part, name: str) -> str:
     return f"Subtracted: means over {share} of {name}."
 
 
-def _of_other(part: Part, name: str) -> tuple[str, ...]:
+def _notices_on_other(part: Part, name: str) -> tuple[str, ...]:
     """What of the link the other model's corpus cannot show."""
     empty = f"No tokens of {name} match, so there is nothing to subtract. Remove a filter."
     return (*(f"{name}: {notice}" for notice in part.notices), *([] if part.tokens else [empty]))

@@ -13,8 +13,7 @@ from dashboard.points.picture import shown_fidelity
 from dashboard.store_page.contents import corpus_section, many_cut, model_section
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import action, info
-from dashboard.ui.markup import scrolling, stacked_table
-from dashboard.ui.page import STORE, UNDER_WAY, Page, ingest_state
+from dashboard.ui.markup import STORE, UNDER_WAY, Page, ingest_state, scrolling, stacked_table
 from dashboard.ui.text import brief, difference_unit, has_part, naming, signed, with_unit
 from dashboard.web.context import Context
 from dashboard.web.library import Library
@@ -49,6 +48,13 @@ _SNAPSHOTS = "A snapshot is the store as an ingest published it. A link that nam
 _UNREADABLE = (
     "This snapshot cannot be opened: it was deleted, or written by another version. Choose one of the history."
 )
+_contents_of = cached(contents_of)
+_NO_FINGERPRINTS = (
+    "Files of this store that hold the bytes of one another would not be noticed when they are read: "
+    "it is in object storage, or an older Headscape published it. On a disk the next publication adds what is missing."
+)
+PICTURE_MEASURES = ("spearman", "recall", "across", "trustworthiness")
+PICTURE_COLUMNS = ("picture", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
 
 
 def published_at(noted: str) -> str:
@@ -190,17 +196,6 @@ def _head(state: LinkState, older: str, change: ModelChange, head: HeadChange) -
     )
     difference = f"{signed(scale * (head.newer - head.older), 2)} {difference_unit(unit)}"
     return [name, statistic.title, then, now, difference, signed(head.deviations, 2)]
-
-
-_contents_of = cached(contents_of)
-
-
-_NO_FINGERPRINTS = (
-    "Files of this store that hold the bytes of one another would not be noticed when they are read: "
-    "it is in object storage, or an older Headscape published it. On a disk the next publication adds what is missing."
-)
-PICTURE_MEASURES = ("spearman", "recall", "across", "trustworthiness")
-PICTURE_COLUMNS = ("picture", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
 
 
 @dataclass(frozen=True)

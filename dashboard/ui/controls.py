@@ -20,7 +20,7 @@ MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase", "lemma": "l
 
 
 def info(name: str, text: str) -> html.Button:
-    """An (i) that shows a text on click, hover and focus, until Escape (assets/web/info.mjs)."""
+    """An (i) that shows a text on click, hover and focus, until Escape (assets/web/popover.mjs)."""
     described: dict[str, Any] = {"aria-label": f"About {name}", "data-info": text}
     return html.Button("i", type="button", className="info", **described)
 

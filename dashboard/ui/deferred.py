@@ -13,10 +13,9 @@ from dash import MATCH, Dash, Input, Output, State, dcc, html, set_props
 from dash.exceptions import PreventUpdate
 from flask import abort
 
-from dashboard.ui.markup import condensed
-from dashboard.ui.page import problem
+from dashboard.ui.markup import condensed, problem
 from dashboard.ui.text import with_commands
-from dashboard.ui.work import Job, JobNotes, Kind, Progress, new_name
+from dashboard.ui.work import Job, Jobs, Progress, WorkKind, new_name
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.http import STANDING, PartWait, Shown, Text, snapshot_of, validated
@@ -30,8 +29,8 @@ ROW, LINE = 30, 24
 #: What each element of a wait is, in its id beside the part and the name of the wait: the content of a part, or of a job; the
 #: line on how far it is, its clock and Cancel; what a screen reader says of a part; what asks again for a job, and for a part.
 CONTENT, JOB = "content", "job"
-STATE, CLOCK, CANCEL, SAID = "state", "clock", "cancel", "said"
-LATER, AGAIN, RETRY, RETRIED = "later", "again", "retry", "retried"
+STATE, CLOCK, CANCEL, STATUS = "state", "clock", "cancel", "said"
+LATER_CLOCK, RETRY, RETRY_CLOCK, RETRY_PLACE = "later", "again", "retry", "retried"
 #: Milliseconds between two updates of the progress, as most work ends before the first; and until a page asks again for what a
 #: busy server could not give.
 TICK, LATER_PAUSE = 300, 2_000
@@ -40,6 +39,9 @@ CANCELLED = "This was cancelled before it was computed."
 OF_EVERY_PART = ("model", "snapshot", "other")
 #: The store whose change fetches the page again.
 RELOADED = "reloaded"
+T = TypeVar("T")
+#: What fills the place of a job.
+Work = Callable[[Context, Job], list[object]]
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,9 @@ class DeferredPart:
     reloads: bool = False
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> WorkKind:
         """The job that computes it."""
-        return Kind(self.name, f"Computing {self.title} ...", CANCELLED, None, (*OF_EVERY_PART, *self.fields))
-
-
-T = TypeVar("T")
-#: What fills the place of a job.
-Work = Callable[[Context, Job], list[object]]
+        return WorkKind(self.name, f"Computing {self.title} ...", CANCELLED, None, (*OF_EVERY_PART, *self.fields))
 
 
 def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None) -> html.Div:
@@ -115,20 +112,20 @@ def waiting(context: Context, part: DeferredPart) -> html.Div:
         *skeleton,
         html.Div([_cancel(part.name, name), state, _clock(part.name, name)], className="wait"),
     ]
-    said = html.Div(f"Computing {part.title}.", id=element_id(SAID, part.name, name), role="status", className="said")
+    said = html.Div(f"Computing {part.title}.", id=element_id(STATUS, part.name, name), role="status", className="said")
     return html.Div(
         [said, html.Div(html.Div(content, className="waiting", **busy), id=element_id(CONTENT, part.name, name))]
     )
 
 
-def job_place(kind: Kind, height: int = 0, skeleton: list[Any] | tuple[Any, ...] = ()) -> html.Div:
+def job_place(kind: WorkKind, height: int = 0, skeleton: list[Any] | tuple[Any, ...] = ()) -> html.Div:
     """The placeholder of what a job makes, of at least this height."""
     name = new_name()
     waits = [
         html.Div(html.P(kind.waiting), id=element_id(STATE, kind.place, name), role="status"),
         _cancel(kind.place, name),
         _clock(kind.place, name),
-        dcc.Interval(id=element_id(LATER, kind.place, name), interval=LATER_PAUSE, max_intervals=0),
+        dcc.Interval(id=element_id(LATER_CLOCK, kind.place, name), interval=LATER_PAUSE, max_intervals=0),
         *skeleton,
     ]
     fields: dict[str, Any] = {"data-fields": " ".join(kind.fields)}  # assets/web/follow.mjs
@@ -148,25 +145,25 @@ def _clock(place: str, wait: str) -> dcc.Interval:
 
 def uncomputed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     """Why the part is not there, and a button that computes it again."""
-    again = dmc.Button("Try again", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
+    again = dmc.Button("Try again", id=element_id(RETRY, part.name, wait), size="compact-xs", variant="default")
     alert = dmc.Alert([*with_commands(sentence), " ", again], color="orange", variant="light")
-    clock = dcc.Interval(id=element_id(RETRY, part.name, wait), disabled=True)
-    return html.Div([alert, clock], id=element_id(RETRIED, part.name, wait))
+    clock = dcc.Interval(id=element_id(RETRY_CLOCK, part.name, wait), disabled=True)
+    return html.Div([alert, clock], id=element_id(RETRY_PLACE, part.name, wait))
 
 
 def postponed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
     """What keeps the part waiting, on its skeleton; the page asks again by itself, or at once where its reader wants it."""
-    again = dmc.Button("Ask now", id=element_id(AGAIN, part.name, wait), size="compact-xs", variant="default")
-    clock = dcc.Interval(id=element_id(RETRY, part.name, wait), interval=LATER_PAUSE, max_intervals=1)
+    again = dmc.Button("Ask now", id=element_id(RETRY, part.name, wait), size="compact-xs", variant="default")
+    clock = dcc.Interval(id=element_id(RETRY_CLOCK, part.name, wait), interval=LATER_PAUSE, max_intervals=1)
     state = html.Div([html.Div(asks_again(sentence), className="state"), again, clock], className="wait")
     return html.Div(
         [html.Div(className=f"skeleton {part.shape}"), state],
-        id=element_id(RETRIED, part.name, wait),
+        id=element_id(RETRY_PLACE, part.name, wait),
         className="postponed",
     )
 
 
-def _not_done(reason: str, kind: Kind, href: str) -> list[object]:
+def _not_done(reason: str, kind: WorkKind, href: str) -> list[object]:
     """Why the place of a job is not filled, and a link that starts it again."""
     again = [" ", html.A(kind.again, href=href)] if kind.again else []
     return [dmc.Alert([*with_commands(reason), *again], color="orange", variant="light")]
@@ -194,7 +191,7 @@ def _any(kind: str) -> dict[str, object]:
     return element_id(kind, MATCH, MATCH)
 
 
-def register(app: Dash, library: Library, parts: Mapping[str, DeferredPart], works: Mapping[Kind, Work]) -> None:
+def register(app: Dash, library: Library, parts: Mapping[str, DeferredPart], works: Mapping[WorkKind, Work]) -> None:
     """Add the callbacks. They find a wait by its name: another process of the server may be the one that works."""
     _fill_parts(app, library, parts)
     _try_again(app, library, parts)
@@ -204,7 +201,7 @@ def register(app: Dash, library: Library, parts: Mapping[str, DeferredPart], wor
 
 def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -> None:
     @app.callback(
-        Output(_any(CONTENT), "children"), Output(_any(SAID), "children"), Input(_any(CONTENT), "id"), *STANDING
+        Output(_any(CONTENT), "children"), Output(_any(STATUS), "children"), Input(_any(CONTENT), "id"), *STANDING
     )
     @validated
     def fill(
@@ -212,7 +209,7 @@ def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) 
     ) -> tuple[list[object], str]:
         part = _known(parts, wanted)
         try:
-            with library.get(JobNotes).job(wanted.wait, part.kind) as job:
+            with library.get(Jobs).job(wanted.wait, part.kind) as job:
                 job.begin(f"Computing {part.title}")
                 context = resolve(library, pathname, search, snapshot_of(shown))
                 computed = part.compute(context)
@@ -230,10 +227,10 @@ def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) 
 
 def _try_again(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -> None:
     @app.callback(
-        Output(_any(RETRIED), "children"),
-        Input(_any(AGAIN), "n_clicks"),
-        Input(_any(RETRY), "n_intervals"),
-        State(_any(AGAIN), "id"),
+        Output(_any(RETRY_PLACE), "children"),
+        Input(_any(RETRY), "n_clicks"),
+        Input(_any(RETRY_CLOCK), "n_intervals"),
+        State(_any(RETRY), "id"),
         *STANDING,
         prevent_initial_call=True,
     )
@@ -251,11 +248,11 @@ def _try_again(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -
         return [waiting(resolve(library, pathname, search, snapshot_of(shown)), _known(parts, wanted))]
 
 
-def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[Kind, Work]]) -> None:
+def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[WorkKind, Work]]) -> None:
     @app.callback(
         Output(_any(JOB), "children"),
         Input(_any(JOB), "id"),
-        Input(_any(LATER), "n_intervals"),
+        Input(_any(LATER_CLOCK), "n_intervals"),
         State(_any(CANCEL), "disabled"),
         *STANDING,
     )
@@ -272,7 +269,7 @@ def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[Kind, Work
         try:
             if is_cancelled:  # while the page waited to ask again
                 raise ReaderLeft(kind.cancelled)
-            with library.get(JobNotes).job(wanted.wait, kind) as job:
+            with library.get(Jobs).job(wanted.wait, kind) as job:
                 context = resolve(library, pathname, search, snapshot_of(shown))
                 return condensed(work(context, job), kind.place)
         except NotYet as later:
@@ -287,7 +284,7 @@ def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[Kind, Work
 def _ask_later(wanted: PartWait, reason: str, times: int) -> None:
     """Say what keeps the page waiting for a job, and let it ask again; its skeleton and Cancel stay."""
     set_props(element_id(STATE, wanted.deferred, wanted.wait), {"children": [html.P(asks_again(reason))]})
-    set_props(element_id(LATER, wanted.deferred, wanted.wait), {"max_intervals": times})
+    set_props(element_id(LATER_CLOCK, wanted.deferred, wanted.wait), {"max_intervals": times})
 
 
 def _follow(app: Dash, library: Library) -> None:
@@ -299,7 +296,7 @@ def _follow(app: Dash, library: Library) -> None:
     )
     @validated
     def look(_ticks: int | None, wanted: PartWait) -> list[object]:
-        notes = library.get(JobNotes)
+        notes = library.get(Jobs)
         if (progress := notes.find(wanted.wait)) is not None:
             return progress_lines(progress)
         if not (told := notes.waiting(wanted.wait)):  # the page is about to ask, for the first time or again
@@ -315,7 +312,7 @@ def _follow(app: Dash, library: Library) -> None:
     @validated
     def cancel(clicks: int | None, wanted: PartWait) -> bool:
         if clicks:
-            library.get(JobNotes).cancel(wanted.wait)
+            library.get(Jobs).cancel(wanted.wait)
         return bool(clicks)
 
 

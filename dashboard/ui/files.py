@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from dashboard.ui.text import all_of, first_of, has_part
 from dashboard.web.admission import reader_left
-from dashboard.web.bounds import compared_model, names_of
+from dashboard.web.bounds import names_of
 from dashboard.web.errors import ReaderLeft, Refusal
-from dashboard.web.http import lasting
+from dashboard.web.http import FileResponse, lasting
 from dashboard.web.library import Library
-from dashboard.web.responses import FileResponse
+from dashboard.web.paths import links_of
 from dashboard.web.state import LinkState
 from store import Corpus, Snapshot
 from store.phrases import FORMULA, PROVENANCE, guarded
@@ -86,27 +86,19 @@ def _sentences(corpus: Corpus) -> str:
 
 def provenance_of(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> dict[str, str]:
     """The provenance of a page, for files saved by the browser: `source` for a reader, `stem` for the end of a file's name."""
-    other = _other(snapshot, corpus, state)
-    models = [corpus.name] + ([other.name] if other else [])
-    provenance = Provenance.of(snapshot, models)
-    source = f"{_models(state.page, corpus, other)} on {provenance.corpus}, snapshot {snapshot.id[:8]}"
-    return {"source": source, "stem": provenance.stem}
+    links = links_of(state.page)
+    other = links.second_model(snapshot, corpus, state) if links.second_model else None
+    provenance = Provenance.of(snapshot, [corpus.name, *([other.name] if other else [])])
+    models = _both_models(corpus, other, subtracts=links.subtracts) if other else corpus.title
+    return {
+        "source": f"{models} on {provenance.corpus}, snapshot {snapshot.id[:8]}",
+        "stem": provenance.stem,
+    }
 
 
-def _other(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> Corpus | None:
-    """The other model of a page that shows two: Compare, and Statistics where it shows differences."""
-    if state.page == "compare":
-        return compared_model(snapshot, corpus, state.other)
-    subtracts = state.page == "statistics" and state.values == "difference"
-    return snapshot.corpus(state.other) if subtracts and state.other else None
-
-
-def _models(page: str, own: Corpus, other: Corpus | None) -> str:
-    """On Statistics only the heat map is of two models."""
-    if other is None:
-        return own.title
-    name, subtracted = names_of(own, other)
-    return f"{name} and {subtracted}" if page == "compare" else f"{name} (differences: minus {subtracted})"
+def _both_models(own: Corpus, other: Corpus, *, subtracts: bool) -> str:
+    name, second = names_of(own, other)
+    return f"{name} (differences: minus {second})" if subtracts else f"{name} and {second}"
 
 
 def large_file(parts: Iterator[Table], name: str, form: str) -> Response:

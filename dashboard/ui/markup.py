@@ -1,4 +1,4 @@
-"""Components of our own: the class that they have in Python, plain HTML as one of them, and tables.
+"""What a page is made of: its parts, what stands for what the store does not have yet, components of our own, plain HTML as one, tables.
 
 Dash has no public way to declare a component without a build step: a class of ours in Python has a function of the same name
 in assets/headscape.mjs. What Dash reads of a class is private, and stands here alone. Plain HTML becomes one component, as
@@ -7,13 +7,113 @@ Dash subscribes each of its own to every change of the page, hundreds in a table
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
+import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component, ComponentMeta
+
+from dashboard.ui.text import with_commands
+from dashboard.web.errors import sentence_for, stage_line
+from dashboard.web.http import for_one_reader
+from store.repository.errors import NotIngested
+from store.repository.ingest_status import IngestProgress
+
+#: The part of the id of a line that follows the ingest; `pages.py` fills it as often as a tab asks for newer snapshots.
+UNDER_WAY = "under-way"
+#: Its value on page Store, which also says where no ingest runs.
+STORE = "store"
+RUN = "Run `headscape ingest`."
+#: An element is [tag, properties, *children]; a text is itself. `LINK` goes to another page without leaving this one.
+Tree = Any
+LINK = "link"
+#: Attribute of an anchor that is a link as Dash's own is, with properties that Dash's has not.
+FOLLOWED = "data-followed"
+HTML = "dash_html_components"
+#: Attributes of a component that are not properties of its element.
+_AVAILABLE = ("available_properties", "available_wildcard_properties")
+_NOTHING: Mapping[str, str | None] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Page:
+    """Parts of a page around the one canvas that all pages share.
+
+    `notices` are sentences about what of the link could not be followed.
+    """
+
+    above: list[object] = field(default_factory=list)
+    beside: list[object] = field(default_factory=list)
+    below: list[object] = field(default_factory=list)
+    notices: tuple[str, ...] = ()
+
+
+def without_picture(running: IngestProgress | None, title: str) -> Page:
+    """A page whose model has no picture yet: how to get one."""
+    alert = dmc.Alert(unmade(running, "This model has no picture yet."), color="blue", variant="light")
+    return Page(above=[html.H1(title), alert])
+
+
+def problem(error: Exception) -> dmc.Alert:
+    """Why a part of a page, or the page, cannot be shown."""
+    for_one_reader()  # the next one may get it
+    sentence, _ = sentence_for(error)
+    return dmc.Alert(with_commands(sentence), color="red", title="This cannot be shown", className="problem")
+
+
+def unmade(running: IngestProgress | None, missing: str, remedy: str = RUN, afterwards: str = "") -> list[object]:
+    """What is not there, and how to get it: while an ingest runs, which may be making it, no second one can begin.
+
+    `afterwards` says how to get it after that ingest.
+    """
+    if running is None:
+        return [*with_commands(f"{missing} {remedy}")]
+    line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
+    after = f" It appears here if that ingest makes and publishes it. {afterwards}".rstrip()
+    return [*with_commands(f"{missing} "), line, *with_commands(after)]
+
+
+@dataclass(frozen=True)
+class Unmade:
+    """What is not there, how to get it, and the ingest under way, which may be making it."""
+
+    missing: str
+    remedy: str
+    running: IngestProgress | None
+
+    @classmethod
+    def of(cls, error: NotIngested, running: IngestProgress | None) -> "Unmade":
+        """What the store says of it."""
+        return cls(error.missing, error.remedy, running)
+
+    @property
+    def text(self) -> list[object]:
+        """The same in words, see `unmade`."""
+        return unmade(self.running, self.missing, self.remedy)
+
+
+def unmade_line(what: Unmade) -> html.P:
+    """The same as a line of its own, below a heading."""
+    line: list[Any] = what.text
+    return html.P(line, className="unmade")
+
+
+def ingest_state(running: IngestProgress | None) -> list[object]:
+    """The ingest that runs now, with its stage, the time left and a bar; or that none runs."""
+    if running is None:
+        return [html.P("No ingest is running.")]
+    share = running.share
+    bar = dmc.Progress(value=100 * (share or 0), size="sm", **{"aria-label": "Progress of the stage"})
+    return [html.P(stage_line(running)), bar]
+
+
+def under_way(running: IngestProgress | None, place: object) -> object:
+    """What the part of a page with the id `place` says of the ingest."""
+    return ingest_state(running) if place == {UNDER_WAY: STORE} else stage_line(running)
 
 
 class BrowserComponentMeta(ComponentMeta):
@@ -42,16 +142,6 @@ class BrowserComponent(Component, metaclass=BrowserComponentMeta):
 
     def __init__(self, **properties: Any) -> None:
         super().__init__(**{name: value for name, value in properties.items() if value is not None})
-
-
-#: An element is [tag, properties, *children]; a text is itself. `LINK` goes to another page without leaving this one.
-Tree = Any
-LINK = "link"
-#: Attribute of an anchor that is a link as Dash's own is, with properties that Dash's has not.
-FOLLOWED = "data-followed"
-HTML = "dash_html_components"
-#: Attributes of a component that are not properties of its element.
-_AVAILABLE = ("available_properties", "available_wildcard_properties")
 
 
 class Chart(BrowserComponent):
@@ -133,9 +223,6 @@ def tree(node: Any) -> Tree:
 def properties_of(node: Component) -> dict[str, Any]:
     """The properties that an element was given: `to_plotly_json` looks for all 40 that it may have, in ten times as long."""
     return {name: value for name, value in vars(node).items() if name[0] != "_" and name not in _AVAILABLE}
-
-
-_NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
 
 def heading(titles: Sequence[str], numbers: Collection[str] = ()) -> html.Thead:

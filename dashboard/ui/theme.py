@@ -5,7 +5,6 @@ from colorsys import hls_to_rgb
 from typing import Literal
 
 Scheme = Literal["light", "dark"]
-
 #: Okabe-Ito blue and vermillion; lighter on dark, so that both keep 3:1 against their background. A contour keeps it against the points.
 PALETTE: Mapping[Scheme, Mapping[str, str]] = {
     "light": {
@@ -29,7 +28,6 @@ PALETTE: Mapping[Scheme, Mapping[str, str]] = {
         "ink": "#F1F3F5",
     },
 }
-
 MANTINE = {
     "fontFamily": "Roboto, system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', sans-serif",
     "primaryColor": "blue",
@@ -38,14 +36,6 @@ MANTINE = {
     "respectReducedMotion": True,
     "headings": {"fontWeight": "600"},
 }
-
-
-def rgb(colour: str) -> tuple[int, int, int]:
-    """Red, green and blue, 0 to 255, of `#RRGGBB`."""
-    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
-    return red, green, blue
-
-
 #: Colours of a number, from its lowest to its highest: lightness says how much, hue stays with the role.
 _STOPS: Mapping[Scheme, Mapping[str, tuple[str, ...]]] = {
     "light": {"query": ("#A9CCE8", "#0072B2", "#00223D"), "key": ("#F6C59B", "#D55E00", "#4A1D00")},
@@ -69,15 +59,21 @@ CODES = 255
 _MISSING: Mapping[Scheme, str] = {"light": "#B4B8BE", "dark": "#5A5E66"}
 
 
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue, 0 to 255, of `#RRGGBB`."""
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
+    return red, green, blue
+
+
 def head_colours(heads: int) -> dict[str, list[str]]:
     """A colour for every head by scheme, no two alike. Heads are named by number too: no twelve are told apart by everybody."""
     return {
-        scheme: [_of_head(head / max(heads, 1), levels[head % len(levels)]) for head in range(heads)]
+        scheme: [_head_colour(head / max(heads, 1), levels[head % len(levels)]) for head in range(heads)]
         for scheme, levels in _LIGHTNESS.items()
     }
 
 
-def _of_head(hue: float, lightness: float) -> str:
+def _head_colour(hue: float, lightness: float) -> str:
     red, green, blue = (round(255 * part) for part in hls_to_rgb((hue + 0.58) % 1, lightness, 0.7))
     return f"#{red:02X}{green:02X}{blue:02X}"
 

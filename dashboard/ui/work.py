@@ -16,18 +16,18 @@ from typing import TypeVar
 
 from dashboard.web.admission import cancelled_by, reader_left, steps_told_to
 from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.http import for_one_reader
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
-from dashboard.web.responses import for_one_reader
 
 T = TypeVar("T")
 #: Seconds between two notes of how far a job is.
-PAUSE = 0.1
+PROGRESS_SECONDS = 0.1
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
-class Kind:
+class WorkKind:
     """A kind of job.
 
     Attributes
@@ -52,7 +52,7 @@ class Kind:
 
 
 #: The content of a page at a link.
-PAGE = Kind("page", "The server puts this page together.", "The reader has gone to another page.", None, ())
+PAGE = WorkKind("page", "The server puts this page together.", "The reader has gone to another page.", None, ())
 
 
 @dataclass(frozen=True)
@@ -96,18 +96,18 @@ class Job:
         return False
 
 
-class JobNotes:
-    """Notes on the jobs that pages wait for, in a folder that all processes of the server share."""
+class Jobs:
+    """The jobs that pages wait for, in a folder that all processes of the server share."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @classmethod
-    def of(cls, library: Library) -> "JobNotes":
+    def of(cls, library: Library) -> "Jobs":
         """Those of a library, in the folder of its server."""
         return cls(library.folder)
 
-    def job(self, name: str, kind: Kind) -> "WatchedJob":
+    def job(self, name: str, kind: WorkKind) -> "WatchedJob":
         """The wait of a page; `name` is from `new_name`."""
         return WatchedJob(self._folder, _checked(name), kind)
 
@@ -135,7 +135,7 @@ class JobNotes:
 class WatchedJob(Job):
     """Notes how far the job is, and ends it where its reader cancelled it or left. A context manager: afterwards no note stays."""
 
-    def __init__(self, folder: Path, name: str, kind: Kind) -> None:
+    def __init__(self, folder: Path, name: str, kind: WorkKind) -> None:
         self._folder, self._name, self._kind = folder, name, kind
         self._began = self._noted = 0.0
         self._stage = ""
@@ -172,7 +172,7 @@ class WatchedJob(Job):
             raise self._cancelled
         is_new = stage not in (None, self._stage)
         self._stage = stage or self._stage
-        if is_new or time.time() - self._noted >= PAUSE:
+        if is_new or time.time() - self._noted >= PROGRESS_SECONDS:
             self._note(share)
 
     @property

@@ -25,6 +25,8 @@ UNIX = "unix"
 UNIX_PREFIX = "unix:"
 #: Beginnings of the keys of what proxies say of a client.
 FORWARDED = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED")
+#: Bytes of the path of a unix socket (unix(7)).
+LONGEST_PATH = 107
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,6 @@ def follow_proxies(server: "Flask", trusted: AddressList, identity: str = "") ->
         return answer(environ, start_response)
 
     server.wsgi_app = follow  # type: ignore[method-assign]
-
-
-#: Bytes of the path of a unix socket (unix(7)).
-LONGEST_PATH = 107
 
 
 def socket_path(host: str) -> Path | None:

@@ -15,12 +15,13 @@ from flask import has_request_context, request
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal
 
 #: Seconds between two checks whether the reader is still there.
-PAUSE = 0.05
+LOOK_SECONDS = 0.05
 #: Seconds that a reader waits for a turn, and with them a thread of the server.
 PATIENCE = 20.0
-
 #: The WSGI key of waitress for a function that says whether the client has closed the connection.
 DISCONNECTED = "waitress.client_disconnected"
+_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("cancelled", default=None)
+Tell = Callable[[str], None]
 
 
 class Meter:
@@ -87,7 +88,7 @@ class Room:
             meter.left(self._name)
 
 
-class Turns:
+class WaitingLine:
     """A bounded queue of readers; the first has the turn.
 
     `busy` is the message to a reader who finds the queue full, or who has waited for `patience` seconds; `name` is the
@@ -109,7 +110,7 @@ class Turns:
         """Wait for the turn and hold it within the context. Raises `Refusal` where the queue is full or the reader left."""
         own, began = self._join(), monotonic()
         try:
-            while not own.wait(PAUSE):
+            while not own.wait(LOOK_SECONDS):
                 _check_present(has_left)
                 self._check_time(began + self._patience)
             _check_present(has_left)
@@ -143,7 +144,7 @@ class Turns:
                 self._queue[0].set()
 
 
-class FairTurns:
+class FairWaitingLine:
     """One reader has the turn at a time. However many requests a sender sends, others wait for one of them.
 
     At most `most` wait or have the turn, and of one sender `of_sender`: each holds a thread of the server. `busy` and `busy_here`
@@ -152,9 +153,9 @@ class FairTurns:
 
     def __init__(self, most: int, of_sender: int, busy: str, busy_here: str, *, name: str) -> None:
         self._room = Room(most, busy)
-        self._first = Turns(most, busy, name=name)
+        self._first = WaitingLine(most, busy, name=name)
         self._of_sender, self._busy_here, self._name = of_sender, busy_here, name
-        self._queues: WeakValueDictionary[str, Turns] = WeakValueDictionary()
+        self._queues: WeakValueDictionary[str, WaitingLine] = WeakValueDictionary()
         self._lock = Lock()
 
     @property
@@ -168,18 +169,15 @@ class FairTurns:
         with self._room.entered(), self._queue(sender).turn(has_left), self._first.turn(has_left):
             yield
 
-    def _queue(self, sender: str) -> Turns:
+    def _queue(self, sender: str) -> WaitingLine:
         with self._lock:
-            new = Turns(self._of_sender, self._busy_here, name=f"{self._name} of an address")
+            new = WaitingLine(self._of_sender, self._busy_here, name=f"{self._name} of an address")
             return self._queues.setdefault(sender, new)
 
 
 def _check_present(has_left: Callable[[], bool]) -> None:
     if has_left():
         raise ReaderLeft
-
-
-_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("cancelled", default=None)
 
 
 @contextmanager
@@ -211,9 +209,6 @@ class Step:
     """A step as one process tells another; the answer comes later."""
 
     title: str
-
-
-Tell = Callable[[str], None]
 
 
 def _nobody(_step: str) -> None:

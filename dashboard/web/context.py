@@ -222,7 +222,7 @@ def resolve(library: Library, pathname: str | None, search: str | None, standing
         view=_view(reader, ingest),
         other=_other(reader, page, corpus),
         **_values(reader),
-        **_of_feature_points(reader, corpus, page),
+        **_read_feature_fields(reader, corpus, page),
     )
     return Context(state, snapshot, corpus, tuple(notices), library, ingest, missing, _is_bare(written))
 
@@ -322,12 +322,12 @@ def _other(reader: LinkReader, page: str, corpus: Corpus) -> str | None:
     return None
 
 
-def _of_feature_points(reader: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
+def _read_feature_fields(reader: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
     """The fields of feature points; none where the store has none."""
     if not corpus.token_sets:
         return {}
     sample = corpus.token_sets[0]
-    written = _of_sample(reader.written, sample) if links_of(page).sample else reader.written
+    written = _keep_sample_fields(reader.written, sample) if links_of(page).sample else reader.written
     reader = replace(reader, written=_stored_points(written))
     token_set = reader.read("material") or sample
     features = corpus.features(token_set)
@@ -353,7 +353,7 @@ def _stored_points(written: Mapping[str, str]) -> dict[str, str]:
     return stored
 
 
-def _of_sample(written: Mapping[str, str], sample: str) -> dict[str, str]:
+def _keep_sample_fields(written: Mapping[str, str], sample: str) -> dict[str, str]:
     """Without the fields of a review, of values and of a trial."""
     of_review = ("fonly", "ftoken", "flasso") if written.get("material", sample) != sample else ()
     of_values = ("fview", "point") if "vectors" in written else ()

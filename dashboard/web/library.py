@@ -12,7 +12,7 @@ from typing import Protocol, Self, TypeVar
 from cachetools import LRUCache, TTLCache
 from icechunk import Repository
 
-from dashboard.web.admission import Turns
+from dashboard.web.admission import WaitingLine
 from dashboard.web.results import BUDGET as RESULTS
 from dashboard.web.results import Cache
 from store import Snapshot
@@ -61,14 +61,14 @@ class Library:
         *,
         ask_again: float = ASK_AGAIN,
         open_snapshot: Callable[[Repository, str, str], Snapshot] = Snapshot,
-        files: Turns | None = None,
+        files: WaitingLine | None = None,
         file_memory: int = FILE_MEMORY,
     ) -> None:
         self.url = url
         self._open_snapshot = open_snapshot
         self.cache = Cache(RESULTS)
         #: Large files are made for one reader at a time.
-        self.files = files or Turns(WAITING, BUSY, name="files")
+        self.files = files or WaitingLine(WAITING, BUSY, name="files")
         self.file_memory = file_memory
         self._shared = shared
         self._objects: dict[type, object] = {}

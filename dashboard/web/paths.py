@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from flask import Flask, abort, has_request_context, redirect, request
 from werkzeug.wrappers import Response
@@ -17,8 +17,6 @@ from store import Corpus, Snapshot
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
-
-
 #: Headers in which a proxy names the path that it has taken away, such as jupyter-server-proxy.
 TAKEN = ("HTTP_X_PROXYCONTEXTPATH", "HTTP_X_FORWARDED_PREFIX")
 #: Cookie with a letter for each time that a browser was led to the prefix; how often that is no accident, within seconds.
@@ -104,6 +102,12 @@ class PageLinks:
         Keys of the models that it can show beside the link's; None: of every model that some page can.
     other_models_are
         What these have in common with the link's, in a notice.
+    second_model
+        The model beside the link's that its numbers are of, by the state of the link; None where they are of one model.
+    subtracts
+        Whether that model is only subtracted.
+    marked
+        What of it has the marks of notes: heads and tokens of the corpus, the tokens of a sentence, or feature points.
     """
 
     former_names: tuple[str, ...] = ()
@@ -113,6 +117,9 @@ class PageLinks:
     sample: bool = False
     other_models: Callable[[Snapshot, Corpus], list[str]] | None = None
     other_models_are: str = "with as many layers and heads"
+    second_model: Callable[[Snapshot, Corpus, Any], Corpus | None] | None = None
+    subtracts: bool = False
+    marked: Literal["heads", "sentence", "features"] = "heads"
 
 
 #: By the name of the page; filled once, when `dashboard.pages` is imported.

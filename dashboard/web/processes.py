@@ -22,6 +22,19 @@ from threadpoolctl import threadpool_limits
 from store.process import use_one_heap
 from store.repository.files import is_full, replace_file
 
+#: Fewest workers by default, so that one answers while another computes, and bytes of memory that each needs.
+FEWEST_WORKERS, WORKER_MEMORY = 2, 450 << 20
+#: Bytes that a container may have, as Linux says it; "max" where there is no limit.
+CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
+#: The folder of our packages.
+PLACE = str(Path(__file__).parents[2])
+#: Bytes from which an array is a mapping of its own. Unless this is set, glibc raises it to 32 MB when the first large array
+#: is freed; from then on arrays lie in the heap, with holes between. With 512 KB requests took a twelfth less processor time,
+#: and a worker 60 MB more.
+MAPPED_BYTES = 128 << 10
+#: Free bytes at the end of the heap that are kept.
+KEPT_BYTES = 8 << 20
+
 
 @dataclass(frozen=True)
 class ServerFolder:
@@ -115,12 +128,6 @@ def write_whole(file: Path, content: bytes) -> None:
             raise
 
 
-#: Fewest workers by default, so that one answers while another computes, and bytes of memory that each needs.
-FEWEST_WORKERS, WORKER_MEMORY = 2, 450 << 20
-#: Bytes that a container may have, as Linux says it; "max" where there is no limit.
-CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
-
-
 def workers_by_default(cores: int | None = None, memory: int | None = None) -> int:
     """One worker for each core that this process may use: at least two, but no more than fit into the bytes of memory."""
     if cores is None:
@@ -135,10 +142,6 @@ def usable_memory(container: Path = CONTAINER_MEMORY) -> int:
         return min(machine, int(container.read_text()))
     except (OSError, ValueError):  # no container, or one without a limit
         return machine
-
-
-#: The folder of our packages.
-PLACE = str(Path(__file__).parents[2])
 
 
 def own_module(name: str, *arguments: str) -> list[str]:
@@ -160,14 +163,6 @@ def resident_memory(pid: int | None = None) -> int | None:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-#: Bytes from which an array is a mapping of its own. Unless this is set, glibc raises it to 32 MB when the first large array
-#: is freed; from then on arrays lie in the heap, with holes between. With 512 KB requests took a twelfth less processor time,
-#: and a worker 60 MB more.
-LARGE = 128 << 10
-#: Free bytes at the end of the heap that are kept.
-KEPT = 8 << 20
-
-
 def one_thread_per_product() -> None:
     """Multiply matrices on one thread: workers fill the cores already, and threads of one product wait for each other.
 
@@ -178,7 +173,7 @@ def one_thread_per_product() -> None:
 
 def return_freed_memory() -> None:
     """Let freed memory go back to the system: glibc keeps four times what is in use. Call it before threads start."""
-    use_one_heap(mapped=LARGE, kept=KEPT)
+    use_one_heap(mapped=MAPPED_BYTES, kept=KEPT_BYTES)
 
 
 class OverflowFile:

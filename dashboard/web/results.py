@@ -33,13 +33,20 @@ from store.repository.files import new_file
 #: three times as large took 66 MB more and saved no time in a thousand mixed requests by eight readers.
 BUDGET = 32 << 20
 #: Share of the budget that one result may take: a larger one would push nearly all others out.
-MOST = 1 / 2
+MOST_OF_BUDGET = 1 / 2
 K = TypeVar("K")
 P = ParamSpec("P")
 T = TypeVar("T")
 #: Types of values without parts.
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 Key = tuple[weakref.ref[Any], Hashable]
+#: Checksum of the key, the description and the content; length of the description.
+ENTRY_HEAD = Struct("<II")
+#: Share of the budget that one entry may take, that a process adds between two looks at the folder, and that is deleted then.
+ENTRY_SHARE, STEP_SHARE = 1 / 4, 1 / 32
+#: Share of the free disk that all entries may take: the rest is for whatever else is written there.
+OF_DISK = 1 / 2
+PIECE_BYTES = 1 << 20
 
 
 def memory_size(value: object) -> int:
@@ -96,7 +103,7 @@ class _Result(NamedTuple):
 class Cache:
     """Results under an owner, such as a corpus, and a key.
 
-    The cache does not keep an owner alive, and removes its results after it. A result larger than `MOST` of the budget is
+    The cache does not keep an owner alive, and removes its results after it. A result larger than `MOST_OF_BUDGET` of the budget is
     returned and not cached. A cached result must not grow: its size is measured when it is added.
     """
 
@@ -164,7 +171,7 @@ class Cache:
         owner, key, size = full[0](), full[1], memory_size(result)
         with self._lock:
             self._remove_orphans()
-            if owner is not None and size <= MOST * self.budget:
+            if owner is not None and size <= MOST_OF_BUDGET * self.budget:
                 self._results[weakref.ref(owner, self._orphaned), key] = _Result(result, size)
 
     def _orphaned(self, _owner: weakref.ref[Any]) -> None:
@@ -209,15 +216,6 @@ def cached(compute: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[K, P
     return lookup
 
 
-#: Checksum of the key, the description and the content; length of the description.
-HEAD = Struct("<II")
-#: Share of the budget that one entry may take, that a process adds between two looks at the folder, and that is deleted then.
-ENTRY_SHARE, STEP = 1 / 4, 1 / 32
-#: Share of the free disk that all entries may take: the rest is for whatever else is written there.
-OF_DISK = 1 / 2
-PIECE = 1 << 20
-
-
 def free_bytes(folder: Path) -> int:
     """Bytes that the disk of a folder has left."""
     return shutil.disk_usage(folder).free
@@ -234,7 +232,7 @@ class DiskCache:
         self, folder: Path, budget: int, *, workers: int = 8, free: Callable[[Path], int] = free_bytes
     ) -> None:
         self._folder, self.budget, self._free = folder, budget, free
-        self._step = budget * STEP
+        self._step = budget * STEP_SHARE
         self._rest = budget - workers * self._step
         self._added = 0
         self._lock = Lock()
@@ -256,7 +254,7 @@ class DiskCache:
     def add(self, key: str, description: bytes, content: IO[bytes]) -> None:
         """Add an entry, unless it is too large. The content is read from where it stands, and left there."""
         begin = content.tell()
-        size = HEAD.size + len(description) + content.seek(0, os.SEEK_END) - begin
+        size = ENTRY_HEAD.size + len(description) + content.seek(0, os.SEEK_END) - begin
         content.seek(begin)
         if size > self.budget * ENTRY_SHARE:
             return
@@ -299,27 +297,27 @@ def _write(part: Path, key: str, description: bytes, content: IO[bytes]) -> None
     """Write an entry piece by piece, so that a large one is never whole in memory."""
     total = google_crc32c.value(key.encode() + description)
     with part.open("wb") as written:
-        written.write(HEAD.pack(0, 0))
+        written.write(ENTRY_HEAD.pack(0, 0))
         written.write(description)
-        while piece := content.read(PIECE):
+        while piece := content.read(PIECE_BYTES):
             total = google_crc32c.extend(total, piece)
             written.write(piece)
         written.seek(0)
-        written.write(HEAD.pack(total, len(description)))
+        written.write(ENTRY_HEAD.pack(total, len(description)))
 
 
 def _checked(opened: IO[bytes], key: str) -> bytes | None:
     """The description, with the file at the beginning of the content; None where it is not the whole entry of the key."""
-    head = opened.read(HEAD.size)
-    if len(head) < HEAD.size:
+    head = opened.read(ENTRY_HEAD.size)
+    if len(head) < ENTRY_HEAD.size:
         return None
-    checksum, length = HEAD.unpack(head)
+    checksum, length = ENTRY_HEAD.unpack(head)
     description = opened.read(length)
     total, content = google_crc32c.value(key.encode() + description), opened.tell()
-    while piece := opened.read(PIECE):
+    while piece := opened.read(PIECE_BYTES):
         total = google_crc32c.extend(total, piece)
     opened.seek(content)
-    return description if total == checksum and content == HEAD.size + length else None
+    return description if total == checksum and content == ENTRY_HEAD.size + length else None
 
 
 def _note_use(file: Path) -> None:

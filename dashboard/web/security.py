@@ -38,6 +38,7 @@ FRAMED = (
     '<a href="{link}" target="_blank" rel="noopener">Open it in a tab of its own</a>.</p>'
 )
 _NAME = re.compile(r"\.?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
+Id = str | dict[str, str | int]
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,6 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
         return ip_address(name.partition(":")[0] if name.count(":") == 1 else name)
     except ValueError:
         return None
-
-
-Id = str | dict[str, str | int]
 
 
 class ComponentProperty(BaseModel):

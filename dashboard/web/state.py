@@ -37,7 +37,6 @@ MOST_SOUGHT = 200
 MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
 #: The browser cuts a text a little later than the server, which then says that it was cut.
 BEYOND_TYPED, BEYOND_PAIR = 100, 200
-
 Within = Literal["token", "prefix", "phrase", "lemma"]
 Lines = Literal["point", "sentence"]
 Mean = Literal["none", "heads", "layers", "both"]
@@ -63,8 +62,18 @@ NOTED = ("head", "token", "sentence", "pair", "point", "view")
 MOST_LEAVES = 100_000
 #: Sentences in the order of the corpus, instead of a statistic that ranks them.
 ORDER = "order"
-
 Kind = Literal["number", "share", "choice", "switch", "numbers", "text", "typed", "conditions", "pattern"]
+#: A range of numbers, the words of a choice, the longest text in characters or bytes, the pattern of a text.
+Bounds = range | tuple[str, ...] | int | str
+_OF_TOKENS = ("queries", "toward", "hide")
+_OF_SENTENCE = ("second", "sentence", "pair", *_OF_TOKENS)
+_RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
+_MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
+_EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
+_MINIMUM = r"\d{1,5}(\.\d{1,3})?"
+_CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
+#: Layer and head, as `3-7`.
+HEAD = r"\d{1,3}-\d{1,3}"
 
 
 class Of(Enum):
@@ -90,10 +99,6 @@ class Of(Enum):
     FEATURE_COLUMNS = auto()
     FEATURE_TOKENS = auto()
     TRIAL_FITS = auto()
-
-
-#: A range of numbers, the words of a choice, the longest text in characters or bytes, the pattern of a text.
-Bounds = range | tuple[str, ...] | int | str
 
 
 @dataclass(frozen=True)
@@ -133,15 +138,6 @@ def _link(page: str, written: Mapping[str, object]) -> str:
     return f"{root()}/{page}" + (f"?{encode_fields(written)}" if written else "")
 
 
-_OF_TOKENS = ("queries", "toward", "hide")
-_OF_SENTENCE = ("second", "sentence", "pair", *_OF_TOKENS)
-_RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
-_MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
-_EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
-_MINIMUM = r"\d{1,5}(\.\d{1,3})?"
-_CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
-#: Layer and head, as `3-7`.
-HEAD = r"\d{1,3}-\d{1,3}"
 _ON = Field("switch", ("1",))
 
 
@@ -327,7 +323,6 @@ def _table() -> dict[str, Field]:
 FIELDS: Mapping[str, Field] = _table()
 #: What a field holds where the link does not say it; where it is None, the store decides.
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(LinkState) if field.name in FIELDS}
-
 _WRITTEN = tuple(DEFAULTS.items())
 
 

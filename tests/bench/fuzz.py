@@ -18,8 +18,8 @@ from urllib.parse import quote, urlsplit
 
 from flask import Flask, session
 
-from dashboard.access.sessions import Sessions
 from dashboard.access.settings import Access
+from dashboard.access.users import Sessions
 from dashboard.web.security import CALLBACKS
 from store import open_snapshot
 from tests.access import by_password, server_of

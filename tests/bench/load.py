@@ -112,7 +112,7 @@ def _memory(server: psutil.Process) -> list[tuple[str, int, int]]:
     for process in [server, *server.children(recursive=True)]:
         try:
             info = process.memory_full_info()
-            name = "encoder" if "encoder_process" in " ".join(process.cmdline()) else "worker"
+            name = "encoder" if "dashboard.sentence.encoder" in " ".join(process.cmdline()) else "worker"
         except psutil.Error:  # it has ended
             continue
         rows.append(("front" if process == server else f"{name} {process.pid}", info.rss, info.pss))

@@ -4,7 +4,7 @@ import resource
 from time import perf_counter
 
 from dashboard.features.trial import Trial
-from dashboard.features.trial_process import Request, fit_apart
+from dashboard.features.trials import Request, fit_apart
 from store import open_corpus
 from store.schema.pictures import JOINT
 from tests.bench.table import show

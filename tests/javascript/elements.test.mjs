@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { elementIn, required, useOnElement } from "../../dashboard/assets/web/elements.mjs";
+import { elementIn, required, tellDash, useOnElement } from "../../dashboard/assets/web/elements.mjs";
 
 for (const found of [0, "", false, []])
   test(`what is there is given back: ${JSON.stringify(found)}`, () => assert.equal(required(found, "it"), found));
@@ -21,4 +21,11 @@ test("an object lives on the element of a component: it is made once, updated ea
   const [release] = effects.map((act) => act());
   release();
   assert.deepEqual(done, ["made on div", "updated", "released"]);
+});
+
+test("what a reader does twice is news twice", () => {
+  const told = [];
+  const component = { count: 0, setProps: (props) => told.push(props) };
+  for (let i = 0; i < 2; i++) tellDash(component, { opened: { panel: 3 } });
+  assert.deepEqual(told, [{ opened: { panel: 3, count: 1 } }, { opened: { panel: 3, count: 2 } }]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actionOf, followShortcuts } from "../../dashboard/assets/web/keyboard.mjs";
+import { actionOf, followShortcuts, stepInGrid } from "../../dashboard/assets/web/keyboard.mjs";
 
 for (const [key, afterG, action] of [
   ["?", false, { list: true }],
@@ -25,3 +25,20 @@ test("a key whose part of the page is not there yet does nothing", () => {
   for (const key of ["c", "?"])
     assert.doesNotThrow(() => listeners.keydown({ key, timeStamp: 0, target: null, preventDefault: () => {} }));
 });
+
+for (const [step, wanted] of [
+  [
+    [0, 1],
+    [1, 2],
+  ],
+  [
+    [0, -5],
+    [1, 0],
+  ],
+  [
+    [1, 0],
+    [1, 1],
+  ],
+])
+  test(`a step of ${step} in a grid of two rows and three columns leads to ${wanted}`, () =>
+    assert.deepEqual(stepInGrid([1, 1], step, [2, 3]), wanted));

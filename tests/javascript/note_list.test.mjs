@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NoteList } from "../../dashboard/assets/notes/note_list.mjs";
+import { NoteList, newId } from "../../dashboard/assets/notes/note_list.mjs";
 
 test("an edit of a note that somebody else has deleted is answered by the server", async () => {
   const gone = "There is no such note; it may have been deleted. Reload the page.";
@@ -8,4 +8,10 @@ test("an edit of a note that somebody else has deleted is answered by the server
   globalThis.fetch = async () => new Response(gone, { status: 404 });
   const save = NoteList.prototype.save.call({ notes: new Map() }, "edit", "7", { text: "", tags: [], id: "" });
   await assert.rejects(save, { message: gone });
+});
+
+test("the id of a note is a UUID of version 4", () => {
+  globalThis.window = { crypto };
+  for (let i = 0; i < 50; i++)
+    assert.match(newId(), /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
 });

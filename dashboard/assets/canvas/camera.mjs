@@ -1,7 +1,10 @@
 // The camera: a centre and a zoom over the unit square, and the turn of a cube; what moves it (wheel, drag, button,
-// animation), and how it stands in a link. Screen places are 0..1, y upwards.
+// animation), how it stands in a link, and how many points are painted while it moves, of which size. Screen places are
+// 0..1, y upwards.
 
 const MOST_ZOOM = 400;
+/** The factor by which a button or a key zooms. */
+const ZOOM_STEP = 1.5;
 /** @returns {Camera} */
 export const startCamera = (dimensions = 2) =>
   dimensions === 3 ? { x: 0.5, y: 0.5, zoom: 1, yaw: 30, pitch: 20 } : { x: 0.5, y: 0.5, zoom: 1, yaw: 0, pitch: 0 };
@@ -106,7 +109,7 @@ export function parseCamera(text, dimensions) {
 /** Share of the frame that a panel fills when zooming by the wheel opens its head. */
 const OPENS_AT = 0.9;
 /** Milliseconds of an animation, and from the last movement until the address bar has it. */
-const [DURATION, WRITE_PAUSE] = [350, 250];
+const [ANIMATION_MS, LINK_DELAY_MS] = [350, 250];
 
 /** @param {number} part */
 export const ease = (part) => part * part * (3 - 2 * part);
@@ -129,7 +132,7 @@ export const fillingZoom = (layout) => Math.min(layout.width, layout.height) / l
 
 /** @param {Panels} panels */
 export function createCameraControl(panels) {
-  const state = { animating: 0, look, zoom, pan, turn, settle, reset, animateTo, finish, stop };
+  const state = { animating: 0, look, zoom, zoomIn, zoomOut, pan, turn, settle, reset, animateTo, finish, stop };
   let arrive = () => {};
 
   /** @param {Camera} camera */
@@ -150,6 +153,16 @@ export function createCameraControl(panels) {
     const most = choosesPoints ? MOST_ZOOM : fillingZoom(layout);
     look(zoomCamera(panels.camera, factor, acrossScreen(layout, px), 1 - py / layout.height, most));
     if (!choosesPoints && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
+  }
+
+  function zoomIn() {
+    zoom(ZOOM_STEP);
+  }
+
+  /** Out of a whole head, back to all heads. */
+  function zoomOut() {
+    if (panels.choosesPoints && panels.camera.zoom === 1) panels.leave();
+    else zoom(1 / ZOOM_STEP);
   }
 
   /** @param {number} dx @param {number} dy */
@@ -192,7 +205,7 @@ export function createCameraControl(panels) {
     const [from, begin] = [panels.camera, performance.now()];
     /** @param {number} now */
     const step = (now) => {
-      const part = Math.max(0, Math.min(1, (now - begin) / DURATION));
+      const part = Math.max(0, Math.min(1, (now - begin) / ANIMATION_MS));
       if (part === 1) return finish();
       look(betweenCameras(from, target, ease(part)));
       state.animating = requestAnimationFrame(step);
@@ -240,7 +253,7 @@ export function createCameraLink(panels) {
   function write() {
     clearTimeout(waiting);
     const from = page();
-    waiting = setTimeout(() => panels.pictureNow && !panels.emerging && page() === from && replace(), WRITE_PAUSE);
+    waiting = setTimeout(() => panels.pictureNow && !panels.emerging && page() === from && replace(), LINK_DELAY_MS);
   }
 
   function replace() {
@@ -251,4 +264,59 @@ export function createCameraLink(panels) {
   }
 
   return { write, forget: () => clearTimeout(waiting) };
+}
+
+/** Milliseconds of a painting that is slow, and after a movement until all points are painted again. */
+const SLOW_PAINTING_MS = 90;
+const RESTING_MS = 220;
+/** So many points are drawn in a moment by a processor alone. */
+const FEW_POINTS = 80_000;
+
+/** @param {Panels} panels */
+export function createLevelOfDetail(panels) {
+  let [slow, moving, resting, measured] = [false, false, 0, 0];
+
+  function moved() {
+    moving = true;
+    clearTimeout(resting);
+    resting = setTimeout(rest, RESTING_MS);
+  }
+
+  function rest() {
+    if (panels.dragging) return moved();
+    moving = false;
+    if (slow) panels.paint();
+  }
+
+  /** Most points of a panel to draw now. @param {Points | undefined} points @param {boolean} single */
+  function most(points, single) {
+    const total = points ? points.tokens * points.roles * (single ? 1 : points.panels) : 0;
+    measured = total > FEW_POINTS && !(slow && moving) ? performance.now() : 0;
+    return points && total > FEW_POINTS && slow && moving
+      ? points.roles * Math.ceil((FEW_POINTS / total) * points.tokens)
+      : Infinity;
+  }
+
+  /** Call it after painting: measures how long that took. */
+  function painted() {
+    const begin = measured;
+    if (begin) panels.painter?.whenDone(() => (slow = performance.now() - begin > SLOW_PAINTING_MS));
+  }
+
+  return { moved, most, painted, release: () => clearTimeout(resting) };
+}
+
+/** Pixels of the largest point. */
+const LARGEST_POINT = 10;
+
+/**
+ * {size in pixels, alpha} for so many points in a panel of so many pixels.
+ * @param {number} points @param {number} side
+ */
+export function pointStyle(points, side) {
+  const perPixel = points / (side * side);
+  const crowded = Math.max(0.5, Math.min(1, (0.05 / perPixel) ** 0.25));
+  const size = Math.max(1.5, Math.min(LARGEST_POINT, 3.6 * (side / 700) ** 0.35 * crowded));
+  const alpha = Math.max(0.08, Math.min(0.85, 0.7 / (perPixel * size * size)));
+  return { size, alpha };
 }

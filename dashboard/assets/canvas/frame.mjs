@@ -1,6 +1,8 @@
-// The frame round the panels: names beside or above them, tags in their corners, and the size of the canvases.
+// The frame round the panels: names beside or above them, tags in their corners, the size of the canvases, and a still
+// picture where there is no WebGL2.
 import { fitPanels, panelBox, sameLayout, slotBox, slotOf } from "./layout.mjs";
-import { FAMILY, elementIn, required } from "../web/elements.mjs";
+import { elementIn, required } from "../web/elements.mjs";
+import { FAMILY, schemeNow } from "../web/drawing.mjs";
 
 const FONT = `11px ${FAMILY}`;
 /** Pixels between the frame and the names beside it. */
@@ -288,4 +290,24 @@ export function resize(panels) {
   // Another size empties a canvas at once; what it shows has to be there before the next frame.
   if (emptied && panels.painter) panels.paintNow();
   else panels.repaint();
+}
+
+const NO_SPACE = "This browser has no WebGL2, which 3D pictures need. Choose a 2D picture.";
+const STILL = "This browser has no WebGL2: this is a still picture, without colours, search, lasso and zoom.";
+
+/** Where there is no WebGL2: a picture from the server, and a line that says what it lacks. @param {Panels} panels */
+export function showStillPicture(panels) {
+  const { picture, image, note, layoutNow: layout, scale } = panels;
+  const deep = picture.dimensions === 3 || !picture.raster;
+  note.textContent = deep ? NO_SPACE : STILL;
+  note.hidden = false;
+  image.hidden = deep;
+  image.onload = () => panels.finish("", true);
+  image.onerror = () => panels.finish("The picture could not be loaded. Reload the page.");
+  if (deep || !layout) return panels.finish("", true);
+  /** @param {number} length */
+  const pixels = (length) => Math.round(length * scale);
+  const [side, gap, title] = [layout.side, layout.gap, layout.title].map(pixels);
+  const columns = picture.flows || picture.narrowest ? `&columns=${layout.columns}` : "";
+  image.src = `${picture.raster}&side=${side}&gap=${gap}&title=${title}&scheme=${schemeNow()}${columns}`;
 }

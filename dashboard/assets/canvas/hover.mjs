@@ -3,8 +3,9 @@
 import { panelAt, panelBox } from "./layout.mjs";
 import { ending, notesOfPanel, notesOfToken } from "../notes/marks.mjs";
 import { make, required, showRing, write } from "../web/elements.mjs";
+import { fetchPart, readJson } from "../web/loading.mjs";
 
-const PAUSE = 25;
+const CARD_DELAY_MS = 25;
 /** @type {Record<string, string>} */
 const PLURALS = { query: "queries", key: "keys" };
 
@@ -74,7 +75,7 @@ export function createHover(panels) {
   function around(point, [px, py], card) {
     state.point = point;
     showRing(ring, px - 8, py - 8, 16, 16);
-    pausing = setTimeout(() => fetchCard(point, px, py, card), PAUSE);
+    pausing = setTimeout(() => fetchCard(point, px, py, card), CARD_DELAY_MS);
   }
 
   /**
@@ -111,9 +112,7 @@ export function createHover(panels) {
     abort = new AbortController();
     const { token, role } = panels.named(point);
     try {
-      const response = await fetch(`${url}${role}/${token}.json`, { signal: abort.signal });
-      if (!response.ok) throw new Error(await response.text());
-      const card = await response.json();
+      const card = await readJson(await fetchPart(`${url}${role}/${token}.json`, { signal: abort.signal }));
       if (state.point !== point) return;
       const notes = notesOfToken(panels, token);
       tip.replaceChildren(drawCard(card, notes));
@@ -156,7 +155,7 @@ export function createHover(panels) {
     };
     const [left, top] = cardPlace(at, [tip.offsetWidth, tip.offsetHeight], room, [
       ...panels.layer.lines(),
-      ...(twin ? [[...twin.pixel, ...twin.pixel, TWIN]] : []),
+      ...(twin ? [[...twin.pixel, ...twin.pixel, TWIN_COST]] : []),
     ]);
     Object.assign(tip.style, { left: `${left}px`, top: `${top}px` });
   }
@@ -252,9 +251,9 @@ function drawCard(card, notes) {
 const APART = 14;
 const MARGIN = 6;
 /** Cost of covering the point: more than all lines together. */
-const POINT = 1e6;
+const POINT_COST = 1e6;
 /** Importance of the same token in the other panel: more than that of a line. */
-const TWIN = 1e4;
+const TWIN_COST = 1e4;
 
 /**
  * Upper left corners, the best first where they cover as much: below, above and beside the point, then the corners of
@@ -308,7 +307,7 @@ function meets([x0, y0, x1, y1], left, top, right, bottom) {
 function covered([left, top], [width, height], [x, y], lines) {
   /** @type {Box} */
   const borders = [left - MARGIN, top - MARGIN, left + width + MARGIN, top + height + MARGIN];
-  const point = meets([x, y, x, y], ...borders) ? POINT : 0;
+  const point = meets([x, y, x, y], ...borders) ? POINT_COST : 0;
   return lines.reduce((sum, line) => sum + (meets(line, ...borders) ? line[4] : 0), point);
 }
 

@@ -1,8 +1,8 @@
 // What is written over the points: wordpieces beside their points, and names of clusters at the places where their
 // points are densest, or as near to it as one is free.
-import { pointsOfPanel } from "./decode.mjs";
+import { pointsOfPanel } from "./painter.mjs";
 import { panelBox } from "./layout.mjs";
-import { FAMILY } from "../web/elements.mjs";
+import { FAMILY } from "../web/drawing.mjs";
 
 const MOST_LABELS = 300;
 const LINE_HEIGHT = 15;

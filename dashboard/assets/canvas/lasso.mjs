@@ -1,19 +1,9 @@
 // The outline of a region: simplified, its area, and its form in a link. Places are 0..1 of the square, y upwards.
+import { squaredDistance } from "../web/drawing.mjs";
 
 const MOST_VERTICES = 60;
 /** Squared: what is nearer to the outline than half of a thousandth does not show in a link. */
 const FINEST = 0.0005 ** 2;
-
-/**
- * Squared distance of a place from the line between two.
- * @param {Pair} first @param {Pair} second @param {Pair} third
- */
-function apart([x, y], [ax, ay], [bx, by]) {
-  const [dx, dy] = [bx - ax, by - ay];
-  const long = dx * dx + dy * dy;
-  const part = long ? Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / long)) : 0;
-  return (x - ax - part * dx) ** 2 + (y - ay - part * dy) ** 2;
-}
 
 /** Ramer-Douglas-Peucker, farthest place first: the outline with at most `most` vertices. @param {Pair[]} outline */
 export function simplify(outline, most = MOST_VERTICES) {
@@ -22,7 +12,7 @@ export function simplify(outline, most = MOST_VERTICES) {
   const farthest = (first, last) => {
     let [best, at] = [0, -1];
     for (let i = first + 1; i < last; i++) {
-      const distance = apart(outline[i], outline[first], outline[last]);
+      const distance = squaredDistance(outline[i], outline[first], outline[last]);
       if (distance > best) [best, at] = [distance, i];
     }
     return { best, at, first, last };

@@ -14,10 +14,10 @@ import {
 import { outlineHere } from "./lasso.mjs";
 import { panelToPixel } from "./layout.mjs";
 import { markedTokens, outlineSquare } from "../notes/marks.mjs";
-import { contextOf } from "../web/elements.mjs";
+import { contextOf } from "../web/drawing.mjs";
 import { createLoader, readJson } from "../web/loading.mjs";
 
-const PAUSE = 120;
+const LABELS_DELAY_MS = 120;
 /** @type {Record<string, Record<string, string>>} */
 const INKS = {
   light: { line: "#5c4a00", near: "#2b8a3e", pair: "#c2255c", lasso: "#1a1b1e", note: "#6741d9" },
@@ -84,7 +84,7 @@ export function createOverlay(panels) {
   // -- labels: which of them is decided when the camera rests -----------------------------------
 
   function moved() {
-    if (!waiting) waiting = setTimeout(() => ((waiting = 0), renew(), refresh()), PAUSE);
+    if (!waiting) waiting = setTimeout(() => ((waiting = 0), renew(), refresh()), LABELS_DELAY_MS);
   }
 
   function renew() {

@@ -1,17 +1,19 @@
 // Paints all panels with one call on one WebGL2 canvas; selected points are painted once more, on top. Where painting
-// all points is slow, fewer are painted while the camera moves.
+// all points is slow, fewer are painted while the camera moves. Before that it decodes the bytes from the server, all
+// little-endian: points (HSP3), colours or sizes (HSC2), masks (HSM2).
 import { rotationRows, squareWidth } from "./camera.mjs";
-import { selectedPoints, spreadOverPanels } from "./decode.mjs";
 import { panelBox, slotOf } from "./layout.mjs";
+import { rgbOf } from "../web/drawing.mjs";
 import { required } from "../web/elements.mjs";
+import { RELOAD, expectBytes, readHeader } from "../web/loading.mjs";
 
 /** Attributes beside the place: each one byte per point, replaced without touching the places. */
 const BYTES = { colours: 1, sizes: 2 };
 const ONWARD = 3;
 const MISSING = { light: "#868a91", dark: "#8b8f96" };
 
-/** @param {string} hex @returns {Colour} */
-const rgb = (hex) => /** @type {Colour} */ ([1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255));
+/** Red, green and blue as shaders have them, 0..1. @param {string} hex */
+const shaderColour = (hex) => /** @type {Colour} */ (rgbOf(hex).map((part) => part / 255));
 
 /** How many of ascending numbers are below `limit`. @param {Uint32Array} numbers @param {number} limit */
 function lowerBound(numbers, limit) {
@@ -32,14 +34,7 @@ function texels(ramp) {
   const values = new Uint8Array(2 * 256 * 4).fill(255);
   Object.values(ramp)
     .slice(0, 2)
-    .forEach((colours, row) =>
-      colours.slice(0, 256).forEach((hex, i) =>
-        values.set(
-          rgb(hex).map((part) => Math.round(255 * part)),
-          4 * (256 * row + i),
-        ),
-      ),
-    );
+    .forEach((colours, row) => colours.slice(0, 256).forEach((hex, i) => values.set(rgbOf(hex), 4 * (256 * row + i))));
   return values;
 }
 
@@ -58,18 +53,18 @@ function painterOn(canvas, gl) {
   let linked = prepare();
 
   function prepare() {
-    const made = linkProgram(gl);
+    const linkedProgram = linkProgram(gl);
     buffers = Object.fromEntries(
       ["points", "onward", "selected", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]),
     );
     ramp = null;
-    gl.useProgram(made.program);
+    gl.useProgram(linkedProgram.program);
     gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
     for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER])
       gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    return made;
+    return linkedProgram;
   }
 
   /**
@@ -181,7 +176,7 @@ function painterOn(canvas, gl) {
       secondColour: palette[roles[1] || roles[0]],
       missingColour: MISSING[scheme] || MISSING.light,
     };
-    for (const [name, hex] of Object.entries(colours)) gl.uniform3f(at[name], ...rgb(hex));
+    for (const [name, hex] of Object.entries(colours)) gl.uniform3f(at[name], ...shaderColour(hex));
     gl.uniformMatrix3fv(
       at.turn,
       true,
@@ -198,7 +193,7 @@ function painterOn(canvas, gl) {
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.enable(gl.SCISSOR_TEST);
-    gl.clearColor(...rgb(palette.panel), 1);
+    gl.clearColor(...shaderColour(palette.panel), 1);
     for (let panel = 0; panel < layout.count; panel++) {
       if (slotOf(layout, panel) < 0) continue;
       const [left, top, side] = layout.single ? [0, 0, layout.width] : panelBox(layout, camera, panel);
@@ -368,4 +363,74 @@ function linkProgram(gl) {
   const count = gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS) || 0;
   const names = Array.from({ length: count }, (_, i) => required(gl.getActiveUniform(program, i), "a uniform").name);
   return { program, at: Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(program, name)])) };
+}
+
+/**
+ * {panels, tokens, roles, components, width, places, most}; point i of a panel is token i / roles in its role i %
+ * roles.
+ * @param {ArrayBuffer} buffer
+ */
+export function decodePoints(buffer) {
+  const { numbers, start } = readHeader(buffer, "HSP3", "points", 5);
+  const [panels, tokens, roles, components, width] = numbers;
+  if (![1, 2].includes(roles) || ![2, 3].includes(components) || ![1, 2].includes(width))
+    throw new Error(`These points are of another version. ${RELOAD}`);
+  const count = panels * tokens * roles * components;
+  expectBytes(buffer, start, count * width, "points");
+  const places = width === 1 ? new Uint8Array(buffer, start, count) : new Uint16Array(buffer, start, count);
+  return { panels, tokens, roles, components, width, places, most: width === 1 ? 255 : 65535 };
+}
+
+/** {panels, tokens, roles, values}: a code 0..254 per point, 255 where it is missing. @param {ArrayBuffer} buffer */
+export function decodeColours(buffer) {
+  const { numbers, start } = readHeader(buffer, "HSC2", "colours", 3);
+  const [panels, tokens, roles] = numbers;
+  expectBytes(buffer, start, panels * tokens * roles, "colours");
+  return { panels, tokens, roles, values: new Uint8Array(buffer, start) };
+}
+
+/**
+ * {panels, tokens, roles, values, selected}: 1 per selected point, else 0, and how many are selected.
+ * @param {ArrayBuffer} buffer
+ */
+export function decodeMask(buffer) {
+  const { numbers, start } = readHeader(buffer, "HSM2", "selected points", 3);
+  const [panels, tokens, roles] = numbers;
+  const count = panels * tokens * roles;
+  expectBytes(buffer, start, Math.ceil(count / 8), "selected points");
+  const bits = new Uint8Array(buffer, start);
+  const values = new Uint8Array(count);
+  let selected = 0;
+  for (let i = 0; i < count; i++) selected += values[i] = (bits[i >> 3] >> (7 - (i & 7))) & 1;
+  return { panels, tokens, roles, values, selected };
+}
+
+/**
+ * One value per point of all panels: values that are the same in every panel are repeated.
+ * @param {Values} decoded @param {number} panels
+ */
+export function spreadOverPanels(decoded, panels) {
+  if (decoded.panels === panels) return decoded.values;
+  const all = new Uint8Array(panels * decoded.values.length);
+  for (let panel = 0; panel < panels; panel++) all.set(decoded.values, panel * decoded.values.length);
+  return all;
+}
+
+/**
+ * Numbers of the selected points of all panels, ascending; a mask of one panel holds for every one.
+ * @param {Mask} mask @param {number} panels
+ */
+export function selectedPoints(mask, panels) {
+  const { values, selected: count } = mask;
+  const numbers = new Uint32Array(mask.panels === panels ? count : count * panels);
+  let next = 0;
+  for (let panel = 0; panel < panels / mask.panels; panel++)
+    for (let i = 0; i < values.length; i++) if (values[i]) numbers[next++] = panel * values.length + i;
+  return numbers;
+}
+
+/** The points of one panel. @param {Points} points @param {number} panel */
+export function pointsOfPanel(points, panel) {
+  const length = points.places.length / points.panels;
+  return { ...points, panels: 1, places: points.places.subarray(panel * length, (panel + 1) * length) };
 }

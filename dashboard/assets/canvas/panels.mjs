@@ -1,21 +1,25 @@
 // The state of the component: the picture, its loaded parts and the camera. Pointer, keyboard and toolbar call it.
-import { createCameraControl, createCameraLink, parseCamera, startCamera } from "./camera.mjs";
-import { decodeColours, decodeMask, decodePoints } from "./decode.mjs";
+import {
+  createCameraControl,
+  createCameraLink,
+  createLevelOfDetail,
+  parseCamera,
+  pointStyle,
+  startCamera,
+} from "./camera.mjs";
+import { createPainter, decodeColours, decodeMask, decodePoints } from "./painter.mjs";
 import { createHover } from "./hover.mjs";
-import { listenToKeyboard, listenToPointer } from "./input.mjs";
-import { createLevelOfDetail, pointStyle, sharedPanel, showStillPicture, standIn } from "./detail.mjs";
-import { placeNames, resize } from "./frame.mjs";
+import { createSearch, listenToKeyboard, listenToPointer } from "./input.mjs";
+import { placeNames, resize, showStillPicture } from "./frame.mjs";
 import { fillingCamera, panelAt } from "./layout.mjs";
-import { createPainter } from "./painter.mjs";
 import { createOverlay } from "./overlay.mjs";
-import { createPlayer, firstPanel, pointsOf, shareSequence, standAlike } from "./player.mjs";
+import { createPlayer, firstPanel, pointsOf, shareSequence, sharedPanel, standAlike, standIn } from "./player.mjs";
 import { LOST, drawForPaper } from "./save.mjs";
-import { createSearch } from "./search.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
-import { elementIn, required } from "../web/elements.mjs";
+import { elementIn, required, tellDash } from "../web/elements.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
-import { schemeNow, watchScreen } from "../web/screen.mjs";
+import { schemeNow, watchScreen } from "../web/drawing.mjs";
 
 export class Panels {
   /** @param {HTMLElement} host */
@@ -383,8 +387,7 @@ export class Panels {
 
   /** @param {Outgoing} event */
   send(event) {
-    const [name] = Object.keys(event);
-    this.setProps({ [name]: { ...event[name], count: ++this.count } });
+    tellDash(this, event);
   }
 
   release() {

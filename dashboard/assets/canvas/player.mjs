@@ -1,13 +1,15 @@
-// Moves the same tokens through a sequence of pictures: a button, a slider, and the animation from one to the next.
+// From one picture to the next: which panel stands in for the other picture while it is on its way; and the same tokens
+// through a sequence of pictures, by a button, a slider, and the animation between two.
 import { ease, isReduced } from "./camera.mjs";
-import { decodePoints } from "./decode.mjs";
+import { slotOf } from "./layout.mjs";
+import { decodePoints } from "./painter.mjs";
 import { elementIn, required, write } from "../web/elements.mjs";
 import { fetchPart, pause as wait, readBytes } from "../web/loading.mjs";
 
 /**
  * Milliseconds on the way while it plays, at a step of the reader, between two ways, and until a rest becomes a link.
  */
-const [PLAYED, STEPPED, REST, PAUSE] = [900, 280, 450, 300];
+const [PLAYED_MS, STEPPED_MS, REST_MS, LINK_DELAY_MS] = [900, 280, 450, 300];
 /** @param {Picture | null} picture */
 const urls = (picture) => (picture?.sequence || []).map((step) => step.points).join(" ");
 
@@ -27,6 +29,29 @@ export const firstPanel = ({ slots }) => (slots ? slots.indexOf(0) : 0);
  * @param {Picture | null} before @param {Picture} picture
  */
 export const standAlike = (before, picture) => String(before?.slots || "") === String(picture.slots || "");
+
+/**
+ * The panel of a grid that the other of two pictures shows alone, -1 where none does or where it is not drawn.
+ * @param {Picture | null} before @param {Picture} picture
+ */
+export function sharedPanel(before, picture) {
+  const isInto = before && before.panels.length > picture.panels.length;
+  const [grid, single] = isInto ? [before, picture] : [picture, before];
+  if (grid.panels.length < 2 || single?.panels.length !== 1) return -1;
+  const panel = grid.panels.findIndex(({ name }) => name === single.panels[0].name);
+  return panel < 0 || slotOf(grid, panel) < 0 ? -1 : panel;
+}
+
+/**
+ * While a head's picture is on its way its panel of the grid stands in for it, and the other way round.
+ * @param {Panels} panels @returns {{ only?: number, shift: number }}
+ */
+export function standIn({ data, picture, layout, gridPanel }) {
+  const count = data.points?.panels;
+  if (!count || count === picture.panels.length) return { shift: 0 };
+  const panel = Math.max(0, gridPanel);
+  return count === 1 ? { only: 0, shift: slotOf(layout, panel) } : { only: panel, shift: -panel };
+}
 
 /** @param {Picture} picture */
 const stepsOf = (picture) => required(picture.sequence, "the sequence of a picture");
@@ -58,7 +83,7 @@ export function createPlayer(panels) {
     slider.setAttribute("aria-label", "Point of the model");
     frame.replaceChildren(button, slider, name);
     panels.on(button, "click", () => (playing ? pause() : play()));
-    panels.on(slider, "input", () => (pause(), go(Number(slider.value), STEPPED)));
+    panels.on(slider, "input", () => (pause(), go(Number(slider.value), STEPPED_MS)));
   }
 
   /** Takes another picture: moves on to its step, or starts its sequence. @param {boolean} isElsewhere */
@@ -71,7 +96,7 @@ export function createPlayer(panels) {
     const shown = (reported = indexOf(picture));
     if (isElsewhere) [at, fetched] = [shown, new Map()];
     else if (shown === pending) pending = -1;
-    else if (pending < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED);
+    else if (pending < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED_MS);
     showStep();
   }
 
@@ -137,7 +162,7 @@ export function createPlayer(panels) {
     state.moving = false;
     panels.layer.renew();
     panels.layer.refresh();
-    if (!playing) waiting = setTimeout(rest, PAUSE);
+    if (!playing) waiting = setTimeout(rest, LINK_DELAY_MS);
     return true;
   }
 
@@ -201,7 +226,7 @@ export function createPlayer(panels) {
   function step(by) {
     pause();
     const index = Math.max(0, Math.min(last(), at + by));
-    if (index !== at) go(index, STEPPED);
+    if (index !== at) go(index, STEPPED_MS);
   }
 
   async function play() {
@@ -211,10 +236,10 @@ export function createPlayer(panels) {
     playing = true;
     panels.tool.cancel();
     showStep();
-    if (at === last()) await go(0, STEPPED);
+    if (at === last()) await go(0, STEPPED_MS);
     while (goesOn() && at < last()) {
-      if (!(await go(at + 1, PLAYED))) return;
-      await wait(REST);
+      if (!(await go(at + 1, PLAYED_MS))) return;
+      await wait(REST_MS);
     }
     if (goesOn()) pause();
   }

@@ -1,8 +1,18 @@
 // Saves the picture as a PNG or SVG file: points, overlay, names of panels, and below them the captions of the
 // page. For an SVG file the calls of a canvas context become its elements.
 import { drawNames } from "./frame.mjs";
-import { drawParagraphs, saveCanvas, saveText, setParagraphs } from "../web/files.mjs";
-import { contextOf, escapeXml, required, shortNumber as short, svgElement, svgFile } from "../web/elements.mjs";
+import { contextOf } from "../web/drawing.mjs";
+import {
+  drawParagraphs,
+  escapeXml,
+  saveCanvas,
+  saveText,
+  setParagraphs,
+  shortNumber as short,
+  svgElement,
+  svgFile,
+} from "../web/files.mjs";
+import { required } from "../web/elements.mjs";
 
 const MARGIN = 12;
 /** Room for the names of rows and columns. */
@@ -12,9 +22,9 @@ const HEADED = { left: MARGIN, top: 26 };
 /** Text is legible in so many pixels. */
 const NARROWEST = 480;
 /** Pixels of a printed picture: about 220 for each inch of A4. */
-const PAPER = 1600;
+const PAPER_PIXELS = 1600;
 /** No browser keeps a canvas with a longer side. */
-const LONGEST = 16000;
+const LONGEST_SIDE = 16000;
 export const LOST =
   "The browser has lost the points of this picture, which come back by themselves. If they do not, reload the page.";
 const NOT_DRAWN = "The points could not be drawn: nothing is saved. Reload the page.";
@@ -51,7 +61,7 @@ export function sheetOf(panels, captions = captionOf(panels)) {
 const scaleFor = (panels, sheet, width) =>
   Math.min(
     width ? width / sheet.width : panels.scale,
-    LONGEST / Math.max(sheet.width, sheet.height),
+    LONGEST_SIDE / Math.max(sheet.width, sheet.height),
     required(panels.painter, "WebGL2").longest() / Math.max(panels.layout.width, panels.layout.height),
   );
 
@@ -96,7 +106,7 @@ function compose(panels, width, sheet = sheetOf(panels), canvas = document.creat
  * @param {Panels} panels @param {HTMLCanvasElement} canvas
  */
 export function drawForPaper(panels, canvas) {
-  compose(panels, PAPER, sheetOf(panels, []), canvas);
+  compose(panels, PAPER_PIXELS, sheetOf(panels, []), canvas);
 }
 
 /** The same as text of an SVG file: the points are an image in it. @param {Panels} panels @param {number} width */
@@ -132,9 +142,9 @@ export async function savePicture(panels, form, width) {
   }
 }
 
-const SAID = ".of-picture";
+const CAPTIONS = ".of-picture";
 /** What is of use on the page alone. */
-const LEFT_OUT = "a, button:not(.chip), .on-page";
+const ON_PAGE_ONLY = "a, button:not(.chip), .on-page";
 
 /** @param {Element} element */
 const style = (element) => getComputedStyle(element);
@@ -166,7 +176,7 @@ const lineOf = (text, colour, strong) => ({ groups: wordsOf(text, colour).map((w
 function paragraph(element) {
   if (element.matches(".legend")) return { groups: [...element.childNodes].map(pieces), apart: true };
   const copy = /** @type {HTMLElement} */ (element.cloneNode(true));
-  for (const extra of copy.querySelectorAll(LEFT_OUT)) extra.remove();
+  for (const extra of copy.querySelectorAll(ON_PAGE_ONLY)) extra.remove();
   return lineOf(copy.textContent, style(element).color);
 }
 
@@ -177,7 +187,7 @@ function paragraph(element) {
 function captionOf({ picture, player, layer, palette }) {
   const { source, notes } = picture.file;
   const above = [source, ...notes, (layer.focused && picture.focus_caption) || ""].filter(Boolean);
-  const captions = [...document.querySelectorAll(SAID)].map(paragraph).filter(({ groups }) => groups.flat().length);
+  const captions = [...document.querySelectorAll(CAPTIONS)].map(paragraph).filter(({ groups }) => groups.flat().length);
   return [
     lineOf(player.label() || picture.label, palette.ink, true),
     ...above.map((text) => lineOf(text, palette.ink)),

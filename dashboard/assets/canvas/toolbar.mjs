@@ -3,9 +3,9 @@ import { resize } from "./frame.mjs";
 import { boxOutline, formatLasso, outlineArea } from "./lasso.mjs";
 import { pixelToPanel } from "./layout.mjs";
 import { savePicture, sheetOf } from "./save.mjs";
-import { make } from "../web/elements.mjs";
+import { make, makeSvg } from "../web/elements.mjs";
+import { leftInWindow } from "../web/popover.mjs";
 
-const SVG = "http://www.w3.org/2000/svg";
 /** A region has at least this area (of the unit square, twice), else it was a slip of the hand. */
 const SMALLEST = 2e-6;
 /** Buttons of a single panel. */
@@ -25,11 +25,8 @@ const ICONS = {
 
 /** @param {keyof typeof ICONS} name */
 function icon(name) {
-  const [svg, path] = ["svg", "path"].map((tag) => document.createElementNS(SVG, tag));
-  for (const [key, value] of Object.entries({ viewBox: "0 0 16 16", "aria-hidden": "true" }))
-    svg.setAttribute(key, value);
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
+  const svg = makeSvg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" });
+  svg.append(makeSvg("path", { d: ICONS[name] }));
   return svg;
 }
 
@@ -52,10 +49,8 @@ export function createToolbar(panels) {
     lasso: button("lasso", "Lasso", () => choose("lasso")),
     box: button("box", "Box", () => choose("box")),
     clear: button("clear", "Clear selection", clear),
-    in: button("in", "Zoom in", () => panels.cameraControl.zoom(1.5)),
-    out: button("out", "Zoom out", () =>
-      panels.choosesPoints && panels.camera.zoom === 1 ? panels.leave() : panels.cameraControl.zoom(1 / 1.5),
-    ),
+    in: button("in", "Zoom in", () => panels.cameraControl.zoomIn()),
+    out: button("out", "Zoom out", () => panels.cameraControl.zoomOut()),
     reset: button("reset", "Reset", () => panels.cameraControl.reset()),
     full: button("full", "Full screen", turnFullScreen),
     save: button("save", "Save"),
@@ -183,7 +178,7 @@ function createSaveMenu(panels, button) {
     menu.togglePopover();
     const [{ right, top }, { width: wide, height }] = [button.getBoundingClientRect(), menu.getBoundingClientRect()];
     Object.assign(menu.style, {
-      left: `${Math.max(8, Math.min(right - wide, window.innerWidth - wide - 8))}px`,
+      left: `${leftInWindow(right - wide, wide)}px`,
       top: `${Math.max(8, top - height - 8)}px`,
     });
   }

@@ -1,14 +1,11 @@
 // Requests about notes and saved views; a refusal of the server is an error whose message is its sentence. How many
 // notes there are on what the page shows is asked for after each page, and when the server has other notes.
 import { pathOf } from "../web/address.mjs";
-import { UNREACHABLE } from "../web/loading.mjs";
+import { fetchPart } from "../web/loading.mjs";
 
 /** @param {string} url @param {RequestInit} [options] */
 async function ask(url, options) {
-  const response = await fetch(pathOf(url), { cache: "no-store", ...options }).catch((error) => {
-    throw error.name === "AbortError" ? error : new Error(UNREACHABLE);
-  });
-  if (!response.ok) throw new Error(await response.text());
+  const response = await fetchPart(pathOf(url), { cache: "no-store", ...options });
   const answer = await response.json();
   if (answer.problem) throw new Error(answer.problem);
   return answer;
@@ -67,19 +64,6 @@ export const saveView = (view) => send("POST", "api/views", { ...view, ...origin
 export const renameView = (id, name) => send("PUT", `api/views/${id}`, { name });
 /** @param {string} id */
 export const deleteView = (id) => send("DELETE", `api/views/${id}`);
-
-/**
- * Does what a reader asked for; a refusal is said in an element of the page.
- * @param {HTMLElement} problem @param {() => Promise<unknown>} act
- */
-export async function trying(problem, act) {
-  try {
-    problem.textContent = "";
-    await act();
-  } catch (error) {
-    problem.textContent = error.message;
-  }
-}
 
 const NOTHING = { counts: {} };
 /** @type {Set<() => void>} */

@@ -1,11 +1,11 @@
 // The Dash components of notes: NotePanel has notes on one thing, closed until they are asked for, or the open list of
 // page Notes; SavedViews has the links with a name, which an author renames and deletes. And the button of page Notes
 // that imports a file of both.
-import { countOf, deleteView, importNotes, readViews, recount, renameView, trying, whenCounted } from "./api.mjs";
-import { nameForm } from "./form.mjs";
-import { drawQuestion, linkOf, momentOf } from "./note.mjs";
-import { NoteList } from "./note_list.mjs";
+import { countOf, deleteView, importNotes, readViews, recount, renameView, whenCounted } from "./api.mjs";
+import { NoteList, nameForm } from "./note_list.mjs";
+import { actionButton, drawQuestion, linkOf, moment } from "./note.mjs";
 import { elementIn, elementOf, make, required, useOnElement, write } from "../web/elements.mjs";
+import { trying } from "../web/loading.mjs";
 
 /** The number of notes in the line that opens them. @param {number} count */
 const numbered = (count) => (count ? ` (${count.toLocaleString("en")})` : "");
@@ -127,17 +127,14 @@ export function NotePanel({ id, about }) {
 }
 
 const EMPTY = "No view is saved. Open a page as you want it, then choose Save this view under Notes in the header.";
-/** @param {string} text @param {string} act */
-const button = (text, act) =>
-  make("button", { type: "button", className: "action", textContent: text, "data-act": act });
 
 /** @param {SavedView} view */
 function row(view) {
   const { id, author, created, mine } = view;
-  const by = make("p", { className: "note-byline" }, make("b", { textContent: author, dir: "auto" }));
-  by.append(make("time", { datetime: created, textContent: momentOf(created) }));
+  const name = make("b", { textContent: author, dir: "auto" });
+  const by = make("p", { className: "note-byline" }, name, moment(created));
   const acts = mine
-    ? [make("p", { className: "note-actions" }, button("Rename", "rename"), button("Delete", "delete"))]
+    ? [make("p", { className: "note-actions" }, actionButton("Rename", "rename"), actionButton("Delete", "delete"))]
     : [];
   const parts = [make("p", { className: "note-place" }, linkOf(view)), by, ...acts];
   return make("li", { className: "note", "data-view": id }, ...parts, make("div", { className: "note-below" }));
@@ -240,13 +237,13 @@ export function SavedViews({ id }) {
 }
 
 /** Largest file that a request can hold, in bytes (BODY in dashboard/web/connections.py). */
-const MOST = 1 << 20;
+const LARGEST_FILE_BYTES = 1 << 20;
 const TOO_LARGE = "The file is larger than 1 MiB. Ask who runs the server to run `headscape notes import FILE`.";
 
 /** @param {File} file @param {HTMLElement} line */
 async function sendFile(file, line) {
-  line.textContent = file.size > MOST ? TOO_LARGE : `Importing ${file.name} ...`;
-  if (file.size > MOST) return;
+  line.textContent = file.size > LARGEST_FILE_BYTES ? TOO_LARGE : `Importing ${file.name} ...`;
+  if (file.size > LARGEST_FILE_BYTES) return;
   try {
     line.textContent = (await importNotes(file)).summary;
     recount();

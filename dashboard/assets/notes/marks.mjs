@@ -9,7 +9,7 @@ export const ending = (count, mark = "; ") => (count ? mark + counted(count) : "
 
 /** Pixels of half a square, and the most tokens that are marked. */
 const REACH = 7;
-const MOST = 500;
+const MOST_MARKED = 500;
 
 /**
  * The counts, where they are of the model and the snapshot that a picture shows.
@@ -32,7 +32,7 @@ export const notesOfToken = ({ noted, picture }, token) => countsOf(noted, pictu
 /** The tokens of a picture that are marked. @param {{ noted: Marks | null, picture: Picture | null }} given */
 export function markedTokens({ noted, picture }) {
   const counts = countsOf(noted, picture);
-  return counts ? Object.keys(counts.tokens).slice(0, MOST).map(Number) : [];
+  return counts ? Object.keys(counts.tokens).slice(0, MOST_MARKED).map(Number) : [];
 }
 
 /** The path of a square round a pixel: no other mark is one. @param {Context} context @param {Pixel} pair */

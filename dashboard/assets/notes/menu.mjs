@@ -1,14 +1,14 @@
 // The button Notes of the header: a menu with the notes on the view that is shown, the name under which it is saved,
 // and saved views.
 import { readViews, saveView, shownNow } from "./api.mjs";
-import { nameForm, newId } from "./form.mjs";
+import { NoteList, nameForm, newId } from "./note_list.mjs";
 import { linkOf } from "./note.mjs";
-import { NoteList } from "./note_list.mjs";
-import { pathOf, visit } from "../web/address.mjs";
+import { opensElsewhere, pathOf, visit } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
+import { leftInWindow } from "../web/popover.mjs";
 
 /** Saved views in the menu. */
-const LISTED = 8;
+const MOST_LISTED = 8;
 const NONE = "There is no note on this view: this page with its head, colours, filters and selection.";
 
 /** @param {string} name @param {string} text */
@@ -62,7 +62,7 @@ async function listViews(menu) {
   try {
     const { views, off } = await readViews();
     offerSaving(menu, off);
-    const items = /** @type {SavedView[]} */ (views).slice(0, LISTED).map((view) => make("li", {}, linkOf(view)));
+    const items = /** @type {SavedView[]} */ (views).slice(0, MOST_LISTED).map((view) => make("li", {}, linkOf(view)));
     list.replaceChildren(...(items.length ? items : [make("li", { className: "caption" }, "No view is saved.")]));
   } catch (error) {
     offerSaving(menu, error.message);
@@ -98,14 +98,13 @@ function openMenu(menu, button) {
   save.hidden = shownNow().writes === false;
   element.togglePopover();
   const [{ right, bottom }, { width }] = [button.getBoundingClientRect(), element.getBoundingClientRect()];
-  const left = Math.max(8, Math.min(right - width, window.innerWidth - width - 8));
-  Object.assign(element.style, { left: `${left}px`, top: `${bottom + 4}px` });
+  Object.assign(element.style, { left: `${leftInWindow(right - width, width)}px`, top: `${bottom + 4}px` });
   if (element.matches(":popover-open")) listViews(menu);
 }
 
 /** Opens what a note is about without leaving the page. @param {MouseEvent} event @param {HTMLElement} link */
 function openLink(event, link) {
-  if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
+  if (opensElsewhere(event)) return;
   event.preventDefault();
   /** @type {HTMLDialogElement | null} */ (link.closest("dialog"))?.close();
   visit(link.getAttribute("href") ?? "");

@@ -6,14 +6,14 @@ import { make } from "../web/elements.mjs";
 const WHEN = { day: "2-digit", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" };
 
 /** A time of the server, such as "12 Nov 2026, 10:03 UTC". @param {string} time */
-export const momentOf = (time) => `${new Intl.DateTimeFormat("en-GB", WHEN).format(new Date(time))} UTC`;
+const momentOf = (time) => `${new Intl.DateTimeFormat("en-GB", WHEN).format(new Date(time))} UTC`;
 
-/** @param {string} text @param {string} act */
-const button = (text, act, extra = {}) =>
+/** The button of a note or a saved view that does `act`. @param {string} text @param {string} act */
+export const actionButton = (text, act, extra = {}) =>
   make("button", { type: "button", className: "action", textContent: text, "data-act": act, ...extra });
 
 /** @param {string} time */
-const moment = (time) => make("time", { datetime: time, textContent: momentOf(time) });
+export const moment = (time) => make("time", { datetime: time, textContent: momentOf(time) });
 
 /** A tree of dashboard/ui/markup.py as elements. @param {any} tree @returns {HTMLElement | string} */
 function elements(tree) {
@@ -37,7 +37,7 @@ function byline({ author, created, edited, reply }, placed) {
   const line = make("p", { className: "note-byline" }, name, moment(created));
   if (placed && reply) line.append("a reply");
   if (edited)
-    line.append(button(`edited ${momentOf(edited)}`, "history", { className: "link", "aria-expanded": "false" }));
+    line.append(actionButton(`edited ${momentOf(edited)}`, "history", { className: "link", "aria-expanded": "false" }));
   return line;
 }
 
@@ -70,8 +70,8 @@ function actions({ mine, deleted }, isReply) {
   return make(
     "p",
     { className: "note-actions" },
-    ...(isReply || deleted ? [] : [button("Reply", "reply")]),
-    ...(mine ? [button("Edit", "edit"), button("Delete", "delete")] : []),
+    ...(isReply || deleted ? [] : [actionButton("Reply", "reply")]),
+    ...(mine ? [actionButton("Edit", "edit"), actionButton("Delete", "delete")] : []),
   );
 }
 
@@ -113,8 +113,8 @@ export const drawQuestion = (question) =>
     "div",
     { className: "note-question", role: "group", "aria-label": question },
     make("span", { textContent: question }),
-    button("Delete", "confirm", { className: "action strong" }),
-    button("Keep", "keep"),
+    actionButton("Delete", "confirm", { className: "action strong" }),
+    actionButton("Keep", "keep"),
   );
 
 /** A saved view as a link. @param {Pick<SavedView, "name" | "href">} savedView */

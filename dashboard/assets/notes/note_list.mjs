@@ -1,20 +1,13 @@
-// A list of notes: reads them, and lets an author add, reply, edit and delete. What is typed outlives every drawing.
-import {
-  addNote,
-  addReply,
-  deleteNote,
-  editNote,
-  readFound,
-  readHistory,
-  readNotesOn,
-  recount,
-  trying,
-} from "./api.mjs";
-import { createForm } from "./form.mjs";
+// A list of notes: reads them, and lets an author add, reply, edit and delete. The form of a note, a reply or an edit
+// has a text, tags, Save and Cancel. Its draft outlives every drawing and the form itself: what an author has typed
+// stays in the tab until it is saved, through other pages, a reload and a failed save. And the form of a name.
+import { recount, addNote, addReply, deleteNote, editNote, readFound, readHistory, readNotesOn } from "./api.mjs";
 import { counted } from "./marks.mjs";
 import { drawHistory, drawNote, drawQuestion } from "./note.mjs";
 import { visit } from "../web/address.mjs";
-import { elementIn, make, required } from "../web/elements.mjs";
+import { make, required, elementIn } from "../web/elements.mjs";
+import { randomHex, trying } from "../web/loading.mjs";
+import { recall, remember } from "../web/room.mjs";
 
 const ADD = "add";
 
@@ -250,4 +243,155 @@ export class NoteList {
       (this.adding.hidden ? this.list.querySelector("button, a") : this.adding)?.focus();
     });
   }
+}
+
+/** Characters of a text, as the server accepts them. */
+const LONGEST_TEXT = 10_000;
+let forms = 0;
+
+/** @param {string} label @param {HTMLElement} input */
+function field(label, input) {
+  input.id = `note-field-${++forms}`;
+  return make("div", { className: "note-field" }, make("label", { for: input.id, textContent: label }), input);
+}
+
+/** @param {string} text @param {string} className */
+const button = (text, className, type = "button") => make("button", { type, className, textContent: text });
+
+/** Tags of a text, each once: "sink, [SEP]". @param {string} text */
+const tagsOf = (text) => [
+  ...new Set(
+    text
+      .split(",")
+      .map((tag) => tag.trim())
+      .filter(Boolean),
+  ),
+];
+
+/**
+ * Saves what a form holds, once at a time; where that fails the form says why, and its input gets the keyboard.
+ * @param {HTMLFormElement} form
+ * @param {{ submit: HTMLButtonElement, problem: HTMLElement, input: HTMLElement }} parts
+ * @param {() => Promise<unknown>} save
+ */
+function onSubmit(form, { submit, problem, input }, save) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (submit.disabled) return;
+    submit.disabled = true;
+    problem.textContent = "";
+    try {
+      await save();
+    } catch (error) {
+      problem.textContent = error.message;
+      input.focus();
+    } finally {
+      submit.disabled = false;
+    }
+  });
+}
+
+/**
+ * `name` is that of its draft; `start` what it holds where there is no draft: {text, tags}, without tags for a reply.
+ * `save({text, tags, id})` resolves when the server has it; `close()` is called after that, and where its author
+ * cancels.
+ * @param {FormOptions} options
+ */
+export function createForm({ name, label, start, send, save, close }) {
+  const draft = recallDraft(name) ?? { ...start, id: newId() };
+  const text = make("textarea", { rows: 4, maxlength: LONGEST_TEXT, required: "", dir: "auto" });
+  const tags = make("input", { type: "text", maxlength: 400, autocomplete: "off", placeholder: "sink, check again" });
+  const problem = make("p", { className: "note-problem", role: "alert" });
+  const [submit, cancel] = [button(send, "plain strong", "submit"), button("Cancel", "plain")];
+  const fields = [field(label, text), ...(start.tags === undefined ? [] : [field("Tags, separated by commas", tags)])];
+  const hint = make("span", { className: "caption", textContent: "Markdown; Ctrl + Enter saves" });
+  const form = make(
+    "form",
+    { className: "note-form" },
+    ...fields,
+    problem,
+    make("div", { className: "note-buttons" }, submit, cancel, hint),
+  );
+  text.value = draft.text;
+  tags.value = draft.tags ?? "";
+
+  const rememberDraft = () => keepDraft(name, { ...draft, text: text.value, tags: tags.value });
+
+  function leave() {
+    dropDraft(name);
+    close();
+  }
+
+  async function saveNote() {
+    if (!text.value.trim()) throw new Error("The note is empty. Write a text.");
+    await save({ text: text.value, tags: tagsOf(tags.value), id: draft.id });
+    leave();
+  }
+
+  /** @param {KeyboardEvent} event */
+  function pressed(event) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    event.preventDefault(); // a dialog around it stays open
+    close();
+  }
+
+  form.addEventListener("input", rememberDraft);
+  onSubmit(form, { submit, problem, input: text }, saveNote);
+  form.addEventListener("keydown", pressed);
+  cancel.addEventListener("click", leave);
+  return { element: form, focus: () => text.focus() };
+}
+
+/**
+ * Asks for a name, and calls with it; Escape and Cancel leave it as it was.
+ * @param {{ name?: string, label: string, send: string, save: (name: string) => Promise<unknown>, close: () => void
+ * }} given
+ */
+export function nameForm({ name = "", label, send, save, close }) {
+  const input = make("input", { type: "text", maxlength: 120, required: "", dir: "auto", autocomplete: "off" });
+  const problem = make("p", { className: "note-problem", role: "alert" });
+  const submit = make("button", { type: "submit", className: "plain strong", textContent: send });
+  const cancel = make("button", { type: "button", className: "plain", textContent: "Cancel" });
+  const buttons = make("div", { className: "note-buttons" }, submit, cancel);
+  const form = make("form", { className: "note-form" }, make("label", {}, label, input), problem, buttons);
+  input.value = name;
+
+  onSubmit(form, { submit, problem, input }, async () => {
+    await save(input.value.trim());
+    close();
+  });
+  form.addEventListener("keydown", (event) => event.key === "Escape" && (event.preventDefault(), close()));
+  cancel.addEventListener("click", close);
+  return { element: form, focus: () => input.select() };
+}
+
+/** The drafts of a tab that stores nothing last as long as its page. */
+const unstored = new Map();
+
+/** @param {string} name @returns {Draft | null} */
+const recallDraft = (name) =>
+  JSON.parse(recall("sessionStorage", `draft-${name}`) || "null") ?? unstored.get(name) ?? null;
+
+/** @param {string} name @param {Draft} draft */
+function keepDraft(name, draft) {
+  unstored.set(name, draft);
+  remember("sessionStorage", `draft-${name}`, JSON.stringify(draft));
+}
+
+/** @param {string} name */
+function dropDraft(name) {
+  unstored.delete(name);
+  remember("sessionStorage", `draft-${name}`, "");
+}
+
+/**
+ * An id that nothing else has (a UUID of version 4): the server saves what has the same id once. Without https there is
+ * no `crypto.randomUUID`.
+ */
+export function newId() {
+  const digits = randomHex(16);
+  const variant = "89ab"[parseInt(digits[16], 16) % 4];
+  return digits.replace(/^(.{8})(.{4}).(.{3}).(.{3})/, `$1-$2-4$3-${variant}$4-`);
 }

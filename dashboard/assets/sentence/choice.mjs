@@ -1,11 +1,13 @@
 // What a reader chooses in a sentence: its tokens as buttons, of which Tab reaches one and arrow keys the others, and
-// the rows where they stand; the heads of a layer as a row of coloured boxes that turn their lines on and off.
+// the rows where they stand; the heads of a layer as a row of coloured boxes that turn their lines on and off; and the
+// weights of a token or of a pair, as a tip, and a remark on what is not drawn.
+import { MOST_LINES, exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
 import { elementIn, make } from "../web/elements.mjs";
 
 export const NO_TOKEN = "No token is left to draw. Show hidden or special tokens again.";
 
 /** @param {Unit} unit @param {number} i @param {Side} side @param {Unit[]} units */
-function token(unit, i, side, units) {
+function tokenButton(unit, i, side, units) {
   const classes = [
     "token",
     unit.special && "special",
@@ -38,7 +40,7 @@ export function createTokens(side, name) {
     const text = JSON.stringify(tokens);
     if (text === shownText) return;
     [shownText, units] = [text, tokens];
-    list.replaceChildren(...units.map((unit, i) => token(unit, i, side, units)));
+    list.replaceChildren(...units.map((unit, i) => tokenButton(unit, i, side, units)));
     stand(0);
   }
 
@@ -204,4 +206,126 @@ export function createSwatches(views, signal) {
   });
   row.addEventListener("keydown", press, { signal });
   return { row, draw };
+}
+
+/** @param {number} number */
+const grouped = (number) => number.toLocaleString("en");
+/** @param {number} least */
+const noWeight = (least) => `No weight is ${least} or more here. Lower the minimum weight, or choose more heads.`;
+/** @param {number} count @param {number} total */
+const strongestLines = (count, total) =>
+  `The strongest ${grouped(count)} of ${grouped(total)} lines are drawn. Raise the minimum weight to see fewer.`;
+
+/** Why there are no lines, or not all of them. @param {Lines} lines @param {ShownSentence} shown */
+export function remarkOn({ total, count }, { chosen, least, units, keys }) {
+  if (!units.length || !keys.length) return NO_TOKEN;
+  if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
+  if (!total) return noWeight(least);
+  return count < total ? strongestLines(count, total) : "";
+}
+
+/**
+ * The longest remark that a hover or a click brings: that on all lines where they are many.
+ * @param {ShownSentence} shown
+ */
+export function longestRemark({ least, units, keys, data }) {
+  const most = data.heads * units.length * keys.length;
+  return most > MOST_LINES ? strongestLines(MOST_LINES, most) : noWeight(least);
+}
+
+/** @param {Layer} layer @param {number} head @param {Side} side @param {number} unit */
+function largestWeight(layer, head, side, unit) {
+  const values = weightSums(layer, [head], side, [unit]).map(([value]) => value);
+  const at = values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
+  return { at, value: values[at] };
+}
+
+/** @param {Views} views @param {number} head @param {string} name @param {number} value */
+function weightRow(views, head, name, value) {
+  const colour = make("span", { className: "colour" });
+  colour.style.setProperty("--colour", views.colour(head));
+  return make(
+    "tr",
+    {},
+    make("td", {}, colour),
+    make("td", { textContent: views.nameOf(head) }),
+    make("td", { className: "to", dir: "auto", textContent: name }),
+    make("td", { className: "number", textContent: exactWeight(value) }),
+  );
+}
+
+/** @param {Pick<Unit, "name">} unit */
+const tokenOf = (unit) => make("bdi", { textContent: unit.name });
+
+/** @param {(Node | string)[]} title @param {Node[]} rows @param {string} [last] */
+function tipContent(title, rows, last) {
+  const content = [make("p", { className: "what" }, ...title), make("table", {}, ...rows)];
+  return last ? [...content, make("p", { className: "sum", textContent: last })] : content;
+}
+
+/**
+ * The token and what is selected in the other column.
+ * @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns
+ */
+function tipWithSelection(views, side, unit, columns) {
+  const { data, chosen, queries } = views.shown;
+  const across = side === "query" ? "key" : "query";
+  const values = weightSums(data, chosen, across, queries)[unit];
+  const selected =
+    queries.length === 1
+      ? tokenOf(columns[across].units[queries[0]])
+      : `${queries.length} ${side === "key" ? "queries" : "keys"}`;
+  const token = tokenOf(columns[side].units[unit]);
+  const names = side === "key" ? [selected, " → ", token] : [token, " → ", selected];
+  const mean = `mean ${exactWeight(meanOf(values))}`;
+  const weights = chosen.map((head, i) => `${views.spokenNameOf(head)} ${exactWeight(values[i])}`);
+  const spoken = names.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
+  const text = `${spoken}: ${weights.join(", ")}, ${mean}`;
+  return {
+    content: tipContent(
+      names,
+      chosen.map((head, i) => weightRow(views, head, "", values[i])),
+      chosen.length > 1 ? mean : "",
+    ),
+    text,
+  };
+}
+
+/**
+ * A query and a key, the weight of each chosen head.
+ * @param {Views} views @param {{ query: number, key: number }} given @param {Columns} columns
+ */
+export function pairTip(views, { query, key }, columns) {
+  const { data, chosen } = views.shown;
+  const names = [tokenOf(columns.query.units[query]), " → ", tokenOf(columns.key.units[key])];
+  const rows = chosen.map((head) => weightRow(views, head, "", weightAt(data, head, query, key)));
+  return { content: tipContent(names, rows) };
+}
+
+/** The token alone. @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns */
+function tipOfToken(views, side, unit, columns) {
+  const { data, chosen } = views.shown;
+  const strongest = chosen.map((head) => largestWeight(data, head, side, unit));
+  const others = columns[side === "query" ? "key" : "query"].units;
+  const direction = side === "query" ? "attends most to" : "gets most from";
+  const { name } = columns[side].units[unit];
+  /** @param {number} head @param {{ at: number, value: number }} given */
+  const spokenOf = (head, { at, value }) => `${views.spokenNameOf(head)}: ${others[at].name} ${exactWeight(value)}`;
+  const text = `${name} ${direction} ${chosen.map((head, i) => spokenOf(head, strongest[i])).join(", ")}`;
+  return {
+    content: tipContent(
+      [tokenOf({ name }), ` ${direction}`],
+      chosen.map((head, i) => weightRow(views, head, others[strongest[i].at].name, strongest[i].value)),
+    ),
+    text,
+  };
+}
+
+/** @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns */
+export function headTip(views, side, unit, columns) {
+  const { queries, chosen } = views.shown;
+  const isAcross = queries.length > 0 && (views.shown.side || "query") !== side;
+  if (!chosen.length || !columns.query.units.length || !columns.key.units.length)
+    return { content: [tokenOf(columns[side].units[unit])], text: columns[side].units[unit].name };
+  return (isAcross ? tipWithSelection : tipOfToken)(views, side, unit, columns);
 }

@@ -1,9 +1,23 @@
 // The head view (BertViz): queries left, keys right, a line for every weight that is large enough, weights on hover;
-// above them the heads as coloured boxes that turn their lines on and off.
-import { createHeadSheet, createMarks, headPicture } from "./head_drawing.mjs";
-import { NO_TOKEN, createSwatches, createTokens, pairOf, selectToken } from "./choice.mjs";
-import { MOST_LINES, exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
-import { make } from "../web/elements.mjs";
+// above them the heads as coloured boxes that turn their lines on and off. Lines and bars are drawn on a canvas as
+// large as the window.
+import {
+  ROW_HEIGHT,
+  createSwatches,
+  createTokens,
+  headTip,
+  longestRemark,
+  pairOf,
+  pairTip,
+  remarkOn,
+  rowTops,
+  selectToken,
+} from "./choice.mjs";
+import { MARK, headPicture, nearestLine } from "./head_picture.mjs";
+import { fontOf } from "./picture.mjs";
+import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
+import { contextOf } from "../web/drawing.mjs";
+import { make, makeSvg, required } from "../web/elements.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createHeadView(views, stage, signal) {
@@ -14,7 +28,8 @@ export function createHeadView(views, stage, signal) {
   const names = ["query", "key"].map((side) =>
     make("p", { className: `name ${side}`, textContent: side === "query" ? "Queries" : "Keys" }),
   );
-  const marks = createMarks();
+  /** Marks have a sheet of their own, below that of the lines. */
+  const marks = makeSvg("svg", { class: "marks", "aria-hidden": "true" });
   const box = make("div", { className: "head-view" }, marks, canvas, ...names, columns.query.list, columns.key.list);
   const sheet = createHeadSheet(views, box, columns, { canvas, marks });
   /** @type {Only | null} */
@@ -197,124 +212,157 @@ export function createHeadView(views, stage, signal) {
   return { draw, resize: schedule, picture: () => headPicture(views, only()) };
 }
 
-/** @param {number} number */
-const whole = (number) => number.toLocaleString("en");
-/** @param {number} least */
-const noWeight = (least) => `No weight is ${least} or more here. Lower the minimum weight, or choose more heads.`;
-/** @param {number} count @param {number} total */
-const strongestLines = (count, total) =>
-  `The strongest ${whole(count)} of ${whole(total)} lines are drawn. Raise the minimum weight to see fewer.`;
+/** Share of the window's height that is drawn above and below it, so that scrolling need not draw at once. */
+const BEYOND = 0.6;
+const BAR = 10;
+const NUMBER = 52;
+/** Pixels from a line within which a click is on it. */
+const REACH = 6;
 
-/** Why there are no lines, or not all of them. @param {Lines} lines @param {ShownSentence} shown */
-function remarkOn({ total, count }, { chosen, least, units, keys }) {
-  if (!units.length || !keys.length) return NO_TOKEN;
-  if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
-  if (!total) return noWeight(least);
-  return count < total ? strongestLines(count, total) : "";
-}
+/** @type {(keyof typeof MARK)[]} */
+const KINDS = ["edge", "ground"];
+
+/** @param {Box} ends @param {keyof typeof MARK} kind */
+const markLine = ([x1, y1, x2, y2], kind) =>
+  makeSvg("line", { x1, y1, x2, y2, class: kind, "stroke-width": MARK[kind] });
 
 /**
- * The longest remark that a hover or a click brings: that on all lines where they are many.
- * @param {ShownSentence} shown
+ * @param {Views} views @param {HTMLElement} box @param {Columns} columns
+ * @param {{ canvas: HTMLCanvasElement, marks: SVGElement }} given
  */
-function longestRemark({ least, units, keys, data }) {
-  const most = data.heads * units.length * keys.length;
-  return most > MOST_LINES ? strongestLines(MOST_LINES, most) : noWeight(least);
-}
+function createHeadSheet(views, box, columns, { canvas, marks }) {
+  let top = 0;
+  let height = 0;
+  /** The drawn lines and the ends of each; where tokens are. */
+  /** @type {{ lines: Lines, ys: Record<Side, number[]>, left: number, right: number, ends: Box[] } | null} */
+  let drawn = null;
 
-/** @param {Layer} layer @param {number} head @param {Side} side @param {number} unit */
-function largestWeight(layer, head, side, unit) {
-  const values = weightSums(layer, [head], side, [unit]).map(([value]) => value);
-  const at = values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
-  return { at, value: values[at] };
-}
+  function band() {
+    const rectangle = box.getBoundingClientRect();
+    const from = Math.max(0, -rectangle.top - BEYOND * window.innerHeight);
+    return { rectangle, from, to: Math.min(box.offsetHeight, -rectangle.top + (1 + BEYOND) * window.innerHeight) };
+  }
 
-/** @param {Views} views @param {number} head @param {string} name @param {number} value */
-function weightRow(views, head, name, value) {
-  const colour = make("span", { className: "colour" });
-  colour.style.setProperty("--colour", views.colour(head));
-  return make(
-    "tr",
-    {},
-    make("td", {}, colour),
-    make("td", { textContent: views.nameOf(head) }),
-    make("td", { className: "to", dir: "auto", textContent: name }),
-    make("td", { className: "number", textContent: exactWeight(value) }),
-  );
-}
+  /** Whether the window has left what is drawn. */
+  function moved() {
+    const { rectangle } = band();
+    const shown = [Math.max(0, -rectangle.top), Math.min(box.offsetHeight, window.innerHeight - rectangle.top)];
+    return shown[0] < top || shown[1] > top + height;
+  }
 
-/** @param {Pick<Unit, "name">} unit */
-const tokenOf = (unit) => make("bdi", { textContent: unit.name });
+  /** A cleared context, in pixels of the box. */
+  function clear() {
+    const { from, to } = band();
+    [top, height] = [from, Math.max(0, to - from)];
+    const scale = window.devicePixelRatio || 1;
+    Object.assign(canvas.style, { top: `${top}px`, width: `${box.offsetWidth}px`, height: `${height}px` });
+    Object.assign(canvas, { width: Math.round(box.offsetWidth * scale), height: Math.round(height * scale) });
+    const context = contextOf(canvas);
+    context.setTransform(scale, 0, 0, scale, 0, -top * scale);
+    return context;
+  }
 
-/** @param {(Node | string)[]} title @param {Node[]} rows @param {string} [last] */
-function titled(title, rows, last) {
-  const content = [make("p", { className: "what" }, ...title), make("table", {}, ...rows)];
-  return last ? [...content, make("p", { className: "sum", textContent: last })] : content;
-}
+  /** Middle of every token, in pixels of the box. @param {Tokens} column */
+  function middles(column) {
+    return rowTops(column.units).map((y) => column.list.offsetTop + y + ROW_HEIGHT / 2);
+  }
 
-/**
- * The token and what is selected in the other column.
- * @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns
- */
-function together(views, side, unit, columns) {
-  const { data, chosen, queries } = views.shown;
-  const across = side === "query" ? "key" : "query";
-  const values = weightSums(data, chosen, across, queries)[unit];
-  const selected =
-    queries.length === 1
-      ? tokenOf(columns[across].units[queries[0]])
-      : `${queries.length} ${side === "key" ? "queries" : "keys"}`;
-  const token = tokenOf(columns[side].units[unit]);
-  const names = side === "key" ? [selected, " → ", token] : [token, " → ", selected];
-  const mean = `mean ${exactWeight(meanOf(values))}`;
-  const weights = chosen.map((head, i) => `${views.spokenNameOf(head)} ${exactWeight(values[i])}`);
-  const said = names.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
-  const text = `${said}: ${weights.join(", ")}, ${mean}`;
-  return {
-    content: titled(
-      names,
-      chosen.map((head, i) => weightRow(views, head, "", values[i])),
-      chosen.length > 1 ? mean : "",
-    ),
-    text,
-  };
-}
+  /** @param {CanvasRenderingContext2D} context @param {Box} pair */
+  function stroke(context, [x1, y1, x2, y2]) {
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.lineTo(x2, y2);
+    context.stroke();
+  }
 
-/**
- * A query and a key, the weight of each chosen head.
- * @param {Views} views @param {{ query: number, key: number }} given @param {Columns} columns
- */
-function pairTip(views, { query, key }, columns) {
-  const { data, chosen } = views.shown;
-  const names = [tokenOf(columns.query.units[query]), " → ", tokenOf(columns.key.units[key])];
-  const rows = chosen.map((head) => weightRow(views, head, "", weightAt(data, head, query, key)));
-  return { content: titled(names, rows) };
-}
+  /** @param {CanvasRenderingContext2D} context @param {{ lines: Lines, ends: Box[] }} given */
+  function paintLines(context, { lines, ends }) {
+    const colours = Array.from({ length: views.shown.data.heads }, (_, head) => views.colour(head));
+    context.lineWidth = 2;
+    for (let i = 0; i < lines.count; i++) {
+      const [, from, , to] = ends[i];
+      if ((from < top && to < top) || (from > top + height && to > top + height)) continue;
+      context.globalAlpha = lines.codes[i] / 65535;
+      context.strokeStyle = colours[lines.heads[i]];
+      stroke(context, ends[i]);
+    }
+    context.globalAlpha = 1;
+  }
 
-/** The token alone. @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns */
-function alone(views, side, unit, columns) {
-  const { data, chosen } = views.shown;
-  const strongest = chosen.map((head) => largestWeight(data, head, side, unit));
-  const others = columns[side === "query" ? "key" : "query"].units;
-  const direction = side === "query" ? "attends most to" : "gets most from";
-  const { name } = columns[side].units[unit];
-  /** @param {number} head @param {{ at: number, value: number }} given */
-  const spokenOf = (head, { at, value }) => `${views.spokenNameOf(head)}: ${others[at].name} ${exactWeight(value)}`;
-  const text = `${name} ${direction} ${chosen.map((head, i) => spokenOf(head, strongest[i])).join(", ")}`;
-  return {
-    content: titled(
-      [tokenOf({ name }), ` ${direction}`],
-      chosen.map((head, i) => weightRow(views, head, others[strongest[i].at].name, strongest[i].value)),
-    ),
-    text,
-  };
-}
+  /** The {query, key} of the line at a point of the box, null where there is none. @param {Pair} point */
+  function pairAt(point) {
+    const i = drawn ? nearestLine(drawn.ends, point, REACH) : -1;
+    return !drawn || i < 0 ? null : { query: drawn.lines.queries[i], key: drawn.lines.keys[i] };
+  }
 
-/** @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns */
-function headTip(views, side, unit, columns) {
-  const { queries, chosen } = views.shown;
-  const isAcross = queries.length > 0 && (views.shown.side || "query") !== side;
-  if (!chosen.length || !columns.query.units.length || !columns.key.units.length)
-    return { content: [tokenOf(columns[side].units[unit])], text: columns[side].units[unit].name };
-  return (isAcross ? together : alone)(views, side, unit, columns);
+  /**
+   * Beside every token of the other column: a bar of the chosen heads' parts, and their mean as a number.
+   * @param {CanvasRenderingContext2D} context @param {Only} only @param {Record<Side, number[]>} ys
+   */
+  function paintBars(context, only, ys) {
+    const { data, chosen } = views.shown;
+    const across = only.side === "query" ? "key" : "query";
+    const sums = weightSums(data, chosen, only.side, only.units);
+    const most = Math.max(...sums.map((values) => meanOf(values)), 1e-9);
+    const { list } = columns[across];
+    const outwards = across === "key" ? 1 : -1;
+    const start = across === "key" ? list.offsetLeft + list.offsetWidth + 8 : list.offsetLeft - 8;
+    const room = Math.max(0, (across === "key" ? box.offsetWidth - start : start) - NUMBER);
+    context.font = fontOf(12);
+    context.textBaseline = "middle";
+    context.textAlign = outwards > 0 ? "left" : "right";
+    sums.forEach((values, unit) =>
+      paintBar(context, { values, y: ys[across][unit], start, outwards, wide: room / most, most: data.most }),
+    );
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {{ values: number[], y: number, start: number, outwards: number, wide: number, most: number }} given
+   */
+  function paintBar(context, { values, y, start, outwards, wide, most }) {
+    if (y < top || y > top + height) return;
+    const mean = meanOf(values);
+    let x = start;
+    values.forEach((value, i) => {
+      const width = (wide * value) / values.length;
+      context.fillStyle = views.colour(views.shown.chosen[i]);
+      context.fillRect(outwards > 0 ? x : x - width, y - BAR / 2, width, BAR);
+      x += outwards * width;
+    });
+    context.fillStyle = views.palette.ink;
+    if (mean >= most / 2000) context.fillText(formatWeight(mean, most), x + 6 * outwards, y);
+  }
+
+  /** Marks pairs below all lines, without drawing these again. @param {(TokenPair | null)[]} pairs */
+  function mark(pairs) {
+    const known = pairs.flatMap((pair) => (pair && pair.query < columns.query.units.length ? [pair] : []));
+    marks.replaceChildren(...known.flatMap((pair) => KINDS.map((kind) => markLine(lineOf(pair), kind))));
+  }
+
+  /** @param {TokenPair} pair @returns {Box} */
+  function lineOf({ query, key }) {
+    const { left, right, ys } = required(drawn, "the lines of a head");
+    return [left, ys.query[query], right, ys.key[key]];
+  }
+
+  /** @param {Only | null} only */
+  function paint(only) {
+    const { data, chosen, least } = views.shown;
+    const context = clear();
+    const ys = { query: middles(columns.query), key: middles(columns.key) };
+    const { query, key } = columns;
+    const [left, right] = [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4];
+    const lines = findLines(data, chosen, least, only);
+    const ends = Array.from(
+      lines.codes,
+      (_, i) => /** @type {Box} */ ([left, ys.query[lines.queries[i]], right, ys.key[lines.keys[i]]]),
+    );
+    drawn = { lines, ys, left, right, ends };
+    paintLines(context, drawn);
+    if (only && chosen.length && query.units.length && key.units.length) paintBars(context, only, ys);
+    return lines;
+  }
+
+  return { paint, moved, pairAt, mark };
 }

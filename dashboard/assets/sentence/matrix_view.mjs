@@ -1,10 +1,10 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
 import { NO_TOKEN, pairOf } from "./choice.mjs";
-import { measureText, showPicture } from "./picture.mjs";
-import { createScale, hexOf, legendShapes, shadesOf } from "./scale.mjs";
-import { exactWeight, headCodes, weightAt } from "./weights.mjs";
+import { measureText, showPicture, titleShape } from "./picture.mjs";
+import { createScale, exactWeight, headCodes, legendShapes, shadesOf, weightAt } from "./weights.mjs";
+import { hexOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
-import { ARROWS } from "../web/keyboard.mjs";
+import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createMatrixView(views, stage, signal) {
@@ -117,10 +117,7 @@ export function createMatrixView(views, stage, signal) {
     event.preventDefault();
     if (!step) return views.choosePair(...stood);
     const { units, keys } = views.shown;
-    point([
-      Math.max(0, Math.min(units.length - 1, stood[0] + step[0])),
-      Math.max(0, Math.min(keys.length - 1, stood[1] + step[1])),
-    ]);
+    point(stepInGrid(stood, step, [units.length, keys.length]));
     ring.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
@@ -299,14 +296,13 @@ function matrixPicture(shown, place, palette, ramp) {
 /** @param {ShownMatrix} shown @param {MatrixPlace} place @param {Palette} palette @param {Colour[]} ramp */
 function titledMatrix(shown, place, palette, ramp) {
   const moved = { ...place, left: place.left + 20, top: place.top + 84 };
-  const title = { text: shown.title, at: [20, 26], colour: palette.ink, size: 15, weight: 600 };
   const width = Math.max(place.width + 40, LEGEND, 40 + measureText(shown.title, 15) * 1.06);
   return {
     ...matrixPicture(shown, moved, palette, ramp),
     width,
     height: place.height + 104,
     shapes: [
-      title,
+      titleShape(shown.title, palette.ink),
       ...legendShapes(shown.scale, [20, 48], ramp, palette.ink),
       ...shapesOf(shown, moved, palette, ramp),
     ],

@@ -1,9 +1,10 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
 import { NO_TOKEN } from "./choice.mjs";
-import { fontOf } from "./picture.mjs";
-import { createScale, legendShapes, shadesOf } from "./scale.mjs";
-import { contextOf, make, showRing } from "../web/elements.mjs";
-import { ARROWS } from "../web/keyboard.mjs";
+import { fontOf, titleShape } from "./picture.mjs";
+import { createScale, legendShapes, shadesOf } from "./weights.mjs";
+import { contextOf } from "../web/drawing.mjs";
+import { make, showRing } from "../web/elements.mjs";
+import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
 
 const LEFT = 34;
 const TOP = 22;
@@ -172,10 +173,7 @@ export function createModelView(views, stage, signal) {
     event.preventDefault();
     if (!step) return open(stood);
     const { layers, heads } = views.shown.data;
-    point([
-      Math.max(0, Math.min(layers - 1, stood[0] + step[0])),
-      Math.max(0, Math.min(heads - 1, stood[1] + step[1])),
-    ]);
+    point(stepInGrid(stood, step, [layers, heads]));
   }
 
   /** For a file: names as text, each thumbnail as an image of its cells. */
@@ -190,7 +188,7 @@ export function createModelView(views, stage, signal) {
       name(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2),
     );
     const shapes = [
-      { text: title, at: [20, 26], colour: views.palette.ink, size: 15, weight: 600 },
+      titleShape(title, views.palette.ink),
       ...legendShapes(colourScale(), [20, 48], views.ramp, views.palette.ink),
       ...heads,
       ...layers,

@@ -1,10 +1,10 @@
 // The neuron view (BertViz): how the weights of one query are computed, channel by channel; a row for each key.
 import { createTokens } from "./choice.mjs";
-import { measureText } from "./picture.mjs";
-import { divergingRamp, hexOf } from "./scale.mjs";
-import { exactWeight } from "./weights.mjs";
-import { contextOf, elementIn, make } from "../web/elements.mjs";
-import { ARROWS } from "../web/keyboard.mjs";
+import { measureText, titleShape } from "./picture.mjs";
+import { divergingRamp, exactWeight } from "./weights.mjs";
+import { contextOf, hexOf } from "../web/drawing.mjs";
+import { elementIn, make } from "../web/elements.mjs";
+import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
 
 /** @type {("key" | "product")[]} */
 const KINDS = ["key", "product"];
@@ -165,11 +165,7 @@ export function createNeuronView(views, stage, signal) {
     event.preventDefault();
     const { keys, query } = views.shown.data;
     const [row, channel, kind] = stood;
-    stood = [
-      Math.max(0, Math.min(keys.length - 1, row + step[0])),
-      Math.max(0, Math.min(query.length - 1, channel + step[1])),
-      kind,
-    ];
+    stood = [...stepInGrid([row, channel], step, [keys.length, query.length]), kind];
     const canvas = elementIn(table, `tr[data-key="${stood[0]}"] .strip[data-kind="product"]`);
     canvas.scrollIntoView({ block: "nearest" });
     point(canvas, ...stood);
@@ -279,7 +275,7 @@ function neuronPicture({ data, title }, names, { most, colours }, palette) {
   ];
   const query = [text("q", place.name, 0, "end"), ...stripShapes(data.query, most.query, hexes, place.key, row(0))];
   const shapes = [
-    { text: title, at: [20, 26], colour: palette.ink, size: 15, weight: 600 },
+    titleShape(title, palette.ink),
     ...headShapes(place, data.query.length, palette.ink),
     ...query,
     ...data.keys.flatMap(ofKey),

@@ -1,6 +1,10 @@
-// A picture as it is drawn, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file.
-// Colours are #rrggbb; a shape is a line, a box, a text or an image.
-import { FAMILY, contextOf, escapeXml, shortNumber, svgElement, svgFile } from "../web/elements.mjs";
+// A picture of a sentence, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file; and the
+// buttons that save what a view shows, as a picture or as a page that works without a server. Colours are #rrggbb; a
+// shape is a line, a box, a text or an image.
+import { FAMILY, contextOf } from "../web/drawing.mjs";
+import { make, required } from "../web/elements.mjs";
+import { escapeHtml, escapeXml, saveCanvas, saveText, shortNumber, svgElement, svgFile } from "../web/files.mjs";
+import { reach, trying } from "../web/loading.mjs";
 
 /** Largest side and area of a canvas that browsers allow. */
 const SIDE = 16000;
@@ -21,6 +25,9 @@ export function measureText(text, size) {
   context.font = fontOf(size);
   return context.measureText(text).width;
 }
+
+/** The title at the top of a saved picture. @param {string} title @param {string} ink @returns {TextShape} */
+export const titleShape = (title, ink) => ({ text: title, at: [20, 26], colour: ink, size: 15, weight: 600 });
 
 /** @param {CanvasRenderingContext2D} context @param {TextShape} shape */
 function paintText(context, shape) {
@@ -141,4 +148,177 @@ export function svgText({ width, height, ground, title, source = "", shapes }) {
   const [w, h] = [width, height].map(Math.ceil);
   const size = { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "font-family": FAMILY };
   return svgFile({ size, ground, title, source }, shapes.map(svgShape));
+}
+
+const SMALL = 11;
+
+/**
+ * The picture with its source in a line below.
+ * @param {Drawing} picture @param {{ source: string }} given @param {string} ink
+ */
+function withSource(picture, { source }, ink) {
+  const width = Math.max(picture.width, 40 + measureText(source, SMALL));
+  const line = { text: source, at: [20, picture.height + 4], colour: ink, size: SMALL };
+  return { ...picture, source, width, height: picture.height + 24, shapes: [...picture.shapes, line] };
+}
+
+/** @param {Views} views @param {{ offline: boolean }} given */
+export function createSaveButtons(views, { offline }) {
+  /** @returns {[title: string, stem: string]} */
+  const name = () => [views.shown.title, views.shown.stem];
+  const picture = () => withSource(required(views.view, "a view").picture(), views.shown, views.palette.ink);
+  const png = button("PNG", () => saveCanvas(showPicture(document.createElement("canvas"), picture(), 2), name()));
+  const svg = button("SVG", () => saveText(svgText(picture()), "image/svg+xml", name(), "svg"));
+  const html = button("HTML", async () => saveText(await offlinePage(views), "text/html", name(), "html"));
+  const csv = make("a", { className: "plain", textContent: "CSV", download: "" });
+  const files = offline ? [png, svg] : [csv, png, svg, html];
+  views.tools.replaceChildren(
+    make("legend", { textContent: "Export" }),
+    make("div", { className: "controls" }, ...files),
+  );
+
+  /** @param {string} kind @param {() => unknown} act */
+  function button(kind, act) {
+    const named = { "aria-label": `Save ${kind}`, title: `Save ${kind}` };
+    const element = make("button", { type: "button", className: "plain", textContent: kind, ...named });
+    element.addEventListener("click", () => trying(views.problem, act));
+    return element;
+  }
+
+  /** Files that this view does not have now are off, not gone: a click that brings one moves no button. */
+  function renew() {
+    png.disabled = svg.disabled = !views.view || !views.shown.data;
+    html.disabled = views.now?.show !== "head";
+    const file = views.now?.csv;
+    csv.toggleAttribute("aria-disabled", !file);
+    csv.title = file ? `${file.content} as CSV` : "";
+    if (file) csv.setAttribute("href", file.url);
+    else csv.removeAttribute("href");
+  }
+
+  return { renew };
+}
+
+/** The policy of the saved page: it may load nothing. */
+const CLOSED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+const STYLE = /\/assets\/(style|sentence)\.css/;
+
+/** @param {string} url */
+async function textOf(url) {
+  const response = await reach(url);
+  if (!response.ok) throw new Error("The page's own files cannot be read. Reload the page and save again.");
+  return response.text();
+}
+
+async function styles() {
+  const urls = [...document.querySelectorAll('link[rel="stylesheet"]')].map(
+    (link) => /** @type {HTMLLinkElement} */ (link).href,
+  );
+  return (await Promise.all(urls.filter((url) => STYLE.test(url)).map(textOf))).join("\n");
+}
+
+/** Text that may stand in a script or a style element. @param {string} text */
+const inside = (text) => text.replace(/<\/(script|style)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
+
+/** @param {Uint16Array} codes */
+function base64(codes) {
+  const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
+  return btoa(text);
+}
+
+/** What the saved page shows, as JSON without a "<". @param {ShownSentence} shown */
+function contents({ data, ...shown }) {
+  const { codes, ...shape } = data;
+  const addresses = { layer_url: "saved", model_url: null, neuron_url: null };
+  const saved = { shown: { ...shown, ...addresses, show: "head" }, layer: { ...shape, codes: base64(codes) } };
+  return JSON.stringify(saved).replace(/</g, "\\u003c");
+}
+
+/**
+ * @param {{ title: string, source: string }} given @param {string} style @param {string} script @param {string} json
+ */
+function page({ title, source }, style, script, json) {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${CLOSED}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${inside(style)}</style>
+</head>
+<body class="saved-sentence">
+<h1>${escapeHtml(title)}</h1>
+<p class="caption">${escapeHtml(source)}</p>
+<div id="sentence" class="sentence-views"></div>
+<script type="application/json" id="saved">${json}</script>
+<script type="module">${inside(script)}</script>
+</body>
+</html>
+`;
+}
+
+/** The head view as one HTML file: modules, style sheet and weights are in it. @param {Views} views */
+async function offlinePage({ shown }) {
+  const [style, script] = await Promise.all([styles(), bundle(import.meta.resolve("./offline.mjs"), textOf)]);
+  return page(shown, style, script, contents(shown));
+}
+
+/** Forms that `bundle` reads: `import { a, b as c } from "./x.mjs";` and `export` before a declaration. */
+const IMPORT = /^import \{([^}]*)\} from "([^"]+)";$/gm;
+const EXPORT = /^export (?=(?:async )?(?:function\*?|const|class) (\w+))/gm;
+const OTHER = /^(?:import|export)\b.*/m;
+
+/** @param {string} specifier */
+const isRelative = (specifier) => /^\.{1,2}\//.test(specifier);
+
+/**
+ * URLs of the modules that a text imports, as the page's import map has them.
+ * @param {string} text @param {string} url @param {(specifier: string) => string} resolve
+ */
+function importsOf(text, url, resolve) {
+  return [...text.matchAll(IMPORT)].map(([, , specifier]) => {
+    if (!isRelative(specifier)) throw new Error(`${url} imports ${specifier}, which is not one of our modules.`);
+    return resolve(new URL(specifier, url).href);
+  });
+}
+
+/**
+ * All modules by URL, each after those that it imports.
+ * @param {string} url @param {(url: string) => Promise<string>} read @param {(specifier: string) => string} resolve
+ */
+async function collect(url, read, resolve, modules = new Map()) {
+  const text = await read(url);
+  const imports = importsOf(text, url, resolve);
+  for (const imported of imports) if (!modules.has(imported)) await collect(imported, read, resolve, modules);
+  modules.set(url, { text, imports });
+  return modules;
+}
+
+/**
+ * A module as a function of its own that returns its exports, so that no names meet.
+ * @param {Module} module @param {Map<string, string>} names
+ */
+function asFunction({ text, imports }, names) {
+  const sources = imports.map((url) => names.get(url));
+  const exported = [...text.matchAll(EXPORT)].map(([, name]) => name);
+  const body = text
+    .replace(IMPORT, (_, list) => `const {${list.replaceAll(" as ", ": ")}} = ${sources.shift()};`)
+    .replace(EXPORT, "");
+  const [unread] = body.match(OTHER) || [];
+  if (unread) throw new Error(`This form cannot be bundled: ${unread}`);
+  return `(() => {\n${body}\nreturn { ${exported.join(", ")} };\n})()`;
+}
+
+/**
+ * A module and all that it imports as one script: a page that is opened from a file can import nothing. `read` gives
+ * the text of a URL, `resolve` the dated address of a module.
+ * @param {string} entry @param {(url: string) => Promise<string>} read
+ */
+export async function bundle(entry, read, resolve = import.meta.resolve) {
+  const modules = await collect(entry, read, resolve);
+  const names = new Map([...modules.keys()].map((url, i) => [url, `module${i}`]));
+  return [...modules].map(([url, module]) => `const ${names.get(url)} = ${asFunction(module, names)};`).join("\n");
 }

@@ -3,14 +3,13 @@ import { createHeadView } from "./head_view.mjs";
 import { createMatrixView } from "./matrix_view.mjs";
 import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
-import { createSaveButtons } from "./save.mjs";
-import { hexOf, weightRamp } from "./scale.mjs";
+import { createSaveButtons } from "./picture.mjs";
+import { decodeLayer, decodeThumbnails, weightRamp } from "./weights.mjs";
 import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
-import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { markNoted } from "../notes/marks.mjs";
-import { elementIn, make, required, useOnElement } from "../web/elements.mjs";
-import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
-import { schemeNow, watchScreen } from "../web/screen.mjs";
+import { elementIn, make, required, tellDash, useOnElement } from "../web/elements.mjs";
+import { createLoader, readBytes, readJson } from "../web/loading.mjs";
+import { hexOf, schemeNow, watchScreen } from "../web/drawing.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 
@@ -120,7 +119,7 @@ export class Views {
       const come = await this.source.load({ data: source });
       if (come && sentence === this.sentence) this.show(sentence, come.data, source.url ?? "");
     } catch (error) {
-      if (sentence === this.sentence) this.fail(error);
+      if (sentence === this.sentence) this.finish(error.message, "");
     }
   }
 
@@ -148,11 +147,6 @@ export class Views {
     this.finish("", url);
     this.redraw();
     requestAnimationFrame(() => performance.mark("headscape-drawn"));
-  }
-
-  /** @param {Error} error */
-  fail(error) {
-    this.finish(error instanceof TypeError ? UNREACHABLE : error.message, "");
   }
 
   /** @param {string} problem @param {string} url */
@@ -237,16 +231,6 @@ export class Views {
     this.pointer.hide();
   }
 
-  /** @param {() => unknown} act */
-  async trying(act) {
-    try {
-      this.problem.textContent = "";
-      await act();
-    } catch (error) {
-      this.problem.textContent = error instanceof TypeError ? UNREACHABLE : error.message;
-    }
-  }
-
   // -- what goes out ------------------------------------------------------------------------------
 
   /**
@@ -294,8 +278,7 @@ export class Views {
 
   /** @param {Outgoing} event */
   send(event) {
-    const [name] = Object.keys(event);
-    this.setProps({ [name]: { ...event[name], count: ++this.count } });
+    tellDash(this, event);
   }
 
   release() {

@@ -170,7 +170,7 @@ interface SentenceView {
 }
 
 type Lines = ReturnType<typeof import("../sentence/weights.mjs").findLines>;
-type Scale = ReturnType<typeof import("../sentence/scale.mjs").createScale>;
+type Scale = ReturnType<typeof import("../sentence/weights.mjs").createScale>;
 type Tokens = ReturnType<typeof import("../sentence/choice.mjs").createTokens>;
 
 interface LineShape {
@@ -280,7 +280,7 @@ interface FormOptions {
   close: () => void;
 }
 
-type NoteForm = ReturnType<typeof import("../notes/form.mjs").createForm>;
+type NoteForm = ReturnType<typeof import("../notes/note_list.mjs").createForm>;
 type Menu = { element: HTMLElement; views: HTMLElement; save: HTMLButtonElement; why: HTMLElement };
 type Dialog = { element: HTMLDialogElement; show: (text: string) => HTMLElement };
 

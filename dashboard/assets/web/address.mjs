@@ -345,6 +345,9 @@ export function copy(clicks, shown) {
   return navigator.clipboard ? navigator.clipboard.writeText(lasting(shown)).then(() => "Copied", refused) : refused();
 }
 
+/** Whether a click on a link asks for another tab, window or file. @param {MouseEvent} event */
+export const opensElsewhere = (event) => event.metaKey || event.shiftKey || event.altKey || event.ctrlKey;
+
 /**
  * To another link without leaving the page, as Dash's own link goes there: at once, so that whatever comes next is of
  * it.

@@ -1,11 +1,12 @@
 // Draws charts once they are near the window, and saves them as files: plotly draws them again with a title, with what
 // sentences their numbers are of, and with their source; a PNG at double size.
 import { used } from "./address.mjs";
-import { FAMILY, contextOf, required } from "./elements.mjs";
-import { breakLines } from "./files.mjs";
+import { FAMILY, contextOf } from "./drawing.mjs";
+import { required } from "./elements.mjs";
+import { breakLines, escapeHtml } from "./files.mjs";
 
-const SHARP = 2;
-const PAUSE = 100;
+const PIXEL_RATIO = 2;
+const DRAWN_CHECK_MS = 100;
 /** Pixels of a line of the title, of one below it, beside them, above and below. */
 const [TITLE, SMALL, BESIDE, ROOM] = [15, 11, 12, 18];
 /** Pixels by which plotly sets a title of several lines too high. */
@@ -17,7 +18,7 @@ const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
 const far = new Map();
 /** How far beyond the window a chart is near. */
 const NEAR = "200px";
-const rest = window.requestIdleCallback ?? ((act) => setTimeout(act, PAUSE));
+const rest = window.requestIdleCallback ?? ((act) => setTimeout(act, DRAWN_CHECK_MS));
 
 function drawNext() {
   const [next] = far.values();
@@ -67,7 +68,7 @@ export function saveChart() {
       filename: `${name}-${stem}`,
       width,
       height,
-      scale: format === "png" ? SHARP : 1,
+      scale: format === "png" ? PIXEL_RATIO : 1,
     });
   });
   return no_update;
@@ -82,7 +83,7 @@ function whenDrawn(name, act) {
   if (!place) return;
   const chart = /** @type {PlottedElement | null} */ (place.querySelector(".js-plotly-plot"));
   if (chart) act(chart, place.getAttribute("aria-label") || "", place.dataset.of);
-  else setTimeout(() => whenDrawn(name, act), PAUSE);
+  else setTimeout(() => whenDrawn(name, act), DRAWN_CHECK_MS);
 }
 
 /**
@@ -129,5 +130,5 @@ function wrapped(text, size, width) {
   const wide = ({ word = "" }) => context.measureText(word).width;
   const groups = text.split(" ").map((word) => [{ word }]);
   const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });
-  return lines.map((line) => line.map(({ word = "" }) => word.replace(/&/g, "&amp;").replace(/</g, "&lt;")).join(" "));
+  return lines.map((line) => line.map(({ word = "" }) => escapeHtml(word)).join(" "));
 }

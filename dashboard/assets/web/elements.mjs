@@ -1,11 +1,7 @@
-// Finds and makes elements of a page, and makes those of an SVG file. Text is always text: a wordpiece is never read as
-// HTML or XML.
+// Finds and makes elements of a page. Text is always text: a wordpiece is never read as HTML.
 //
 // What a browser that translates the page leaves as it is: what comes from the data, such as wordpieces, sentences,
 // numbers and the names of heads. It is known by its element, its class or its letters.
-
-/** The typeface of pages, on canvases and in saved files. */
-export const FAMILY = "Roboto, system-ui, -apple-system, 'Segoe UI', sans-serif";
 
 /**
  * What has to be there, where a type says that it may be missing.
@@ -20,8 +16,6 @@ export function required(found, what) {
 export const elementIn = (root, selector) => required(root.querySelector(selector), selector);
 /** @param {string} id */
 export const elementOf = (id) => required(document.getElementById(id), `#${id}`);
-/** What draws on a canvas. @param {HTMLCanvasElement} canvas */
-export const contextOf = (canvas) => required(canvas.getContext("2d"), "a canvas to draw on");
 
 /**
  * Makes an object on the element of a Dash component, for as long as the page shows it; gives the element's reference.
@@ -33,12 +27,21 @@ export function useOnElement(create, update = () => {}) {
   const host = useRef(/** @type {HTMLElement | null} */ (null));
   const created = useRef(/** @type {T | null} */ (null));
   useEffect(() => {
-    const made = create(required(host.current, "the element of a component"));
-    created.current = made;
-    return () => made.release();
+    const onHost = create(required(host.current, "the element of a component"));
+    created.current = onHost;
+    return () => onHost.release();
   }, []);
   useEffect(() => update(required(created.current, "a component")));
   return host;
+}
+
+/**
+ * Tells Dash what a reader did, by its name; a count makes it news where the same was done before.
+ * @param {{ setProps: SetProps, count: number }} component @param {Outgoing} event
+ */
+export function tellDash(component, event) {
+  const [name] = Object.keys(event);
+  component.setProps({ [name]: { ...event[name], count: ++component.count } });
 }
 
 const PROPERTIES = new Set(["className", "textContent", "hidden", "type", "title", "tabIndex", "disabled", "dir"]);
@@ -56,6 +59,18 @@ export function make(tag, attributes = {}, ...children) {
   }
   if (isData(tag, attributes, attributes.textContent)) element.translate = false;
   element.append(...children);
+  return element;
+}
+
+/**
+ * An element of a drawing in the page.
+ * @template {keyof SVGElementTagNameMap} T
+ * @param {T} tag @param {Record<string, string | number>} attributes
+ * @returns {SVGElementTagNameMap[T]}
+ */
+export function makeSvg(tag, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   return element;
 }
 
@@ -78,39 +93,6 @@ export const showRing = (ring, left, top, width, height) =>
  */
 export const write = (element, text) =>
   element.replaceChildren(...partsOf(text).map((part) => make("span", { textContent: part })));
-
-/** @type {Record<string, string>} */
-const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-// Control characters are no XML, whatever a tokenizer makes of a text.
-// oxlint-disable-next-line no-control-regex
-const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
-
-/** @param {string} text */
-export const escapeXml = (text) => text.replace(NO_XML, "\ufffd").replace(/[&<>"]/g, (letter) => ESCAPED[letter]);
-/** @param {number} number */
-export const shortNumber = (number) => String(Math.round(number * 100) / 100);
-
-/**
- * An element with these attributes, without those that are undefined; `inside` is text of elements.
- * @param {string} tag @param {Record<string, any>} attributes
- */
-export function svgElement(tag, attributes, inside = "") {
-  const named = Object.entries(attributes).filter(([, value]) => value !== undefined);
-  const start = [tag, ...named.map(([name, value]) => `${name}="${escapeXml(String(value))}"`)].join(" ");
-  return inside ? `<${start}>${inside}</${tag}>` : `<${start}/>`;
-}
-
-/**
- * The text of an SVG file: `size` are attributes of its root, `elements` what is on its ground.
- * @param {{ size: Record<string, string | number | undefined>, ground: string, title: string, source: string }} given
- * @param {string[]} elements
- */
-export function svgFile({ size, ground, title, source }, elements) {
-  const about = [svgElement("title", {}, escapeXml(title)), svgElement("desc", {}, escapeXml(source))];
-  const paper = svgElement("rect", { width: "100%", height: "100%", fill: ground });
-  const root = { xmlns: "http://www.w3.org/2000/svg", ...size };
-  return svgElement("svg", root, ["", ...about, paper, ...elements, ""].join("\n"));
-}
 
 /** Elements around a word, a name, a sentence, a key of the keyboard or a command. */
 const TAGS = new Set(["bdi", "mark", "code", "kbd", "pre", "q", "svg"]);

@@ -1,6 +1,7 @@
-// Files that the browser makes for a reader: their names, and the caption of a picture in lines that fit its width.
+// Files that the browser makes for a reader: their names, the elements of an SVG file, in which text is never read as
+// XML, and the caption of a picture in lines that fit its width.
 
-import { FAMILY } from "./elements.mjs";
+import { FAMILY } from "./drawing.mjs";
 
 /** @param {string} text */
 const slug = (text) =>
@@ -38,6 +39,42 @@ export const saveCanvas = (canvas, named) =>
   new Promise((resolve, reject) =>
     canvas.toBlob((blob) => (blob ? resolve(save(blob, named, "png")) : reject(new Error(TOO_LARGE))), "image/png"),
   );
+
+/** @type {Record<string, string>} */
+const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+// Control characters are no XML, whatever a tokenizer makes of a text.
+// oxlint-disable-next-line no-control-regex
+const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
+/** @param {string} text */
+export const escapeXml = (text) => text.replace(NO_XML, "\ufffd").replace(/[&<>"]/g, (letter) => ESCAPED[letter]);
+/** @param {number} number */
+export const shortNumber = (number) => String(Math.round(number * 100) / 100);
+
+/**
+ * An element with these attributes, without those that are undefined; `inside` is text of elements.
+ * @param {string} tag @param {Record<string, any>} attributes
+ */
+export function svgElement(tag, attributes, inside = "") {
+  const named = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  const start = [tag, ...named.map(([name, value]) => `${name}="${escapeXml(String(value))}"`)].join(" ");
+  return inside ? `<${start}>${inside}</${tag}>` : `<${start}/>`;
+}
+
+/**
+ * The text of an SVG file: `size` are attributes of its root, `elements` what is on its ground.
+ * @param {{ size: Record<string, string | number | undefined>, ground: string, title: string, source: string }} given
+ * @param {string[]} elements
+ */
+export function svgFile({ size, ground, title, source }, elements) {
+  const about = [svgElement("title", {}, escapeXml(title)), svgElement("desc", {}, escapeXml(source))];
+  const paper = svgElement("rect", { width: "100%", height: "100%", fill: ground });
+  const root = { xmlns: "http://www.w3.org/2000/svg", ...size };
+  return svgElement("svg", root, ["", ...about, paper, ...elements, ""].join("\n"));
+}
+
+/** @param {string} text */
+export const escapeHtml = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
 const FONT = { plain: `12px ${FAMILY}`, strong: `600 15px ${FAMILY}` };
 const HEIGHT = { plain: 18, strong: 22 };

@@ -3,7 +3,7 @@
 // waits it says how far the server is: what it counts, and the share that is done.
 import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
 import { elementOf } from "./elements.mjs";
-import { UNREACHABLE, pause, prefetch } from "./loading.mjs";
+import { UNREACHABLE, pause, prefetch, randomHex } from "./loading.mjs";
 
 /** A failed request in the form of a page. @param {string} sentence */
 const problem = (sentence) => ({ problem: sentence });
@@ -61,11 +61,11 @@ const pointsOf = ({ points }, signal) => prefetch(points, signal).catch(() => {}
 /** @type {Part[]} */
 const PARTS = ["above", "beside", "below", "navigation", "drawer", "header"];
 /** Milliseconds that a title waits for its picture at most, and charts for its painting. */
-const TOGETHER = 400;
-const PAINTED = 1000;
+const PICTURE_WAIT_MS = 400;
+const PAINTING_WAIT_MS = 1000;
 /** Milliseconds until the next head is prefetched, and between two checks whether the picture is painted. */
-const REST = 150;
-const LOOK = 20;
+const PREFETCH_DELAY_MS = 150;
+const PAINTED_CHECK_MS = 20;
 
 const dash = () => window.dash_clientside;
 /** @param {ComponentId} id */
@@ -108,7 +108,8 @@ function refused(sentence) {
 /** Draws charts after the picture, since they take long. @param {Partial<Page>} page */
 async function drawLate(page) {
   const isPainted = () => !page.picture || document.querySelector(".frame")?.dataset.drawn === page.picture.points;
-  for (let waited = 0; waited < PAINTED && !isPainted(); waited += LOOK) await pause(LOOK);
+  for (let waited = 0; waited < PAINTING_WAIT_MS && !isPainted(); waited += PAINTED_CHECK_MS)
+    await pause(PAINTED_CHECK_MS);
   await new Promise(requestAnimationFrame);
   await pause(0);
   if (shown === page) late.splice(0).forEach(({ id, props }) => dash().set_props(id, props));
@@ -160,7 +161,7 @@ function lookAhead(before, page) {
   resting = setTimeout(() => {
     const next = neighbour(picture, { rows, columns });
     if (next) pages.beforehand(requestOf(.../** @type {[string, string]} */ (next.split(/(?=\?)/))));
-  }, REST);
+  }, PREFETCH_DELAY_MS);
 }
 
 /** A tab stays at the snapshot that it shows until its reader asks for another one. @param {string} pathname */
@@ -173,7 +174,7 @@ const requestOf = (pathname, search = "") => ({ pathname, search, snapshot: show
 async function together(page) {
   const { picture } = page;
   if (!headOf(shown) || !picture || picture.points === shown.picture?.points) return;
-  await Promise.race([pointsOf(picture), pause(TOGETHER)]);
+  await Promise.race([pointsOf(picture), pause(PICTURE_WAIT_MS)]);
 }
 
 /**
@@ -256,18 +257,17 @@ export function dropInvalid({ path, link, written }) {
 }
 
 /** Milliseconds before a page is asked for its progress, and between two times. */
-const [FIRST, AGAIN] = [400, 500];
-const FIXED = "The server puts this page together.";
+const [FIRST_PROGRESS_MS, NEXT_PROGRESS_MS] = [400, 500];
+const NO_PROGRESS = "The server puts this page together.";
 
 /** A name for a wait that nobody guesses, as dashboard/ui/work.py checks it. */
-const newWait = () =>
-  [...window.crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const newWait = () => randomHex(8);
 
 /** What the server does now for the page; a fixed sentence where it does not say. @param {string} wait */
 async function progressOf(wait) {
   const body = new URLSearchParams({ wait });
   const response = await fetch(pathOf("data/page/progress"), { method: "POST", body }).catch(() => null);
-  return (response?.ok && (await response.json()).said) || FIXED;
+  return (response?.ok && (await response.json()).said) || NO_PROGRESS;
 }
 
 /**
@@ -278,8 +278,8 @@ async function sayWhile({ page, wait }) {
   let isThere = false;
   page.finally(() => (isThere = true));
   const { dataset } = elementOf("page");
-  dataset.said = FIXED;
-  for (let next = FIRST; ; next = AGAIN) {
+  dataset.said = NO_PROGRESS;
+  for (let next = FIRST_PROGRESS_MS; ; next = NEXT_PROGRESS_MS) {
     await pause(next);
     if (isThere) return;
     const said = await progressOf(wait);
@@ -298,7 +298,7 @@ const isText = (children) => typeof children === "string" || typeof children ===
  * What a reader or the picture changes without asking: it may stand at something else than what the page was given
  * last.
  */
-const OWN = ["value", "checked", "children"];
+const CHANGED_BY_READER = ["value", "checked", "children"];
 
 /**
  * The properties of a component without its children; a text inside a component with an id is a property.
@@ -312,7 +312,9 @@ function ofProperties(before, after, current) {
   const [was, is] = [ownProperties(before), ownProperties(after)];
   if (Object.keys(was).some((name) => !(name in is))) return null;
   const present = after.props.id === undefined ? was : { ...was, ...current(after.props.id) };
-  const changed = Object.keys(is).filter((name) => !same((OWN.includes(name) ? present : was)[name], is[name]));
+  const changed = Object.keys(is).filter(
+    (name) => !same((CHANGED_BY_READER.includes(name) ? present : was)[name], is[name]),
+  );
   if (changed.length && after.props.id === undefined) return null;
   return changed.length
     ? [{ id: after.props.id, type: after.type, props: Object.fromEntries(changed.map((name) => [name, is[name]])) }]

@@ -6,6 +6,16 @@ import { required } from "./elements.mjs";
 /** Rows and columns by which an arrow key moves. @type {Record<string, [number, number]>} */
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+/**
+ * The row and the column of a grid after so many steps from one of its cells: no step leaves it.
+ * @param {readonly number[]} from @param {readonly number[]} steps @param {readonly number[]} shape rows and columns
+ * @returns {[number, number]}
+ */
+export const stepInGrid = (from, steps, shape) =>
+  /** @type {[number, number]} */ (
+    shape.map((count, axis) => Math.max(0, Math.min(count - 1, from[axis] + steps[axis])))
+  );
+
 const FOCUSABLE = "a[href], button, input, [tabindex]";
 const TEXT_BOX = ".mantine-TextInput-input";
 /** @type {{ id: string, part: number, element: HTMLElement } | null} */

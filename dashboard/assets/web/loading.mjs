@@ -6,11 +6,38 @@ export const UNREACHABLE = "The server cannot be reached. Check the connection, 
 /** @param {number} milliseconds */
 export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** @param {string} url @param {AbortSignal} [signal] */
-export async function fetchPart(url, signal) {
-  const response = await fetch(url, { signal });
+/** Two hexadecimal digits for each byte. @param {ArrayLike<number>} bytes */
+export const hexDigits = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+/** Hexadecimal digits of so many random bytes, which nobody guesses. @param {number} bytes */
+export const randomHex = (bytes) => hexDigits(window.crypto.getRandomValues(new Uint8Array(bytes)));
+
+/** The response to a request; without one, an error that says so. @param {string} url @param {RequestInit} [options] */
+export const reach = (url, options) =>
+  fetch(url, options).catch((error) => {
+    throw error.name === "AbortError" ? error : new Error(UNREACHABLE);
+  });
+
+/**
+ * What the server sends; its refusal is an error whose message is its sentence.
+ * @param {string} url @param {RequestInit} [options]
+ */
+export async function fetchPart(url, options) {
+  const response = await reach(url, options);
   if (!response.ok) throw new Error(await response.text());
   return response;
+}
+
+/**
+ * Does what a reader asked for; why it failed is said in an element of the page.
+ * @param {HTMLElement} problem @param {() => unknown} act
+ */
+export async function trying(problem, act) {
+  try {
+    problem.textContent = "";
+    await act();
+  } catch (error) {
+    problem.textContent = error.message;
+  }
 }
 
 /** Bytes that came before a picture asks for them: of the last few places only. */
@@ -19,7 +46,7 @@ const MOST_EARLY = 2;
 
 /** Fetch what a picture will ask for; resolves when it is there. @param {string} url @param {AbortSignal} [signal] */
 export function prefetch(url, signal) {
-  const body = early.get(url) || fetchPart(url, signal).then((response) => response.arrayBuffer());
+  const body = early.get(url) || fetchPart(url, { signal }).then((response) => response.arrayBuffer());
   early.delete(url);
   early.set(url, body);
   body.catch(() => early.get(url) === body && early.delete(url));
@@ -33,7 +60,7 @@ function fetched(url, signal) {
   early.delete(url);
   return body
     ? body.then((/** @type {ArrayBuffer} */ bytes) => ({ arrayBuffer: () => bytes }))
-    : fetchPart(url, signal);
+    : fetchPart(url, { signal });
 }
 
 /** `load({name: {url, read}})` resolves to {name: what was read, or null}; to null if it was asked again meanwhile. */

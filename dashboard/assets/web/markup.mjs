@@ -3,7 +3,7 @@
 // A browser that translates the page takes texts out of their elements and puts its own into their place. Of several
 // texts in one element React changes the one that it has made, which nobody sees then; all that an element holds it
 // replaces. So every text beside another node is in an element of its own.
-import { visit } from "./address.mjs";
+import { opensElsewhere, visit } from "./address.mjs";
 import { isData, partsOf } from "./elements.mjs";
 
 /** An element that no style and no reader knows. */
@@ -11,7 +11,7 @@ const TEXT = "plain-text";
 
 /** To the top only where it is another page. @param {MouseEvent} event */
 function follow(event) {
-  if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
+  if (opensElsewhere(event)) return;
   event.preventDefault();
   const before = window.location.pathname;
   visit(/** @type {HTMLAnchorElement} */ (event.currentTarget).href);

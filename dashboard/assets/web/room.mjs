@@ -46,50 +46,56 @@ export function scrollToParts() {
 /** @param {string} name */
 const named = (name) => `headscape-${name}`;
 
-/** @param {string} name */
-function recall(name) {
+/**
+ * What this browser, or this tab, remembers under a name; nothing where it stores nothing.
+ * @param {"localStorage" | "sessionStorage"} storage @param {string} name
+ */
+export function recall(storage, name) {
   try {
-    return window.localStorage.getItem(named(name)) || "";
+    return window[storage].getItem(named(name)) || "";
   } catch {
     return "";
   }
 }
 
-/** @param {string} name @param {string} value */
-function remember(name, value) {
+/**
+ * Remembers a text under a name, or forgets what it has there. Private windows may refuse.
+ * @param {"localStorage" | "sessionStorage"} storage @param {string} name @param {string} text
+ */
+export function remember(storage, name, text) {
   try {
-    if (value) window.localStorage.setItem(named(name), value);
-    else window.localStorage.removeItem(named(name));
+    if (text) window[storage].setItem(named(name), text);
+    else window[storage].removeItem(named(name));
   } catch {
-    // Private windows may refuse: the choice then lasts as long as the page.
+    // What is not stored lasts as long as the page.
   }
 }
 
-const [LEAST, MOST, STEP] = [280, 720, 24];
-const [WIDTH, CLOSED] = ["inspector-width", "inspector"];
+const [LEAST_WIDTH, MOST_WIDTH, WIDTH_STEP] = [280, 720, 24];
+const [WIDTH_NAME, CLOSED_NAME] = ["inspector-width", "inspector"];
 const BORDER = ".inspector-border";
 
 /** A width within bounds that leaves most of a narrow window to the picture. @param {number} width */
-const within = (width) => Math.round(Math.max(LEAST, Math.min(MOST, 0.55 * window.innerWidth, width)));
+const within = (width) => Math.round(Math.max(LEAST_WIDTH, Math.min(MOST_WIDTH, 0.55 * window.innerWidth, width)));
 const widthNow = () => elementIn(document, "#beside").getBoundingClientRect().width;
 
 /** @param {number} width */
 function widen(width) {
   const pixels = within(width);
   document.documentElement.style.setProperty("--inspector", `${pixels}px`);
-  remember(WIDTH, String(pixels));
-  say();
+  remember("localStorage", WIDTH_NAME, String(pixels));
+  announceWidth();
 }
 
 /** A screen reader hears the width that is shown, also where the page brought the border anew. */
-function say() {
-  const values = { "aria-valuemin": LEAST, "aria-valuemax": MOST, "aria-valuenow": Math.round(widthNow()) };
+function announceWidth() {
+  const values = { "aria-valuemin": LEAST_WIDTH, "aria-valuemax": MOST_WIDTH, "aria-valuenow": Math.round(widthNow()) };
   const border = document.querySelector(BORDER);
   for (const [name, value] of Object.entries(values)) border?.setAttribute(name, String(value));
 }
 
 /** @param {PointerEvent} event */
-function drag(event) {
+function dragBorder(event) {
   const border = event.target?.closest?.(BORDER);
   if (!border || event.button) return;
   event.preventDefault();
@@ -105,40 +111,45 @@ function drag(event) {
 }
 
 /** @param {KeyboardEvent} event */
-function pressed(event) {
+function pressedOnBorder(event) {
   if (!event.target?.matches?.(BORDER)) return;
   /** @type {Record<string, number>} */
-  const widths = { ArrowLeft: widthNow() + STEP, ArrowRight: widthNow() - STEP, Home: LEAST, End: MOST };
+  const widths = {
+    ArrowLeft: widthNow() + WIDTH_STEP,
+    ArrowRight: widthNow() - WIDTH_STEP,
+    Home: LEAST_WIDTH,
+    End: MOST_WIDTH,
+  };
   if (!(event.key in widths)) return;
   event.preventDefault();
   widen(widths[event.key]);
 }
 
 /** @param {Event} event */
-function turn({ target }) {
+function toggleInspector({ target }) {
   if (!target?.closest?.(".inspector-turn")) return;
   const closed = document.documentElement.toggleAttribute("data-inspector-closed");
-  remember(CLOSED, closed ? "closed" : "");
+  remember("localStorage", CLOSED_NAME, closed ? "closed" : "");
 }
 
 export function sizeInspector() {
   const root = document.documentElement;
-  root.toggleAttribute("data-inspector-closed", recall(CLOSED) === "closed");
-  const width = Number(recall(WIDTH));
+  root.toggleAttribute("data-inspector-closed", recall("localStorage", CLOSED_NAME) === "closed");
+  const width = Number(recall("localStorage", WIDTH_NAME));
   if (width) root.style.setProperty("--inspector", `${within(width)}px`);
-  document.addEventListener("pointerdown", drag);
-  document.addEventListener("keydown", pressed);
-  document.addEventListener("click", turn);
-  document.addEventListener("focusin", ({ target }) => target?.matches?.(BORDER) && say());
+  document.addEventListener("pointerdown", dragBorder);
+  document.addEventListener("keydown", pressedOnBorder);
+  document.addEventListener("click", toggleInspector);
+  document.addEventListener("focusin", ({ target }) => target?.matches?.(BORDER) && announceWidth());
 }
 
-const NAME = "example";
+const EXAMPLE_NAME = "example";
 const SEEN = "data-example-seen";
 
 /** Shows or hides the example, and moves the keyboard to the button that does the opposite. @param {boolean} hide */
 function turnExample(hide) {
   document.documentElement.toggleAttribute(SEEN, hide);
-  remember(NAME, hide ? "seen" : "");
+  remember("localStorage", EXAMPLE_NAME, hide ? "seen" : "");
   document.querySelector(`[data-example="${hide ? "show" : "hide"}"]`)?.focus();
 }
 
@@ -148,7 +159,7 @@ function leftExample(event) {
 }
 
 export function showExampleOnce() {
-  document.documentElement.toggleAttribute(SEEN, recall(NAME) === "seen");
+  document.documentElement.toggleAttribute(SEEN, recall("localStorage", EXAMPLE_NAME) === "seen");
   document.addEventListener("click", ({ target }) => {
     const button = target?.closest?.("[data-example]");
     if (button) turnExample(button.dataset.example === "hide");

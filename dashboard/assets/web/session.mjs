@@ -119,10 +119,10 @@ export function watchSession() {
 }
 
 /** Milliseconds until a lost request is sent again. */
-const PAUSE = 2000;
+const RETRY_MS = 2000;
 const LOST = "The connection to the server is lost. This page asks again by itself.";
 /** What is filled of a wait: the content of a part, or of a job (dashboard/ui/deferred.py). */
-const FILLED = ["content", "job"];
+const WAITING_PARTS = ["content", "job"];
 
 /** @param {string} body */
 function bodyOf(body) {
@@ -140,7 +140,7 @@ function bodyOf(body) {
 export function stateOf(body) {
   const wanted = typeof body === "string" ? bodyOf(body)?.inputs?.[0] : null;
   const { deferred, is, wait } = wanted?.property === "id" ? (wanted.id ?? {}) : {};
-  return FILLED.includes(is) ? { deferred, is: "state", wait } : null;
+  return WAITING_PARTS.includes(is) ? { deferred, is: "state", wait } : null;
 }
 
 /** Whether the page still waits: Dash writes the keys of an id in their order. @param {Record<string, unknown>} id */
@@ -151,7 +151,7 @@ const isThere = (id) =>
  * The answer to a request; what fills a wait is asked for again as long as it is lost and the page waits for it.
  * @param {() => Promise<Response>} send @param {unknown} body @param {(answer: Response) => boolean} isLost
  */
-export async function persistent(send, body, isLost, { waits = isThere, milliseconds = PAUSE } = {}) {
+export async function persistent(send, body, isLost, { waits = isThere, milliseconds = RETRY_MS } = {}) {
   const state = stateOf(body);
   if (!state) return send();
   for (;;) {

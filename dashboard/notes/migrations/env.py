@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from dashboard.notes.tables import VERSION_TABLE, metadata
+from dashboard.notes.note import VERSION_TABLE, metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { printLight, whenPixelRatioChanges } from "../../dashboard/assets/web/screen.mjs";
+import {
+  hexOf,
+  printLight,
+  rgbOf,
+  squaredDistance,
+  whenPixelRatioChanges,
+} from "../../dashboard/assets/web/drawing.mjs";
 
 /** A page in a colour scheme, without a browser. */
 function pageIn(scheme) {
@@ -64,3 +70,14 @@ test("what has left the page is told no more", () => {
   moveTo(2);
   assert.deepEqual(drawn, []);
 });
+
+for (const [point, line, wanted] of [
+  [[5, 3], [0, 0, 10, 0], 3],
+  [[13, 4], [0, 0, 10, 0], 5],
+  [[0, 2], [0, 0, 2, 2], Math.SQRT2],
+  [[3, 4], [0, 0, 0, 0], 5],
+])
+  test(`the point ${point} is ${wanted.toFixed(2)} from the line ${line}`, () =>
+    assert.ok(Math.abs(Math.sqrt(squaredDistance(point, line.slice(0, 2), line.slice(2))) - wanted) < 1e-9));
+
+test("a colour comes back from its parts", () => assert.equal(hexOf(rgbOf("#0a72b2")), "#0a72b2"));

@@ -1,21 +1,25 @@
-// The text behind an (i): shown on hover, focus and click, hidden on Escape. Its button is made in
-// dashboard/ui/controls.py.
+// What opens beside a button: its place in the window; and the text behind an (i), shown on hover, focus and click,
+// hidden on Escape. The button of that text is made in dashboard/ui/controls.py.
 
 /** Pixels between the text and its button, and between the text and the border of the window. */
 const APART = 6;
 const MARGIN = 8;
 /** Milliseconds that the pointer has to get from the button to the text. */
-const LEAVE = 150;
+const LEAVE_MS = 150;
 
 /**
- * Upper left corner of a text of a size: below its button, above where there is no room, within the window.
- * @param {{ left: number, top: number, bottom: number }} button @param {Pair} first @param {Pair} second
+ * The left edge of something so wide, within the window: where it is wanted, or as near to that as there is room.
+ * @param {number} wanted @param {number} width
  */
-function corner(button, [width, height], [windowWidth, windowHeight]) {
-  const left = Math.max(MARGIN, Math.min(button.left, windowWidth - width - MARGIN));
-  const below = button.bottom + APART;
-  const fits = below + height + MARGIN <= windowHeight;
-  return [left, fits ? below : Math.max(MARGIN, button.top - APART - height)];
+export const leftInWindow = (wanted, width) => Math.max(MARGIN, Math.min(wanted, window.innerWidth - width - MARGIN));
+
+/**
+ * The upper edge of a text so high: below its button, above where there is no room.
+ * @param {{ top: number, bottom: number }} button @param {number} height
+ */
+function topBeside({ top, bottom }, height) {
+  const below = bottom + APART;
+  return below + height + MARGIN <= window.innerHeight ? below : Math.max(MARGIN, top - APART - height);
 }
 
 /** One element shows the text of whichever button is open. */
@@ -54,12 +58,9 @@ export function explainButtons() {
 
   /** @param {HTMLElement} button */
   function put(button) {
-    const place = corner(
-      button.getBoundingClientRect(),
-      [text.offsetWidth, text.offsetHeight],
-      [innerWidth, innerHeight],
-    );
-    [text.style.left, text.style.top] = place.map((pixels) => `${pixels}px`);
+    const box = button.getBoundingClientRect();
+    text.style.left = `${leftInWindow(box.left, text.offsetWidth)}px`;
+    text.style.top = `${topBeside(box, text.offsetHeight)}px`;
   }
 
   /** The focus scrolls its button into view: then the text goes with it. */
@@ -69,7 +70,7 @@ export function explainButtons() {
   const buttonOf = (event) => event.target?.closest?.("button.info");
   const leave = () => {
     clearTimeout(leaving);
-    leaving = setTimeout(() => document.activeElement !== open && hide(), LEAVE);
+    leaving = setTimeout(() => document.activeElement !== open && hide(), LEAVE_MS);
   };
 
   document.addEventListener("pointerover", (event) => {

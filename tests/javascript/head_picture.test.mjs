@@ -1,15 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { distanceToLine, nearestLine } from "../../dashboard/assets/sentence/head_drawing.mjs";
-
-for (const [point, line, wanted] of [
-  [[5, 3], [0, 0, 10, 0], 3],
-  [[13, 4], [0, 0, 10, 0], 5],
-  [[0, 2], [0, 0, 2, 2], Math.SQRT2],
-  [[3, 4], [0, 0, 0, 0], 5],
-])
-  test(`the point ${point} is ${wanted.toFixed(2)} from the line ${line}`, () =>
-    assert.ok(Math.abs(distanceToLine(point, line) - wanted) < 1e-9));
+import { nearestLine } from "../../dashboard/assets/sentence/head_picture.mjs";
 
 const LINES = [
   [0, 0, 100, 0],

@@ -6,7 +6,7 @@ import {
   decodePoints,
   selectedPoints,
   spreadOverPanels,
-} from "../../dashboard/assets/canvas/decode.mjs";
+} from "../../dashboard/assets/canvas/painter.mjs";
 import { message } from "./messages.mjs";
 
 for (const roles of [1, 2])

@@ -1,4 +1,4 @@
-"""Attempts to sign in, counted over all workers, and the devices on which somebody has signed in, whose attempts count apart.
+"""Signing in: the page, complete in itself, without a script; names and passwords of the users file; and attempts, counted over all workers.
 
 The library limits counts, in a database of SQLite. Whoever guesses passwords for a name can use up the attempts that all
 addresses have for it. An owner's device has attempts of its own (OWASP, "Device Cookies"): a cookie says so for one name, and
@@ -10,22 +10,46 @@ import logging
 import secrets
 import sqlite3
 import time
+from base64 import b64encode
 from contextlib import closing
+from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from math import ceil
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from flask import Response, current_app, request
+from flask import Flask, Response, current_app, redirect, render_template_string, request
 from itsdangerous import BadSignature, Signer
 from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage, Storage
 from limits.strategies import FixedWindowRateLimiter
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access.sign_in_page import SIGN_IN
-from dashboard.access.users import User
+from dashboard.access.person import Person
+from dashboard.access.private_file import AccessFileError
+from dashboard.access.settings import Access
+from dashboard.access.users import Sessions, User, checked_user, watched_users
+from dashboard.web.admission import FairWaitingLine, reader_left
+from dashboard.web.assets import FONTS
+from dashboard.web.errors import Refusal
+from dashboard.web.library import Library
 
+#: Rules of its routes.
+SIGN_IN, SIGN_OUT = "/login", "/logout"
+#: Characters of a link to return to: it travels in a link, and in a cookie of 4 KB while a provider is asked.
+LONGEST = 2_000
+FOLDER = Path(__file__).parent
+PAGE, STYLE = ((FOLDER / name).read_text("utf-8") for name in ("sign_in.html", "sign_in.css"))
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        f"style-src 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'",
+        "font-src 'self'",
+        "form-action 'self'",
+        "base-uri 'self'",
+        "frame-ancestors 'self'",
+    ]
+)
 #: Attempts of an address for all names; of an address for a name; of all addresses for a name. Nobody waits longer than a
 #: minute. Whoever is refused by one of them is not counted by the next: five attempts of an address count for a name, however
 #: many it sends.
@@ -45,6 +69,134 @@ INSERT INTO attempts VALUES (:key, :amount, :now + :seconds) ON CONFLICT (key) D
 number = CASE WHEN {_OVER} THEN 0 ELSE number END + :amount, until = CASE WHEN {_OVER} THEN :now + :seconds ELSE until END
 RETURNING number
 """
+#: Seconds for which a browser keeps the cookie.
+DEVICE_SECONDS = 365 * 86_400
+#: What is put after the name of the cookie of a session.
+DEVICE_SUFFIX = "-device"
+WRONG = "The name or the password is wrong. Try again."
+#: Passwords that wait to be checked, of devices that nobody has signed in on, and of all others.
+STRANGERS, KNOWN = 12, 4
+#: Passwords of an address that wait to be checked: a check takes a fifth of a second and 32 MiB.
+WAITING = 3
+BUSY = "Too many people sign in at this moment. Try again in a few seconds."
+BUSY_HERE = "Too many people sign in from your address at this moment. Try again in a few seconds."
+
+
+def sign_in_page(link: str, problem: str = "", status: int = 200, *, name: str = "", provider: str = "") -> Response:
+    """The page, which returns to a link; with a form, or with a link to a provider where one is named."""
+    page = render_template_string(
+        PAGE,
+        style=STYLE,
+        fonts=FONTS,
+        root=request.script_root,
+        link=link,
+        problem=problem,
+        name=name,
+        provider=provider,
+    )
+    response = Response(page, status, mimetype="text/html")
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Content-Security-Policy"] = POLICY
+    return response
+
+
+def local_link(link: str, length: int = LONGEST) -> str:
+    """A link to return to, if it stays on this server and is not too long; else its path, or the first page."""
+    first = f"{request.script_root}/"
+    is_local = link.startswith(first) and not link.startswith(("//", f"{first}/")) and "\\" not in link
+    if not (is_local and link.isprintable()) or link.startswith((first + SIGN_IN[1:], first + SIGN_OUT[1:])):
+        return first
+    return link if len(link) <= length else local_link(link.partition("?")[0][:length])
+
+
+def sign_in_link(link: str) -> str:
+    """The page to sign in, which returns to a link."""
+    return f"{request.script_root}{SIGN_IN}?next={quote(local_link(link), safe='/:,;=@!$()*')}"
+
+
+def register(server: Flask, sessions: Sessions, provider: str = "") -> None:
+    """Add the page, and the way to sign out."""
+    sessions.register(server)
+
+    @server.get(SIGN_IN)
+    def show_sign_in_page() -> AnyResponse:
+        link = local_link(request.args.get("next", ""))
+        return sign_in_page(link, provider=provider)
+
+    @server.post(SIGN_OUT)
+    def sign_out() -> AnyResponse:
+        try:
+            sessions.end()
+        except AccessFileError as error:
+            raise Refusal(f"You are signed out here, but not where this session was copied to. {error}", 503) from error
+        response = redirect(f"{request.script_root}{SIGN_IN}", 303)
+        response.headers["Clear-Site-Data"] = '"cache"'
+        return response
+
+
+class ByPassword:
+    """People of the users file, each with a session."""
+
+    def __init__(self, access: Access) -> None:
+        self._sessions = Sessions(access)
+        self._users = watched_users(access.users)
+        self._turns, self._turns_of_known = password_turns(STRANGERS), password_turns(KNOWN)
+
+    def register(self, server: Flask, library: Library) -> None:
+        """Add the page to sign in and what its form is sent to."""
+        register(server, self._sessions)
+        self._attempts = Attempts(library.folder)
+        server.add_url_rule(SIGN_IN, "sign_in", self._sign_in, methods=["POST"])
+
+    @property
+    def person(self) -> Person | None:
+        """Whose session it is, with the role that the users file has now; None where the password is another one now."""
+        signed_in = self._sessions.current
+        user = self._users.value.get(signed_in.name) if signed_in else None
+        if signed_in is None or user is None or user.stamp != signed_in.stamp:
+            return None
+        return Person(signed_in.name, user.role)
+
+    def _sign_in(self) -> AnyResponse:
+        name = request.form.get("name", "").strip().lower()
+        link = local_link(request.form.get("next", ""))
+        try:
+            user = self._checked(name, request.form.get("password", ""))
+            if user is None:
+                log.warning("A wrong name or password from %s", client())
+                return sign_in_page(link, WRONG, 401, name=name[:64])
+            self._sessions.begin(name, user.stamp)
+        except TooMany as error:
+            return error.headers(sign_in_page(link, str(error), 429))
+        except AccessFileError as error:
+            raise Refusal(str(error), 503) from error
+        answer = redirect(link, 303)
+        remember_device(answer, name, user)
+        return answer
+
+    def _checked(self, name: str, password: str) -> User | None:
+        users, address = self._users.value, client()
+        device = known_device(name, users.get(name))
+        self._attempts.count(*_limits(name, address, device))
+        turns = self._turns if device is None else self._turns_of_known
+        with turns.turn(device or address, reader_left):
+            return checked_user(users, name, password)
+
+
+def _limits(name: str, address: str, device: str | None) -> tuple[tuple[RateLimitItem, str], ...]:
+    if device is not None:
+        return ((KNOWN_DEVICE, device),)
+    of_name = digest(name)
+    return (
+        (ADDRESS, address),
+        (NAME_AT_ADDRESS, f"{of_name} {address}"),
+        (NAME, of_name),
+    )
+
+
+def password_turns(most: int) -> FairWaitingLine:
+    """The turns of so many passwords that wait to be checked."""
+    return FairWaitingLine(most, WAITING, BUSY, BUSY_HERE, name="passwords")
 
 
 class AttemptsFile(Storage):
@@ -149,12 +301,6 @@ def client() -> str:
 def digest(name: str) -> str:
     """A name as it is counted: people type a password there, too."""
     return hashlib.sha256(name.encode()).hexdigest()
-
-
-#: Seconds for which a browser keeps the cookie.
-DEVICE_SECONDS = 365 * 86_400
-#: What is put after the name of the cookie of a session.
-DEVICE_SUFFIX = "-device"
 
 
 def known_device(name: str, user: User | None) -> str | None:

@@ -1,5 +1,30 @@
-// What a page is drawn for: the colours of the page, the pixels of the screen, the size of an element, and paper, which
-// is white.
+// What pictures are drawn with: the typeface, a canvas, colours, and how far a place is from a line. And what they are
+// drawn for: the colours of the page, the pixels of the screen, the size of an element, and paper, which is white.
+import { required } from "./elements.mjs";
+import { hexDigits } from "./loading.mjs";
+
+/** The typeface of pages, on canvases and in saved files. */
+export const FAMILY = "Roboto, system-ui, -apple-system, 'Segoe UI', sans-serif";
+
+/** What draws on a canvas. @param {HTMLCanvasElement} canvas */
+export const contextOf = (canvas) => required(canvas.getContext("2d"), "a canvas to draw on");
+
+/** Red, green and blue of a colour `#rrggbb`, 0..255. @param {string} hex @returns {Colour} */
+export const rgbOf = (hex) =>
+  /** @type {Colour} */ ([1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16)));
+/** The colour `#rrggbb` of red, green and blue, 0..255. @param {number[]} colour */
+export const hexOf = (colour) => `#${hexDigits(colour.map(Math.round))}`;
+
+/**
+ * Squared distance of a place from the line between two.
+ * @param {Pair} place @param {Pair} from @param {Pair} to
+ */
+export function squaredDistance([x, y], [fromX, fromY], [toX, toY]) {
+  const [dx, dy] = [toX - fromX, toY - fromY];
+  const squaredLength = dx * dx + dy * dy;
+  const along = squaredLength ? Math.max(0, Math.min(1, ((x - fromX) * dx + (y - fromY) * dy) / squaredLength)) : 0;
+  return (x - fromX - along * dx) ** 2 + (y - fromY - along * dy) ** 2;
+}
 
 const SCHEME = "data-mantine-color-scheme";
 

@@ -9,7 +9,7 @@ import {
   nearestPoint,
   nextPoint,
   shrink,
-} from "../../dashboard/assets/canvas/search.mjs";
+} from "../../dashboard/assets/canvas/input.mjs";
 
 const MOST = 65535;
 const randomPlaces = (length) => Uint16Array.from({ length }, () => Math.floor(Math.random() * (MOST + 1)));

@@ -1,0 +1,124 @@
+// The picture of the head view for a file: heads, tokens, lines and weights; and which line a point is on.
+import { ROW_HEIGHT, pairOf, rowTops } from "./choice.mjs";
+import { measureText, titleShape } from "./picture.mjs";
+import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
+import { squaredDistance } from "../web/drawing.mjs";
+
+/** Widths of the mark of a pair: its line runs between two edges, and keeps its opacity. */
+export const MARK = { edge: 7, ground: 4 };
+
+const MARGIN = 20;
+const ABOVE = 84;
+const BETWEEN = 300;
+const NUMBER_ROOM = 64;
+
+/** @param {Unit[]} units */
+const widest = (units) => Math.max(40, ...units.map(({ name }) => measureText(name, 13)));
+
+/** @param {Views} views @param {number} y @returns {Shape[]} */
+function legendShapes(views, y) {
+  return views.shown.chosen.flatMap((head, i) => [
+    { box: [MARGIN + 44 * i, y - 6, 12, 12], colour: views.colour(head) },
+    { text: views.nameOf(head), at: [MARGIN + 44 * i + 16, y], colour: views.palette.ink, size: 12 },
+  ]);
+}
+
+/**
+ * The names of tokens, those in `bold` bold.
+ * @param {Views} views @param {Unit[]} units @param {number[]} ys @param {number} x @param {string} align
+ * @param {number[]} bold
+ * @returns {Shape[]}
+ */
+function tokenShapes(views, units, ys, x, align, bold) {
+  return units.map((unit, i) => ({
+    text: unit.name,
+    at: [x, ys[i]],
+    colour: views.palette.ink,
+    align,
+    weight: bold.includes(i) ? 700 : 400,
+  }));
+}
+
+/**
+ * @param {Views} views @param {Only | null} only @param {Record<Side, number[]>} ys @param {Pair} pair
+ * @returns {Shape[]}
+ */
+function lineShapes(views, only, ys, [left, right]) {
+  const { data, chosen, least } = views.shown;
+  const lines = findLines(data, chosen, least, only);
+  /** @param {number} i @returns {Shape} */
+  const shapeOf = (i) => ({
+    line: [left, ys.query[lines.queries[i]], right, ys.key[lines.keys[i]]],
+    colour: views.colour(lines.heads[i]),
+    opacity: lines.codes[i] / 65535,
+  });
+  return Array.from({ length: lines.count }, (_, i) => shapeOf(i));
+}
+
+/** @param {Views} views @param {Box} line @returns {Shape[]} */
+const markShapes = ({ palette }, line) => [
+  { line, colour: palette.ink, opacity: 1, width: MARK.edge },
+  { line, colour: palette.background, opacity: 1, width: MARK.ground },
+];
+
+/**
+ * @param {Views} views @param {Only | null} only @param {Record<Side, number[]>} ys
+ * @param {Record<Side, number>} given
+ * @returns {Shape[]}
+ */
+function numberShapes(views, only, ys, { query, key }) {
+  if (!only) return [];
+  const { data, chosen } = views.shown;
+  const across = only.side === "query" ? "key" : "query";
+  const [x, align] = across === "key" ? [key, "end"] : [query, "start"];
+  const means = weightSums(data, chosen, only.side, only.units).map(meanOf);
+  const texts = means.map((mean, i) => ({
+    text: formatWeight(mean, data.most),
+    at: [x, ys[across][i]],
+    colour: views.palette.ink,
+    size: 12,
+    align,
+  }));
+  return texts.filter((_, i) => means[i] >= data.most / 2000);
+}
+
+/** @param {Views} views @param {Only | null} only */
+export function headPicture(views, only) {
+  const { units, keys, title } = views.shown;
+  /** @param {Unit[]} column */
+  const place = (column) => rowTops(column).map((y) => ABOVE + y + ROW_HEIGHT / 2);
+  const ys = { query: place(units), key: place(keys) };
+  const left = MARGIN + NUMBER_ROOM + widest(units);
+  const width = Math.max(
+    left + BETWEEN + widest(keys) + NUMBER_ROOM + MARGIN,
+    2 * MARGIN + measureText(title, 15),
+    2 * MARGIN + 44 * views.shown.chosen.length,
+  );
+  const height = ABOVE + Math.max(...[units, keys].map((column) => rowTops(column).at(-1) ?? 0)) + MARGIN;
+  const pair = pairOf(views.shown);
+  /** @param {Side} side */
+  const boldOf = (side) => [...(only?.side === side ? only.units : []), ...(pair ? [pair[side]] : [])];
+  const shapes = [
+    titleShape(title, views.palette.ink),
+    ...legendShapes(views, 54),
+    ...(pair ? markShapes(views, [left + 6, ys.query[pair.query], left + BETWEEN - 6, ys.key[pair.key]]) : []),
+    ...lineShapes(views, only, ys, [left + 6, left + BETWEEN - 6]),
+    ...tokenShapes(views, units, ys.query, left, "end", boldOf("query")),
+    ...tokenShapes(views, keys, ys.key, left + BETWEEN, "start", boldOf("key")),
+    ...numberShapes(views, only, ys, { query: MARGIN, key: left + BETWEEN + widest(keys) + NUMBER_ROOM }),
+  ];
+  return { width, height, ground: views.palette.background, title, shapes };
+}
+
+/**
+ * Index of the nearest line within `reach` of a point; of equally near ones the last, which is on top; -1 for none.
+ * @param {Box[]} lines @param {Pair} point @param {number} reach
+ */
+export function nearestLine(lines, point, reach) {
+  let [nearest, least] = [-1, reach ** 2];
+  lines.forEach(([x1, y1, x2, y2], i) => {
+    const distance = squaredDistance(point, [x1, y1], [x2, y2]);
+    if (distance <= least) [nearest, least] = [i, distance];
+  });
+  return nearest;
+}

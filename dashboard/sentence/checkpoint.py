@@ -1,0 +1,113 @@
+"""The checkpoint that a corpus was made with: how the store names it, and how it is found and loaded again."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dashboard.web.errors import Refusal
+from store import Corpus
+from store.process import missing_packages
+
+if TYPE_CHECKING:
+    from ingest.encode.hooked_model import SentenceModel
+    from ingest.run.checkpoint import Checkpoint
+
+log = logging.getLogger("headscape")
+
+
+@dataclass(frozen=True)
+class CorpusModel:
+    """The checkpoint of a corpus, as the store names it; what the store does not know is None.
+
+    Attributes
+    ----------
+    key, model_id
+        Its key in the store, and its own name.
+    source
+        MODEL of the ingest.
+    max_length
+        Wordpieces of the longest sentence of the corpus.
+    dtype
+        The dtype of the matrix products.
+    revision
+        That of a model of the hub, which may have a newer one by now.
+    """
+
+    key: str
+    model_id: str
+    source: str | None
+    weights_sha256: str
+    tokenizer_sha256: str | None
+    max_length: int
+    dtype: str
+    revision: str | None = None
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> "CorpusModel":
+        """That of an opened corpus."""
+        provenance = corpus.attributes.get("provenance", {})
+        return cls(
+            key=corpus.name,
+            model_id=corpus.title,
+            source=provenance.get("settings", {}).get("model"),
+            weights_sha256=str(corpus.attributes["weights_sha256"]),
+            tokenizer_sha256=provenance.get("tokenizer_sha256"),
+            max_length=int(corpus.corpus_attributes["max_length"]),
+            dtype=str(corpus.attributes["dtype"]),
+            revision=provenance.get("revision"),
+        )
+
+
+def load(model: CorpusModel, make: "Callable[..., SentenceModel] | None" = None) -> "SentenceModel":
+    """The model, ready to run; a `Refusal` where it is not there, or another one. `make` is by default `SentenceModel`."""
+    _check_installed()
+    from ingest.run.errors import IngestError
+
+    try:
+        checkpoint = _find(model)
+        from ingest.encode.hooked_model import SentenceModel
+
+        return (make or SentenceModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
+    except IngestError as error:
+        log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
+        raise Refusal(
+            f"The model {model.model_id} cannot be loaded. Put its checkpoint back, or run `headscape ingest` with another one.",
+            503,
+        ) from error
+    except RuntimeError as error:
+        raise cannot_run(error) from error
+
+
+def _check_installed() -> None:
+    """Refuse where the server was installed without what runs a model."""
+    if missing_packages("ingest"):
+        raise Refusal(
+            "To encode a sentence this server needs PyTorch, which it lacks. "
+            "Choose a sentence of the corpus with stored vectors, or install the extra `ingest` on the server.",
+            503,
+        )
+
+
+def _find(model: CorpusModel) -> "Checkpoint":
+    """The checkpoint the corpus was made with, and no other."""
+    from ingest.run.checkpoint import find_checkpoint, is_commit
+    from ingest.run.errors import IngestError
+
+    if model.source is None:
+        raise IngestError("The store does not say where its model is.")
+    is_on_hub = is_commit(model.revision or "")
+    checkpoint = find_checkpoint(f"{model.source.partition('@')[0]}@{model.revision}" if is_on_hub else model.source)
+    if (checkpoint.weights_sha256, checkpoint.tokenizer_sha256) != (model.weights_sha256, model.tokenizer_sha256):
+        raise Refusal(
+            f"The checkpoint of {model.model_id} differs from the one this store was made with. Put that one back, or run "
+            "`headscape ingest` again.",
+            503,
+        )
+    return checkpoint
+
+
+def cannot_run(error: RuntimeError) -> Refusal:
+    """The `Refusal` of an error of torch, which it raises for whatever a device cannot do."""
+    log.error("could not run a model", exc_info=error)
+    return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)

@@ -1,0 +1,315 @@
+"""Heads beside heads: the table of all, their labels, the kinds of heads, and the heads nearest to one by Jensen-Shannon divergence."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import dash_mantine_components as dmc
+import numpy as np
+import xarray as xr
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.statistics.data import Values, importance_of
+from dashboard.ui.controls import action, choice, info
+from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
+from dashboard.ui.text import all_of, brief, signed, unit_title
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
+from store import STATISTICS, Corpus
+from store.kernels.heads import LABELS, THRESHOLDS, NearHead, nearest_heads
+from store.phrases import many
+from store.repository.errors import NotIngested
+from store.repository.ingest_status import IngestProgress
+from store.schema.model import head_name, varying_statistics
+
+#: Statistic -> its name in a column.
+COLUMN_NAMES = {
+    "to_cls": "[CLS]",
+    "to_sep": "[SEP]",
+    "to_punctuation": "punct.",
+    "to_previous": "prev.",
+    "to_next": "next",
+    "to_self": "self",
+    "entropy": "entropy",
+    "attended_keys": "> 5%",
+    "distance": "distance",
+    "received": "received",
+    "confidence": "max. weight",
+    "participation": "eff. keys",
+    "to_sink": "sinks",
+    "norm_to_cls": "n. [CLS]",
+    "norm_to_sep": "n. [SEP]",
+    "norm_to_punctuation": "n. punct.",
+    "norm_to_self": "n. self",
+}
+Heads = list[tuple[int, int]]
+_NO_RULE = "No rule of Clark et al. 2019 holds: the head attends to no kind of token more than its threshold."
+#: Label -> what heads with it do.
+BEHAVIOURS: Mapping[str, str] = {
+    "next": "attend to the next token",
+    "previous": "attend to the previous token",
+    "self": "attend to the token itself",
+    "broad": "attend broadly",
+    "[CLS]": "attend to [CLS]",
+    "[SEP]": "attend to [SEP]",
+    "punctuation": "attend to full stops and commas",
+}
+#: Label -> its statistic in words, where that is taken as a share of the largest possible value.
+OF_LARGEST: Mapping[str, str] = {"broad": "entropy relative to uniform attention"}
+#: Heads that are listed as nearest.
+LISTED = 10
+_MEANING = (
+    "Mean Jensen-Shannon divergence of the attention of two heads, in nats per token: 0 for the same attention, at most "
+    "ln 2 = 0.693 (Clark et al. 2019, section 6)."
+)
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """Numbers (layer, head) with their name in a narrow column, their title and their unit; differences have a sign."""
+
+    short: str
+    title: str
+    unit: str
+    values: Values
+    signed: bool = False
+
+    def written(self, head: tuple[int, int]) -> str:
+        """The number of a head, without its unit."""
+        value = float(self.values[head])
+        return signed(value, 3) if self.signed else brief(value, self.unit)
+
+
+Columns = Mapping[str, TableColumn]
+
+
+def read_columns(corpus: Corpus, means: xr.DataArray, source: str) -> Columns:
+    """The columns of means (source, statistic, layer, head) over the rows of a source, with importance where it is known."""
+    return table_columns(means, source, importance_of(corpus))
+
+
+def table_of_heads(state: LinkState, columns: Columns, labels: NDArray[np.str_], files: str) -> list[object]:
+    """The table of all heads with their labels (layer, head); `files` begins the URLs of the corpus' files."""
+    heads = _sorted_heads(_matching_heads(state, labels), columns, state.sort)
+    by = columns.get(state.sort or "")
+    order = f", by {by.title}, largest first" if by else ""
+    shown = f"{len(heads):,} of {labels.size:,} heads{order}. Numbers are means, shares in %."
+    empty = [html.P("No heads match. Clear the name or the label.", role="status")] if not heads else []
+    return [
+        html.H2("All heads"),
+        _table_controls(state, labels),
+        html.P(shown, className="caption", role="status"),
+        *(empty or [_heads_table(state, heads, columns, labels)]),
+        file_links(files, "All heads", "statistics", {"source": state.source, "where": state.where}),
+    ]
+
+
+def table_columns(means: xr.DataArray, source: str, importance: Values | None) -> dict[str, TableColumn]:
+    """Columns by their names in a link, from means (source, statistic, layer, head) and importance (layer, head)."""
+    of_source = means.sel(source=source)
+    columns = {
+        name: TableColumn(
+            COLUMN_NAMES[name], STATISTICS[name].title, STATISTICS[name].unit, of_source.sel(statistic=name).values
+        )
+        for name in varying_statistics(source)
+    }
+    if importance is not None:
+        title = "importance: change of the model's loss without the head"
+        columns["importance"] = TableColumn("import.", title, "nats", importance, signed=True)
+    return columns
+
+
+def _table_controls(state: LinkState, labels: NDArray[np.str_]) -> html.Div:
+    different, counts = np.unique(labels, return_counts=True)
+    names = {"": "any"} | {
+        str(name) or "none": f"{name or 'unlabelled'} ({count})" for name, count in zip(different, counts, strict=True)
+    }
+    text = dmc.TextInput(
+        id={"choose": "named", "by": "heads"},
+        label="Name",
+        placeholder="L7, H9 or L7 H9",
+        value=state.named or "",
+        debounce=True,
+        size="xs",
+        w=140,
+    )
+    label = choice("behaviour", "Label", names, state.behaviour or "", 170)
+    return html.Div([text, label], className="controls")
+
+
+def _matching_heads(state: LinkState, labels: NDArray[np.str_]) -> Heads:
+    """Heads with the label and the name of the link."""
+    wanted = set(re.findall(r"[lh]\d+", (state.named or "").lower()))
+    return [
+        (layer, head)
+        for layer, head in np.ndindex(*labels.shape)
+        if state.behaviour in (None, str(labels[layer, head]) or "none")
+        and (wanted or not state.named)
+        and wanted <= {f"l{layer}", f"h{head}"}
+    ]
+
+
+def _sorted_heads(heads: Heads, columns: Columns, by: str | None) -> Heads:
+    """The largest first; those without a number last."""
+    if by is None or by not in columns:
+        return heads
+    values = np.nan_to_num(columns[by].values, nan=-np.inf)
+    return sorted(heads, key=lambda head: -values[head])
+
+
+def _heads_table(state: LinkState, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
+    titles = [_sorting_button(state, name, column.short, column.title) for name, column in columns.items()]
+    units = [html.Td(unit_title(column.unit), className="number") for column in columns.values()]
+    names = html.Tr([_sorting_button(state, None, "head", "layer and head", ""), html.Th("label"), *titles])
+    top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
+    body = html.Tbody([_head_row(state, head, columns, labels[head]) for head in heads])
+    return scrolling(html.Table([top, body], className="rows heads"), "All heads")
+
+
+def _sorting_button(state: LinkState, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
+    """A column's name, a button that sorts by it."""
+    now = by == state.sort
+    button = action(title, state.with_(sort=by).href, title=f"Sort by {what}", look="sort")
+    sorted_by = {"aria-sort": "descending"} if now and by else {}
+    return html.Th(button, className=kind, **sorted_by)
+
+
+def _head_row(state: LinkState, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
+    href = state.on("head").with_(layer=head[0], head=head[1]).href
+    numbers = [html.Td(column.written(head), className="number") for column in columns.values()]
+    return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), html.Td(str(label)), *numbers])
+
+
+def label_of(corpus: Corpus, layer: int, head: int) -> str:
+    """The label of a head; empty without one."""
+    return str(corpus.head_labels.values[layer, head])
+
+
+def head_label(label: str) -> list[str | html.Button]:
+    """A label in words, and the (i) with its rule."""
+    rule = f"{label}: {LABELS[label]} (Clark et al. 2019)." if label else _NO_RULE
+    return [f"Label: {label}" if label else "Unlabelled", info("the label", rule)]
+
+
+@dataclass(frozen=True)
+class HeadKind:
+    """Heads with one label: (layer, head) and value of the label's statistic of each, the largest value first.
+
+    Entropy is a share of that of uniform attention, as in the rule of the label: in longer sentences it is larger.
+    """
+
+    label: str
+    heads: tuple[tuple[int, int], ...]
+    values: tuple[float, ...]
+
+    @property
+    def statistic(self) -> str:
+        """The statistic that the label is a threshold of."""
+        return THRESHOLDS[self.label][0]
+
+    @property
+    def title(self) -> str:
+        """What the values are, all of them shares."""
+        return OF_LARGEST.get(self.label, STATISTICS[self.statistic].title)
+
+
+@cached
+def kinds_of(corpus: Corpus) -> tuple[HeadKind, ...]:
+    """The kinds with a head, those of most heads first."""
+    each = (_kind(corpus, label) for label in LABELS)
+    return tuple(sorted((kind for kind in each if kind.heads), key=lambda kind: -len(kind.heads)))
+
+
+def _kind(corpus: Corpus, label: str) -> HeadKind:
+    statistic, _ = THRESHOLDS[label]
+    means = corpus.head_statistic.sel(source="all", statistic=statistic).values
+    heads = np.argwhere(corpus.head_labels.values == label)
+    values = means[tuple(heads.T)] / largest_values(corpus, label).mean()
+    order = np.argsort(-values, kind="stable")
+    return HeadKind(
+        label, tuple((int(layer), int(head)) for layer, head in heads[order]), tuple(values[order].tolist())
+    )
+
+
+def largest_values(corpus: Corpus, label: str) -> NDArray[np.float64]:
+    """The largest possible value of a label's statistic in each sentence: (counted_sentences,)."""
+    sizes = corpus.counted_lengths
+    return np.log(sizes) if label in OF_LARGEST else np.ones(len(sizes))
+
+
+def divergence_info(about: str) -> html.Button:
+    """The (i) of the divergence between heads."""
+    return info("the divergence between heads", about)
+
+
+def about_divergence(corpus: Corpus) -> str:
+    """What the divergence between heads is, with the sample where the store has one."""
+    try:
+        return f"{_MEANING} {divergence_sample(corpus)}"
+    except NotIngested:
+        return _MEANING
+
+
+def mean_divergence(corpus: Corpus) -> NDArray[np.float64]:
+    """Divergence of every two heads, mean over the tokens of the sample: (layer, head, layer, head) in nats."""
+    values: NDArray[np.float64] = corpus.divergence["mean_divergence"].values
+    return values
+
+
+def divergence_sample(corpus: Corpus) -> str:
+    """The tokens that divergences are means over, in words."""
+    attributes = corpus.divergence.attrs
+    tokens, sentences = int(attributes["tokens"]), int(attributes["sentences"])
+    return f"Mean over the first {tokens:,} of {all_of(corpus, 'token')} ({many(sentences, 'sentence')})."
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The heads nearest to one, by divergence, and the labels of all heads: (layer, head)."""
+
+    about: str
+    heads: list[NearHead]
+    labels: NDArray[np.str_]
+
+    @property
+    def others(self) -> int:
+        """How many other heads the model has."""
+        return int(self.labels.size) - 1
+
+
+def read_nearest(
+    corpus: Corpus, layer: int, head: int, running: IngestProgress | None, listed: int = LISTED
+) -> Nearest | Unmade:
+    """The heads nearest to one; none where the model has one head."""
+    labels, near = corpus.head_labels.values, []
+    if corpus.layers * corpus.heads > 1:
+        try:
+            near = nearest_heads(mean_divergence(corpus), layer, head, listed)
+        except NotIngested as error:
+            return Unmade.of(error, running)
+    return Nearest(about_divergence(corpus), near, labels)
+
+
+def nearest(state: LinkState, read: Nearest | Unmade) -> list[object]:
+    """The nearest heads, each a link of `state` to it; a message where the store has no divergences or the model one head."""
+    about = _MEANING if isinstance(read, Unmade) else read.about
+    title = html.H2([f"Nearest to {head_name(state.layer, state.head)}", divergence_info(about)])
+    if isinstance(read, Unmade):
+        return [title, unmade_line(read)]
+    if not read.others:
+        return [title, html.P("The model has one head. Ingest one with more to compare them.", className="caption")]
+    rows = [_row(state, head, str(read.labels[head.layer, head.head])) for head in read.heads]
+    table = html.Table(
+        [heading(("head", "label", "nats per token"), {"nats per token"}), html.Tbody(rows)],
+        className="rows even",
+    )
+    return [title, table, html.P(f"The nearest {len(rows)} of {read.others} heads.", className="caption")]
+
+
+def _row(state: LinkState, head: NearHead, label: str) -> html.Tr:
+    link = dcc.Link(
+        head_name(head.layer, head.head),
+        href=state.on(state.page).with_(layer=head.layer, head=head.head).href,
+    )
+    return html.Tr([html.Td(link), html.Td(label), html.Td(f"{head.divergence:.3f}", className="number")])
