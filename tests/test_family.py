@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.family.families import FAMILIES, family_of, find_family
+from ingest.family import FAMILIES, family_of, find_family
 from ingest.family.protocol import Family
 
 ROOT = Path(__file__).parents[1]

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from ingest.family.protocol import Family
-from ingest.run.checkpoint import Checkpoint
-from ingest.run.config import model_config
+from ingest.run.checkpoint import Checkpoint, model_config
 from ingest.run.errors import IngestError, short
 
 Shapes = Mapping[str, tuple[int, ...]]

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import torch
 import zarr
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.encode.encoder import SQUARES, BlockBuffers, Encoder, Shape, open_encoder
@@ -29,17 +28,15 @@ from ingest.run.settings import Settings
 from ingest.run.worker import begin_next
 from ingest.text.blocks import Block, PlannedCorpus, content_hash
 from store.means import means_of_blocks, sum_of_blocks
-from store.repository.arrays import CONSTANT, array_of, create_arrays, write_block
+from store.repository.arrays import CONSTANT, array_of, create_arrays
 from store.repository.writer import Writable, Writer
 from store.schema import TILE
-from store.schema.model import BOUNDS, COUNTED, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, SQUARE_ARRAYS, STATISTICS
+from store.schema.model import BOUNDS, COUNTED, MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, SQUARE_ARRAYS, STATISTICS
 
 #: Whatever changes numbers by more than the last bit of float16, which differs between machines, must change this too.
 VERSION = "tensors/4"
 #: So many statistics that version has. The names of those after them are hashed too, so that every block gets their numbers.
 STATISTICS_OF_VERSION = 17
-#: Bits of a float16 without its sign, and the least of them as a whole number that are infinite or no number.
-MAGNITUDE, INFINITE = np.uint16(0x7FFF), 0x7C00
 #: A commit lists all blocks again. Of many, this part of them shares a commit, so that all lists grow with the blocks, not their square.
 SHARE = 64
 #: Random sequences of wordpieces whose mean key is taken off the keys, see `key_constant`.
@@ -199,37 +196,9 @@ def transactions(blocks: list[Block]) -> list[list[Block]]:
 
 
 def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffers, *, commits: bool) -> None:
-    write_encoded(writer, model, block, buffers)
+    buffers.write(writer.group(model.path), block, model.block_hash(block))
     if commits:
         writer.commit(f"{model.key}: block {block.index}")
-
-
-def write_encoded(writer: Writable, model: ModelGroup, block: Block, buffers: BlockBuffers) -> None:
-    """Write everything the store holds of a block, in whole chunks: no other block has a part in them."""
-    group = writer.group(model.path)
-    arrays = buffers.arrays()
-    _check_finite(arrays, block.tokens)
-    for name, array in arrays.items():
-        write_block(array_of(group, name), array, block=block.index)
-    for name, tensor in buffers.per_block.items():
-        array_of(group, name)[block.index] = tensor.cpu().numpy()
-    array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
-
-
-def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> None:
-    """A query or key beyond float16 would make every number that follows from it none."""
-    for role in ROLES & arrays.keys():
-        layers = (layer for layer, values in enumerate(arrays[role]) if not _is_finite(values[:, :tokens]))
-        if (layer := next(layers, None)) is not None:
-            raise IngestError(
-                f"A {role} of layer {layer} is beyond the range of float16, so its attention cannot be stored. "
-                "Give a --model whose weights are those of a trained BERT."
-            )
-
-
-def _is_finite(values: NDArray[np.floating]) -> bool:
-    """Whether all vectors (head, token, channel) are; head by head, in the cache of a core: seven times as fast as at once."""
-    return all(int((own.view(np.uint16) & MAGNITUDE).max()) < INFINITE for own in values)
 
 
 def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views: list[str]) -> None:
@@ -304,7 +273,7 @@ class BlockTask:
         try:
             encoder.encode(block, buffers)
             begin_next()
-            write_encoded(fork, self.model, block, buffers)
+            buffers.write(group, block, self.model.block_hash(block))
         finally:
             free.put(buffers)
 

@@ -1,1 +1,24 @@
-"""Families of models: what a config.json, a file of weights and the modules of transformers are called in each. Nothing else names them."""
+"""Families of models: what a config.json, a file of weights and the modules of transformers are called in each. Nothing else names them.
+
+Here: the families that there are, and which one a config.json is of.
+"""
+
+from collections.abc import Sequence
+
+from ingest.family.bert import Bert
+from ingest.family.protocol import Config, Family
+from ingest.family.roberta import Roberta
+
+FAMILIES: Sequence[Family] = (Bert(), Roberta())
+_BY_TYPE = {family.model_type: family for family in FAMILIES}
+
+
+def find_family(config: Config) -> Family | None:
+    """The family of a config.json; None where there is none."""
+    model_type = config.get("model_type")
+    return _BY_TYPE.get(model_type) if isinstance(model_type, str) else None
+
+
+def family_of(config: Config) -> Family:
+    """The family of a config.json that was checked."""
+    return _BY_TYPE[config["model_type"]]

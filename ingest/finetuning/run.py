@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ingest.family.families import FAMILIES
+from ingest.family import FAMILIES
 from ingest.finetuning.data import Example, Labelled, encode, head_length, hold_out, read_labelled, read_test
 from ingest.finetuning.settings import PATIENCE, FinetuningSettings, choose_rate
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint

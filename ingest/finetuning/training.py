@@ -28,7 +28,7 @@ from transformers import (
 )
 
 from ingest.encode.loading import cuda_dtype, load_model
-from ingest.family.families import family_of
+from ingest.family import family_of
 from ingest.family.protocol import ModelParts
 from ingest.finetuning.data import Example, training_order
 from ingest.finetuning.settings import PATIENCE
