@@ -144,8 +144,8 @@ def spare_pages() -> list[Page]:
 
 
 @contextmanager
-def opening(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
-    """Opens pages that know nothing of those before; any error on a console fails what holds them."""
+def opening(profile: BrowserContext, spare_pages: list[Page], *, may_fail: bool = False) -> Iterator[Open]:
+    """Opens pages that know nothing of those before; any error on a console fails what holds them, unless it `may_fail`."""
     errors: list[str] = []
     held: list[Page] = []
 
@@ -179,13 +179,20 @@ def opening(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
             page.remove_listener("console", listen)
             page.remove_listener("pageerror", complain)
             spare_pages.append(page)
-    assert errors == []
+    assert may_fail or errors == []
 
 
 @pytest.fixture
 def open_page(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
     """Opens pages of one test."""
     with opening(profile, spare_pages) as open_page:
+        yield open_page
+
+
+@pytest.fixture
+def open_failing(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
+    """Opens pages of a test in which requests fail on purpose: the browser writes each of them on the console."""
+    with opening(profile, spare_pages, may_fail=True) as open_page:
         yield open_page
 
 
@@ -236,8 +243,21 @@ def drawn(page: Page) -> Page:
     """The page once its points are painted and its controls stand: they move the picture."""
     expect(page.locator(DRAWN)).to_be_visible()
     expect(page.locator("#above h1")).to_be_visible()
-    page.wait_for_timeout(100)
+    page.evaluate(STANDS)
     return page
+
+
+#: Resolves once the picture has been where it is for as many frames, however long a frame takes.
+STANDS = """(frames = 6) => new Promise((done) => {
+  const place = () => JSON.stringify(document.querySelector(".frame")?.getBoundingClientRect());
+  const look = (before, left) => requestAnimationFrame(() => {
+    const now = place();
+    if (now !== before) look(now, frames);
+    else if (left) look(now, left - 1);
+    else done();
+  });
+  look(place(), frames);
+})"""
 
 
 def canvas_place(page: Page, x: float, y: float) -> tuple[float, float]:

@@ -16,10 +16,10 @@ CALM, PATIENCE = 12, 40
 #: Notes the box and the text of every element that is to be seen. What lies over the page lets the pointer through.
 NOTE = """() => {
   const isSeen = ({ width, height, bottom, top }) => width && height && bottom > 0 && top < innerHeight;
-  const elements = [...document.querySelectorAll("#react-entry-point *")].filter(
-    (element) => !element.closest("svg *") && getComputedStyle(element).pointerEvents !== "none");
-  const boxes = elements.map((element) => [element, element.getBoundingClientRect(), element.textContent]);
-  window.stood = boxes.filter(([, box]) => isSeen(box));
+  const elements = [...document.querySelectorAll("#react-entry-point *:not(svg *)")].map(
+    (element) => [element, element.getBoundingClientRect()]);
+  const seen = elements.filter(([element, box]) => isSeen(box) && getComputedStyle(element).pointerEvents !== "none");
+  window.stood = seen.map(([element, box]) => [element, box, element.textContent]);
 }"""
 #: The elements that moved. Where the text is another one its box may be wider or higher, towards the side on which nothing stands;
 #: what stands in a line of text follows it.

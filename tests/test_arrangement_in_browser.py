@@ -6,8 +6,7 @@ from playwright.sync_api import expect
 
 from store import Corpus
 from store.schema.model import head_name
-from tests.accessibility import is_accessible
-from tests.browser import Open, Visit, choose_by_enter, drawn, expect_title, followed, picture, seen, until
+from tests.browser import Open, Visit, choose_by_enter, drawn, expect_title, followed, picture, seen
 
 
 @pytest.fixture
@@ -83,12 +82,3 @@ def test_a_label_stands_in_the_corner_of_its_panel(open_page: Open, bank_server:
     assert tags.count() == page.evaluate(
         "[...document.querySelectorAll('.panel-tags span')].filter(t => t.textContent).length"
     )
-
-
-@pytest.mark.slow
-def test_sorted_heads_fit_the_window(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/heads?arranged=entropy"))
-    for width in (1440, 360):
-        page.set_viewport_size({"width": width, "height": 900})
-        until(page, f"document.documentElement.scrollWidth <= {width}")
-    is_accessible(page)

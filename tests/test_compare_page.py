@@ -11,7 +11,6 @@ from dashboard.compare.data import Changes, changes, head_divergence, ranked_hea
 from dashboard.compare.two_models import ModelPair
 from store import STATISTICS
 from store.schema.model import head_name
-from tests.accessibility import is_accessible, switch_scheme
 from tests.browser import Open, Visit, canvas_place, choose, drawn
 from tests.client import above
 from tests.statistics_page import cells, click_cell
@@ -125,12 +124,6 @@ def test_pointing_at_a_token_rings_it_in_both_panels(page: Page) -> None:
     assert (linked["x"] + 8, linked["y"] + 8) == pytest.approx((x, y), abs=3)
     page.mouse.move(0, 0)
     expect(page.locator(".points .ring.linked")).to_be_hidden()
-
-
-def test_axe_finds_nothing_serious(page: Page) -> None:
-    page.mouse.move(0, 0)
-    is_accessible(page)
-    switch_scheme(page)
 
 
 def test_what_is_chosen_is_in_the_link(visit: Visit, three_server: str, alike: ModelPair) -> None:

@@ -13,7 +13,7 @@ from dashboard.points.similar import Point
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.library import Library
 from store import Corpus
-from tests.browser import Open, drawn, listening
+from tests.browser import Open, drawn, listening, turned_to
 
 #: Adds up the layout shifts from now on.
 OBSERVE = """() => {
@@ -59,19 +59,16 @@ def page(open_page: Open, tiny_store: str, search: SlowSearch) -> Iterator[Page]
         page.goto("about:blank")
 
 
-def test_nothing_moves_when_a_slow_part_arrives(page: Page, search: SlowSearch) -> None:
+def test_nothing_moves_when_a_slow_part_arrives_and_one_that_failed_can_be_tried_again_or_comes_without_a_click(
+    page: Page, search: SlowSearch
+) -> None:
     page.evaluate(OBSERVE)
     search.may.set()
     expect(page.get_by_role("heading", name=re.compile("Most similar"))).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
     assert page.evaluate("() => window.moved") == 0
-
-
-def test_a_part_that_failed_can_be_tried_again_and_what_a_busy_server_cannot_give_yet_comes_without_a_click(
-    page: Page, search: SlowSearch
-) -> None:
     search.refuses = True
-    search.may.set()
+    turned_to(page, page.url.replace("token=5", "token=7"))
     expect(page.get_by_role("alert")).to_contain_text(REFUSED)
     search.refuses, search.is_busy = False, True
     page.get_by_role("button", name="Try again").click()

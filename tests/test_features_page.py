@@ -14,7 +14,7 @@ from dashboard.pages import TOPICS, picture_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus
-from tests.browser import DRAWN, SECONDS, Open, Visit, blank, canvas_place, choose, drawn, inked, picture, seen, until
+from tests.browser import DRAWN, SECONDS, Open, Visit, blank, canvas_place, choose, drawn, inked, picture, until
 
 NAME = ".player output"
 #: Pauses as soon as the name of another point stands there.
@@ -104,19 +104,17 @@ def panels_with_points(shown: np.ndarray) -> list[bool]:
     ]
 
 
-def test_a_heading_stays_in_sight_while_its_row_is_zoomed(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/features?at=0.6,0.5,2,0,0"))
+def test_headings_stay_in_sight_and_the_way_into_a_panel_and_back_by_mouse_and_keyboard_keeps_what_is_selected(
+    open_page: Open, tiny_server: str
+) -> None:
+    page = drawn(open_page(f"{tiny_server}/features?q=film&at=0.6,0.5,2,0,0"))
     frame = page.locator(".points .frame").bounding_box()
     assert frame is not None
     expect(page.locator(".row-names span").filter(has_text="attention output")).to_be_visible()
     assert heading(page, ".row-names", "attention output")["x"] == pytest.approx(frame["x"], abs=1)
-
-
-def test_the_way_into_a_panel_and_back_by_mouse_and_keyboard_keeps_what_is_selected(
-    visit: Visit, tiny_server: str
-) -> None:
-    page = drawn(visit(f"{tiny_server}/features?q=film"))
-    page.mouse.click(*panel_place(page, "L0 attention output"))
+    page.locator(".frame").press("0")
+    expect(page.locator(".frame")).to_have_attribute("data-zoom", "1.00")
+    drawn(page).mouse.click(*panel_place(page, "L0 attention output"))
     in_link(page, "point", "L00.projected")
     expect(page.locator('.frame[data-drawn*="/L00.projected.bin"]')).to_be_visible()
     drawn(page).locator(".frame").focus()
@@ -133,30 +131,6 @@ def test_the_way_into_a_panel_and_back_by_mouse_and_keyboard_keeps_what_is_selec
     in_link(page, "point", "L00.feedforward")
 
 
-def test_arrow_keys_and_the_slider_go_to_other_points(visit: Visit, tiny_server: str) -> None:
-    page = large(visit, tiny_server, "embedding")
-    page.locator(".frame").focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(NAME)).to_have_text("position (2 of 8)")
-    in_link(page, "point", "position")
-    page.keyboard.press("ArrowLeft")
-    in_link(page, "point", "embedding")
-    page.get_by_role("slider", name="Point of the model").focus()
-    page.keyboard.press("End")
-    expect(page.locator(NAME)).to_have_text("L1 layer output (8 of 8)")
-    in_link(page, "point", "L01.feedforward")
-
-
-def test_playing_moves_the_tokens_and_where_it_stops_is_the_link(visit: Visit, tiny_server: str) -> None:
-    page = large(visit, tiny_server, "L01.mixed")
-    before = picture(page)
-    page.get_by_role("button", name="Play").click()
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    seen(page, lambda shown: bool((shown != before).any(axis=-1).mean() > 0.001))
-    in_link(page, "point", "L01.feedforward")
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
-
-
 def test_pausing_stays_at_the_point_it_was_on_its_way_to(visit: Visit, tiny_server: str) -> None:
     page = large(visit, tiny_server, "embedding")
     page.evaluate(PAUSE_AT_ONCE)
@@ -166,7 +140,9 @@ def test_pausing_stays_at_the_point_it_was_on_its_way_to(visit: Visit, tiny_serv
     expect(page.locator(NAME)).to_have_text("position (2 of 8)")
 
 
-def test_a_token_is_named_in_its_sentence_and_a_click_shows_its_nearest(visit: Visit, tiny_server: str) -> None:
+def test_a_token_is_named_in_its_sentence_shows_its_nearest_and_a_box_selects_in_every_panel(
+    visit: Visit, tiny_server: str
+) -> None:
     page = large(visit, tiny_server)
     page.locator(".frame").focus()
     page.keyboard.press("p")
@@ -178,10 +154,6 @@ def test_a_token_is_named_in_its_sentence_and_a_click_shows_its_nearest(visit: V
     page.get_by_role("link", name="clear").click()
     in_link(page, "ftoken", None)
     blank(page)
-
-
-def test_a_box_selects_the_same_tokens_in_every_panel(visit: Visit, tiny_server: str) -> None:
-    page = large(visit, tiny_server)
     page.get_by_role("button", name="Box").click()
     page.mouse.move(*canvas_place(page, 0.2, 0.2))
     page.mouse.down()

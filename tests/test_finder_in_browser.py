@@ -1,14 +1,17 @@
 """Sentences are found, and reached from every page, in a browser."""
 
 import re
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
+from flask.testing import FlaskClient
 from playwright.sync_api import Locator, Page, expect
 
 from dashboard.sentence.finder import sentence_means
 from store import Corpus
-from tests.browser import RENDERED, Visit, choose, closed, drawn
+from tests.browser import RENDERED, Visit, choose, closed
+from tests.client import shown as contents
 from tests.sentence_page import has_lines, link_fields, sentence_page, shown
 
 SORT = "Ranked by (L0 H0)"
@@ -109,24 +112,25 @@ def test_a_found_a_random_the_next_and_the_one_before_are_a_click_away(page: Pag
     assert int(link_fields(page).get("sentence", 0)) in range(count)
 
 
-def test_a_point_a_pair_a_statistic_and_a_search_lead_to_their_sentences(
-    visit: Visit, tiny_server: str, tiny_corpus: Corpus
+@pytest.mark.parametrize(
+    ("place", "path", "search", "expected"),
+    [
+        ("beside", "/head", "?layer=1&head=1&token=30&tab=point", {"sentence", "queries"}),
+        ("beside", "/head", "?layer=1&head=1&tab=pairs", {"layer", "queries", "toward"}),
+        ("beside", "/head", "?layer=1&head=1&tab=statistics", {"by"}),
+        ("below", "/heads", "?q=film", {"sentence"}),
+    ],
+    ids=["a point", "a pair", "a statistic", "a search"],
+)
+def test_what_leads_to_its_sentences(
+    client: FlaskClient, tiny_corpus: Corpus, place: str, path: str, search: str, expected: set[str]
 ) -> None:
-    page = drawn(visit(f"{tiny_server}/head?layer=1&head=1&token=30&tab=point"))
-    place = tiny_corpus.tokens.isel(token=int(tiny_corpus.rows[30]))
-    sentence, position = int(place.sentence_index), int(place.position)
-    page.locator("#beside").locator(f'a[href*="/sentence?"][href*="sentence={sentence}"]').first.click()
-    shown(page)
-    assert (link_fields(page)["sentence"], link_fields(page)["queries"]) == (str(sentence), str(position))
-    page = drawn(visit(f"{tiny_server}/head?layer=1&head=1&tab=pairs"))
-    page.locator('#beside a[href*="/sentence?"]').first.click()
-    shown(page)
-    assert {"layer", "queries", "toward"} <= set(link_fields(page))
-    page = drawn(visit(f"{tiny_server}/head?layer=1&head=1&tab=statistics"))
-    page.get_by_role("link", name="attention to [SEP]", exact=True).click()
-    expect(shown(page).get_by_role("heading", level=1)).to_contain_text("Sentence ")
-    assert link_fields(page)["by"] == "to_sep"
-    expect(found_sentences(page).first).to_contain_text("%")
-    page = drawn(visit(f"{tiny_server}/heads?q=film"))
-    page.locator('#below a[href*="/sentence"]').first.click()
-    shown(page)
+    links = [parse_qs(query) for query in re.findall(r"/sentence\?([^'\"]*)", contents(client, place, path, search))]
+    links = [link for link in links if expected <= link.keys()]
+    assert links
+    if "token=30" in search:
+        token = tiny_corpus.tokens.isel(token=int(tiny_corpus.rows[30]))
+        own = {"sentence": [str(int(token.sentence_index))], "queries": [str(int(token.position))]}
+        assert any(own.items() <= link.items() for link in links)
+    if "statistics" in search:
+        assert ["to_sep"] in [link["by"] for link in links]

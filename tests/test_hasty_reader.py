@@ -21,8 +21,12 @@ def test_a_key_is_not_lost_to_a_picture_that_moves(open_page: Open, tiny_server:
     expect(page).to_have_url(re.compile("/head[?]"))
 
 
-def test_while_all_heads_load_the_link_says_nothing_of_where_one_looks(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1"))
+def test_in_a_window_of_another_size_the_ring_goes_with_what_it_is_round_and_on_the_way_out_the_link_says_no_place(
+    open_page: Open, tiny_server: str
+) -> None:
+    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=0"))
+    ring_goes_along(page)
+    page.keyboard.press("Escape")
     routes: list[Route] = []
     page.route("**/grid.bin*", lambda route: routes.append(route))
     page.locator(".frame").press("Backspace")
@@ -33,8 +37,7 @@ def test_while_all_heads_load_the_link_says_nothing_of_where_one_looks(open_page
         route.continue_()
 
 
-def test_in_a_window_of_another_size_the_ring_goes_with_what_it_is_round(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=0"))
+def ring_goes_along(page: Page) -> None:
     page.locator(".frame").focus()
     page.keyboard.press("p")
     expect(page.locator(".points .tip")).to_be_visible()

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from playwright.sync_api import Browser, Download, Page, Route, expect
+from playwright.sync_api import Download, Page, Route, expect
 
-from tests.browser import GOT_IT
+from tests.browser import Open, until
+from tests.standing import SETTLED
 
 PAGE = {"content_type": "text/html", "body": "<h1>Sign in</h1>"}
 #: What stands before a server answers in its place to whom it knows no longer.
@@ -28,12 +29,10 @@ def answer(page: Page, how: dict[str, Any]) -> None:
     page.route("**/_dash-update-component*", fulfil)
 
 
-def test_a_page_says_that_its_session_has_ended_and_saves_only_data(chromium: Browser, tiny_server: str) -> None:
-    page = chromium.new_page()
+def test_a_page_says_that_its_session_has_ended_and_saves_only_data(open_failing: Open, tiny_server: str) -> None:
+    page = open_failing(link := f"{tiny_server}/statistics?statistic=to_sep")
     saved: list[Download] = []
-    page.add_init_script(GOT_IT)
     page.on("download", lambda file: saved.append(file))
-    page.goto(link := f"{tiny_server}/statistics?statistic=to_sep")
     file, notice = page.locator("a[download][href]").first, page.locator("#session-ended")
     expect(file).to_be_visible()
     for how in ENDED.values():
@@ -52,14 +51,11 @@ def test_a_page_says_that_its_session_has_ended_and_saves_only_data(chromium: Br
     with page.expect_download() as download:
         file.click()
     assert download.value.suggested_filename.endswith(".csv")
-    page.close()
 
 
-def test_a_tab_that_is_older_than_its_server_says_reload(chromium: Browser, tiny_server: str) -> None:
-    page = chromium.new_page()
-    page.add_init_script(GOT_IT)
-    page.goto(f"{tiny_server}/statistics")
-    expect(page.locator("#navigation a").first).to_be_visible()
+def test_a_tab_that_is_older_than_its_server_says_reload(open_failing: Open, tiny_server: str) -> None:
+    page = open_failing(f"{tiny_server}/statistics")
+    until(page, SETTLED)
     upgraded = page.locator("#upgraded")
     expect(upgraded).to_have_count(0)
 
@@ -71,13 +67,10 @@ def test_a_tab_that_is_older_than_its_server_says_reload(chromium: Browser, tiny
     page.get_by_role("link", name="Head map").click()
     expect(upgraded).to_contain_text("Headscape was upgraded.")
     expect(upgraded.get_by_role("link")).to_have_attribute("href", "/map")
-    page.close()
 
 
-def test_a_note_that_is_being_written_outlives_the_session(chromium: Browser, tiny_server: str) -> None:
-    page = chromium.new_page()
-    page.add_init_script(GOT_IT)
-    page.goto(link := f"{tiny_server}/head?layer=1&head=1&tab=notes")
+def test_a_note_that_is_being_written_outlives_the_session(open_failing: Open, tiny_server: str) -> None:
+    page = open_failing(link := f"{tiny_server}/head?layer=1&head=1&tab=notes")
     page.get_by_role("button", name="Add a note").click()
     text, save = page.locator("textarea"), page.get_by_role("button", name="Save note")
     text.fill("Not lost")
@@ -93,4 +86,3 @@ def test_a_note_that_is_being_written_outlives_the_session(chromium: Browser, ti
     assert page.url == link
     page.get_by_role("button", name="Add a note").click()
     expect(text).to_have_value("Not lost")
-    page.close()

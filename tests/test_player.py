@@ -5,7 +5,8 @@ import re
 from playwright.sync_api import expect
 
 from store import Corpus
-from tests.browser import Open, Visit, drawn, never_there, until
+from tests.browser import Open, Visit, drawn, never_there, picture, seen, until
+from tests.standing import SETTLED
 
 #: Counts how often points set out for another place: the canvas is given their next places beside their own.
 COUNT = """() => {
@@ -18,13 +19,15 @@ COUNT = """() => {
   };
 }"""
 
-#: Notes every point at which the tokens arrive; at the first of them Pause and Play are clicked while they rest.
+#: Notes every point at which the tokens arrive, once; as soon as they rest at the first of them Pause and Play are clicked.
 NOTE = """() => {
   const { frame, button } = { frame: document.querySelector(".frame"), button: document.querySelector(".player button") };
   window.reached = [];
   new MutationObserver(() => {
-    window.reached.push(frame.dataset.at.match(/([^/]+)[.]bin/)[1]);
-    if (window.reached.length === 1) setTimeout(() => (button.click(), button.click()), 100);
+    const point = frame.dataset.at.match(/([^/]+)[.]bin/)[1];
+    if (point === window.reached.at(-1)) return;
+    window.reached.push(point);
+    if (window.reached.length === 1) setTimeout(() => (button.click(), button.click()));
   }).observe(frame, { attributeFilter: ["data-at"] });
 }"""
 
@@ -35,17 +38,6 @@ NOTE_ABOVE = """() => {
   window.above = [];
   new MutationObserver(() => window.above.push(frame.dataset.overlay)).observe(frame, { attributeFilter: ["data-overlay"] });
 }"""
-
-
-def test_reduced_motion_replaces_animations_with_steps(visit: Visit, tiny_server: str) -> None:
-    page = drawn(visit(f"{tiny_server}/features?point=embedding"))
-    page.evaluate(COUNT)
-    page.emulate_media(reduced_motion="reduce")
-    for key, point, moves in (("ArrowRight", "position", False), ("ArrowLeft", "embedding", True)):
-        page.locator(".frame").press(key)
-        until(page, f"document.querySelector('.frame').dataset.at?.includes('/{point}.bin')")
-        assert page.evaluate("journeys > 0") == moves
-        page.emulate_media(reduced_motion="no-preference")
 
 
 def test_pausing_and_playing_on_leaves_no_point_out(open_page: Open, tiny_server: str) -> None:
@@ -76,12 +68,16 @@ def test_name_and_trustworthiness_follow_while_it_plays(open_page: Open, tiny_se
     assert "point=embedding" in page.url
 
 
-def test_where_playing_ends_everything_is_of_the_shown_point(
+def test_playing_moves_the_tokens_and_where_it_ends_everything_is_of_the_shown_point(
     visit: Visit, tiny_server: str, tiny_corpus: Corpus
 ) -> None:
     page = drawn(visit(f"{tiny_server}/features?point=L01.mixed&ftoken=3"))
+    before = picture(page)
     page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    seen(page, lambda shown: bool((shown != before).any(axis=-1).mean() > 0.001))
     expect(page).to_have_url(re.compile("point=L01[.]feedforward"))
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_contain_text("tokens of the sample at L1 layer output")
     expect(page.locator(".caption", has_text="Trustworthiness")).to_contain_text(trust(tiny_corpus, "L01.feedforward"))
     expect(page.get_by_role("heading", name="Nearest at L1 layer output")).to_be_visible()
@@ -89,12 +85,32 @@ def test_where_playing_ends_everything_is_of_the_shown_point(
     expect(page.locator(".middle[data-away]")).to_have_count(0)
 
 
-def test_stepping_on_and_back_shows_the_nearest_tokens_again(visit: Visit, tiny_server: str) -> None:
+def test_keys_and_the_slider_go_to_other_points_in_steps_where_motion_is_reduced_and_the_nearest_tokens_follow(
+    visit: Visit, tiny_server: str
+) -> None:
     page = drawn(visit(f"{tiny_server}/features?point=L00.mixed&ftoken=3"))
-    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
+    frame, name = page.locator(".frame"), page.locator(".player output")
+    expect(frame).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
     page.evaluate(NOTE_ABOVE)
-    page.locator(".frame").press("ArrowRight")
-    page.locator(".frame").press("ArrowLeft")
+    frame.press("ArrowRight")
+    frame.press("ArrowLeft")
     until(page, "above.includes('')")
-    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
+    expect(frame).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("at L0 head outputs")
+    page.evaluate(COUNT)
+    page.emulate_media(reduced_motion="reduce")
+    for key, point, text, moves in (
+        ("ArrowRight", "L00.projected", "L0 attention output (4 of 8)", False),
+        ("ArrowLeft", "L00.mixed", "L0 head outputs (3 of 8)", True),
+    ):
+        frame.press(key)
+        until(page, f"document.querySelector('.frame').dataset.at?.includes('/{point}.bin')")
+        expect(name).to_have_text(text)
+        assert page.evaluate("journeys > 0") == moves
+        expect(page).to_have_url(re.compile(f"point={point}"))
+        until(page, SETTLED)
+        page.emulate_media(reduced_motion="no-preference")
+    page.get_by_role("slider", name="Point of the model").focus()
+    page.keyboard.press("End")
+    expect(name).to_have_text("L1 layer output (8 of 8)")
+    expect(page).to_have_url(re.compile("point=L01[.]feedforward"))

@@ -7,10 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import store
-from tests.accessibility import is_accessible
-from tests.browser import Open, Visit, choose, followed, until
-
-EXAMPLE = "/relations?relation=ADJ+->+NOUN&example=0:0-1;1:0-1"
+from tests.browser import Visit, choose, followed
 
 
 def choose_by_arrows(page: Page, control: str, option: str) -> None:
@@ -122,21 +119,3 @@ def test_pairs_of_two_sentences_are_marked_by_click_or_enter_open_the_heads_of_t
         relations.keyboard.press("Enter")
         expect(removed).to_have_count(left)
     expect(relations).not_to_have_url(re.compile("example="))
-
-
-CHOSEN = f"{EXAMPLE}&examples=chosen&layer=1"
-
-
-@pytest.mark.parametrize("path", [CHOSEN, "/sentence?sentence=1"])
-def test_axe_finds_nothing_serious(path: str, visit: Visit, bank_server: str) -> None:
-    is_accessible(visit(bank_server + path))
-
-
-@pytest.mark.slow
-def test_nothing_stands_out_of_a_narrow_window(open_page: Open, bank_server: str) -> None:
-    page = open_page(bank_server + CHOSEN, width=900)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    for width in (900, 360):
-        page.set_viewport_size({"width": width, "height": 900})
-        until(page, "document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -178,7 +178,18 @@ def at(page: Page, site: str, name: str) -> Page:
     return page
 
 
-def test_every_page_is_a_click_away_and_a_step_back_returns(reader: Page, proxied: str) -> None:
+def test_every_page_is_a_click_away_its_link_opens_the_same_and_files_are_saved(
+    reader: Page, proxied: str, tmp_path: Path
+) -> None:
+    goes_through_every_page(reader, proxied)
+    opens_pages_by_a_panel_and_keys(reader, proxied)
+    opens_a_copied_link(reader, proxied)
+    saves_a_file(reader, proxied)
+    saves_a_page_that_works_offline(reader, proxied, tmp_path)
+
+
+def goes_through_every_page(reader: Page, proxied: str) -> None:
+    """By its link among the pages; a step back returns to the last but one."""
     for name in TOPICS:
         at(reader, proxied, name)
         if name in ("heads", "head", "features", "compare"):
@@ -190,7 +201,7 @@ def test_every_page_is_a_click_away_and_a_step_back_returns(reader: Page, proxie
     expect(link).to_have_attribute("aria-current", "page")
 
 
-def test_a_panel_and_a_key_open_pages_under_the_prefix(reader: Page, proxied: str) -> None:
+def opens_pages_by_a_panel_and_keys(reader: Page, proxied: str) -> None:
     at(reader, proxied, "heads").locator(".frame").focus()
     reader.keyboard.press("Enter")
     until(reader, f"location.pathname === '{PREFIX}/head'")
@@ -200,7 +211,7 @@ def test_a_panel_and_a_key_open_pages_under_the_prefix(reader: Page, proxied: st
     until(reader, f"location.pathname === '{PREFIX}/map'")
 
 
-def test_a_copied_link_opens_the_same(reader: Page, proxied: str) -> None:
+def opens_a_copied_link(reader: Page, proxied: str) -> None:
     reader.goto(f"{proxied}/head?layer=1&head=1")
     drawn_title = reader.get_by_role("heading", level=1)
     expect(drawn_title).to_contain_text("L1 H1")
@@ -212,14 +223,14 @@ def test_a_copied_link_opens_the_same(reader: Page, proxied: str) -> None:
     expect(drawn_title).to_contain_text("L1 H1")
 
 
-def test_files_are_saved(reader: Page, proxied: str) -> None:
+def saves_a_file(reader: Page, proxied: str) -> None:
     at(reader, proxied, "statistics")
     with reader.expect_download() as download:
         reader.get_by_role("link", name="CSV", exact=True).first.click()
     assert download.value.path().read_text("utf-8").count("\n") > 1
 
 
-def test_the_offline_page_works_without_the_server(reader: Page, proxied: str, tmp_path: Path) -> None:
+def saves_a_page_that_works_offline(reader: Page, proxied: str, tmp_path: Path) -> None:
     at(reader, proxied, "sentence")
     with reader.expect_download() as download:
         reader.get_by_role("button", name="Save HTML").click()

@@ -19,12 +19,6 @@ def heads(visit: Visit, space_server: str) -> Page:
     return drawn(visit(f"{space_server}/heads"))
 
 
-@pytest.fixture
-def own(open_page: Open, space_server: str) -> Page:
-    """A page whose requests are held."""
-    return drawn(open_page(f"{space_server}/heads"))
-
-
 def ask(page: Page, text: str) -> None:
     page.get_by_role("textbox", name="Search").fill(text)
     page.get_by_role("textbox", name="Search").press("Enter")
@@ -106,44 +100,39 @@ def held(page: Page, word: str) -> list[Route]:
 
 
 def let_go(page: Page, routes: list[Route]) -> None:
-    for route in routes:
-        route.continue_()
     assert routes
+    while routes:
+        routes.pop().continue_()
     page.wait_for_timeout(500)
 
 
-def test_a_search_taken_away_before_the_page_followed_stays_away(own: Page) -> None:
-    routes = held(own, "film")
-    ask(own, "film")
-    expect(own).to_have_url(re.compile("q=film"))
-    own.get_by_role("textbox", name="Search").fill("")
-    own.get_by_role("textbox", name="Search").press("Enter")
-    expect(own.locator(".frame")).to_have_attribute("data-masked", "")
-    let_go(own, routes)
-    expect(own).not_to_have_url(re.compile("q="))
-    expect(own.get_by_role("textbox", name="Search")).to_have_value("")
+def test_what_a_reader_does_while_the_page_follows_a_search_stays(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}/heads"))
+    routes, box = held(page, "film"), page.get_by_role("textbox", name="Search")
 
+    ask(page, "film")  # taken away
+    expect(page).to_have_url(re.compile("q=film"))
+    ask(page, "")
+    expect(page.locator(".frame")).to_have_attribute("data-masked", "")
+    let_go(page, routes)
+    expect(page).not_to_have_url(re.compile("q="))
+    expect(box).to_have_value("")
 
-def test_text_typed_while_the_page_follows_stays(own: Page) -> None:
-    routes = held(own, "film")
-    ask(own, "film")
-    expect(own).to_have_url(re.compile("q=film"))
-    own.get_by_role("textbox", name="Search").fill("goo")
-    let_go(own, routes)
-    own.keyboard.type("d")
-    own.keyboard.press("Enter")
-    expect(own).to_have_url(re.compile("q=good"))
+    ask(page, "film")  # half of another word typed
+    expect(page).to_have_url(re.compile("q=film"))
+    box.fill("goo")
+    let_go(page, routes)
+    page.keyboard.type("d")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("q=good"))
 
-
-def test_a_list_that_was_opened_while_the_page_follows_stays_open(own: Page) -> None:
-    routes = held(own, "film")
-    ask(own, "film")
-    expect(own).to_have_url(re.compile("q=film"))
-    own.get_by_role("textbox", name="Match", exact=True).click()
-    expect(own.get_by_role("option", name=MATCHES["prefix"], exact=True)).to_be_visible()
-    let_go(own, routes)
-    own.get_by_role("option", name=MATCHES["prefix"], exact=True).click()
-    expect(own).to_have_url(re.compile("within=prefix"))
+    ask(page, "film")  # a list opened
+    expect(page).to_have_url(re.compile("q=film"))
+    page.get_by_role("textbox", name="Match", exact=True).click()
+    expect(page.get_by_role("option", name=MATCHES["prefix"], exact=True)).to_be_visible()
+    let_go(page, routes)
+    page.get_by_role("option", name=MATCHES["prefix"], exact=True).click()
+    expect(page).to_have_url(re.compile("within=prefix"))
 
 
 def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, space: Corpus) -> None:

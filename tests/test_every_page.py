@@ -1,0 +1,266 @@
+"""Every page, opened once: nothing moves while it loads and is used, axe finds nothing serious, a narrow window cuts nothing off."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from dashboard.compare.two_models import ModelPair
+from tests.accessibility import is_accessible
+from tests.browser import Open, choose, followed, turned_to, until
+from tests.fake_sentence import Show, token
+from tests.standing import SETTLED, settled, shifted, standing
+
+WIDE, NARROW = 1440, 390
+#: A search that matches, one that does not, and none again.
+SOUGHT = ("film", "platypus", "")
+
+
+@dataclass(frozen=True)
+class Journey:
+    """A page and what a reader does on it, one after the other. Links begin behind the address of the server."""
+
+    link: str
+    #: Kinds of marks: the pointer is moved to the first of each; those of `clicked` are clicked, all of them twice:
+    #: the second click takes the selection back, or makes another.
+    hovered: tuple[str, ...]
+    clicked: tuple[str, ...] = ()
+    is_searched: bool = False
+    #: The filter that is added.
+    filtered: str = ""
+    #: Links of the same page that show each kind of its controls and contents; axe looks at them in light and in dark.
+    looked_at: tuple[str, ...] = ()
+    #: The link that is made narrow, what is shown whole there, and the charts that take its width.
+    narrowed: str = ""
+    whole: tuple[str, ...] = ()
+    charts: tuple[str, ...] = ()
+    #: What has more than pictures: words, a second model.
+    server: str = "tiny_server"
+
+
+JOURNEYS = (
+    Journey(
+        "",
+        (".card a", ".label-table a", ".layer-bars .part", ".findings a", ".info"),
+        looked_at=("",),
+        narrowed="",
+    ),
+    Journey(
+        "heads",
+        (".frame", ".tools button", ".legend .chip", ".info"),
+        is_searched=True,
+        filtered="position",
+        looked_at=(
+            "heads?arranged=entropy&colour=entropy&q=film&where=position:1..9;label:positive&labels=1&size=norm",
+        ),
+        narrowed="heads?arranged=entropy&q=film",
+        whole=(".points",),
+    ),
+    Journey(
+        "head?layer=1&head=0",
+        (".frame", ".tools button", ".neighbours a", ".info", ".saves button"),
+        clicked=(".frame",),
+        is_searched=True,
+        filtered="position",
+        looked_at=("head?layer=1&head=0",),
+    ),
+    Journey(
+        "head?layer=1&head=0&token=3&colour=kind&where=position:1..7",
+        (".piece", ".legend button", ".filter", ".info"),
+        clicked=(".legend button",),
+        looked_at=("head?token=5&marks=1-2&lines=sentence&labels=1&colour=norm",),
+        narrowed="head?token=5&lines=sentence&where=position:1..4;kind:word",
+    ),
+    Journey(
+        "statistics?where=position:2..7",
+        (".filter", ".nsewdrag", ".saves button", ".info"),
+        filtered="token type",
+        looked_at=("statistics?where=label:positive;position:1..9&sort=entropy&values=difference&named=L1",),
+        narrowed="statistics",
+    ),
+    Journey(
+        "map",
+        (".nsewdrag", ".saves button", ".info"),
+        clicked=(".nsewdrag",),
+        looked_at=("map?paint=label",),
+        narrowed="map",
+        charts=("#head-map .nsewdrag", "#matrix .nsewdrag"),
+    ),
+    Journey(
+        "relations",
+        (".nsewdrag", ".rows a", ".info"),
+        looked_at=(
+            "relations?relation=ADJ+->+NOUN&example=0:0-1;1:0-1&examples=chosen&layer=1",
+            "sentence?sentence=1",
+        ),
+        narrowed="relations?relation=ADJ+->+NOUN&example=0:0-1;1:0-1&examples=chosen&layer=1",
+        server="bank_server",
+    ),
+    Journey("features", (".frame", ".tools button", ".info"), is_searched=True, narrowed="features"),
+    Journey(
+        "features?point=embedding",
+        (".frame", ".legend .chip", ".info"),
+        clicked=(".frame",),
+        looked_at=("features?point=L00.mixed&ftoken=3&fcolour=position&labels=1",),
+        narrowed="features?point=L00.mixed",
+        whole=(".player output",),
+    ),
+    Journey(
+        "sentence",
+        (".head-view .query .token", ".head-view .key .token", ".swatches .head", ".info"),
+        clicked=(".head-view .query .token", ".head-view .key .token"),
+        looked_at=("sentence?sentence=3&layer=1&queries=2&toward=4&find=the&by=to_sep&hide=1",),
+        narrowed="sentence?sentence=3&queries=2&by=to_sep",
+        whole=(".tokens .token", ".one-model"),
+    ),
+    Journey("sentence?show=model", (".model-view canvas", ".info")),
+    Journey("sentence?show=matrix", (".matrix-view canvas", ".info"), clicked=(".matrix-view canvas",)),
+    Journey(
+        "sentence?show=neuron&queries=2",
+        (".neuron-queries .token", ".strip", ".neurons tr"),
+        clicked=(".neuron-queries .token",),
+    ),
+    Journey(
+        "compare",
+        (".nsewdrag", ".frame", ".rows a", ".info"),
+        looked_at=("compare?model={own}&other={other}",),
+        narrowed="compare?model={own}&other={other}",
+        whole=(".rows.changes",),
+        server="three_server",
+    ),
+    Journey("store", (".info", ".rows a"), looked_at=("store",), narrowed="store", whole=(".wide",)),
+    Journey("notes", (".info", "a.plain")),
+    Journey("server", (".info", ".rows tr")),
+)
+#: In a narrow window: of each arrangement of the parts of a page one.
+LOADED_NARROW = ("head?layer=1&head=0", "statistics?where=position:2..7", "features", "sentence")
+
+#: Whether the first control of the page is on top where it stands, once it is scrolled to.
+REACHED = """(() => {
+  const controls = [...document.querySelectorAll("main :is(input, button, a[href])")];
+  const control = controls.find((one) => one.checkVisibility() && one.offsetWidth > 20);
+  if (!control) return false;
+  control.scrollIntoView({ block: "center" });
+  const { left, top, width, height } = control.getBoundingClientRect();
+  return control.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+})()"""
+#: How many elements are narrower than what is in them.
+CUT = (
+    "(parts) => [...document.querySelectorAll(parts)].filter((part) => part.scrollWidth > part.clientWidth + 1).length"
+)
+
+
+def middle(mark: Locator) -> tuple[float, float]:
+    box = mark.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def marks(page: Page, kinds: tuple[str, ...]) -> list[tuple[str, tuple[float, float]]]:
+    """The places of the marks that are to be seen, one of each kind."""
+    height = page.viewport_size["height"] if page.viewport_size else 0
+    first = [(kind, page.locator(f"{kind}:visible").first) for kind in kinds]
+    places = [(kind, middle(mark)) for kind, mark in first if mark.count()]
+    return [(kind, place) for kind, place in places if place[1] < height]
+
+
+@pytest.fixture
+def address_of(request: pytest.FixtureRequest) -> Callable[[Journey, str], str]:
+    """The address of a link of a journey, at a server that has what the page shows."""
+
+    def address_of(journey: Journey, link: str) -> str:
+        if "{own}" in link:
+            alike: ModelPair = request.getfixturevalue("alike")
+            link = link.format(own=alike.own.name, other=alike.other.name)
+        return f"{request.getfixturevalue(journey.server)}/{link}"
+
+    return address_of
+
+
+def loaded(page: Page, journey: Journey) -> None:
+    """Nothing moves while the page loads, and while the pointer is over its marks."""
+    settled(page)
+    assert shifted(page) == [], "loading"
+    for kind, place in marks(page, journey.hovered):
+        with standing(page, f"hovering {kind}"):
+            page.mouse.move(*place, steps=2)
+
+
+def used(page: Page, journey: Journey) -> None:
+    """Nothing moves where its marks are clicked, a search is typed and a filter added."""
+    for kind, place in 2 * marks(page, journey.clicked):
+        page.mouse.move(*place)
+        with standing(page, f"clicking {kind}"):
+            page.mouse.click(*place)
+    box = page.get_by_role("textbox", name="Search", exact=True)
+    for text in SOUGHT if journey.is_searched else ():
+        box.fill(text)
+        with standing(page, f"searching “{text}”"):
+            box.press("Enter")
+    if journey.filtered:
+        with standing(page, "adding a filter"):
+            choose(page, "Filter", journey.filtered)
+
+
+def narrow(page: Page, journey: Journey) -> None:
+    """As narrow as a telephone it needs no scrolling sideways, what is on it can be clicked, and nothing is cut off."""
+    for parts in journey.whole:
+        expect(page.locator(parts).first).to_be_visible()
+    for width in (900, 360):
+        page.set_viewport_size({"width": width, "height": 740})
+        until(page, "document.documentElement.scrollWidth <= innerWidth")
+    until(page, REACHED)
+    for parts in journey.whole:
+        until(page, f"({CUT})({parts!r}) === 0")
+    for plot in journey.charts:
+        until(page, f"document.querySelector('{plot}').getBoundingClientRect().width >= 250")
+
+
+@pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.link)
+def test_a_page_stands_still_is_accessible_and_fits_a_narrow_window(
+    open_page: Open, address_of: Callable[[Journey, str], str], journey: Journey
+) -> None:
+    page = open_page(address_of(journey, journey.link), motion="reduce", width=WIDE)
+    loaded(page, journey)
+    used(page, journey)
+    for link in journey.looked_at:
+        turned_to(page, address_of(journey, link))
+        until(page, SETTLED)
+        is_accessible(page, marks=journey.link == "map")
+    if journey.narrowed or not journey.link:
+        turned_to(page, address_of(journey, journey.narrowed))
+        until(page, SETTLED)
+        narrow(page, journey)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", LOADED_NARROW)
+def test_nothing_moves_while_a_narrow_window_loads(
+    open_page: Open, address_of: Callable[[Journey, str], str], link: str
+) -> None:
+    (journey,) = (journey for journey in JOURNEYS if journey.link == link)
+    loaded(open_page(address_of(journey, link), motion="reduce", width=NARROW), journey)
+
+
+def test_a_key_that_gets_no_large_weight_leaves_the_head_view_where_it_is(show: Show) -> None:
+    """A remark above the lines once moved the key away from the pointer, which ended the hover, which took the remark back."""
+    for width in (NARROW, WIDE):
+        page = show(least=0.99)
+        page.set_viewport_size({"width": width, "height": 900})
+        with standing(page, "hovering a key without a line"):
+            token(page, "key", 4).hover()
+        assert "No weight is 0.99 or more here" in page.locator(".sentence-views .note").inner_text()
+
+
+def test_a_shorter_tab_leaves_the_window_scrolled_as_it_is(open_page: Open, tiny_server: str) -> None:
+    page = open_page(f"{tiny_server}/head?layer=1&head=0&tab=statistics", motion="reduce", width=390)
+    settled(page)
+    tabs = page.get_by_role("tablist")
+    tabs.evaluate("(list) => scrollTo(0, list.getBoundingClientRect().top + scrollY - 64)")
+    settled(page)
+    before = tabs.bounding_box()
+    with followed(page):
+        page.get_by_role("tab", name="Notes").click()
+    settled(page)
+    assert tabs.bounding_box() == before
