@@ -15,7 +15,7 @@ from dashboard.web.processes import server_folder
 from dashboard.web.results import DiskCache
 from store import open_corpus
 from tests.people import NAMED, with_people
-from tests.test_waiting_pages import during_an_ingest  # noqa: F401
+from tests.test_waiting_pages import DuringAnIngest
 
 BUDGET = 1 << 20
 
@@ -92,7 +92,10 @@ def test_a_disk_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 @pytest.fixture
 def client(tiny_store: str, tmp_path: Path) -> FlaskClient:
     """Of a server that caches every response, however fast it was."""
-    library = Library(tiny_store, tmp_path)
+    return caching_client(Library(tiny_store, tmp_path), tmp_path)
+
+
+def caching_client(library: Library, tmp_path: Path) -> FlaskClient:
     library.put(ResponseCache, ResponseCache(DiskCache(tmp_path / "responses", BUDGET), worth=0))
     client: FlaskClient = create_app(library).server.test_client()
     return client
@@ -186,9 +189,8 @@ def test_a_page_of_authors_is_not_that_of_readers(client: FlaskClient) -> None:
     assert b'"data-letter":"v"' not in pages[1]
 
 
-@pytest.mark.usefixtures("during_an_ingest")
-def test_while_an_ingest_runs_no_page_is_cached(client: FlaskClient, tmp_path: Path) -> None:
-    _page(client, "/map")
+def test_while_an_ingest_runs_no_page_is_cached(tiny_store: str, tmp_path: Path) -> None:
+    _page(caching_client(DuringAnIngest(tiny_store, tmp_path), tmp_path), "/map")
     assert not (tmp_path / "responses").exists()
 
 

@@ -22,7 +22,7 @@ from store.phrases import utc
 from store.repository.history import history
 from tests.accessibility import is_accessible
 from tests.browser import Open, serving
-from tests.test_waiting_pages import during_an_ingest, running  # noqa: F401
+from tests.test_waiting_pages import DuringAnIngest, running
 
 DEFAULTS = asdict(Settings())
 #: Every setting, as it is not by default.
@@ -96,11 +96,10 @@ def test_a_page_says_that_no_ingest_runs(tiny_store: str) -> None:
     assert "No ingest is running." in shown(Library(tiny_store))
 
 
-@pytest.mark.usefixtures("during_an_ingest")
 def test_requested_pictures_that_are_not_made_are_listed_during_an_ingest(
     tiny_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = Library(tiny_store)
+    library = DuringAnIngest(tiny_store)
     settings = library.snapshot().corpus().attributes["provenance"]["settings"]
     monkeypatch.setitem(settings, "views", f"{settings['views']},umap-raw-3d")
     page = shown(library)

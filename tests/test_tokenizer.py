@@ -170,23 +170,28 @@ def test_the_head_of_a_long_text_has_the_wordpieces_of_the_whole(
     assert tokens.truncated.tolist() == [bool(whole.encodings[0].overflowing)]
 
 
-class MeasuringTokenizer(Tokenizer):
-    """Measures the texts that it gives to the library."""
+class Measured:
+    """The library's tokenizer, with the lengths of the texts that it gets."""
 
+    def __init__(self, of_library: Any) -> None:
+        self._of_library, self.lengths = of_library, list[int]()
+
+    def __call__(self, texts: str | list[str], **settings: Any) -> Any:
+        self.lengths.extend(map(len, [texts] if isinstance(texts, str) else texts))
+        return self._of_library(texts, **settings)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._of_library, name)
+
+
+class MeasuringTokenizer(Tokenizer):
     def __init__(self, folder: Path, *, max_length: int) -> None:
         super().__init__(folder, max_length=max_length)
-        self.lengths: list[int] = []
-        of_library = self._tokenizer
-
-        def measured(texts: str | list[str], **settings: Any) -> Any:
-            self.lengths.extend(map(len, [texts] if isinstance(texts, str) else texts))
-            return of_library(texts, **settings)
-
-        self._tokenizer = measured
+        self._tokenizer = self.measured = Measured(self._tokenizer)
 
 
 def test_a_text_as_long_as_a_book_is_not_tokenized_whole(tiny_model: Path) -> None:
     """That would take minutes and gigabytes."""
     tokenizer = MeasuringTokenizer(tiny_model, max_length=12)
     tokenizer.tokenize(["film " * 100_000, "a" * 500_000])
-    assert max(tokenizer.lengths) <= 64 * 12
+    assert max(tokenizer.measured.lengths) <= 64 * 12
