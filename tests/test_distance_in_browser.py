@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.points.distance import CELLS
 from store import Corpus
+from tests.accessibility import is_accessible
 from tests.browser import Visit, drawn, inked
 
 PATH = "/head?layer=1&head=0"
@@ -80,6 +81,7 @@ def test_distance_is_shown_before_and_after_normalisation_and_its_charts_are_sav
     assert "Before: raw vectors" in svg
     assert ", snapshot " in svg
     assert len(list(csv.reader(io.StringIO(saved(distance, "csv").read_text("utf-8"))))) > CELLS
+    is_accessible(distance)
 
 
 def saved(page: Page, form: str) -> Path:

@@ -17,6 +17,7 @@ from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.library import Library
 from store import Corpus
+from tests.accessibility import is_accessible
 from tests.browser import Open, Visit, choose, drawn, followed, listening
 from tests.client import FakeTyped
 from tests.sentence_page import ROOT, drawn_weights, link_fields, pieces, sentence_page, shown
@@ -97,6 +98,7 @@ def test_a_link_brings_a_pair_back_whose_filter_leaves_one_side_s_queries_and_th
     expect(page).to_have_url(re.compile(r"pair=ab(&|$)"))
     expect(page.locator(".tokens.key .token")).to_have_count(len(tokens) - first)
     assert (pieces(page, "query"), pieces(page, "key")) == (tokens[:first], tokens[first:])
+    is_accessible(page)
 
 
 def test_markup_emoji_and_arabic_are_shown_as_they_were_typed(page: Page) -> None:
@@ -145,6 +147,7 @@ def test_a_text_that_cannot_be_read_can_be_typed_again_and_stands_among_the_corp
     drawn(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H0")
     assert link_fields(page)["text"] == TEXT
+    is_accessible(page)
 
 
 def test_every_view_takes_a_typed_sentence(visit: Visit, tiny_server: str) -> None:
