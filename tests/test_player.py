@@ -1,8 +1,9 @@
 """The way of the same tokens through the points of a model, as it is seen frame by frame in a browser."""
 
 import re
+from contextlib import suppress
 
-from playwright.sync_api import expect
+from playwright.sync_api import Error, Route, expect
 
 from store import Corpus
 from tests.browser import Open, Visit, drawn, never_there, picture, seen, until
@@ -114,3 +115,17 @@ def test_keys_and_the_slider_go_to_other_points_in_steps_where_motion_is_reduced
     page.keyboard.press("End")
     expect(name).to_have_text("L1 layer output (8 of 8)")
     expect(page).to_have_url(re.compile("point=L01[.]feedforward"))
+
+
+def test_a_step_back_returns_while_the_page_of_the_step_is_on_its_way(visit: Visit, tiny_server: str) -> None:
+    page = drawn(visit(f"{tiny_server}/features?point=L00.mixed"))
+    page.emulate_media(reduced_motion="reduce")
+    held: list[Route] = []
+    page.route("**/data/page*", lambda route: held.append(route), times=1)
+    page.locator(".frame").press("ArrowRight")
+    expect(page).to_have_url(re.compile("point=L00[.]projected"))
+    page.locator(".frame").press("ArrowLeft")
+    expect(page).to_have_url(re.compile("point=L00[.]mixed"))
+    with suppress(Error):  # the page may have given it up
+        held[0].continue_()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("at L0 head outputs")

@@ -255,7 +255,8 @@ export function createPlayer(panels) {
   function rest() {
     waiting = 0;
     if (!panels.pictureNow?.sequence) return;
-    if (indexOf(panels.picture) !== at) return send();
+    // The page of a step that was sent may be on its way.
+    if ((pending < 0 ? indexOf(panels.picture) : pending) !== at) return send();
     showStep();
     panels.layer.load();
   }
