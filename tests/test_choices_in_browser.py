@@ -76,11 +76,6 @@ def test_the_legend_says_the_range_of_a_number_and_counts_the_categories_of_a_da
     expect(page.locator("#above .legend")).to_contain_text(f"{2 * (codes < 0).sum():,} points without a value")
 
 
-def test_colours_stay_readable_in_the_dark(open_page: Open, space_server: str) -> None:
-    page = drawn(open_page(f"{space_server}/heads?colour=entropy", scheme="dark"))
-    assert np.ptp(picture(page), axis=(0, 1)).min() > 100
-
-
 def test_sizes_go_by_the_norm_and_labels_are_drawn_and_taken_away(head: Page) -> None:
     before = picture(head)
     with followed(head), head.expect_response(re.compile("/colours/norm/1/0.bin")):
@@ -139,8 +134,11 @@ def test_a_link_restores_every_field(visit: Visit, space_server: str) -> None:
     assert page.url.endswith(EVERY_FIELD)
 
 
-def test_choices_are_kept_from_all_heads_to_one(open_page: Open, space_server: str) -> None:
-    page = drawn(open_page(f"{space_server}/?view=pca-raw-2d&colour=entropy&q=film"))
+def test_choices_are_kept_from_all_heads_to_one_and_colours_are_readable_in_the_dark(
+    open_page: Open, space_server: str
+) -> None:
+    page = drawn(open_page(f"{space_server}/?view=pca-raw-2d&colour=entropy&q=film", scheme="dark"))
+    assert np.ptp(picture(page), axis=(0, 1)).min() > 100
     page.locator(".frame").press("Enter")
     expect_title(page, "Queries and keys of L0 H0")
     expect(page.locator(f'{DRAWN}[data-drawn*="pca-raw-2d/0/0"][data-coloured*="entropy/0/0"]')).to_be_visible()

@@ -46,19 +46,19 @@ def compare_page(open_page: Open | Visit, server: str, two: ModelPair, query: st
     return page
 
 
-@pytest.fixture(scope="module")
-def page(open_shared: Open, three_server: str, alike: ModelPair) -> Page:
-    """One page for the tests that only read."""
-    return compare_page(open_shared, three_server, alike)
+def test_everything_on_the_page_is_of_both_models(visit: Visit, three_server: str, alike: ModelPair) -> None:
+    page = compare_page(visit, three_server, alike)
+    has_heads_that_changed_most(page, alike)
+    has_both_in_charts_and_sentences(page, alike)
+    rings_a_token_in_both_panels(page)
+    has_titles_aligned_as_cells(page)
 
 
-def test_the_title_of_a_column_is_aligned_as_its_cells_are(page: Page) -> None:
+def has_titles_aligned_as_cells(page: Page) -> None:
     for more in page.locator("summary").all():
         more.click()
     assert page.locator("table.rows thead:visible").count() > 1
     assert page.evaluate(MISALIGNED) == []
-    for more in page.locator("summary").all():
-        more.click()
 
 
 def found_sentences(page: Page) -> Locator:
@@ -66,10 +66,8 @@ def found_sentences(page: Page) -> Locator:
     return page.get_by_role("region", name="Matching sentences").locator("tbody tr")
 
 
-def test_the_heads_that_changed_most_come_first_with_intervals_and_names_of_the_models(
-    page: Page, alike: ModelPair
-) -> None:
-    """Numbers: `test_compare_data.py`."""
+def has_heads_that_changed_most(page: Page, alike: ModelPair) -> None:
+    """They come first, with intervals and names of the models. Numbers: `test_compare_data.py`."""
     changed = changes(alike, "to_sep", "all")
     ranked = ranked_heads(changed, "divergence")
     names, first = [head_name(*head) for head in ranked], ranked[0]
@@ -99,7 +97,7 @@ def most_changed(changed: Changes, head: tuple[int, int]) -> str:
     return rf"^{re.escape(mean)} \w+, {re.escape(f'{low} to {high}')}$"
 
 
-def test_heat_maps_matrices_and_sentences_are_of_both_models(page: Page, alike: ModelPair) -> None:
+def has_both_in_charts_and_sentences(page: Page, alike: ModelPair) -> None:
     about = page.get_by_role("button", name="About the sample").first
     sample = f"all 40 of 40 sentences ({alike.tokens:,} of {alike.tokens:,} tokens) of both models"
     expect(about).to_have_attribute("data-info", re.compile(re.escape(sample)))
@@ -114,7 +112,7 @@ def test_heat_maps_matrices_and_sentences_are_of_both_models(page: Page, alike: 
     expect(page.get_by_text(f"Searched: all 40 of 40 sentences ({alike.tokens:,} of")).to_be_visible()
 
 
-def test_pointing_at_a_token_rings_it_in_both_panels(page: Page) -> None:
+def rings_a_token_in_both_panels(page: Page) -> None:
     page.locator(".frame").scroll_into_view_if_needed()
     page.mouse.move(*canvas_place(page, *page.evaluate(POINT, 0)))
     expect(page.locator(".points .tip")).to_contain_text(re.compile(r"position \d+ of \d+ in sentence \d+"))
@@ -137,7 +135,9 @@ def test_what_is_chosen_is_in_the_link(visit: Visit, three_server: str, alike: M
     expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
 
 
-def test_a_sentence_is_found_and_shown_on_the_same_page(visit: Visit, three_server: str, alike: ModelPair) -> None:
+def test_a_sentence_is_found_and_shown_on_the_same_page_and_a_typed_one_runs_through_both_models(
+    visit: Visit, three_server: str, alike: ModelPair
+) -> None:
     page = compare_page(visit, three_server, alike)
     page.get_by_role("textbox", name="Words").fill("film")
     page.keyboard.press("Enter")
@@ -149,6 +149,13 @@ def test_a_sentence_is_found_and_shown_on_the_same_page(visit: Visit, three_serv
     expect(page).to_have_url(re.compile("/compare.*find=film.*#sentence-in-both"))
     expect(page.get_by_text(f"Sentence {having[:20][-1]} of 40")).to_be_visible()
     expect(page.get_by_role("heading", name="The same sentence in both")).to_be_in_viewport()
+    page.get_by_role("textbox", name="Your own sentence").fill("The film was good.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile(r"Typed sentence, \d+ tokens; one colour scale"))).to_be_visible(timeout=60_000)
+    for which in ("a", "b", "difference"):
+        expect(page.locator(f"#pattern-{which} .heatmaplayer image")).to_be_attached()
+    page.get_by_role("link", name="Back to the sentences of the corpus").click()
+    expect(page.get_by_text(re.compile(r"Sentence \d+ of 40"))).to_be_visible()
 
 
 def test_a_link_restores_the_pictures_of_a_point(visit: Visit, three_server: str, alike: ModelPair) -> None:
@@ -200,14 +207,3 @@ def test_one_of_the_largest_changes_opens_the_head_on_the_page(
     layer, head = ranked_heads(changes(alike, "to_sep", "all"), "divergence")[0]
     expect(page.get_by_role("heading", name=f"The same sentence in both models, L{layer} H{head}")).to_be_visible()
     expect(page.get_by_role("heading", name="Pictures in both models")).to_be_in_viewport()
-
-
-def test_a_typed_sentence_runs_through_both_models(visit: Visit, three_server: str, alike: ModelPair) -> None:
-    page = compare_page(visit, three_server, alike)
-    page.get_by_role("textbox", name="Your own sentence").fill("The film was good.")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text(re.compile(r"Typed sentence, \d+ tokens; one colour scale"))).to_be_visible(timeout=60_000)
-    for which in ("a", "b", "difference"):
-        expect(page.locator(f"#pattern-{which} .heatmaplayer image")).to_be_attached()
-    page.get_by_role("link", name="Back to the sentences of the corpus").click()
-    expect(page.get_by_text("Sentence 0 of 40")).to_be_visible()

@@ -90,7 +90,9 @@ def pinned(page: Page, corpus: Corpus) -> str:
     return f"{page.url}&model={corpus.name}&snapshot={corpus.snapshot}"
 
 
-def test_a_link_is_not_copied_before_its_snapshot_is_known(open_page: Open, tiny_server: str) -> None:
+def test_a_link_is_copied_once_its_snapshot_is_known_and_stands_in_the_address_bar_where_there_is_no_clipboard(
+    open_page: Open, tiny_server: str, tiny_corpus: Corpus
+) -> None:
     page = open_page("about:blank")
     waiting: list[Route] = []
 
@@ -99,16 +101,9 @@ def test_a_link_is_not_copied_before_its_snapshot_is_known(open_page: Open, tiny
 
     page.route("**/data/page", hold)
     with page.expect_request("**/data/page"):
-        page.goto(f"{tiny_server}/head", wait_until="commit")
+        page.goto(f"{tiny_server}/head?layer=1&head=0", wait_until="commit")
     expect(page.get_by_role("button", name="Copy link")).to_be_disabled()
     waiting.pop().continue_()
-    expect(page.get_by_role("button", name="Copy link")).to_be_enabled()
-
-
-def test_a_copied_link_names_model_and_snapshot_and_stands_in_the_address_bar_where_there_is_no_clipboard(
-    open_page: Open, tiny_server: str, tiny_corpus: Corpus
-) -> None:
-    page = open_page(f"{tiny_server}/head?layer=1&head=0")
     expect(page.get_by_role("button", name="Copy link")).to_be_enabled()
     expected = pinned(page, tiny_corpus)
     page.get_by_role("button", name="Copy link").click()

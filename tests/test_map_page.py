@@ -40,7 +40,15 @@ def dots(page: Page) -> list[str]:
     return [hover_dot(page, "#head-map", number).text_content() or "" for number in range(marks.count())]
 
 
-def test_the_map_says_method_stress_and_sample_and_both_figures_are_saved(page: Page, space: Corpus) -> None:
+def test_the_map_has_every_head_and_the_matrix_every_two_heads_as_the_store_says_and_both_are_saved(
+    page: Page, space: Corpus
+) -> None:
+    has_every_head(page, space)
+    has_every_two_heads(page, space)
+    says_its_method_and_is_saved(page, space)
+
+
+def says_its_method_and_is_saved(page: Page, space: Corpus) -> None:
     attributes = space.divergence.attrs
     page.get_by_role("button", name="About the map of heads").click()
     tooltip = page.get_by_role("tooltip")
@@ -53,7 +61,7 @@ def test_the_map_says_method_stress_and_sample_and_both_figures_are_saved(page: 
         assert download.value.path().read_text("utf-8").startswith("<svg"), figure
 
 
-def test_there_is_a_dot_for_every_head_where_the_store_says(page: Page, space: Corpus) -> None:
+def has_every_head(page: Page, space: Corpus) -> None:
     assert [text.partition(":")[0] for text in dots(page)] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
     boxes = [dot.bounding_box() for dot in page.locator("#head-map .scatterlayer .points path").all()]
     shown = np.array([[box["x"], -box["y"]] for box in boxes if box])
@@ -62,16 +70,55 @@ def test_there_is_a_dot_for_every_head_where_the_store_says(page: Page, space: C
     np.testing.assert_allclose(apart[0] / apart[0].max(), apart[1] / apart[1].max(), atol=0.02)
 
 
-def test_a_dot_selects_its_head_and_a_link_beside_the_map_opens_it(page: Page, space: Corpus) -> None:
+def has_every_two_heads(page: Page, space: Corpus) -> None:
+    page.locator("#matrix .heatmaplayer image").scroll_into_view_if_needed()
+    box = page.locator("#matrix .heatmaplayer image").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.1 * box["height"])
+    page.mouse.move(box["x"] + 0.88 * box["width"], box["y"] + 0.12 * box["height"])
+    shown = page.locator("#matrix .hovertext")
+    match = re.fullmatch(r"L(\d) H(\d) and L(\d) H(\d): (.*) nats", (shown.text_content() or "").strip())
+    assert match
+    pair = tuple(map(int, match.groups()[:4]))
+    attributes = space.divergence.attrs
+    assert float(match[5]) == pytest.approx(
+        space.divergence["divergence"].values[pair] / attributes["tokens"], abs=6e-4
+    )
+
+
+def test_heads_are_coloured_and_selected_and_the_nearest_and_the_selected_one_are_links(
+    page: Page, space: Corpus
+) -> None:
+    selects_a_head(page, space)
+    layer, head = leads_to_the_nearest(page, space)
+    choose(page, "Layer", str(1 - layer))
+    expect(page.get_by_role("heading", name=f"Nearest to L{1 - layer} H{head}")).to_be_visible()
+    colours_the_dots(page, space)
+    page.locator(".selected-head").get_by_role("link", name="Open the head").click()
+    has_head(page, 1 - layer, head)
+
+
+def selects_a_head(page: Page, space: Corpus) -> None:
     click_dot(page, "#head-map", 2, "L1 H0", leads=r"/map\?layer=1$")
     beside = page.locator(".selected-head")
     expect(beside.get_by_role("heading", name="L1 H0", exact=True)).to_be_visible()
     expect(beside).to_contain_text(str(space.head_labels.values[1, 0]) or "Unlabelled")
-    beside.get_by_role("link", name="Open the head").click()
-    has_head(page, 1, 0)
 
 
-def test_dots_are_coloured_by_a_statistic_or_by_label(page: Page, space: Corpus) -> None:
+def leads_to_the_nearest(page: Page, space: Corpus) -> tuple[int, int]:
+    expect(page.get_by_role("heading", name="Nearest to L1 H0")).to_be_visible()
+    rows = page.locator(".split tbody tr")
+    mean = space.divergence["divergence"].values[1, 0].ravel() / space.divergence.attrs["tokens"]
+    order = [at for at in np.argsort(mean, kind="stable").tolist() if at != 2]
+    expect(rows.locator("td:first-child")).to_have_text([f"L{at // 2} H{at % 2}" for at in order])
+    expect(rows.locator("td:last-child")).to_have_text([f"{mean[at]:.3f}" for at in order])
+    rows.first.get_by_role("link").click()
+    nearest = divmod(order[0], 2)
+    expect(page.get_by_role("heading", name=f"Nearest to L{nearest[0]} H{nearest[1]}")).to_be_visible()
+    return nearest
+
+
+def colours_the_dots(page: Page, space: Corpus) -> None:
     choose(page, "Colour", "attention to [SEP]")
     expect(page.get_by_role("img", name=re.compile("coloured by to_sep"))).to_be_visible()
     value = 100 * float(space.head_statistic.sel(source="all", statistic="to_sep")[0, 0])
@@ -102,35 +149,6 @@ def test_a_model_without_labels_says_what_to_do(space_store: str) -> None:
     client = create_app(library).server.test_client()
     assert "Colour by layer or by a statistic." in above(client, "/map", "?paint=label")
     assert "Colour by layer or by a statistic." not in above(client, "/map", "?paint=layer")
-
-
-def test_the_matrix_has_the_divergence_of_every_two_heads(page: Page, space: Corpus) -> None:
-    page.locator("#matrix .heatmaplayer image").scroll_into_view_if_needed()
-    box = page.locator("#matrix .heatmaplayer image").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.1 * box["height"])
-    page.mouse.move(box["x"] + 0.88 * box["width"], box["y"] + 0.12 * box["height"])
-    shown = page.locator("#matrix .hovertext")
-    match = re.fullmatch(r"L(\d) H(\d) and L(\d) H(\d): (.*) nats", (shown.text_content() or "").strip())
-    assert match
-    pair = tuple(map(int, match.groups()[:4]))
-    attributes = space.divergence.attrs
-    assert float(match[5]) == pytest.approx(
-        space.divergence["divergence"].values[pair] / attributes["tokens"], abs=6e-4
-    )
-
-
-def test_the_nearest_heads_are_links_by_divergence(page: Page, space: Corpus) -> None:
-    choose(page, "Layer", "1")
-    expect(page.get_by_role("heading", name="Nearest to L1 H0")).to_be_visible()
-    rows = page.locator(".split tbody tr")
-    mean = space.divergence["divergence"].values[1, 0].ravel() / space.divergence.attrs["tokens"]
-    order = [at for at in np.argsort(mean, kind="stable").tolist() if at != 2]
-    expect(rows.locator("td:first-child")).to_have_text([f"L{at // 2} H{at % 2}" for at in order])
-    expect(rows.locator("td:last-child")).to_have_text([f"{mean[at]:.3f}" for at in order])
-    rows.first.get_by_role("link").click()
-    nearest = divmod(order[0], 2)
-    expect(page.get_by_role("heading", name=f"Nearest to L{nearest[0]} H{nearest[1]}")).to_be_visible()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """From one head to the next: title, numbers and picture change together, the rest stays, and only the last one counts."""
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser import Open, drawn, expect_title, followed, until
@@ -18,20 +17,23 @@ WATCH = """() => {
 }"""
 
 
-@pytest.fixture
-def head(open_page: Open, tiny_server: str) -> Page:
-    return drawn(open_page(f"{tiny_server}/head?layer=0&head=0"))
-
-
 def has_picture_of(page: Page, place: str) -> None:
     until(page, f"document.querySelector('.frame').dataset.drawn.includes('/{place}.bin')")
 
 
-def test_the_controls_of_a_head_are_those_of_the_next(head: Page) -> None:
+def test_title_controls_and_picture_are_of_the_same_head_and_only_the_last_of_two_quick_steps_is_waited_for(
+    open_page: Open, tiny_server: str
+) -> None:
+    head = drawn(open_page(f"{tiny_server}/head?layer=0&head=0"))
+    keeps_its_controls(head)
+    steps_with_its_picture(head)
+    waits_for_the_last(head)
+
+
+def keeps_its_controls(head: Page) -> None:
+    """From L0 H0 to L0 H1: the same controls and tables, with what the next head has in them."""
     shown = "#above input, #above h1, #beside table, #beside td"
-    count = head.evaluate(
-        "(shown) => document.querySelectorAll(shown).forEach((one) => (one.dataset.before = ''))", shown
-    )
+    head.evaluate("(shown) => document.querySelectorAll(shown).forEach((one) => (one.dataset.before = ''))", shown)
     count = head.locator("[data-before]").count()
     head.locator(".frame").press("ArrowRight")
     expect_title(head, "Queries and keys of L0 H1")
@@ -42,35 +44,35 @@ def test_the_controls_of_a_head_are_those_of_the_next(head: Page) -> None:
     expect(head.get_by_label("Attention received by position in L0 H1")).to_be_attached()
 
 
-def test_title_and_picture_name_the_same_head_in_every_frame_but_a_few_and_two_keys_at_once_are_two_steps(
-    head: Page,
-) -> None:
+def steps_with_its_picture(head: Page) -> None:
+    """Round all heads: title and picture name the same head in every frame but a few. Two keys at once are two steps, to L1 H0."""
     head.evaluate(WATCH)
-    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+    for key in ("ArrowDown", "ArrowLeft", "ArrowUp", "ArrowRight"):
         with followed(head):
             head.locator(".frame").press(key)
-    has_picture_of(head, "0/0")
+    has_picture_of(head, "0/1")
     unlike = [pair for pair in head.evaluate("window.pairs") if len(set(pair.split())) > 1]
     assert len(unlike) <= 8  # of hundreds: the frames between the two, at each of four steps
-    press = """for (const key of ["ArrowRight", "ArrowDown"])
+    press = """for (const key of ["ArrowLeft", "ArrowDown"])
       document.querySelector(".frame").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));"""
     head.evaluate(press)
-    expect_title(head, "Queries and keys of L1 H1")
-    has_picture_of(head, "1/1")
+    expect_title(head, "Queries and keys of L1 H0")
+    has_picture_of(head, "1/0")
 
 
-def test_of_heads_that_follow_each_other_quickly_only_the_last_is_waited_for(head: Page) -> None:
+def waits_for_the_last(head: Page) -> None:
+    """On to L0 H1: the request of the head between is given up."""
     requests: list[Route] = []
     failed: list[str] = []
     head.on("requestfailed", lambda request: failed.append(request.url))
     head.route("**/data/page", lambda route: requests.append(route))
     head.locator(".frame").press("ArrowRight")
     head.wait_for_timeout(200)
-    head.locator(".frame").press("ArrowDown")
-    until(head, "location.search.includes('layer=1')")
+    head.locator(".frame").press("ArrowUp")
+    until(head, "!location.search.includes('layer=1')")
     head.wait_for_timeout(200)
     first, last = requests
     last.continue_()
-    expect_title(head, "Queries and keys of L1 H1")
-    has_picture_of(head, "1/1")
+    expect_title(head, "Queries and keys of L0 H1")
+    has_picture_of(head, "0/1")
     assert first.request.url in failed

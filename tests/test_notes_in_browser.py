@@ -51,7 +51,7 @@ def written(place: Page | Locator, text: str, *, act: str = "Add a note", send: 
     expect(place.locator(".note-text").get_by_text(text)).to_be_visible()
 
 
-def test_a_note_is_answered_by_another_person_and_survives_a_reload(open_as: As) -> None:
+def test_a_note_is_answered_by_another_person_survives_a_reload_and_is_read_without_write_controls(open_as: As) -> None:
     ann, bob = (open_as(name, "/head?layer=0&head=1&tab=notes") for name in ("ann", "bob"))
     written(ann, "A sink?")
     expect(bob.locator(".note-text")).to_have_text("A sink?")  # without a reload
@@ -60,6 +60,11 @@ def test_a_note_is_answered_by_another_person_and_survives_a_reload(open_as: As)
     ann.reload()
     expect(ann.locator(".note-replies .note-text")).to_have_text("Yes, of full stops.")
     expect(ann.locator(".note-byline b")).to_have_text(["ann", "bob"])
+    reader = open_as("reader", "/head?layer=0&head=1&tab=notes")
+    expect(reader.get_by_text("A sink?")).to_be_visible()
+    expect(reader.locator(".note-panel button:visible")).to_have_count(0)
+    reader.get_by_role("button", name="Notes", exact=True).click()
+    expect(reader.get_by_role("button", name="Save this view")).to_be_hidden()
 
 
 def test_a_draft_outlives_a_failed_save_and_a_reload_and_two_clicks_save_one_note(open_as: As) -> None:
@@ -148,12 +153,3 @@ def test_page_notes_lists_and_filters_and_shuts_nobody_out(open_as: As) -> None:
     page.goto(page.url.partition("?")[0])
     page.get_by_role("button", name="Reply").first.click()
     is_accessible(page)
-
-
-def test_readers_see_notes_and_no_write_controls(open_as: As) -> None:
-    written(open_as("ann", "/head?layer=0&head=1&tab=notes"), "For readers")
-    page = open_as("reader", "/head?layer=0&head=1&tab=notes")
-    expect(page.get_by_text("For readers")).to_be_visible()
-    expect(page.locator(".note-panel button:visible")).to_have_count(0)
-    page.get_by_role("button", name="Notes", exact=True).click()
-    expect(page.get_by_role("button", name="Save this view")).to_be_hidden()

@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -73,17 +74,20 @@ def test_the_wheel_over_all_heads_goes_into_the_head_under_it(heads: Page) -> No
     expect_title(heads, "Queries and keys of L0 H1")
 
 
-@pytest.mark.parametrize("way", ["wheel", "Backspace", "Zoom out"])
-def test_out_of_a_head_one_comes_back_to_all_heads(head: Page, way: str) -> None:
-    head.mouse.move(*canvas_place(head, 0.5, 0.5))
-    if way == "wheel":
-        head.mouse.wheel(0, 300)
-    elif way == "Zoom out":
-        head.get_by_role("button", name=way).click()
-    else:
-        head.locator(".frame").press(way)
-    expect_title(head, HEADS)
-    expect(head.locator('.frame[data-drawn*="/grid.bin"]')).to_be_visible()
+def test_out_of_a_head_one_comes_back_to_all_heads_by_the_wheel_a_key_or_a_button(head: Page) -> None:
+    ways: tuple[Callable[[], None], ...] = (
+        lambda: head.mouse.wheel(0, 300),
+        lambda: head.locator(".frame").press("Backspace"),
+        lambda: head.get_by_role("button", name="Zoom out").click(),
+    )
+    for leave in ways:
+        head.mouse.move(*canvas_place(head, 0.5, 0.5))
+        leave()
+        expect_title(head, HEADS)
+        expect(head.locator('.frame[data-drawn*="/grid.bin"]')).to_be_visible()
+        head.go_back()
+        expect_title(head, "Queries and keys of L1 H0")
+        drawn(head)
 
 
 def test_the_toolbar_zooms_and_resets_and_the_picture_is_saved_as_png(heads: Page) -> None:
@@ -99,13 +103,14 @@ def test_the_toolbar_zooms_and_resets_and_the_picture_is_saved_as_png(heads: Pag
     assert abs(saved[top : top + height, left : left + width] - before).mean() < 2
 
 
-@pytest.mark.parametrize(("view", "at"), [("pca-exact-2d", "0.4,0.6,2,0,0"), ("pca-exact-3d", "0.5,0.5,1.5,60,-10")])
-def test_a_link_restores_where_one_looked(visit: Visit, open_page: Open, space_server: str, view: str, at: str) -> None:
-    link = f"{space_server}/head?layer=0&head=1&view={view}"
-    plain = picture(drawn(visit(link)))
-    page = drawn(open_page(f"{link}&at={at}"))
-    assert page.evaluate("new URLSearchParams(location.search).get('at')") == at
-    assert (picture(page) != plain).any(axis=-1).mean() > 0.01
+def test_a_link_restores_where_one_looked(visit: Visit, open_page: Open, space_server: str) -> None:
+    page = open_page("about:blank")
+    for view, at in (("pca-exact-2d", "0.4,0.6,2,0,0"), ("pca-exact-3d", "0.5,0.5,1.5,60,-10")):
+        link = f"{space_server}/head?layer=0&head=1&view={view}"
+        plain = picture(drawn(visit(link)))
+        page.goto(f"{link}&at={at}")
+        assert (picture(drawn(page)) != plain).any(axis=-1).mean() > 0.01, view
+        assert page.evaluate("new URLSearchParams(location.search).get('at')") == at
 
 
 def test_where_one_looked_stays_behind_in_the_next_head(head: Page) -> None:

@@ -29,7 +29,9 @@ def relations(visit: Visit, bank_server: str) -> Page:
     return visit(f"{bank_server}/relations?relation=det")
 
 
-def test_a_relation_a_direction_and_a_pattern_are_chosen(relations: Page, bank_corpus: store.Corpus) -> None:
+def test_a_relation_a_direction_a_pattern_and_the_head_of_the_pairs_are_chosen(
+    relations: Page, bank_corpus: store.Corpus
+) -> None:
     choose(relations, "Direction", "governor attends most to dependent")
     expect(relations).to_have_url(re.compile("direction=backward"))
     title = "det (determiner): governor attends most to dependent"
@@ -46,9 +48,6 @@ def test_a_relation_a_direction_and_a_pattern_are_chosen(relations: Page, bank_c
     box.press("Enter")
     expect(relations.get_by_text("Showing all relations.")).to_have_count(1)
     expect(relations.get_by_role("heading", name="Heads ranked by all relations")).to_be_visible()
-
-
-def test_the_head_of_the_pairs_is_chosen(relations: Page) -> None:
     choose(relations, "Links of", "a chosen head")
     expect(relations).to_have_url(re.compile("examples=chosen"))
     expect(relations.get_by_role("heading", name="Pairs that L0 H0 links")).to_be_visible()
@@ -56,15 +55,14 @@ def test_the_head_of_the_pairs_is_chosen(relations: Page) -> None:
     expect(relations.get_by_role("heading", name="Pairs that L1 H0 links")).to_be_visible()
 
 
-def test_a_ranked_head_shows_its_sentences(relations: Page) -> None:
+def test_a_ranked_head_shows_its_sentences_and_it_its_best_sentence_and_a_pair_open_their_pages(
+    relations: Page,
+) -> None:
     show = relations.get_by_role("region", name="Heads ranked by det").get_by_role("button", name="show").first
     name = (show.get_attribute("title") or "").removeprefix("Show the sentences of ")
     show.focus()
     relations.keyboard.press("Enter")
     expect(relations.get_by_role("region", name=f"Sentences in which {name} makes most links of det")).to_be_visible()
-
-
-def test_a_ranked_head_its_best_sentence_and_a_pair_open_their_pages(relations: Page) -> None:
     table = relations.get_by_role("region", name="Heads ranked by det")
     name = table.get_by_role("row").nth(1).get_by_role("link").first.inner_text()
     layer, head = re.findall(r"\d+", name)

@@ -21,12 +21,6 @@ FIGURES = (
 )
 
 
-@pytest.fixture(scope="module")
-def page(open_shared: Open, space_server: str) -> Page:
-    """One page for the tests that only read."""
-    return statistics_page(open_shared, space_server, "?statistic=to_sep")
-
-
 @pytest.fixture
 def fresh(visit: Visit, space_server: str) -> Page:
     """A page to change, as the link of every test begins it."""
@@ -41,11 +35,9 @@ def names(page: Page) -> list[str]:
 # -- the heat map ---------------------------------------------------------------------------------------
 
 
-def test_what_to_show_is_chosen_and_a_filter_added_and_taken_away(
-    visit: Visit, space_server: str, space: Corpus
-) -> None:
+def test_what_to_show_is_chosen_and_a_filter_added_and_taken_away(fresh: Page, space: Corpus) -> None:
     """Which numbers each choice has: `test_statistics_parts.py`."""
-    page = charted(visit(f"{space_server}/statistics?statistic=to_sep"))
+    page = fresh
     expect(cells(page)).to_have_text(shares(mean(space, "to_sep")))
     choose(page, "Statistic", "attention entropy")
     expect(cells(page)).to_have_text([f"{number:.1f}" for number in mean(space, "entropy").ravel()])
@@ -69,10 +61,8 @@ def test_what_to_show_is_chosen_and_a_filter_added_and_taken_away(
     expect(page.get_by_role("img", name="Attention of L1 H0 by relative position")).to_be_visible()
 
 
-def test_a_cell_says_name_number_interval_and_rank_and_opens_its_head(
-    visit: Visit, space_server: str, space: Corpus
-) -> None:
-    page = charted(visit(f"{space_server}/statistics?statistic=to_sep"))
+def test_cells_and_dots_say_head_number_interval_and_rank_and_open_the_head(fresh: Page, space: Corpus) -> None:
+    page = fresh
     heat_map = page.locator("#heat-map .heatmaplayer image")
     heat_map.scroll_into_view_if_needed()
     box = heat_map.bounding_box()
@@ -82,7 +72,15 @@ def test_a_cell_says_name_number_interval_and_rank_and_opens_its_head(
     expect(page.locator("#heat-map .hovertext")).to_contain_text(
         f"L0 H0: {100 * mean(space, 'to_sep')[0, 0]:.1f}% (95%: {low:.1f} to {high:.1f}), rank"
     )
-    click_cell(page, 1, 0, (space.layers, space.heads))
+    value = 100 * mean(space, "to_previous")[0, 1]
+    low, high = 100 * space.head_interval.sel(statistic="to_previous", source="all").values[:, 0, 1]
+    expect(hover_dot(page, "#curves-near", 1)).to_contain_text(
+        f"L0 H1, previous token: {value:.1f}% (95%: {low:.1f} to {high:.1f})"
+    )
+    click_dot(page, "#curves-near", 3, "L1 H1")
+    has_head(page, 1, 1)
+    page.go_back()
+    click_cell(charted(page), 1, 0, (space.layers, space.heads))
     has_head(page, 1, 0)
 
 
@@ -98,7 +96,15 @@ def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: M
 # -- figures --------------------------------------------------------------------------------------------
 
 
-def test_every_figure_is_drawn_and_one_is_saved(page: Page, space: Corpus) -> None:
+def test_every_figure_definition_and_number_is_there_and_a_figure_and_the_table_are_saved(
+    fresh: Page, space: Corpus
+) -> None:
+    has_every_figure(fresh, space)
+    has_definitions_and_ratios(fresh, space)
+    has_the_table(fresh, space)
+
+
+def has_every_figure(page: Page, space: Corpus) -> None:
     """How charts are saved: `test_saved_chart.py` and the charts of a head."""
     for figure in FIGURES:
         marks = page.locator(f"#{figure} .js-plotly-plot :is(.heatmaplayer image, .scatterlayer path, .barlayer path)")
@@ -110,17 +116,7 @@ def test_every_figure_is_drawn_and_one_is_saved(page: Page, space: Corpus) -> No
     assert download.value.suggested_filename == f"heat-map-{space.name}-{space.snapshot}.svg"
 
 
-def test_a_dot_says_its_head_number_and_interval_and_opens_it(fresh: Page, space: Corpus) -> None:
-    value = 100 * mean(space, "to_previous")[0, 1]
-    low, high = 100 * space.head_interval.sel(statistic="to_previous", source="all").values[:, 0, 1]
-    expect(hover_dot(fresh, "#curves-near", 1)).to_contain_text(
-        f"L0 H1, previous token: {value:.1f}% (95%: {low:.1f} to {high:.1f})"
-    )
-    click_dot(fresh, "#curves-near", 3, "L1 H1")
-    has_head(fresh, 1, 1)
-
-
-def test_definitions_and_every_ratio_are_there(page: Page, space: Corpus) -> None:
+def has_definitions_and_ratios(page: Page, space: Corpus) -> None:
     uniform = np.log(space.sentences.row_size.values).mean()
     expect(page.locator("#curves-entropy .annotation-text")).to_have_text(f"uniform attention: {uniform:.2f}")
     row = page.get_by_role("row").filter(has_text="Voita et al. 2019, section 4")
@@ -137,7 +133,7 @@ def test_definitions_and_every_ratio_are_there(page: Page, space: Corpus) -> Non
 # -- the table ------------------------------------------------------------------------------------------
 
 
-def test_the_table_has_every_head_with_its_numbers_and_is_a_file(page: Page, space: Corpus) -> None:
+def has_the_table(page: Page, space: Corpus) -> None:
     assert names(page) == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
     first = page.locator(".rows.heads tbody tr").first.locator("td").all_inner_texts()
     shown = [name for name in STATISTICS if name != "received"]
@@ -150,7 +146,9 @@ def test_the_table_has_every_head_with_its_numbers_and_is_a_file(page: Page, spa
     np.testing.assert_allclose([float(row["to_sep"]) for row in rows], mean(space, "to_sep").ravel(), rtol=1e-6)
 
 
-def test_heads_are_sorted_and_found_by_name_and_label(fresh: Page, space: Corpus) -> None:
+def test_heads_are_sorted_and_found_by_name_and_label_and_one_is_opened_by_the_keyboard_alone(
+    fresh: Page, space: Corpus
+) -> None:
     rows = fresh.locator(".rows.heads tbody td:first-child")
     fresh.locator(".rows.heads").get_by_role("button", name="entropy", exact=True).click()
     expect(fresh).to_have_url(re.compile("sort=entropy"))
@@ -165,17 +163,15 @@ def test_heads_are_sorted_and_found_by_name_and_label(fresh: Page, space: Corpus
     fresh.get_by_role("textbox", name="Label").click()
     fresh.get_by_role("option", name=re.compile(f"^{re.escape(label or 'unlabelled')} \\(")).click()
     expect(fresh).to_have_url(re.compile("behaviour="))
-    expect(rows).to_have_text([head for head in named if head in labelled])
-
-
-def test_the_keyboard_alone_opens_a_head(fresh: Page) -> None:
-    link = fresh.locator(".rows.heads").get_by_role("link", name="L1 H0")
+    found = [head for head in named if head in labelled]
+    expect(rows).to_have_text(found)
+    link = fresh.locator(".rows.heads").get_by_role("link", name=found[0])
     for _ in range(120):
         if link.evaluate("one => one === document.activeElement"):
             break
         fresh.keyboard.press("Tab")
     fresh.keyboard.press("Enter")
-    has_head(fresh, 1, 0)
+    has_head(fresh, int(found[0][1]), 1)
 
 
 # -- links ----------------------------------------------------------------------------------------------
