@@ -18,20 +18,20 @@ from dashboard.web import errors as problems
 from dashboard.web.addresses import follow_proxies
 from dashboard.web.connections import BODY
 from dashboard.web.errors import sentence_for
-from dashboard.web.library import Library
 from dashboard.web.paths import serve_under
 from dashboard.web.results import Cache
+from dashboard.web.served_store import ServedStore
 
 
-def create_app(library: Library, serving: Serving | None = None) -> Dash:
-    """The application of a library, by default for this machine alone. Two applications in one process share nothing."""
+def create_app(served_store: ServedStore, serving: Serving | None = None) -> Dash:
+    """The application of a served store, by default for this machine alone. Two applications in one process share nothing."""
     serving = serving or Serving()
     if serving.notes is not None:
-        library.put(Database, Database(serving.notes))
+        served_store.put(Database, Database(serving.notes))
     server = Flask(__name__)
     serve_under(server, serving.prefix)  # outside of the prefix there is nothing
     # Before anything else is called for a request: whatever is added below is behind the gate.
-    guard(server, serving.access, library, {monitor.METRICS: serving.collectors})
+    guard(server, serving.access, served_store, {monitor.METRICS: serving.collectors})
     app = Dash(
         __name__,
         server=server,  # type: ignore[arg-type]  # Dash takes the server too
@@ -50,20 +50,20 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     follow_proxies(app.server, serving.proxies, serving.access.proxy.header if serving.access.proxy else "")
     security.check_hosts(app.server, serving.allowed)
     security.check_callbacks(app)
-    http.cache_responses(app.server, library, partial(pages.page_key, library))
+    http.cache_responses(app.server, served_store, partial(pages.page_key, served_store))
     app.layout = partial(
         shell.layout, TOPICS.values(), signs_in=serving.access.signs_in, named=serving.access.kind != "none"
     )
-    pages.follow_links(app, library)
-    pages.register(app.server, library)
+    pages.follow_links(app, served_store)
+    pages.register(app.server, served_store)
     documentation.register(app.server)
     name_requests(app.server)
-    monitor.register(app.server, library, serving.collectors)
-    _use_cache(app.server, library.cache)
+    monitor.register(app.server, served_store, serving.collectors)
+    _use_cache(app.server, served_store.cache)
     problems.register(app.server)
     security.add_headers(app)
     warm_up(app)
-    watch_requests(app.server, library.get(Monitor).metrics, serving.access_log, serving.proxies)
+    watch_requests(app.server, served_store.service(Monitor).metrics, serving.access_log, serving.proxies)
     return app
 
 
@@ -78,7 +78,7 @@ def warm_up(app: Dash) -> None:
 
 
 def _use_cache(server: Flask, cache: Cache) -> None:
-    """Cache the results of every request with those of the application's library."""
+    """Cache the results of every request with those of the application's served store."""
     answer = server.wsgi_app
     server.wsgi_app = lambda environ, start_response: cache.run(answer, environ, start_response)  # type: ignore[method-assign]
 

@@ -32,7 +32,7 @@ from dashboard.statistics.page import STATISTICS_OF_HEADS
 from dashboard.store_page.page import STORE_PAGE
 from dashboard.topic import topics_by_name
 from dashboard.ui import deferred
-from dashboard.ui.files import LIBRARY
+from dashboard.ui.files import SERVED_STORE
 from dashboard.ui.markup import UNDER_WAY, condensed, problem, under_way
 from dashboard.ui.work import PAGE as PAGE_JOB
 from dashboard.ui.work import Jobs
@@ -41,8 +41,8 @@ from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import STANDING, Painted, Shown, Text, share, snapshot_of, validated
-from dashboard.web.library import Library
 from dashboard.web.paths import declare_pages, first_page, page_name
+from dashboard.web.served_store import ServedStore
 
 #: The pages in the order of the navigation, the first page first. Nothing else knows which there are.
 TOPICS = topics_by_name(
@@ -81,15 +81,15 @@ class TabLink:
     snapshot: str
 
 
-def page_content(library: Library, link: TabLink) -> dict[str, Any]:
+def page_content(served_store: ServedStore, link: TabLink) -> dict[str, Any]:
     """Everything on screen that a link changes, by the names that the browser's script reads."""
     try:
-        context = resolve(library, link.pathname, link.search, link.snapshot)
+        context = resolve(served_store, link.pathname, link.search, link.snapshot)
         open_page = TOPICS[context.state.page].open
         context = open_page(context) if open_page else context
     except Exception as error:
         return {"picture": None, "sentence": None, "message": None} | _error_page(error)
-    return _picture(context) | _text(context, link.search, library.newest)
+    return _picture(context) | _text(context, link.search, served_store.newest)
 
 
 def picture_of(context: Context) -> Picture | None:
@@ -142,37 +142,37 @@ def _error_page(error: Exception) -> dict[str, Any]:
     return _condensed({"above": above, "beside": [], "below": []})
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the data routes to the server."""
-    server.extensions[LIBRARY] = library
+    server.extensions[SERVED_STORE] = served_store
     of_topics = (routes for topic in TOPICS.values() for routes in topic.routes)
     for routes in (assets.register, *of_topics, http.register):
-        routes(server, library)
-    _add_page_routes(server, library)
+        routes(server, served_store)
+    _add_page_routes(server, served_store)
 
 
-def _add_page_routes(server: Flask, library: Library) -> None:
+def _add_page_routes(server: Flask, served_store: ServedStore) -> None:
     """The content of a page. The request is a form, not JSON: a form has nothing nested that could be malformed."""
 
     @server.post(PAGE)
     def page() -> Response:
         link = _tab_link()
-        with _job_of_request(library):
-            content = page_content(library, link)
-        if _is_shared(content.get("shown"), link, library.newest):
+        with _job_of_request(served_store):
+            content = page_content(served_store, link)
+        if _is_shared(content.get("shown"), link, served_store.newest):
             share()
         return Response(to_json_plotly(content), mimetype="application/json")
 
     @server.post(PROGRESS)
     def progress() -> Response:
-        found = library.get(Jobs).find(request.form.get("wait", ""))
+        found = served_store.service(Jobs).find(request.form.get("wait", ""))
         return jsonify({"said": found and found.sentence})
 
 
-def _job_of_request(library: Library) -> AbstractContextManager[object]:
+def _job_of_request(served_store: ServedStore) -> AbstractContextManager[object]:
     """Says how far the page is, under the name that its browser asks by; nothing where it names none."""
     wait = request.form.get("wait")
-    return library.get(Jobs).job(wait, PAGE_JOB) if wait else nullcontext()
+    return served_store.service(Jobs).job(wait, PAGE_JOB) if wait else nullcontext()
 
 
 def _is_shared(shown: Mapping[str, object] | None, link: TabLink, newest: str) -> bool:
@@ -195,36 +195,36 @@ def _fields(link: TabLink) -> list[tuple[str, str]]:
     return sorted(parse_qsl(link.search.lstrip("?"), keep_blank_values=True))
 
 
-def page_key(library: Library) -> str | None:
+def page_key(served_store: ServedStore) -> str | None:
     """What a page depends on; None for another request, and while an ingest runs, whose progress pages show.
 
     The newest snapshot is a part of it: an older one may be deleted at any time, so its pages are not shared.
     """
-    if request.path != PAGE or request.method != "POST" or library.ingest is not None:
+    if request.path != PAGE or request.method != "POST" or served_store.ingest is not None:
         return None
     link = _tab_link()
-    return json.dumps([PAGE, library.newest, current_person().role, link.pathname, _fields(link), link.snapshot])
+    return json.dumps([PAGE, served_store.newest, current_person().role, link.pathname, _fields(link), link.snapshot])
 
 
 def _tab_link() -> TabLink:
     return TabLink(*(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
 
 
-def follow_links(app: Dash, library: Library) -> None:
+def follow_links(app: Dash, served_store: ServedStore) -> None:
     """Add the callbacks by which the page follows the link, those of what pages wait for, and those of the topics."""
     topics = TOPICS.values()
     _follow_address(app)
     parts = {part.name: part for topic in topics for part in topic.deferred}
-    deferred.register(app, library, parts, {kind: work for topic in topics for kind, work in topic.jobs.items()})
+    deferred.register(app, served_store, parts, {kind: work for topic in topics for kind, work in topic.jobs.items()})
     for add in (add for topic in topics for add in topic.callbacks):
         add(app)
-    _follow_painting(app, library)
+    _follow_painting(app, served_store)
     _follow_choices(app)
     _follow_canvas(app)
     _follow_charts(app)
     _follow_sentence(app)
     _follow_notes(app)
-    _notice_new_data(app, library)
+    _notice_new_data(app, served_store)
 
 
 def _follow_address(app: Dash) -> None:
@@ -267,13 +267,13 @@ def _outputs(**options: bool) -> list[Output]:
     ]
 
 
-def _follow_painting(app: Dash, library: Library) -> None:
+def _follow_painting(app: Dash, served_store: ServedStore) -> None:
     @app.callback(Output("after-picture", "children"), Input("points", "painted"), *STANDING, prevent_initial_call=True)
     @validated
     def add(painted: Painted | None, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         if not (painted and painted.after):
             return []
-        context = resolve(library, pathname, search, snapshot_of(shown))
+        context = resolve(served_store, pathname, search, snapshot_of(shown))
         after = TOPICS[context.state.page].after_picture
         return condensed(after(context) if after else [], "after-picture")
 
@@ -375,7 +375,7 @@ def _follow_notes(app: Dash) -> None:
     )
 
 
-def _notice_new_data(app: Dash, library: Library) -> None:
+def _notice_new_data(app: Dash, served_store: ServedStore) -> None:
     @app.callback(
         Output("newer", "children"),
         Output("noticed", "data"),
@@ -398,13 +398,13 @@ def _notice_new_data(app: Dash, library: Library) -> None:
         search: Text | None,
         shown: Shown | None,
     ) -> tuple[object, ...]:
-        newest, current = library.newest, snapshot_of(shown)
-        now = notes_version(library)
-        others = no_update if now == counted else now, [under_way(library.ingest, place) for place in waits]
+        newest, current = served_store.newest, snapshot_of(shown)
+        now = notes_version(served_store)
+        others = no_update if now == counted else now, [under_way(served_store.ingest, place) for place in waits]
         if current in (None, newest):
             return None, None, *others
-        context = resolve(library, pathname, search, current)
+        context = resolve(served_store, pathname, search, current)
         notice = f"{newest} {context.state.href}"
         if notice == noticed:  # its reader may have closed it
             return no_update, no_update, *others
-        return shell.newer_notice(context.state, library.snapshot(newest)), notice, *others
+        return shell.newer_notice(context.state, served_store.snapshot(newest)), notice, *others

@@ -20,8 +20,8 @@ from dashboard.notes.database import Database
 from dashboard.sentence.encoder import RemoteEncoder, TypedSentences
 from dashboard.serving import Serving
 from dashboard.web.connections import BufferingWorker
-from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, one_thread_per_product, return_freed_memory
+from dashboard.web.served_store import ServedStore
 
 #: Seconds between two looks at a worker that starts.
 LOOK_SECONDS = 0.05
@@ -115,13 +115,13 @@ class Server(BaseApplication):  # type: ignore[misc]
         return_freed_memory()
         one_thread_per_product()
         encoder = RemoteEncoder(self.folder)
-        library = Library(self.store, self.folder.path)
-        library.put(TypedSentences, TypedSentences(encoder))
+        served_store = ServedStore(self.store, self.folder.path)
+        served_store.put(TypedSentences, TypedSentences(encoder))
         metrics, self._place = share_metrics(self.folder.metrics)
-        self._monitor = Monitor(library, metrics)
-        library.put(Monitor, self._monitor)
-        app = create_app(library, self.serving)
-        notes = library.get(Database)
+        self._monitor = Monitor(served_store, metrics)
+        served_store.put(Monitor, self._monitor)
+        app = create_app(served_store, self.serving)
+        notes = served_store.service(Database)
         notes.prepare()
         atexit.register(notes.close)
         return app.server

@@ -12,8 +12,8 @@ from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import Page
 from dashboard.ui.work import Job, WorkKind
 from dashboard.web.context import Context
-from dashboard.web.library import Library
 from dashboard.web.paths import PageLinks
+from dashboard.web.served_store import ServedStore
 
 #: Values of a page's controls that its link does not hold, and the defaults that depend on the store.
 Choices = tuple[dict[str, object], dict[str, object]]
@@ -83,7 +83,7 @@ class Topic:
     before_sentence: Parts | None = None
     deferred: tuple[DeferredPart, ...] = ()
     jobs: Mapping[WorkKind, Callable[[Context, Job], list[object]]] = field(default_factory=dict)
-    routes: tuple[Callable[[Flask, Library], None], ...] = ()
+    routes: tuple[Callable[[Flask, ServedStore], None], ...] = ()
     callbacks: tuple[Callable[[Dash], None], ...] = ()
     changes: bool = False
     for_authors: bool = False

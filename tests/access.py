@@ -17,7 +17,7 @@ from dashboard.access.users import User
 from dashboard.app import create_app
 from dashboard.serving import Serving
 from dashboard.web.addresses import AddressList
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 PASSWORD = "correct horse battery"
 #: A hash that costs nothing: what scrypt costs is no matter of these tests.
@@ -48,7 +48,7 @@ def by_proxy(**settings: tuple[str, ...]) -> Access:
 
 
 def server_of(store: str, access: Access) -> Flask:
-    server: Flask = create_app(Library(store), Serving(access=access)).server
+    server: Flask = create_app(ServedStore(store), Serving(access=access)).server
     return server
 
 

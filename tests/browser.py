@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Downloa
 from werkzeug.serving import make_server
 
 from dashboard.app import create_app
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
 from tests.made_once import made_once
 
@@ -68,7 +68,7 @@ def listening(application: Flask) -> Iterator[str]:
 @contextmanager
 def serving(store: str) -> Iterator[str]:
     """The address of a dashboard on a store, as above."""
-    with listening(create_app(Library(store)).server) as address:
+    with listening(create_app(ServedStore(store)).server) as address:
         yield address
 
 

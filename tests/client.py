@@ -15,20 +15,20 @@ from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web import errors as problems
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus, StoreError
 from tests.sentences import a_pair
 
 
 @pytest.fixture(scope="module")
 def client(tiny_store: str) -> FlaskClient:
-    return create_app(Library(tiny_store)).server.test_client()
+    return create_app(ServedStore(tiny_store)).server.test_client()
 
 
 @pytest.fixture(scope="module")
 def bank_client(bank_store: str) -> FlaskClient:
     """Of a store with words."""
-    return create_app(Library(bank_store)).server.test_client()
+    return create_app(ServedStore(bank_store)).server.test_client()
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ class FakeTyped:
 def sentence_client(tiny_store: str) -> FlaskClient:
     """Routes of sentences alone; what is typed is always the one pair."""
     server = Flask("sentences")
-    library = Library(tiny_store)
-    library.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
-    pages.register(server, library)
+    served_store = ServedStore(tiny_store)
+    served_store.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
+    pages.register(server, served_store)
     problems.register(server)
     return server.test_client()
 

@@ -17,7 +17,7 @@ from dashboard.notes.target import parse_target
 from dashboard.pages import TOPICS
 from dashboard.points.distance import place_vectors
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.__main__ import main as check
 from tests.stores import ingest_small
 
@@ -25,7 +25,7 @@ VIEWS = ("pca-exact-2d", "pca-mean-2d", "channels-raw-2d")
 
 
 def page(place: str, name: str, query: str = "") -> str:
-    return str(TOPICS[name].layout(resolve(Library(place), name, query)))
+    return str(TOPICS[name].layout(resolve(ServedStore(place), name, query)))
 
 
 def outcome(place: str, model: str, data: str) -> dict[str, Any]:

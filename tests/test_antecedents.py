@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 import store
 from dashboard.app import create_app
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.repository.errors import NotIngested
 from store.results import best_antecedent_head
 from store.words import COREFERENCE
@@ -41,7 +41,7 @@ def gap(gap_store: str) -> Iterator[store.Corpus]:
 
 
 def client_of(place: str) -> FlaskClient:
-    return create_app(Library(place)).server.test_client()
+    return create_app(ServedStore(place)).server.test_client()
 
 
 @pytest.mark.parametrize("half", [0, 1])

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from dashboard.points.page import all_heads, picture_of_heads
 from dashboard.points.picture import arrangement, value_text
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus, open_corpus
 
@@ -35,7 +35,7 @@ def values_of(corpus: Corpus, statistic: str) -> np.ndarray:
 
 
 def context_of(store: str, search: str) -> Context:
-    return resolve(Library(store), "heads", search)
+    return resolve(ServedStore(store), "heads", search)
 
 
 def test_by_default_heads_stand_layer_by_layer(tiny_corpus: Corpus) -> None:
@@ -81,9 +81,9 @@ def test_a_head_without_a_value_shows_none() -> None:
 
 
 def test_panels_have_the_labels_of_their_heads(tiny_store: str) -> None:
-    library = Library(tiny_store)
-    library.snapshot().corpus().head_labels = HEAD_LABELS
-    picture = picture_of_heads(resolve(library, "heads", ""))
+    served_store = ServedStore(tiny_store)
+    served_store.snapshot().corpus().head_labels = HEAD_LABELS
+    picture = picture_of_heads(resolve(served_store, "heads", ""))
     assert picture is not None
     assert [panel.tag for panel in picture.panels] == LABELS.ravel().tolist()
 

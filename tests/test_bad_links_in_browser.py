@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.browser import Open, drawn, followed, until
 from tests.client import above
 
@@ -44,7 +44,7 @@ FIELDS = ("q", "colour", "view", "model", "snapshot", "where", "lasso", "marks",
 
 @pytest.fixture(scope="module")
 def space_client(space_store: str) -> FlaskClient:
-    return create_app(Library(space_store)).server.test_client()
+    return create_app(ServedStore(space_store)).server.test_client()
 
 
 @pytest.mark.parametrize(("query", "answer"), BAD.items())

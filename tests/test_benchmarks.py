@@ -12,7 +12,7 @@ from PIL import Image
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.statistics.parts import count, part_of
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from ingest.encode.encoder import Encoder
 from ingest.run.settings import Settings
 from store import STATISTICS, open_corpus, open_snapshot
@@ -107,9 +107,9 @@ def test_a_negative_number_of_a_table_has_a_real_minus(capsys: pytest.CaptureFix
 
 
 def test_every_request_of_the_crowd_is_answered(space_store: str) -> None:
-    library = Library(space_store)
-    library.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
-    client = create_app(library).server.test_client()
+    served_store = ServedStore(space_store)
+    served_store.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
+    client = create_app(served_store).server.test_client()
     mix = Mix(open_snapshot(space_store), seed=0)
     refused = []
     for kind in mix.kinds:

@@ -9,7 +9,7 @@ from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.statistics.shown import part_numbers
 from dashboard.ui.work import Job
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.components import components, deferred_content
 
 #: Characters of a line of captions at 1440 pixels.
@@ -27,11 +27,11 @@ QUERIES = {
 }
 
 
-def captions(library: Library, page: str, query: str) -> list[str]:
+def captions(served_store: ServedStore, page: str, query: str) -> list[str]:
     """The texts of all captions of a page with its deferred parts."""
-    context = resolve(library, page, query)
+    context = resolve(served_store, page, query)
     part = part_of(context.corpus, context.state.where)
-    part_numbers(library.get(PartCounts), context.corpus, context.state, part, Job())
+    part_numbers(served_store.service(PartCounts), context.corpus, context.state, part, Job())
     parts = TOPICS[page].layout(context)
     every = [parts.above, parts.beside, parts.below]
     return [text(node) for node in components([*every, *deferred_content(context, every)]) if is_caption(node)]
@@ -62,6 +62,6 @@ def test_every_caption_of_coreference_is_one_line(request: pytest.FixtureRequest
 
 
 def long_captions(store: str, page: str, query: str) -> list[str]:
-    found = captions(Library(store), page, query)
+    found = captions(ServedStore(store), page, query)
     assert found
     return [caption for caption in found if len(caption) > LINE]

@@ -21,7 +21,7 @@ from dashboard.points.density import (
 )
 from dashboard.points.page import clusters_table
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.schema.corpus import CONTINUATION
 
 VOCABULARY = np.array(["the", "film", "##s", ",", "of"], object)
@@ -101,7 +101,7 @@ def test_the_clusters_of_a_head_have_names_places_and_sizes(client: FlaskClient,
 
 
 def test_the_page_lists_the_clusters_of_each_shown_head(tiny_store: str) -> None:
-    context = resolve(Library(tiny_store), "/head", "?layer=1&head=0&clusters=1&pinned=0-1")
+    context = resolve(ServedStore(tiny_store), "/head", "?layer=1&head=0&clusters=1&pinned=0-1")
     below = str(TOPICS["head"].layout(context).below)
     assert re.findall(r"L\d H\d: \d+ named cluster", below) == [
         f"{name}: {len(clusters_of_head(context.corpus, 'pca-exact-2d', context.corpus.n_tokens, *head))} named cluster"

@@ -14,7 +14,7 @@ from dashboard.points.point_set import values
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.theme import ramp
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import STATISTICS, Corpus, StoreError
 
 TOKENS = 90
@@ -191,7 +191,7 @@ def test_a_category_has_one_colour_whatever_is_drawn(drawn: HeadTokens) -> None:
 
 
 def test_an_entry_of_the_legend_shows_its_category_alone_without_a_filter(tiny_store: str) -> None:
-    context = resolve(Library(tiny_store), "/head", "?layer=1&head=0&colour=kind&only=%5BCLS%5D")
+    context = resolve(ServedStore(tiny_store), "/head", "?layer=1&head=0&colour=kind&only=%5BCLS%5D")
     points = ShownPoints.of(context, HeadTokens(context.corpus, 60, 1, 0))
     assert (points.selected[0, :, 0] == (points.points.of_tokens("position") == 0)).all()
     assert points.filters == ()
@@ -200,7 +200,7 @@ def test_an_entry_of_the_legend_shows_its_category_alone_without_a_filter(tiny_s
 
 
 def test_a_category_that_is_none_of_the_column_is_ignored_with_a_notice(tiny_store: str) -> None:
-    context = resolve(Library(tiny_store), "/head", "?layer=1&head=0&colour=kind&only=nothing")
+    context = resolve(ServedStore(tiny_store), "/head", "?layer=1&head=0&colour=kind&only=nothing")
     points = ShownPoints.of(context, HeadTokens(context.corpus, 60, 1, 0))
     assert points.selected.all()
     assert points.notices == ("Ignored an invalid parameter: only=nothing. Click an entry of the legend.",)

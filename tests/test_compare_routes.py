@@ -8,7 +8,7 @@ from dashboard.compare.data import changes
 from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import STATISTICS, Snapshot
 from tests.client import content, csv_rows
 from tests.three_models import key_of
@@ -105,25 +105,25 @@ def test_a_missing_file_answers_in_one_sentence(
 
 
 @pytest.fixture(scope="module")
-def library(three_models: str) -> Library:
-    return Library(three_models)
+def served_store(three_models: str) -> ServedStore:
+    return ServedStore(three_models)
 
 
-def test_without_a_choice_the_model_before_is_the_other(library: Library, alike: ModelPair) -> None:
-    context = resolve(library, "/compare", "")
+def test_without_a_choice_the_model_before_is_the_other(served_store: ServedStore, alike: ModelPair) -> None:
+    context = resolve(served_store, "/compare", "")
     assert pair_of(context) == ModelPair(context.corpus, context.snapshot.corpus(alike.other.name))
     assert context.notices == ()
 
 
 @pytest.mark.parametrize("name", ["second", "odd"])
-def test_any_model_on_the_corpus_can_be_the_other(library: Library, models: Snapshot, name: str) -> None:
+def test_any_model_on_the_corpus_can_be_the_other(served_store: ServedStore, models: Snapshot, name: str) -> None:
     key = key_of(models, name)
-    context = resolve(library, "/compare", f"?other={key}")
+    context = resolve(served_store, "/compare", f"?other={key}")
     assert (context.state.other, context.notices) == (key, ())
 
 
-def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: ModelPair) -> None:
-    context = resolve(library, "/statistics", f"?other={unlike.other.name}")
+def test_a_model_of_another_shape_is_none_to_subtract(served_store: ServedStore, unlike: ModelPair) -> None:
+    context = resolve(served_store, "/statistics", f"?other={unlike.other.name}")
     assert context.state.other is None
     assert "with as many layers and heads" in context.notices[0]
 
@@ -137,8 +137,8 @@ def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: 
         ("layer=-3", "; showing 0"),
     ],
 )
-def test_an_invalid_parameter_of_a_link_gets_a_notice(library: Library, query: str, notice: str) -> None:
-    context = resolve(library, "/compare", f"?{query}")
+def test_an_invalid_parameter_of_a_link_gets_a_notice(served_store: ServedStore, query: str, notice: str) -> None:
+    context = resolve(served_store, "/compare", f"?{query}")
     assert len(context.notices) == 1
     assert notice in context.notices[0]
 

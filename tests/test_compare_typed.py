@@ -14,7 +14,7 @@ from dashboard.sentence.encoder import Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.client import content, csv_rows
 
 
@@ -35,23 +35,23 @@ class HalfLoaded:
 
 
 @pytest.fixture
-def library(three_models: str) -> Library:
-    return Library(three_models)
+def served_store(three_models: str) -> ServedStore:
+    return ServedStore(three_models)
 
 
-def typed(library: Library, two: ModelPair) -> Context:
-    return resolve(library, "/compare", f"?model={two.own.name}&other={two.other.name}&text=The+film+was+good.")
+def typed(served_store: ServedStore, two: ModelPair) -> Context:
+    return resolve(served_store, "/compare", f"?model={two.own.name}&other={two.other.name}&text=The+film+was+good.")
 
 
-def test_both_models_have_a_pattern_of_the_typed_sentence(library: Library, alike: ModelPair) -> None:
-    shown = str(deferred_typed(typed(library, alike)))
+def test_both_models_have_a_pattern_of_the_typed_sentence(served_store: ServedStore, alike: ModelPair) -> None:
+    shown = str(deferred_typed(typed(served_store, alike)))
     assert all(f"pattern-{which}" in shown for which in ("a", "b", "difference"))
 
 
 def test_the_weights_of_a_typed_sentence_are_a_file(
-    three_client: FlaskClient, library: Library, alike: ModelPair
+    three_client: FlaskClient, served_store: ServedStore, alike: ModelPair
 ) -> None:
-    shown = str(deferred_typed(typed(library, alike)))
+    shown = str(deferred_typed(typed(served_store, alike)))
     (link,) = re.findall(r"href='([^']*/typed/0/0\.csv[^']*)'", shown)
     rows = csv_rows(content(three_client, link))
     own, other = (TypedSentences().encode(model, "The film was good.") for model in (alike.own, alike.other))
@@ -61,9 +61,9 @@ def test_the_weights_of_a_typed_sentence_are_a_file(
         np.testing.assert_allclose([float(row[column]) for row in rows], weights, atol=1e-5)
 
 
-def test_a_model_that_cannot_be_loaded_is_said_in_one_line(library: Library, alike: ModelPair) -> None:
-    library.put(TypedSentences, TypedSentences(HalfLoaded(alike.other.name)))
-    (line,) = deferred_typed(typed(library, alike))
+def test_a_model_that_cannot_be_loaded_is_said_in_one_line(served_store: ServedStore, alike: ModelPair) -> None:
+    served_store.put(TypedSentences, TypedSentences(HalfLoaded(alike.other.name)))
+    (line,) = deferred_typed(typed(served_store, alike))
     assert f"The model {alike.other.attributes['model_id']} cannot be loaded." in str(line)
 
 

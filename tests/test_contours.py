@@ -11,7 +11,7 @@ from dashboard.points.controls import picture_controls
 from dashboard.points.density import CELLS, ENCLOSED, contours, density_of
 from dashboard.points.lasso import inside
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 
 def cloud(points: int = 20_000, spread: float = 0.1) -> np.ndarray:
@@ -19,7 +19,7 @@ def cloud(points: int = 20_000, spread: float = 0.1) -> np.ndarray:
 
 
 def link(store: str, query: str) -> Context:
-    return resolve(Library(store), "/head", f"?layer=1&head=0&{query}")
+    return resolve(ServedStore(store), "/head", f"?layer=1&head=0&{query}")
 
 
 @pytest.mark.parametrize("share", ENCLOSED)

@@ -9,7 +9,7 @@ from dashboard.canvas import spec
 from dashboard.pages import TabLink, page_content
 from dashboard.sentence.sentence import Unit
 from dashboard.web.assets import ASSETS
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 CONTRACT = (ASSETS / "types" / "contract.d.ts").read_text("utf-8")
 INTERFACE = re.compile(r"^interface (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -24,7 +24,7 @@ def names(interface: str, optional: bool = True) -> set[str]:
 
 def answer(store: str, link: str) -> dict[str, object]:
     path, _, search = link.partition("?")
-    return page_content(Library(store), TabLink(f"/{path}", f"?{search}", ""))
+    return page_content(ServedStore(store), TabLink(f"/{path}", f"?{search}", ""))
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import pytest
 
 from dashboard.features.shown import LISTED_WORDPIECES, FeatureView, contrast_of, contrasts, selection_contrast
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 
 @pytest.fixture
 def shown(tiny_store: str) -> FeatureView:
-    return FeatureView.of(resolve(Library(tiny_store), "features", "?q=the"))
+    return FeatureView.of(resolve(ServedStore(tiny_store), "features", "?q=the"))
 
 
 def test_shares_are_those_of_the_selected_tokens_and_of_the_others() -> None:
@@ -35,7 +35,7 @@ def test_token_types_and_labels_are_counted_once_for_every_token(shown: FeatureV
 
 
 def test_nothing_is_contrasted_without_a_selection(tiny_store: str) -> None:
-    assert selection_contrast(FeatureView.of(resolve(Library(tiny_store), "features", ""))) == []
+    assert selection_contrast(FeatureView.of(resolve(ServedStore(tiny_store), "features", ""))) == []
 
 
 def test_a_selection_has_a_table(shown: FeatureView) -> None:

@@ -26,8 +26,8 @@ from dashboard.ui.work import Job, Jobs, new_name
 from dashboard.web.admission import WaitingLine, reader_left
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
-from dashboard.web.library import WAITING, Library
 from dashboard.web.processes import write_whole
+from dashboard.web.served_store import WAITING, ServedStore
 from store import Corpus
 from store.means import Watch
 
@@ -35,30 +35,30 @@ WHERE = "where=position:2..7"
 
 
 @pytest.fixture
-def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+def served_store(tiny_store: str) -> ServedStore:
+    return ServedStore(tiny_store)
 
 
 @pytest.fixture
-def busy(library: Library) -> Iterator[Library]:
+def busy(served_store: ServedStore) -> Iterator[ServedStore]:
     """A part is being counted, and nobody may wait."""
     turns = WaitingLine(0, part_counts.BUSY)
-    library.get(PartCounts)._turns = turns
+    served_store.service(PartCounts)._turns = turns
     with turns.turn(lambda: False):
-        yield library
+        yield served_store
 
 
 def never(*_: object) -> PartNumbers:
     pytest.fail("A part is counted.")
 
 
-def count_never(library: Library) -> None:
+def count_never(served_store: ServedStore) -> None:
     """From the call on, counting anything fails the test."""
-    library.put(PartCounts, PartCounts(library.folder, read=never))
+    served_store.put(PartCounts, PartCounts(served_store.folder, read=never))
 
 
-def client_of(library: Library) -> FlaskClient:
-    return create_app(library).server.test_client()
+def client_of(served_store: ServedStore) -> FlaskClient:
+    return create_app(served_store).server.test_client()
 
 
 # -- once -----------------------------------------------------------------------------------------------
@@ -108,19 +108,19 @@ def test_filters_that_choose_the_same_tokens_are_counted_once(tiny_corpus: Corpu
 
 
 @pytest.mark.parametrize("where", ["kind:", "position:", "position:0..", "token_length:", "kind:;position:0..9999"])
-def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(library: Library, where: str) -> None:
-    count_never(library)
-    page = str(TOPICS["statistics"].layout(resolve(library, "statistics", f"where={where}")).above)
+def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(served_store: ServedStore, where: str) -> None:
+    count_never(served_store)
+    page = str(TOPICS["statistics"].layout(resolve(served_store, "statistics", f"where={where}")).above)
     assert "Means over all" in page
     assert "95% interval" in page
 
 
 @pytest.mark.parametrize("change", ["statistic=entropy", "source=cls", "values=rank", "sort=distance", "layer=1"])
-def test_no_other_choice_counts_again(library: Library, change: str) -> None:
-    context = resolve(library, "statistics", WHERE)
-    library.get(PartCounts).numbers(context.corpus, part_of(context.corpus, context.state.where))
-    count_never(library)
-    page = str(TOPICS["statistics"].layout(resolve(library, "statistics", f"{WHERE}&{change}")).above)
+def test_no_other_choice_counts_again(served_store: ServedStore, change: str) -> None:
+    context = resolve(served_store, "statistics", WHERE)
+    served_store.service(PartCounts).numbers(context.corpus, part_of(context.corpus, context.state.where))
+    count_never(served_store)
+    page = str(TOPICS["statistics"].layout(resolve(served_store, "statistics", f"{WHERE}&{change}")).above)
     assert "heat-map" in page
     assert "'deferred': 'numbers'" not in page
 
@@ -139,52 +139,52 @@ def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["statistics", "mixing", "heat-map"])
-def test_a_reader_beyond_the_queue_is_refused_with_a_message(busy: Library, base: str, name: str) -> None:
+def test_a_reader_beyond_the_queue_is_refused_with_a_message(busy: ServedStore, base: str, name: str) -> None:
     answer = client_of(busy).get(f"{base}/{name}.csv?{WHERE}")
     assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
 
 
-def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(library: Library, base: str) -> None:
-    client, go_on = client_of(library), Event()
+def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(served_store: ServedStore, base: str) -> None:
+    client, go_on = client_of(served_store), Event()
 
     def count_later(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
         go_on.wait()
         return count(corpus, part, watch)
 
     short = CountLimits(file_wait_seconds=0.05)
-    library.put(PartCounts, PartCounts(library.folder, limits=short, read=count_later))
+    served_store.put(PartCounts, PartCounts(served_store.folder, limits=short, read=count_later))
     for _ in range(2):
         answer = client.get(f"{base}/statistics.csv?{WHERE}")
         assert (answer.status_code, answer.text) == (503, part_counts.NOT_COUNTED_YET)
-    (under_way,) = library.get(PartCounts)._under_way.values()
+    (under_way,) = served_store.service(PartCounts)._under_way.values()
     go_on.set()
     under_way.result()
     assert client.get(f"{base}/statistics.csv?{WHERE}").status_code == 200
 
 
-def test_few_readers_wait_for_the_file_of_one_part(library: Library, base: str) -> None:
+def test_few_readers_wait_for_the_file_of_one_part(served_store: ServedStore, base: str) -> None:
     with ExitStack() as others:
         for _ in range(part_counts.FILE_READERS):
-            others.enter_context(library.get(PartCounts)._readers.entered())
-        answer = client_of(library).get(f"{base}/statistics.csv?{WHERE}")
+            others.enter_context(served_store.service(PartCounts)._readers.entered())
+        answer = client_of(served_store).get(f"{base}/statistics.csv?{WHERE}")
     assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
 
 
-def test_the_whole_corpus_needs_no_turn(busy: Library, base: str) -> None:
+def test_the_whole_corpus_needs_no_turn(busy: ServedStore, base: str) -> None:
     assert client_of(busy).get(f"{base}/statistics.csv").status_code == 200
 
 
-def test_a_page_is_there_before_its_numbers(library: Library) -> None:
-    count_never(library)
-    page = str(TOPICS["statistics"].layout(resolve(library, "statistics", WHERE)).above)
+def test_a_page_is_there_before_its_numbers(served_store: ServedStore) -> None:
+    count_never(served_store)
+    page = str(TOPICS["statistics"].layout(resolve(served_store, "statistics", WHERE)).above)
     for there in ("Means over", "Remove filter", "Attention by relative position", "'is': 'cancel'"):
         assert there in page
     assert "heat-map" not in page
 
 
-def callbacks(library: Library) -> dict[str, Any]:
+def callbacks(served_store: ServedStore) -> dict[str, Any]:
     """The functions that a waiting page calls, by the element they fill."""
-    registered = create_app(library).callback_map
+    registered = create_app(served_store).callback_map
     callbacks = {}
     for what in ("job", "state", "cancel"):
         (entry,) = (callback for name, callback in registered.items() if f'"is":"{what}"' in name)
@@ -192,7 +192,9 @@ def callbacks(library: Library) -> dict[str, Any]:
     return callbacks
 
 
-def test_a_page_asks_again_for_a_count_that_a_busy_server_could_not_give(busy: Library, asked: dict[str, Any]) -> None:
+def test_a_page_asks_again_for_a_count_that_a_busy_server_could_not_give(
+    busy: ServedStore, asked: dict[str, Any]
+) -> None:
     name = new_name()
     with pytest.raises(PreventUpdate):
         callbacks(busy)["job"]({"deferred": "numbers", "wait": name}, 2, None, "/statistics", f"?{WHERE}", None)
@@ -201,7 +203,7 @@ def test_a_page_asks_again_for_a_count_that_a_busy_server_could_not_give(busy: L
     assert said in str(asked["state"]["children"])
 
 
-def test_a_count_that_is_cancelled_before_the_page_asks_again_offers_to_count_again(busy: Library) -> None:
+def test_a_count_that_is_cancelled_before_the_page_asks_again_offers_to_count_again(busy: ServedStore) -> None:
     filled = str(
         callbacks(busy)["job"]({"deferred": "numbers", "wait": new_name()}, 1, True, "/statistics", f"?{WHERE}", None)
     )
@@ -248,27 +250,29 @@ def test_files_of_one_count_are_written_by_several_threads(tmp_path: Path) -> No
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {f"count.{kind}": kind for kind in kinds}
 
 
-def test_a_cancelled_count_stops_its_work(library: Library) -> None:
+def test_a_cancelled_count_stops_its_work(served_store: ServedStore) -> None:
     name, numbers = new_name(), []
 
     def cancel_amid(corpus: Corpus, part: Part, watch: Callable[[float], None]) -> PartNumbers:
         def listen(share: float) -> None:
             numbers.append(share)
-            library.get(Jobs).cancel(name)
+            served_store.service(Jobs).cancel(name)
             watch(share)
 
         return count(corpus, part, listen)
 
-    library.put(PartCounts, PartCounts(library.folder, read=cancel_amid))
+    served_store.put(PartCounts, PartCounts(served_store.folder, read=cancel_amid))
     filled = str(
-        callbacks(library)["job"]({"deferred": "numbers", "wait": name}, None, None, "/statistics", f"?{WHERE}", None)
+        callbacks(served_store)["job"](
+            {"deferred": "numbers", "wait": name}, None, None, "/statistics", f"?{WHERE}", None
+        )
     )
     assert "Counting was cancelled." in filled
     assert len(numbers) == 1
-    assert list(library.folder.iterdir()) == []
+    assert list(served_store.folder.iterdir()) == []
 
 
-def test_a_reader_who_cancels_leaves_the_queue(busy: Library) -> None:
+def test_a_reader_who_cancels_leaves_the_queue(busy: ServedStore) -> None:
     busy.get(PartCounts)._turns._most = 9
     name = new_name()
     with ThreadPoolExecutor(1) as pool:

@@ -11,7 +11,7 @@ from dashboard.app import create_app
 from dashboard.statistics import parts as part_counts
 from dashboard.statistics.parts import Part, PartCounts
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import STATISTICS, Corpus
 from store.means import Watch
 from tests.browser import Open, choose, listening
@@ -46,9 +46,9 @@ def slow() -> SlowCount:
 @pytest.fixture
 def counting(open_page: Open, tiny_store: str, slow: SlowCount) -> Iterator[Page]:
     """Statistics of a part, which are being counted."""
-    library = Library(tiny_store)
-    library.put(PartCounts, PartCounts(library.folder, read=slow))
-    with listening(create_app(library).server) as address:
+    served_store = ServedStore(tiny_store)
+    served_store.put(PartCounts, PartCounts(served_store.folder, read=slow))
+    with listening(create_app(served_store).server) as address:
         page = open_page(f"{address}/statistics?where=position:2..7")
         expect(page.locator(".job")).to_contain_text(re.compile(r"Counting [\d,]+ tokens: \d+%, about \d+ s left"))
         yield page

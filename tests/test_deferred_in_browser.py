@@ -11,7 +11,7 @@ from dashboard.app import create_app
 from dashboard.points import similar
 from dashboard.points.similar import Point
 from dashboard.web.errors import NotYet, Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.browser import Open, drawn, listening, turned_to
 
@@ -50,7 +50,7 @@ def search(monkeypatch: pytest.MonkeyPatch) -> SlowSearch:
 @pytest.fixture
 def page(open_page: Open, tiny_store: str, search: SlowSearch) -> Iterator[Page]:
     """A page whose similar tokens are not there yet."""
-    with listening(create_app(Library(tiny_store)).server) as address:
+    with listening(create_app(ServedStore(tiny_store)).server) as address:
         page = open_page(f"{address}/head?layer=1&head=1&token=5")
         drawn(page)
         expect(page.locator(".waiting .skeleton")).to_be_visible()

@@ -13,7 +13,7 @@ from icechunk import IcechunkError
 
 import store
 from dashboard.app import create_app
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.__main__ import main
 from store.mend import mend
 from store.repository.access import INGEST, MAIN, named_snapshot, open_repository
@@ -49,7 +49,7 @@ def test_exchanged_chunk_files_give_no_number(copy: str) -> None:
 
 
 def test_exchanged_chunk_files_are_found_while_a_server_has_the_store_open(copy: str) -> None:
-    client = create_app(Library(copy)).server.test_client()
+    client = create_app(ServedStore(copy)).server.test_client()
     corpus = store.open_corpus(copy)
     route = f"{data_link(corpus)}/points/pca-exact-2d/1/0.bin?tokens=20"
     assert client.get(route).status_code == 200

@@ -12,7 +12,7 @@ from dashboard.features.picture import mean_trust
 from dashboard.features.shown import FeatureView
 from dashboard.pages import TOPICS, picture_of
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.browser import DRAWN, SECONDS, Open, Visit, blank, canvas_place, choose, drawn, inked, picture, until
 
@@ -199,7 +199,7 @@ def test_heads_keep_their_own_scale(tiny_store: str) -> None:
 
 
 def context(store: str, search: str) -> Context:
-    return resolve(Library(store), "/features", search)
+    return resolve(ServedStore(store), "/features", search)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dashboard.app import create_app
 from dashboard.compare.two_models import ModelPair
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.ui.files import MIMETYPES
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.client import FakeTyped, csv_rows
 
 #: For each parameter of a route what there is in the store; those that are a choice of words take every word.
@@ -44,9 +44,9 @@ OF_WORDS = {
 
 @pytest.fixture(scope="module")
 def server(three_models: str) -> Flask:
-    library = Library(three_models)
-    library.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
-    return create_app(library).server
+    served_store = ServedStore(three_models)
+    served_store.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
+    return create_app(served_store).server
 
 
 def file_rules(server: Flask) -> list[Rule]:
@@ -97,7 +97,7 @@ def of_words(address: str) -> str | None:
 @pytest.mark.parametrize("name", OF_WORDS)
 def test_every_file_of_words_names_its_model_and_its_snapshot(name: str, bank_store: str, chains_store: str) -> None:
     place = chains_store if name == "coreference" else bank_store
-    server, corpus = create_app(Library(place)).server, store.open_corpus(place)
+    server, corpus = create_app(ServedStore(place)).server, store.open_corpus(place)
     parts = {"snapshot": corpus.snapshot, "model": corpus.name, "other": corpus.name}
     every = [address for address in addresses(server, parts) if of_words(address) == name]
     assert len(every) == len(MIMETYPES)

@@ -14,7 +14,7 @@ from dashboard.ui.files import large_file
 from dashboard.web.admission import DISCONNECTED, WaitingLine
 from dashboard.web.errors import RETRY_AFTER
 from dashboard.web.http import BASE
-from dashboard.web.library import BUSY, Library
+from dashboard.web.served_store import BUSY, ServedStore
 from store import Corpus
 from tests.client import csv_rows
 
@@ -99,7 +99,7 @@ def test_an_unknown_head_is_not_found(client: FlaskClient, base: str) -> None:
 def test_a_file_on_disk_is_the_same_as_in_memory(client: FlaskClient, base: str, tiny_store: str) -> None:
     path = f"{base}/points/pca-exact-2d/0/1.csv"
     whole = client.get(path).data
-    client = create_app(Library(tiny_store, file_memory=0)).server.test_client()
+    client = create_app(ServedStore(tiny_store, file_memory=0)).server.test_client()
     with client.get(path, headers={"Accept-Encoding": "gzip"}) as answer:
         assert gzip.decompress(answer.data) == whole
         assert answer.content_length == len(answer.data)
@@ -109,7 +109,7 @@ def test_a_file_on_disk_is_the_same_as_in_memory(client: FlaskClient, base: str,
 
 def test_one_file_of_points_is_made_at_a_time(base: str, tiny_store: str) -> None:
     turns = WaitingLine(0, BUSY)
-    client = create_app(Library(tiny_store, files=turns)).server.test_client()
+    client = create_app(ServedStore(tiny_store, files=turns)).server.test_client()
     with turns.turn(lambda: False):
         answers = [client.get(f"{base}/{path}?uncached") for path in LARGE]
         small = client.get(f"{base}/pairs/0/1.csv")
@@ -127,7 +127,7 @@ def test_a_file_is_not_finished_for_a_reader_who_leaves(tiny_store: str, base: s
             yield {"token": np.arange(3)}
 
     left = {DISCONNECTED: lambda: len(parts) > 2}
-    server = create_app(Library(tiny_store)).server
+    server = create_app(ServedStore(tiny_store)).server
     server.add_url_rule(f"{BASE}/ten.csv", view_func=lambda snapshot, model: large_file(tables(), "ten", "csv"))  # noqa: ARG005
     assert server.test_client().get(f"{base}/ten.csv", environ_overrides=left).status_code == 499
     assert parts == [0, 1, 2]

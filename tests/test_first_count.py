@@ -9,7 +9,7 @@ import pytest
 from dashboard.app import create_app
 from dashboard.statistics.parts import CountLimits, Part, PartCounts, PartNumbers, first_part, part_of
 from dashboard.ui.work import Job, Jobs, new_name
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from store.means import Watch
 from tests.counts import counted
@@ -24,10 +24,10 @@ LARGE = CountLimits(first=ROWS, fewest=2)
 
 
 @pytest.fixture
-def library(tiny_store: str) -> Library:
-    library = Library(tiny_store)
-    library.put(PartCounts, PartCounts(library.folder, limits=LARGE))
-    return library
+def served_store(tiny_store: str) -> ServedStore:
+    served_store = ServedStore(tiny_store)
+    served_store.put(PartCounts, PartCounts(served_store.folder, limits=LARGE))
+    return served_store
 
 
 @pytest.fixture
@@ -77,18 +77,18 @@ def test_the_whole_corpus_is_never_cut(tiny_corpus: Corpus) -> None:
     assert first_part(tiny_corpus, part_of(tiny_corpus, None), LARGE) is None
 
 
-def filled(library: Library, place: str, name: str | None = None) -> str:
+def filled(served_store: ServedStore, place: str, name: str | None = None) -> str:
     """What fills the place of a job."""
-    registered = create_app(library).callback_map
+    registered = create_app(served_store).callback_map
     (entry,) = (entry for key, entry in registered.items() if '"is":"job"' in key)
     callback: Any = entry["callback"]
     wait = {"deferred": place, "wait": name or new_name()}
     return str(callback.__wrapped__(wait, None, None, "/statistics", f"?where={WHERE}", None))
 
 
-def test_the_first_tokens_are_shown_until_all_are_counted(library: Library, first: Part) -> None:
-    shown = filled(library, "numbers")
-    of = library.snapshot().corpus().n_tokens
+def test_the_first_tokens_are_shown_until_all_are_counted(served_store: ServedStore, first: Part) -> None:
+    shown = filled(served_store, "numbers")
+    of = served_store.snapshot().corpus().n_tokens
     assert f"So far: means over {first.tokens:,} tokens in {first.sentences} sentences, those of " in shown
     assert f"the first {first.first} of {of:,} tokens, a uniform sample." in shown
     assert f"All {of:,} tokens are being counted." in shown.replace("', '", "")
@@ -96,29 +96,29 @@ def test_the_first_tokens_are_shown_until_all_are_counted(library: Library, firs
     assert "heat-map" in shown
 
 
-def test_the_numbers_of_all_tokens_replace_them(library: Library) -> None:
-    assert "heat-map" in (all_tokens := filled(library, "all-numbers"))
+def test_the_numbers_of_all_tokens_replace_them(served_store: ServedStore) -> None:
+    assert "heat-map" in (all_tokens := filled(served_store, "all-numbers"))
     assert "uniform sample" not in all_tokens
-    assert "all-numbers" not in filled(library, "numbers")
+    assert "all-numbers" not in filled(served_store, "numbers")
 
 
-def test_a_count_of_the_first_tokens_waits_for_no_long_one(library: Library, first: Part) -> None:
-    counts = library.get(PartCounts)
+def test_a_count_of_the_first_tokens_waits_for_no_long_one(served_store: ServedStore, first: Part) -> None:
+    counts = served_store.service(PartCounts)
     with counts._turns.turn(lambda: False):
-        assert counts.numbers(library.snapshot().corpus(), first, Job()).means.notnull().any()
+        assert counts.numbers(served_store.snapshot().corpus(), first, Job()).means.notnull().any()
 
 
-def test_the_first_tokens_stay_where_the_count_of_all_is_cancelled(library: Library) -> None:
-    filled(library, "numbers")
+def test_the_first_tokens_stay_where_the_count_of_all_is_cancelled(served_store: ServedStore) -> None:
+    filled(served_store, "numbers")
     name = new_name()
 
     def cancel(_corpus: Corpus, _part: Part, watch: Watch) -> PartNumbers:
-        library.get(Jobs).cancel(name)
+        served_store.service(Jobs).cancel(name)
         watch(0.5)
         raise AssertionError("The count goes on.")
 
-    library.put(PartCounts, PartCounts(library.folder, limits=LARGE, read=cancel))
-    shown = filled(library, "all-numbers", name)
+    served_store.put(PartCounts, PartCounts(served_store.folder, limits=LARGE, read=cancel))
+    shown = filled(served_store, "all-numbers", name)
     assert "are not counted." in shown
     assert "Count them" in shown
     assert "heat-map" in shown

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from ingest import pipeline
 from ingest.projections import projection
 from store import open_corpus, open_snapshot
@@ -34,7 +34,7 @@ def early_store(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str
 
 @pytest.fixture
 def reader(early_store: str) -> FlaskClient:
-    return create_app(Library(early_store)).server.test_client()
+    return create_app(ServedStore(early_store)).server.test_client()
 
 
 def test_fits_begin_before_the_stages_that_do_not_need_them(

@@ -10,7 +10,7 @@ import zarr
 import store
 from dashboard.app import create_app
 from dashboard.web.errors import UNREADABLE
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.__main__ import main
 from store.repository.arrays import has_checksums
 from store.verify import wrong_files
@@ -55,7 +55,7 @@ def test_damage_is_served_as_one_sentence(kind: str, sentence: str, copy: Path, 
         content = np.frombuffer(file.read_bytes(), np.uint8).copy()
         content[::16] ^= 1  # in every tile of a shard, as a route reads some of them only
         file.write_bytes(content.tobytes())
-    client = create_app(Library(str(copy))).server.test_client()
+    client = create_app(ServedStore(str(copy))).server.test_client()
     for route in (
         "points/pca-exact-2d/1/0.bin?tokens=20",
         "sentence/3/neuron/1/1/2.json",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dashboard.app import create_app
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.__main__ import main
 from tests.former_stores import archives
 from tests.former_stores.record import read
@@ -39,6 +39,6 @@ def test_a_former_store_is_sound(former: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_every_page_of_a_former_store_opens(former: Path) -> None:
-    client = create_app(Library(str(former / "store"))).server.test_client()
+    client = create_app(ServedStore(str(former / "store"))).server.test_client()
     answers = {link: page(client, *link) for link in LINKS}
     assert [link for link, answer in answers.items() if "cannot be shown" in json.dumps(answer)] == []

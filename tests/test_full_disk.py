@@ -26,9 +26,9 @@ from dashboard.monitoring.metrics import (
 from dashboard.ui import files
 from dashboard.web import processes
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, write_whole
 from dashboard.web.results import DiskCache
+from dashboard.web.served_store import ServedStore
 from store import open_corpus
 
 PIECE = 1 << 16
@@ -165,7 +165,7 @@ def test_an_answer_that_waits_for_its_client_goes_on_in_memory() -> None:
 
 @pytest.mark.usefixtures("full")
 def test_a_file_that_the_disk_has_no_room_for_is_one_sentence(tiny_store: str) -> None:
-    client = create_app(Library(tiny_store, file_memory=1_000)).server.test_client()
+    client = create_app(ServedStore(tiny_store, file_memory=1_000)).server.test_client()
     corpus = open_corpus(tiny_store)
     answer = client.get(f"{data_link(corpus)}/points/{corpus.views[0]}/grid.csv")
     assert (answer.status_code, answer.text) == (503, files.FULL)

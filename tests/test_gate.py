@@ -16,7 +16,7 @@ from dashboard.access.users import EndedSessions
 from dashboard.app import create_app
 from dashboard.serving import Serving
 from dashboard.web.addresses import AddressList
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
 from tests.access import (
     PROXY,
@@ -156,7 +156,7 @@ def test_no_route_fails_for_whom_the_gate_lets_in(tiny_store: str, tmp_path: Pat
 
 def test_a_route_that_is_added_later_is_behind_the_gate(tiny_store: str, tmp_path: Path) -> None:
     server = Flask("later")
-    guard(server, by_password(tmp_path), Library(tiny_store), {})
+    guard(server, by_password(tmp_path), ServedStore(tiny_store), {})
     server.add_url_rule("/later", view_func=lambda: "secret")
     assert server.test_client().get("/later").status_code == 401
 
@@ -177,7 +177,7 @@ def server_client(tiny_store: str, tmp_path: Path) -> FlaskClient:
 def from_proxy(tiny_store: str) -> Callable[..., int]:
     """The status of an answer to a connection from an address, with these headers."""
     serving = Serving(access=by_proxy(authors=("ada@example.org",)), proxies=AddressList((ip_network(PROXY),)))
-    client = create_app(Library(tiny_store), serving).server.test_client()
+    client = create_app(ServedStore(tiny_store), serving).server.test_client()
 
     def status(address: str, name: str | None, **headers: str) -> int:
         named = headers | ({} if name is None else {"X-Forwarded-User": name})

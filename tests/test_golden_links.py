@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 #: A link, the state that it showed on the tiny store, written as a link, and how many notices that took: at 7a23341, and the last
 #: ten of every page before a page declared itself by a `Topic`.
@@ -20,15 +20,15 @@ BEFORE_LAYER = ("model=", "snapshot=", "since=")
 
 
 @pytest.fixture(scope="module")
-def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+def served_store(tiny_store: str) -> ServedStore:
+    return ServedStore(tiny_store)
 
 
-def test_links_of_before_show_the_same_state(library: Library) -> None:
+def test_links_of_before_show_the_same_state(served_store: ServedStore) -> None:
     shown = []
     for link, _, _ in LINKS:
         path, _, query = link.partition("?")
-        view = resolve(library, path, query)
+        view = resolve(served_store, path, query)
         shown.append([link, view.state.href, len(view.notices)])
     assert shown == [[link, moved(href), notices] for link, href, notices in LINKS]
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.app import create_app
-from dashboard.web.library import Library
 from dashboard.web.security import CALLBACKS
+from dashboard.web.served_store import ServedStore
 
 DEEP = "[" * 50_000 + "]" * 50_000
 MIXED = '{"inputs": ' + "[" * 900 + "]" * 900 + "}"
@@ -181,7 +181,7 @@ def test_no_request_to_a_callback_is_a_server_error(fuzzed: FlaskClient, sent: o
 @pytest.fixture(scope="module")
 def fuzzed(tiny_store: str) -> FlaskClient:
     logging.getLogger("headscape").setLevel(logging.WARNING)
-    return create_app(Library(tiny_store)).server.test_client()
+    return create_app(ServedStore(tiny_store)).server.test_client()
 
 
 METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "CONNECT", "A"]

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from dashboard.pages import TOPICS
 from dashboard.ui.controls import normalization_info, statistic_info
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import STATISTICS
 from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS
@@ -34,7 +34,7 @@ def test_a_normalisation_is_explained(name: str) -> None:
 @pytest.mark.parametrize("link", ["statistics?statistic=distance", "map?paint=distance", "head?tab=statistics"])
 def test_a_page_explains_the_statistics_on_it(tiny_store: str, link: str) -> None:
     page, _, search = link.partition("?")
-    context = resolve(Library(tiny_store), page, search)
+    context = resolve(ServedStore(tiny_store), page, search)
     assert STATISTICS["distance"].meaning in str(TOPICS[page].layout(context))
 
 

@@ -16,7 +16,7 @@ from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.errors import stage_line
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from ingest import pipeline
 from ingest.run.checkpoint import sha256
 from ingest.run.progress import NotedBar, bar, noting
@@ -188,24 +188,24 @@ def test_time_left_of_a_stage_that_just_began_is_unknown() -> None:
 
 
 def test_a_page_that_waits_says_how_far_the_ingest_is(few: str) -> None:
-    library = Library(few)
+    served_store = ServedStore(few)
     lock = take_lock(Path(few))
     assert lock is not None
     with lock:
         note_progress(few, IngestProgress("a model on reviews", "features of sample", done=1, first=1, total=4))
-        waiting = str(TOPICS["features"].layout(resolve(library, "features", "")).above)
-    ended = str(TOPICS["features"].layout(resolve(library, "features", "")).above)
+        waiting = str(TOPICS["features"].layout(resolve(served_store, "features", "")).above)
+    ended = str(TOPICS["features"].layout(resolve(served_store, "features", "")).above)
     assert "An ingest of a model on reviews is under way: features of sample, 25%." in waiting
     assert "headscape ingest" not in waiting
     assert "Feature points: not computed. Run ', Code('headscape ingest')" in ended
 
 
 def test_the_poll_for_newer_snapshots_brings_how_far_it_is(few: str) -> None:
-    library = Library(few)
-    registered = create_app(library).callback_map
+    served_store = ServedStore(few)
+    registered = create_app(served_store).callback_map
     (entry,) = (callback for name, callback in registered.items() if "newer.children" in name)
     notice = entry["callback"].__wrapped__
-    shown = {"snapshot": library.newest}
+    shown = {"snapshot": served_store.newest}
     waits = [{"under-way": "line"}]
     assert notice(1, waits, None, "", "/features", "", shown)[-1] == ["The ingest has ended."]
     assert notice(1, [], None, "", "/", "", shown)[-1] == []

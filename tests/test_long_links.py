@@ -8,7 +8,7 @@ from dashboard.sentence.picture import data_url, query_string
 from dashboard.web.connections import REQUEST_LINE
 from dashboard.web.context import Context, LinkReader, resolve
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.browser import Open
 
 #: Every position of the longest sentence a BERT reads.
@@ -17,7 +17,7 @@ EVERY_POSITION = ".".join(map(str, range(512)))
 
 @pytest.fixture
 def pair(tiny_store: str) -> Context:
-    return resolve(Library(tiny_store), "/sentence", f"?text={'a' * 3_900}&second={'b' * 3_900}")
+    return resolve(ServedStore(tiny_store), "/sentence", f"?text={'a' * 3_900}&second={'b' * 3_900}")
 
 
 def test_a_request_has_room_for_the_longest_pair_and_every_position(pair: Context) -> None:

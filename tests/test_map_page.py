@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.browser import Open, Visit, choose
 from tests.client import above, shown
@@ -143,10 +143,10 @@ def test_a_link_restores_colour_and_head_and_the_colour_bar_has_the_colours_of_t
 
 
 def test_a_model_without_labels_says_what_to_do(space_store: str) -> None:
-    library = Library(space_store)
-    corpus = library.snapshot().corpus()
+    served_store = ServedStore(space_store)
+    corpus = served_store.snapshot().corpus()
     corpus.head_labels = xr.full_like(corpus.head_labels, "")
-    client = create_app(library).server.test_client()
+    client = create_app(served_store).server.test_client()
     assert "Colour by layer or by a statistic." in above(client, "/map", "?paint=label")
     assert "Colour by layer or by a statistic." not in above(client, "/map", "?paint=layer")
 
@@ -156,7 +156,7 @@ def one_head_client(tmp_path_factory: pytest.TempPathFactory, ingest: Callable[.
     folder = tmp_path_factory.mktemp("one_head")
     model = save_model(folder / "one-head-bert", layers=1, heads=1)
     store = ingest(folder / "store", model=model, sentences=10)
-    return create_app(Library(store)).server.test_client()
+    return create_app(ServedStore(store)).server.test_client()
 
 
 @pytest.mark.parametrize(
@@ -175,5 +175,5 @@ def test_a_model_of_one_head_has_its_pages(one_head_client: FlaskClient, path: s
 
 def test_a_store_without_divergences_says_what_to_do(tmp_path: Path, ingest: Callable[..., str]) -> None:
     place = ingest_without("divergence", ingest, tmp_path / "store", sentences=10)
-    client = create_app(Library(place)).server.test_client()
+    client = create_app(ServedStore(place)).server.test_client()
     assert "headscape ingest" in above(client, "/map")

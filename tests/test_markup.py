@@ -16,7 +16,7 @@ from dashboard.ui.controls import choice
 from dashboard.ui.markup import FOLLOWED, Chart, Markup, condensed, properties_of
 from dashboard.ui.text import naming
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 
 def as_sent(children: object) -> Any:
@@ -110,7 +110,7 @@ def translated(tree: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", ["overview", "compare", "store", "relations"])
 def test_no_name_of_a_model_is_translated(bank_store: str, page: str) -> None:
-    context = resolve(Library(bank_store), page, "?since=0" if page == "store" else "")
+    context = resolve(ServedStore(bank_store), page, "?since=0" if page == "store" else "")
     shown = TOPICS[page].layout(context)
     name = re.compile(rf"(?<!\w){re.escape(context.corpus.title)}(?!\w)")
     sent = as_sent([*shown.above, *shown.below])
@@ -118,5 +118,5 @@ def test_no_name_of_a_model_is_translated(bank_store: str, page: str) -> None:
 
 
 def test_no_name_of_a_relation_is_translated(bank_store: str) -> None:
-    shown = TOPICS["relations"].layout(resolve(Library(bank_store), "relations", "?relation=det"))
+    shown = TOPICS["relations"].layout(resolve(ServedStore(bank_store), "relations", "?relation=det"))
     assert [text for text in translated(as_sent(shown.above)) if re.search(r"\bdet\b", text)] == []

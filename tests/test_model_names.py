@@ -13,7 +13,7 @@ from dashboard.pages import TOPICS
 from dashboard.ui.text import model_names
 from dashboard.web.bounds import names_of
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.describe import as_text, describe
 from store.snapshot import find_key, model_titles
 from tests.made_once import made_once
@@ -102,7 +102,7 @@ def test_a_name_that_both_have_is_refused_with_both(place: str) -> None:
 
 @pytest.mark.parametrize("page", ["compare", "store"])
 def test_a_page_names_both(page: str, place: str) -> None:
-    says = str(TOPICS[page].layout(resolve(Library(place), page, "")).above)
+    says = str(TOPICS[page].layout(resolve(ServedStore(place), page, "")).above)
     assert all(f"{run}/checkpoint-500" in says for run in ("run-a", "run-b"))
 
 

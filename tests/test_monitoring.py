@@ -24,7 +24,7 @@ from dashboard.web.addresses import PEER, AddressList, address_list
 from dashboard.web.admission import WaitingLine, metered_by
 from dashboard.web.connections import STOPS
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.repository.errors import StoreUnreachable
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -50,7 +50,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def own_client(tiny_store: str, log: Path) -> FlaskClient:
     """Of an application of these tests alone, which writes an access log."""
-    return create_app(Library(tiny_store), Serving(access_log=str(log))).server.test_client()
+    return create_app(ServedStore(tiny_store), Serving(access_log=str(log))).server.test_client()
 
 
 def entries(log: Path) -> list[dict[str, Any]]:
@@ -104,7 +104,7 @@ def test_a_queue_counts_who_waits_and_whom_it_refuses() -> None:
 
 def test_two_applications_share_no_metrics(own_client: FlaskClient, tiny_store: str) -> None:
     own_client.get("/_healthz")
-    other = create_app(Library(tiny_store)).server.test_client()
+    other = create_app(ServedStore(tiny_store)).server.test_client()
     assert "/_healthz" in own_client.get("/metrics").text
     assert "/_healthz" not in other.get("/metrics").text
 
@@ -146,7 +146,7 @@ def test_a_server_is_ready_where_its_newest_snapshot_can_be_read(own_client: Fla
     assert own_client.get("/_readyz").status_code == 200
 
 
-class GoneLibrary(Library):
+class GoneLibrary(ServedStore):
     @property
     def newest(self) -> str:
         raise StoreUnreachable("The store does not answer. Try again in a minute.")
@@ -189,7 +189,7 @@ def test_each_request_is_a_line_of_json(own_client: FlaskClient, log: Path) -> N
 
 
 def test_the_access_log_names_who_sent_a_request(tiny_store: str, log: Path) -> None:
-    server = create_app(Library(tiny_store), Serving(access_log=str(log))).server
+    server = create_app(ServedStore(tiny_store), Serving(access_log=str(log))).server
     server.before_request_funcs.setdefault(None, []).append(lambda: sign_request(Person("ada", "reader")))
     server.test_client().get("/_healthz")
     assert entries(log)[-1]["user"] == "ada"

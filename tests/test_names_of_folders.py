@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 
 from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 
 
@@ -22,12 +22,12 @@ def test_the_settings_of_the_tiny_store_name_folders(tiny_corpus: Corpus) -> Non
 
 @pytest.mark.parametrize("page", ["overview", "store", "heads", "compare"])
 def test_no_page_names_a_folder_of_the_server(page: str, tiny_store: str, tiny_corpus: Corpus) -> None:
-    says = str(TOPICS[page].layout(resolve(Library(tiny_store), page, "")).above)
+    says = str(TOPICS[page].layout(resolve(ServedStore(tiny_store), page, "")).above)
     assert [place for place in asked_for(tiny_corpus) if str(place.parent) in says] == []
 
 
 def test_store_names_model_and_corpus(tiny_store: str, tiny_corpus: Corpus) -> None:
-    says = str(TOPICS["store"].layout(resolve(Library(tiny_store), "store", "")).above)
+    says = str(TOPICS["store"].layout(resolve(ServedStore(tiny_store), "store", "")).above)
     assert f"H2(['Model ', Bdi('{tiny_corpus.attributes['model_id']}')])" in says
     assert f"H2(['Corpus ', Bdi('{tiny_corpus.corpus_attributes['name']}')])" in says
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from dashboard.app import create_app
 from dashboard.notes.address import notes_address
 from dashboard.serving import Serving
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.accessibility import is_accessible
 from tests.browser import Open, drawn, listening, until
 from tests.people import NAMED, with_people
@@ -23,7 +23,7 @@ As = Callable[[str, str], Page]
 def address(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     place = str(tmp_path_factory.mktemp("notes") / "notes.sqlite3")
     serving = Serving(notes=notes_address(place, tiny_store))
-    with listening(with_people(create_app(Library(tiny_store), serving).server)) as address:
+    with listening(with_people(create_app(ServedStore(tiny_store), serving).server)) as address:
         yield address
 
 

@@ -15,8 +15,8 @@ from dashboard.notes.database import Database
 from dashboard.notes.page import KIND_NAMES
 from dashboard.notes.target import Kind, parse_target
 from dashboard.serving import Serving
-from dashboard.ui.files import LIBRARY
-from dashboard.web.library import Library
+from dashboard.ui.files import SERVED_STORE
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import NOTED
 from store import Corpus
 from tests.client import above
@@ -34,7 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def people(tiny_store: str, place: Path) -> FlaskClient:
     """A server with notes and people."""
     serving = Serving(notes=notes_address(str(place), tiny_store))
-    return with_people(create_app(Library(tiny_store), serving).server).test_client()
+    return with_people(create_app(ServedStore(tiny_store), serving).server).test_client()
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def noted(people: FlaskClient, place: Path) -> FlaskClient:
 def off(tiny_store: str) -> FlaskClient:
     """A server without notes."""
     address = notes_address("none", tiny_store)
-    return create_app(Library(tiny_store), Serving(notes=address)).server.test_client()
+    return create_app(ServedStore(tiny_store), Serving(notes=address)).server.test_client()
 
 
 def read(client: FlaskClient, what: str, link: str, person: dict[str, str] = ANN, **more: str) -> Any:
@@ -247,10 +247,10 @@ class ReadOnlyDatabase(Database):
 @pytest.fixture
 def read_only(noted: FlaskClient) -> Iterator[Callable[[], None]]:
     """From the call on the file cannot be written."""
-    library: Library = noted.application.extensions[LIBRARY]
-    before = library.get(Database)
-    yield lambda: library.put(Database, ReadOnlyDatabase(before.address))
-    library.put(Database, before)
+    served_store: ServedStore = noted.application.extensions[SERVED_STORE]
+    before = served_store.service(Database)
+    yield lambda: served_store.put(Database, ReadOnlyDatabase(before.address))
+    served_store.put(Database, before)
 
 
 def test_pages_say_that_writing_is_off_where_the_file_cannot_be_written(

@@ -11,7 +11,7 @@ from dashboard.app import create_app
 from dashboard.notes.address import GONE, SWITCHED_OFF, notes_address
 from dashboard.notes.target import HeadTarget
 from dashboard.serving import Serving
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.people import NAMED, with_people
 
@@ -21,7 +21,7 @@ Serve = Callable[[str], FlaskClient]
 @pytest.fixture(scope="module")
 def serve_notes(tiny_store: str) -> Serve:
     def serve_notes(place: str) -> FlaskClient:
-        app = create_app(Library(tiny_store), Serving(notes=notes_address(place, tiny_store)))
+        app = create_app(ServedStore(tiny_store), Serving(notes=notes_address(place, tiny_store)))
         return with_people(app.server).test_client()
 
     return serve_notes

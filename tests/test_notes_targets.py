@@ -22,7 +22,7 @@ from dashboard.notes.target import (
 from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus, Snapshot, open_corpus
 from store.repository.access import open_repository
@@ -71,37 +71,37 @@ def test_a_key_holds_no_link_to_elsewhere(link: str) -> None:
         parse_target(f"view/{'ab' * 32}/reviews/{quote(link, safe='')}")
 
 
-def state_of(library: Library, href: str | None) -> LinkState:
+def state_of(served_store: ServedStore, href: str | None) -> LinkState:
     """What a page shows for a link; the link is followed without a notice."""
     page, _, search = (href or "").partition("?")
-    context = resolve(library, page, search)
+    context = resolve(served_store, page, search)
     assert (href is not None, context.notices) == (True, ())
     return context.state
 
 
 @pytest.fixture(scope="module")
-def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+def served_store(tiny_store: str) -> ServedStore:
+    return ServedStore(tiny_store)
 
 
-def test_a_head_opens_its_page(library: Library, tiny_corpus: Corpus) -> None:
+def test_a_head_opens_its_page(served_store: ServedStore, tiny_corpus: Corpus) -> None:
     target = HeadTarget.of(tiny_corpus, 1, 0)
-    state = state_of(library, target.href(tiny_corpus))
+    state = state_of(served_store, target.href(tiny_corpus))
     assert (state.page, state.layer, state.head, target.title(tiny_corpus)) == ("head", 1, 0, "L1 H0")
     assert HeadTarget.of(tiny_corpus, 99, 0).href(tiny_corpus) is None
 
 
-def test_a_sentence_opens_its_page(library: Library, tiny_corpus: Corpus) -> None:
+def test_a_sentence_opens_its_page(served_store: ServedStore, tiny_corpus: Corpus) -> None:
     target = SentenceTarget.of(tiny_corpus, 5)
-    state = state_of(library, target.href(tiny_corpus))
+    state = state_of(served_store, target.href(tiny_corpus))
     assert (state.page, state.sentence) == ("sentence", 5)
     assert target.title(tiny_corpus) == str(tiny_corpus.sentences.text.values[5])
 
 
-def test_a_token_is_selected_in_its_sentence(library: Library, tiny_corpus: Corpus) -> None:
+def test_a_token_is_selected_in_its_sentence(served_store: ServedStore, tiny_corpus: Corpus) -> None:
     for token in (0, 7, tiny_corpus.n_tokens - 1):
         target = TokenTarget.of(tiny_corpus, token)
-        state = state_of(library, target.href(tiny_corpus))
+        state = state_of(served_store, target.href(tiny_corpus))
         row = tiny_corpus.rows[token]
         assert target.token(tiny_corpus) == token
         assert state.queries == str(int(tiny_corpus.tokens.position.values[row]))
@@ -118,7 +118,7 @@ def test_a_pair_is_selected_in_its_sentence(bank_store: str, bank_corpus: Corpus
     pairs = bank_corpus.words.dependencies
     sentence, source, target = (int(part[0]) for part in (pairs.sentence, pairs.source_word, pairs.target_word))
     pair = PairTarget.of(bank_corpus, sentence, source, target, "all", "forward")
-    state = state_of(Library(bank_store), pair.href(bank_corpus))
+    state = state_of(ServedStore(bank_store), pair.href(bank_corpus))
     start = bank_corpus.words.table.token_start.values[bank_corpus.words.rows(sentence)]
     assert (state.sentence, state.queries, state.toward) == (sentence, str(start[source]), start[target])
     for other in (replace(pair, spelling="x → y"), replace(pair, source=999)):
@@ -130,15 +130,15 @@ def test_a_pair_does_not_fit_where_words_are_not_annotated(tiny_corpus: Corpus) 
     assert not PairTarget(name, 0, 1, "det", "forward", "a → b").fits(tiny_corpus)
 
 
-def test_a_feature_point_and_its_token_open_page_features(library: Library, tiny_corpus: Corpus) -> None:
+def test_a_feature_point_and_its_token_open_page_features(served_store: ServedStore, tiny_corpus: Corpus) -> None:
     for token_set in tiny_corpus.token_sets:
         features = tiny_corpus.features(token_set)
         target = PointTarget.at(tiny_corpus, "L01.mixed", features, 3)
-        state = state_of(library, target.href(tiny_corpus))
+        state = state_of(served_store, target.href(tiny_corpus))
         assert (state.point, state.material or "sample", state.ftoken) == ("L01.mixed", token_set, 3)
         assert target.title(tiny_corpus) == f"{features.wordpieces()[3]} at L1 head outputs"
     panel = PointTarget.of(tiny_corpus, "L01.mixed")
-    assert state_of(library, panel.href(tiny_corpus)).ftoken is None
+    assert state_of(served_store, panel.href(tiny_corpus)).ftoken is None
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,12 @@ def test_a_token_that_no_token_set_has_does_not_fit(changes: dict[str, str], tin
     assert not replace(target, **changes).fits(tiny_corpus)
 
 
-def test_a_view_opens_without_its_snapshot_and_camera(library: Library, tiny_corpus: Corpus) -> None:
+def test_a_view_opens_without_its_snapshot_and_camera(served_store: ServedStore, tiny_corpus: Corpus) -> None:
     state = LinkState(page="head", layer=1, q="the", snapshot=tiny_corpus.snapshot, at="0.1,0.2,3")
     target = ViewTarget.of(tiny_corpus, state)
-    assert state_of(library, target.href(tiny_corpus)) == replace(state, snapshot=None, at=None, model=tiny_corpus.name)
+    assert state_of(served_store, target.href(tiny_corpus)) == replace(
+        state, snapshot=None, at=None, model=tiny_corpus.name
+    )
     assert target.title(tiny_corpus) == "page head"
 
 

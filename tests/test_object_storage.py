@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import store
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.__main__ import main
 from store.repository.access import open_repository
 from store.repository.errors import StoreError, StoreNotFound, StoreUnreachable
@@ -168,18 +168,18 @@ def test_expiring_deletes_old_snapshots() -> None:
 
 def test_a_server_asks_object_storage_for_the_newest_publication_now_and_then(s3: FaultyS3, few_store: str) -> None:
     s3.upload(Path(few_store), "store")
-    library = Library(URL, ask_again=1_000)
-    newest, asked = library.newest, s3.seen.total()
-    assert library.newest == newest
+    served_store = ServedStore(URL, ask_again=1_000)
+    newest, asked = served_store.newest, s3.seen.total()
+    assert served_store.newest == newest
     assert s3.seen.total() == asked
 
 
 def test_a_server_sees_a_publication_in_object_storage(s3: FaultyS3, few_store: str) -> None:
     s3.upload(Path(few_store), "store")
-    library = Library(URL, ask_again=0)
-    assert library.snapshot().corpus().n_sentences == 10
+    served_store = ServedStore(URL, ask_again=0)
+    assert served_store.snapshot().corpus().n_sentences == 10
     snapshot = written(1)
-    assert library.snapshot().id == library.newest == snapshot
+    assert served_store.snapshot().id == served_store.newest == snapshot
 
 
 @pytest.mark.usefixtures("s3")

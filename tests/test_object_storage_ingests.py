@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import create_app
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Snapshot, open_snapshot
 from store.__main__ import main
 from store.repository.access import open_repository
@@ -120,5 +120,5 @@ def test_a_store_in_object_storage_is_verified_and_served(
     s3.upload(Path(few_store), "store")
     assert main(["verify", f"--store={URL}"]) == 0
     assert "sound" in capsys.readouterr().out
-    answer = create_app(Library(URL)).server.test_client().post("/data/page", data={"pathname": "/heads"})
+    answer = create_app(ServedStore(URL)).server.test_client().post("/data/page", data={"pathname": "/heads"})
     assert (answer.status_code, b"pca-exact-2d" in answer.data) == (200, True)

@@ -13,7 +13,7 @@ from zarr.codecs import Crc32cCodec
 import store
 from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.__main__ import main
 from store.repository.arrays import CONSTANT, has_checksums
 from store.repository.checksums import FINGERPRINTS, LIST
@@ -127,7 +127,7 @@ def test_a_store_that_lacks_a_statistic_is_sound(without_last: str) -> None:
 
 @pytest.mark.parametrize("page", list(TOPICS))
 def test_every_page_shows_a_store_that_lacks_a_statistic(without_last: str, page: str) -> None:
-    shown = str(TOPICS[page].layout(resolve(Library(without_last), page, f"statistic={LAST}")))
+    shown = str(TOPICS[page].layout(resolve(ServedStore(without_last), page, f"statistic={LAST}")))
     assert ("This store has no norm-weighted attention to itself" in shown) is (page == "statistics")
 
 

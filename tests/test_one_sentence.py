@@ -11,7 +11,7 @@ from dashboard.features.picture import features_picture
 from dashboard.features.shown import FeatureView
 from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.stores import FEATURES
 
@@ -19,8 +19,8 @@ PLURAL = re.compile(r"(?<![\d.,])1 (?:sentences|tokens|pairs|heads|feature point
 
 
 @pytest.fixture(scope="module")
-def library(ingest: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(ingest(tmp_path_factory.mktemp("one") / "store", sentences=1, **FEATURES))
+def served_store(ingest: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> ServedStore:
+    return ServedStore(ingest(tmp_path_factory.mktemp("one") / "store", sentences=1, **FEATURES))
 
 
 def written(corpus: Corpus, content: object) -> str:
@@ -46,18 +46,18 @@ def written(corpus: Corpus, content: object) -> str:
         "sentence?show=positions",
     ],
 )
-def test_a_page_says_1_sentence(library: Library, link: str) -> None:
+def test_a_page_says_1_sentence(served_store: ServedStore, link: str) -> None:
     page, _, search = link.partition("?")
-    context = resolve(library, page, search)
+    context = resolve(served_store, page, search)
     assert PLURAL.findall(written(context.corpus, TOPICS[page].layout(context))) == []
 
 
 def test_the_picture_of_one_token_says_1_token(tiny_store: str) -> None:
-    picture = features_picture(FeatureView.of(resolve(Library(tiny_store), "features", ""), 1))
+    picture = features_picture(FeatureView.of(resolve(ServedStore(tiny_store), "features", ""), 1))
     assert picture.label.startswith("1 token of the sample at ")
 
 
-def test_two_models_of_one_sentence_say_so(library: Library) -> None:
-    context = resolve(library, "compare", "")
+def test_two_models_of_one_sentence_say_so(served_store: ServedStore) -> None:
+    context = resolve(served_store, "compare", "")
     written = str(means_over_heads(context.state, ModelPair(context.corpus, context.corpus)))
     assert "Means over 1 sentence (9 tokens) of both models." in written

@@ -20,7 +20,7 @@ from dashboard.sentence.heads import (
     with_default_sentence,
 )
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
 from store.kernels.relations import halves
 
@@ -28,14 +28,14 @@ Go = Callable[[str, str], Context]
 
 
 @pytest.fixture(scope="module")
-def library(bank_store: str) -> Library:
-    return Library(bank_store)
+def served_store(bank_store: str) -> ServedStore:
+    return ServedStore(bank_store)
 
 
 @pytest.fixture
-def go(library: Library) -> Go:
+def go(served_store: ServedStore) -> Go:
     """The context of a page and a query string."""
-    return lambda page, query: resolve(library, f"/{page}", query)
+    return lambda page, query: resolve(served_store, f"/{page}", query)
 
 
 @pytest.fixture
@@ -95,10 +95,10 @@ def test_a_link_that_names_anything_shows_what_it_says(go: Go, query: str) -> No
     assert (context.state.layer, context.state.heads) == (0, None)
 
 
-def test_the_browser_completes_a_bare_link(library: Library) -> None:
+def test_the_browser_completes_a_bare_link(served_store: ServedStore) -> None:
     link = {"pathname": "/sentence", "search": "", "snapshot": ""}
-    shown = page_content(library, TabLink(**link))["shown"]
-    wanted = opening_of(library.snapshot().corpus())
+    shown = page_content(served_store, TabLink(**link))["shown"]
+    wanted = opening_of(served_store.snapshot().corpus())
     fields = {name: value for name, (value,) in parse_qs(shown["link"].lstrip("?")).items()}
     assert (fields["layer"], fields["heads"]) == (str(wanted.layer), str(wanted.head))
     assert (shown["path"], shown["written"]) == ("/sentence", "")

@@ -25,7 +25,7 @@ from dashboard.ui.markup import Page
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
 from store.kernels.heads import LABELS
 
@@ -36,7 +36,7 @@ def corpus(bank_store: str) -> Corpus:
 
 
 def layout(store: str) -> Page:
-    return draw(read(resolve(Library(store), "/", "")))
+    return draw(read(resolve(ServedStore(store), "/", "")))
 
 
 def links(node: Any) -> Iterator[str]:
@@ -121,7 +121,7 @@ def test_relations_that_no_head_clearly_follows_are_left_out(left_out: BestHead)
 
 def with_relation(store: str, row: BestHead) -> Page:
     """The page of a store in which a head follows this relation alone."""
-    return draw(replace(read(resolve(Library(store), "/", "")), relations=[row]))
+    return draw(replace(read(resolve(ServedStore(store), "/", "")), relations=[row]))
 
 
 def test_a_relation_is_named_in_words_beside_its_label(bank_store: str) -> None:
@@ -149,13 +149,13 @@ def test_a_line_joins_each_query_to_each_key_it_attends_to() -> None:
 
 
 def test_every_link_of_the_page_leads_to_a_page_as_it_is_written(bank_store: str) -> None:
-    library = Library(bank_store)
-    page = draw(read(resolve(library, "/", "")))
+    served_store = ServedStore(bank_store)
+    page = draw(read(resolve(served_store, "/", "")))
     followed = [href for part in page.above for href in links(part)]
     assert len(followed) > 10
     for href in followed:
         path, _, query = href.partition("?")
-        assert resolve(library, path, query).notices == ()
+        assert resolve(served_store, path, query).notices == ()
 
 
 def test_without_annotated_words_the_page_says_how_to_get_relations(tiny_store: str) -> None:
@@ -164,7 +164,7 @@ def test_without_annotated_words_the_page_says_how_to_get_relations(tiny_store: 
 
 
 def test_without_labelled_heads_the_page_says_so(bank_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    context = resolve(Library(bank_store), "/", "")
+    context = resolve(ServedStore(bank_store), "/", "")
     none = context.corpus.head_labels.copy(data=np.full(context.corpus.head_labels.shape, "", "U11"))
     monkeypatch.setitem(context.corpus.__dict__, "head_labels", none)
     words = " ".join(text for part in draw(read(context)).above for text in texts(part))

@@ -11,14 +11,14 @@ from dashboard.pages import TOPICS
 from dashboard.ui.markup import Page
 from dashboard.ui.work import new_name, watched
 from dashboard.web.context import Context
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 STAGE = "Counting 52,310 tokens"
 
 
 @pytest.fixture
 def client(tiny_store: str) -> FlaskClient:
-    return create_app(Library(tiny_store)).server.test_client()
+    return create_app(ServedStore(tiny_store)).server.test_client()
 
 
 def said(client: FlaskClient, wait: str) -> Any:

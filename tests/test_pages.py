@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.web.admission import cancelled_by
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 
 def page(client: FlaskClient, pathname: str, search: str = "", snapshot: str = "") -> Any:
@@ -49,7 +49,7 @@ def test_an_empty_form_is_answered_with_the_first_page(client: FlaskClient, form
 
 
 def test_a_tab_keeps_its_snapshot_while_newer_ones_are_published(few: str, ingest: Callable[..., str]) -> None:
-    client = create_app(Library(few)).server.test_client()
+    client = create_app(ServedStore(few)).server.test_client()
     before = page(client, "/")["shown"]["snapshot"]
     ingest(Path(few), sentences=20)
     assert page(client, "/head", "", before)["shown"]["snapshot"] == before

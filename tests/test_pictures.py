@@ -11,7 +11,7 @@ from sklearn.manifold import trustworthiness
 import store
 from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from ingest.projections.projection import Projection
 from store.kernels.fidelity import trustworthy
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, ViewName
@@ -100,7 +100,7 @@ def test_pictures_of_neighbours_are_fitted_on_fewer_tokens(name: str, corpus: st
 @pytest.mark.parametrize("page", ["store", "heads", "head"])
 def test_the_attentionviz_look_says_how_many_tokens_its_authors_fit(page: str, rich_store: str) -> None:
     def shown(view: str) -> str:
-        context = resolve(Library(rich_store), page, f"view={view}")
+        context = resolve(ServedStore(rich_store), page, f"view={view}")
         drawn = TOPICS[page].layout(context)
         return f"{drawn.above} {drawn.below}"
 

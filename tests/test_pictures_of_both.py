@@ -14,7 +14,7 @@ from dashboard.compare.page import above_pictures, layout, read
 from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.features import data as series
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Snapshot
 from tests.three_models import key_of
 
@@ -22,17 +22,17 @@ Link = Callable[..., Context]
 
 
 @pytest.fixture(scope="module")
-def library(three_models: str) -> Library:
-    return Library(three_models)
+def served_store(three_models: str) -> ServedStore:
+    return ServedStore(three_models)
 
 
 @pytest.fixture(scope="module")
-def link(library: Library, models: Snapshot) -> Link:
-    return partial(context_of, library, models)
+def link(served_store: ServedStore, models: Snapshot) -> Link:
+    return partial(context_of, served_store, models)
 
 
-def context_of(library: Library, models: Snapshot, own: str, other: str, query: str = "") -> Context:
-    return resolve(library, "/compare", f"?model={key_of(models, own)}&other={key_of(models, other)}&{query}")
+def context_of(served_store: ServedStore, models: Snapshot, own: str, other: str, query: str = "") -> Context:
+    return resolve(served_store, "/compare", f"?model={key_of(models, own)}&other={key_of(models, other)}&{query}")
 
 
 def both(context: Context) -> ModelPair:
@@ -90,13 +90,13 @@ def test_the_colours_know_the_chosen_token(link: Link) -> None:
 @pytest.fixture
 def classifiers(three_models: str, models: Snapshot) -> Link:
     """Links of models each of which is a classifier that is sure of the first label."""
-    library = Library(three_models)
+    served_store = ServedStore(three_models)
     for name in ("tiny", "second"):
-        features = library.snapshot().corpus(key_of(models, name)).features("sample")
+        features = served_store.snapshot().corpus(key_of(models, name)).features("sample")
         sure = np.tile([1.0, 0.0], (len(np.unique(features.tokens.sentence_index.values)), 1))
         labels = {"class": list(features.label_names)}
         features.class_probability = xr.DataArray(sure, dims=("sentence", "class"), coords=labels)
-    return partial(context_of, library, models)
+    return partial(context_of, served_store, models)
 
 
 @pytest.mark.parametrize("column", ["prediction", "correct"])

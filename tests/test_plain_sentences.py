@@ -7,14 +7,14 @@ import pytest
 from dashboard.pages import TOPICS
 from dashboard.statistics.sections import importance, read_importance
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import open_corpus
 from tests.test_shown_importance import IMPORTANCE
 
 
 @pytest.fixture(scope="module")
-def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+def served_store(tiny_store: str) -> ServedStore:
+    return ServedStore(tiny_store)
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,14 @@ def library(tiny_store: str) -> Library:
         ("statistics?named=seven", "No heads match. Clear the name or the label."),
     ],
 )
-def test_a_page_names_things_in_plain_words(library: Library, link: str, words: str) -> None:
+def test_a_page_names_things_in_plain_words(served_store: ServedStore, link: str, words: str) -> None:
     page, _, search = link.partition("?")
-    context = resolve(library, page, search)
+    context = resolve(served_store, page, search)
     assert words in str([TOPICS[page].layout(context), context.notices])
 
 
-def test_page_store_writes_its_times_for_a_reader(library: Library) -> None:
-    context = resolve(library, "store", "")
+def test_page_store_writes_its_times_for_a_reader(served_store: ServedStore) -> None:
+    context = resolve(served_store, "store", "")
     published = context.snapshot.published
     written = str(TOPICS["store"].layout(context))
     assert f"{published.day} {published:%b %Y, %H:%M} UTC" in written
@@ -53,6 +53,6 @@ def test_head_importance_is_called_so(tiny_store: str) -> None:
     assert title.children[0] == "Head importance"
 
 
-def test_positions_that_a_sentence_cannot_have_are_out_of_range(library: Library) -> None:
-    (notice,) = resolve(library, "sentence", "?queries=2.9999").notices
+def test_positions_that_a_sentence_cannot_have_are_out_of_range(served_store: ServedStore) -> None:
+    (notice,) = resolve(served_store, "sentence", "?queries=2.9999").notices
     assert notice.startswith("queries=2.9999: ignored numbers out of range (0-")

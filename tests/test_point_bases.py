@@ -11,7 +11,7 @@ from dashboard.features.picture import measure_table
 from dashboard.features.shown import FeatureView
 from dashboard.pages import TOPICS
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from store.schema.features import point_title, same_basis, stored_point
 from store.schema.pictures import ViewName
@@ -59,7 +59,7 @@ def test_a_picture_can_be_requested_by_the_title_of_its_point() -> None:
 
 
 def context(store: str, query: str) -> Context:
-    return resolve(Library(store), "features", f"?{query}")
+    return resolve(ServedStore(store), "features", f"?{query}")
 
 
 @pytest.mark.parametrize("name", ["L01.layer_output", "L01.feedforward"])

@@ -11,7 +11,7 @@ from dashboard.pages import TOPICS
 from dashboard.sentence.charts import PositionLimits, PositionMeans, position_figure, position_means, sentence_figure
 from dashboard.sentence.picture import read_shown, sentence_picture
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
 from tests.client import csv_rows
 
@@ -70,7 +70,7 @@ def test_a_file_has_a_row_for_each_pair_of_positions(client: FlaskClient, base: 
 def test_colours_by_position_are_on_the_scale_of_the_sentence_s_matrix(
     client: FlaskClient, tiny_store: str, corpus: Corpus, query: str
 ) -> None:
-    context = resolve(Library(tiny_store), "sentence", f"?show=positions&layer=1&{query}")
+    context = resolve(ServedStore(tiny_store), "sentence", f"?show=positions&layer=1&{query}")
     (most,) = struct.unpack("<f", client.get(sentence_picture(read_shown(context))["layer_url"]).data[16:20])
     heat = position_figure(position_means(corpus, 1, 0)).data[0]
     assert (heat.zmin, heat.zmax) == (0, most)
@@ -97,7 +97,9 @@ def test_no_cell_is_empty(corpus: Corpus) -> None:
 
 
 def test_page_head_shows_the_positions_of_its_head(tiny_store: str) -> None:
-    beside = str(TOPICS["head"].layout(resolve(Library(tiny_store), "head", "?layer=1&head=0&tab=positions")).beside)
+    beside = str(
+        TOPICS["head"].layout(resolve(ServedStore(tiny_store), "head", "?layer=1&head=0&tab=positions")).beside
+    )
     assert "Attention of L1 H0 by position" in beside
     assert "the sentence's matrix" not in beside
     assert "in sentence" not in beside
@@ -106,7 +108,7 @@ def test_page_head_shows_the_positions_of_its_head(tiny_store: str) -> None:
 def test_page_head_shows_the_weights_in_the_sentence_of_the_selected_token(
     tiny_store: str, client: FlaskClient
 ) -> None:
-    context = resolve(Library(tiny_store), "head", "?layer=1&head=0&tab=positions&token=5&role=key")
+    context = resolve(ServedStore(tiny_store), "head", "?layer=1&head=0&tab=positions&token=5&role=key")
     beside = str(TOPICS["head"].layout(context).beside)
     sentence = int(context.corpus.tokens.sentence_index[context.corpus.rows[5]])
     assert f"Attention of L1 H0 in sentence {sentence}" in beside

@@ -10,8 +10,8 @@ from dashboard import __main__ as command
 from dashboard.app import create_app
 from dashboard.serving import Serving
 from dashboard.web.addresses import LOOPBACK
-from dashboard.web.library import Library
 from dashboard.web.paths import path_prefix
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 
 PREFIX = "/head/x"
@@ -20,7 +20,7 @@ PREFIX = "/head/x"
 @pytest.fixture(scope="module")
 def under(tiny_store: str) -> FlaskClient:
     """A client of a server whose prefix begins like the name of a page."""
-    return create_app(Library(tiny_store), Serving(prefix=PREFIX)).server.test_client()
+    return create_app(ServedStore(tiny_store), Serving(prefix=PREFIX)).server.test_client()
 
 
 def page(client: FlaskClient, pathname: str, search: str = "") -> str:
@@ -47,7 +47,7 @@ def test_outside_the_prefix_there_is_nothing(method: str, path: str, under: Flas
 @pytest.mark.parametrize("header", ["X-ProxyContextPath", "X-Forwarded-Prefix"])
 def test_a_proxy_may_take_the_prefix_away_and_say_so(header: str, tiny_store: str) -> None:
     serving = Serving(prefix=PREFIX, proxies=LOOPBACK)
-    client = create_app(Library(tiny_store), serving).server.test_client()
+    client = create_app(ServedStore(tiny_store), serving).server.test_client()
     answer = client.get("/heads", headers={header: PREFIX})
     assert answer.status_code == 200
     assert f'src="{PREFIX}/assets/color_scheme.js"' in answer.text
@@ -55,7 +55,7 @@ def test_a_proxy_may_take_the_prefix_away_and_say_so(header: str, tiny_store: st
 
 
 def test_a_proxy_that_takes_the_prefix_away_in_silence_is_no_endless_redirect(tiny_store: str) -> None:
-    client = create_app(Library(tiny_store), Serving(prefix=PREFIX)).server.test_client()
+    client = create_app(ServedStore(tiny_store), Serving(prefix=PREFIX)).server.test_client()
     assert [client.get("/").status_code for _ in range(5)] == [302, 302, 302, 404, 404]
     assert "a proxy must pass on the whole path" in client.get("/").text
     assert client.get(f"{PREFIX}/").status_code == 200

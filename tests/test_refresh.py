@@ -13,7 +13,7 @@ from dashboard.app import create_app
 from dashboard.monitoring.monitor import store_metrics
 from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from ingest.__main__ import main as ingest_command
 from ingest.run.process import INTERRUPTED, UNEXPECTED, outcome_noted
 from store.repository.files import take_lock
@@ -38,11 +38,11 @@ def store(tiny_store: str, tmp_path: Path) -> str:
 
 
 def page_store(store: str) -> str:
-    return str(TOPICS["store"].layout(resolve(Library(store), "store", "")).above)
+    return str(TOPICS["store"].layout(resolve(ServedStore(store), "store", "")).above)
 
 
 def failed(store: str) -> float:
-    metrics = {metric.name: metric.samples[0].value for metric in store_metrics(Library(store))}
+    metrics = {metric.name: metric.samples[0].value for metric in store_metrics(ServedStore(store))}
     return metrics["headscape_ingest_failed"]
 
 
@@ -67,7 +67,7 @@ def test_a_refresh_that_succeeds_takes_the_failure_away(store: str) -> None:
 
 def test_a_reader_is_not_told_why_as_it_may_name_folders(store: str) -> None:
     note_outcome(store, "/srv/reviews.csv does not exist. Give another file.")
-    with create_app(Library(store)).server.test_request_context():
+    with create_app(ServedStore(store)).server.test_request_context():
         sign_request(Person("ada", "reader"))
         page = page_store(store)
     assert "Tell those who run this server." in page

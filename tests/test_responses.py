@@ -10,9 +10,9 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.web.http import ResponseCache, data_link
-from dashboard.web.library import Library
 from dashboard.web.processes import server_folder
 from dashboard.web.results import DiskCache
+from dashboard.web.served_store import ServedStore
 from store import open_corpus
 from tests.people import NAMED, with_people
 from tests.test_waiting_pages import DuringAnIngest
@@ -92,12 +92,12 @@ def test_a_disk_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 @pytest.fixture
 def client(tiny_store: str, tmp_path: Path) -> FlaskClient:
     """Of a server that caches every response, however fast it was."""
-    return caching_client(Library(tiny_store, tmp_path), tmp_path)
+    return caching_client(ServedStore(tiny_store, tmp_path), tmp_path)
 
 
-def caching_client(library: Library, tmp_path: Path) -> FlaskClient:
-    library.put(ResponseCache, ResponseCache(DiskCache(tmp_path / "responses", BUDGET), worth=0))
-    client: FlaskClient = create_app(library).server.test_client()
+def caching_client(served_store: ServedStore, tmp_path: Path) -> FlaskClient:
+    served_store.put(ResponseCache, ResponseCache(DiskCache(tmp_path / "responses", BUDGET), worth=0))
+    client: FlaskClient = create_app(served_store).server.test_client()
     return client
 
 

@@ -16,7 +16,7 @@ import store
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from ingest.encode.counted_attention import Sentences
 from ingest.encode.feature_points import PointModel
 from ingest.encode.hooked_model import Capture, HookedModel, SentenceModel
@@ -257,7 +257,7 @@ def test_the_store_has_what_every_stage_makes(roberta_store: str) -> None:
 
 @pytest.fixture(scope="module")
 def client(roberta_store: str) -> FlaskClient:
-    return create_app(Library(roberta_store)).server.test_client()
+    return create_app(ServedStore(roberta_store)).server.test_client()
 
 
 @pytest.mark.parametrize("page", TOPICS)
@@ -276,5 +276,5 @@ def test_a_typed_pair_has_the_tokenizers_special_tokens(roberta_store: str) -> N
 def test_page_store_says_what_is_called_cls_and_sep(client: FlaskClient, tiny_store: str) -> None:
     told = shown(client, "above", "/store")
     assert re.search(r"\[CLS\] and \[SEP\].*are .*<s>.* and .*</s>.* of the tokenizer", told)
-    other = create_app(Library(tiny_store)).server.test_client()
+    other = create_app(ServedStore(tiny_store)).server.test_client()
     assert "of the tokenizer" not in shown(other, "above", "/store")

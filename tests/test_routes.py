@@ -12,7 +12,7 @@ from dashboard.app import create_app
 from dashboard.points.head_tokens import columns
 from dashboard.web.assets import modules
 from dashboard.web.http import FORMAT
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 
 
@@ -171,7 +171,7 @@ def test_inline_scripts_run_by_their_hashes_alone_and_styles_by_any(client: Flas
 
 
 def test_the_first_requests_find_every_script_registered(tiny_store: str) -> None:
-    app = create_app(Library(tiny_store))
+    app = create_app(ServedStore(tiny_store))
     assert app._got_first_request["setup_server"]
 
 

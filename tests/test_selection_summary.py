@@ -9,7 +9,7 @@ from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.point_set import mask, parse_selection, values
 from dashboard.points.shown import Share, ShownPoints, selection_panel, summarize
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 
 TOKENS = 90
@@ -81,7 +81,7 @@ def test_of_all_heads_only_what_is_the_same_in_all_is_compared(two_views: Corpus
     ],
 )
 def test_an_empty_selection_names_what_nothing_matches(tiny_store: str, query: str, text: str) -> None:
-    context = resolve(Library(tiny_store), "/head", f"?{query}")
+    context = resolve(ServedStore(tiny_store), "/head", f"?{query}")
     tokens = min(context.state.tokens, context.corpus.n_tokens)
     assert text in str(selection_panel(ShownPoints.of(context, HeadTokens(context.corpus, tokens, 0, 0))))
 

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 
 from dashboard.app import create_app
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from ingest.run.checkpoint import find_checkpoint
 from store import Corpus, open_corpus
 
@@ -70,7 +70,7 @@ def corpus(default_store: str) -> Corpus:
 @pytest.fixture(scope="module")
 def fetch(default_store: str, corpus: Corpus) -> Fetch:
     """The bytes that a browser has after it unpacked what came."""
-    client = create_app(Library(default_store)).server.test_client()
+    client = create_app(ServedStore(default_store)).server.test_client()
     return lambda source, rest, **options: _unpacked(client, _url(corpus, source, rest, options))
 
 

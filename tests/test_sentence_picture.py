@@ -25,7 +25,7 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.sentences import PIECES, a_pair
 
@@ -42,19 +42,19 @@ class OnePair:
 
 
 @pytest.fixture(scope="module")
-def library(tiny_store: str) -> Library:
-    library = Library(tiny_store)
-    library.put(TypedSentences, OnePair())  # type: ignore[arg-type]
-    return library
+def served_store(tiny_store: str) -> ServedStore:
+    served_store = ServedStore(tiny_store)
+    served_store.put(TypedSentences, OnePair())  # type: ignore[arg-type]
+    return served_store
 
 
 Go = Callable[[str], Context]
 
 
 @pytest.fixture
-def go(library: Library) -> Go:
+def go(served_store: ServedStore) -> Go:
     """A place on page Sentence."""
-    return lambda query: resolve(library, "/sentence", f"?{query}")
+    return lambda query: resolve(served_store, "/sentence", f"?{query}")
 
 
 def written(content: object) -> str:
@@ -343,8 +343,8 @@ def test_a_statistic_leads_to_its_largest_values_also_where_the_smallest_came_fi
     assert "first" not in link_with(content, "by")
 
 
-def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
-    context = resolve(library, "/head", "?layer=1&head=1&role=key&token=3")
+def test_a_pair_leads_to_its_query_also_from_a_key(served_store: ServedStore) -> None:
+    context = resolve(served_store, "/head", "?layer=1&head=1&role=key&token=3")
     assert "role" not in link_with(pairs_panel(ShownPoints.of(context, HeadTokens(context.corpus, 10))), "toward")
 
 

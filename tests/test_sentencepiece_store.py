@@ -12,7 +12,7 @@ from dashboard.points.clicked_point import point_card
 from dashboard.points.search import matching_tokens
 from dashboard.points.similar import excerpt
 from dashboard.sentence.sentence import PatternOptions, shown_units, stored_sentence
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.describe import describe
 from store.schema.corpus import CONTINUATION, NO_WORD
 from tests.client import shown
@@ -106,7 +106,7 @@ def test_the_ingest_counts_sentences_with_a_special_token(marked_store: str) -> 
 
 
 def test_page_store_says_how_many_sentences_have_a_special_token(marked_store: str) -> None:
-    client = create_app(Library(marked_store)).server.test_client()
+    client = create_app(ServedStore(marked_store)).server.test_client()
     assert "in the text of 3 sentences" in shown(client, "above", "/store")
 
 

@@ -19,7 +19,7 @@ from dashboard.app import create_app
 from dashboard.monitoring.metrics import Metrics
 from dashboard.monitoring.monitor import MOST_SAMPLES, SAMPLE_SECONDS, History, Monitor, Sample, quantile, sample
 from dashboard.server_page.page import last_hour, routes
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.bench.browser import server_process
 from tests.bench.reloads import reload, wait_until, workers
 
@@ -28,12 +28,12 @@ Served = tuple[subprocess.Popen[bytes], str]
 
 
 @pytest.fixture
-def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+def served_store(tiny_store: str) -> ServedStore:
+    return ServedStore(tiny_store)
 
 
-def client_of(library: Library, person: Person) -> FlaskClient:
-    server = create_app(library).server
+def client_of(served_store: ServedStore, person: Person) -> FlaskClient:
+    server = create_app(served_store).server
     server.before_request_funcs.setdefault(None, []).append(lambda: sign_request(person))
     return server.test_client()
 
@@ -51,32 +51,33 @@ def sample_at(time: float, requests: float) -> Sample:
 # -- the page -------------------------------------------------------------------------------------------
 
 
-def test_an_author_sees_the_last_hour_and_every_route(library: Library) -> None:
-    client = client_of(library, AUTHOR)
+def test_an_author_sees_the_last_hour_and_every_route(served_store: ServedStore) -> None:
+    client = client_of(served_store, AUTHOR)
     for number in range(3):
-        library.get(Monitor).history.add(sample_at(1000 + SAMPLE_SECONDS * number, 10.0 * number))
+        served_store.service(Monitor).history.add(sample_at(1000 + SAMPLE_SECONDS * number, 10.0 * number))
     page(client)
     status, text = page(client)
     assert status == 200
     for part in ("Last hour", "server-requests", "server-latency", "20 requests, 2 told to come back later, 0 failed"):
         assert part in text
-    assert [route.route for route in routes(library.get(Monitor).metrics.collect())] == ["page"]
+    assert [route.route for route in routes(served_store.service(Monitor).metrics.collect())] == ["page"]
 
 
-def test_a_page_without_samples_says_when_there_will_be_some(library: Library) -> None:
-    assert "No numbers yet: a sample is taken every 15 s. Reload the page." in page(client_of(library, AUTHOR))[1]
+def test_a_page_without_samples_says_when_there_will_be_some(served_store: ServedStore) -> None:
+    assert "No numbers yet: a sample is taken every 15 s. Reload the page." in page(client_of(served_store, AUTHOR))[1]
 
 
-def test_a_reader_gets_a_sentence_and_no_number(library: Library) -> None:
-    assert page(client_of(library, READER)) == (
+def test_a_reader_gets_a_sentence_and_no_number(served_store: ServedStore) -> None:
+    assert page(client_of(served_store, READER)) == (
         403,
         "Page Server is for authors. Ask those who run this server for that role, or open another page.",
     )
 
 
-def test_only_authors_find_the_page_in_the_navigation(library: Library) -> None:
+def test_only_authors_find_the_page_in_the_navigation(served_store: ServedStore) -> None:
     links = {
-        person: json.loads(page(client_of(library, person), "/store")[1])["navigation"] for person in (AUTHOR, READER)
+        person: json.loads(page(client_of(served_store, person), "/store")[1])["navigation"]
+        for person in (AUTHOR, READER)
     }
     assert "/server" in json.dumps(links[AUTHOR])
     assert "/server" not in json.dumps(links[READER])

@@ -11,7 +11,7 @@ from dashboard.statistics.shown import grid_notices, shown_grid
 from dashboard.ui.files import provenance_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.client import csv_rows
 from tests.counts import counted
 from tests.stores import Ingest
@@ -19,33 +19,36 @@ from tests.tiny_models import save_model
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest, genre_data: Path) -> Library:
+def served_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest, genre_data: Path) -> ServedStore:
     """A model on few sentences without columns, and then, as the one shown, another on more and with genres."""
     folder = tmp_path_factory.mktemp("two_corpora")
     ingest(folder / "store", sentences=5, model=save_model(folder / "first-bert", seed=3))
-    return Library(
+    return ServedStore(
         ingest(folder / "store", sentences=30, data=genre_data, model=save_model(folder / "second-bert", seed=4))
     )
 
 
-def difference(library: Library, query: str) -> tuple[Context, HeadGrid]:
-    other = list(library.snapshot().models)[1]
-    context = resolve(library, "statistics", f"?values=difference&other={other}&{query}")
+def difference(served_store: ServedStore, query: str) -> tuple[Context, HeadGrid]:
+    other = list(served_store.snapshot().models)[1]
+    context = resolve(served_store, "statistics", f"?values=difference&other={other}&{query}")
     return context, shown_grid(context, counted(context.corpus, part_of(context.corpus, context.state.where)))
 
 
-def name(library: Library) -> str:
-    first = library.snapshot().corpus(list(library.snapshot().models)[1])
+def name(served_store: ServedStore) -> str:
+    first = served_store.snapshot().corpus(list(served_store.snapshot().models)[1])
     return f"{first.attributes['model_id']} on {first.attributes['corpus']}"
 
 
-def test_the_other_model_is_named_with_its_corpus(library: Library) -> None:
-    assert difference(library, "statistic=to_sep")[1].title == f"attention to [SEP] minus that of {name(library)}"
+def test_the_other_model_is_named_with_its_corpus(served_store: ServedStore) -> None:
+    assert (
+        difference(served_store, "statistic=to_sep")[1].title
+        == f"attention to [SEP] minus that of {name(served_store)}"
+    )
 
 
-def test_files_of_a_difference_name_both_models_and_corpora(library: Library) -> None:
-    context, _ = difference(library, "")
-    client, other = create_app(library).server.test_client(), context.snapshot.corpus(context.state.other)
+def test_files_of_a_difference_name_both_models_and_corpora(served_store: ServedStore) -> None:
+    context, _ = difference(served_store, "")
+    client, other = create_app(served_store).server.test_client(), context.snapshot.corpus(context.state.other)
     file = client.get(f"{data_link(context.corpus)}/heat-map.csv?values=difference&other={other.name}").data
     (provenance,) = {row["provenance"] for row in csv_rows(file)}
     for model in (context.corpus, other):
@@ -55,30 +58,30 @@ def test_files_of_a_difference_name_both_models_and_corpora(library: Library) ->
         assert model.name in provenance_of(context.snapshot, context.corpus, context.state)["stem"]
 
 
-def test_the_note_says_how_much_of_the_other_corpus_is_subtracted(library: Library) -> None:
-    context, grid = difference(library, "where=position:0..0")
+def test_the_note_says_how_much_of_the_other_corpus_is_subtracted(served_store: ServedStore) -> None:
+    context, grid = difference(served_store, "where=position:0..0")
     tokens = context.snapshot.corpus(context.state.other).n_tokens
     share = f"5 of {tokens} tokens ({500 / tokens:.1f}%)"
-    assert grid.note == f"Subtracted: means over {share} of {name(library)}."
+    assert grid.note == f"Subtracted: means over {share} of {name(served_store)}."
     assert grid_notices(context.snapshot, context.corpus, context.state) == ()
 
 
-def test_a_condition_that_the_other_corpus_lacks_gets_a_notice(library: Library) -> None:
-    context, _ = difference(library, "where=data.genre:war")
+def test_a_condition_that_the_other_corpus_lacks_gets_a_notice(served_store: ServedStore) -> None:
+    context, _ = difference(served_store, "where=data.genre:war")
     notice = "Ignored a filter: there is no column “data.genre”."
-    assert grid_notices(context.snapshot, context.corpus, context.state) == (f"{name(library)}: {notice}",)
+    assert grid_notices(context.snapshot, context.corpus, context.state) == (f"{name(served_store)}: {notice}",)
 
 
-def test_an_empty_part_of_the_other_corpus_gets_a_notice(library: Library) -> None:
-    context, grid = difference(library, "where=frequency:30..")
+def test_an_empty_part_of_the_other_corpus_gets_a_notice(served_store: ServedStore) -> None:
+    context, grid = difference(served_store, "where=frequency:30..")
     assert grid_notices(context.snapshot, context.corpus, context.state) == (
-        f"No tokens of {name(library)} match, so there is nothing to subtract. Remove a filter.",
+        f"No tokens of {name(served_store)} match, so there is nothing to subtract. Remove a filter.",
     )
     assert {text for row in grid.hover for text in row} == {"no such tokens"}
 
 
-def test_where_nothing_can_be_subtracted_there_is_a_message(library: Library) -> None:
-    context = resolve(library, "statistics", "?values=difference&statistic=entropy")
+def test_where_nothing_can_be_subtracted_there_is_a_message(served_store: ServedStore) -> None:
+    context = resolve(served_store, "statistics", "?values=difference&statistic=entropy")
     grid = shown_grid(context, counted(context.corpus, part_of(context.corpus, None)))
     assert grid.kind == "value"
     assert grid_notices(context.snapshot, context.corpus, context.state) == (
@@ -87,5 +90,5 @@ def test_where_nothing_can_be_subtracted_there_is_a_message(library: Library) ->
 
 
 def test_a_store_of_one_model_offers_no_other(tiny_store: str) -> None:
-    context = resolve(Library(tiny_store), "statistics", "?values=difference&statistic=distance")
+    context = resolve(ServedStore(tiny_store), "statistics", "?values=difference&statistic=distance")
     assert grid_notices(context.snapshot, context.corpus, context.state)[0].endswith("Choose another statistic.")

@@ -9,7 +9,7 @@ import xarray as xr
 from dashboard.statistics.head_panel import read_head_statistics
 from dashboard.statistics.sections import Importance, head_importance, read_importance
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import open_corpus
 
 IMPORTANCE = xr.Dataset(
@@ -36,7 +36,7 @@ def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str) -> None:
 
 
 def test_head_importance_is_empty_where_it_was_not_computed(tiny_store: str) -> None:
-    context = resolve(Library(tiny_store), "head", "?layer=0&head=1")
+    context = resolve(ServedStore(tiny_store), "head", "?layer=0&head=1")
     assert read_head_statistics(context.corpus, context.state, context.ingest).importance is None
 
 

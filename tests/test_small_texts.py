@@ -19,7 +19,7 @@ from dashboard.ui.controls import number
 from dashboard.ui.text import decimal, signed, span, spell, with_unit
 from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.phrases import many
 from tests.components import deferred_content
 
@@ -27,12 +27,12 @@ ASSETS = Path(dashboard.__file__).parent / "assets"
 
 
 @pytest.fixture(scope="module")
-def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+def served_store(tiny_store: str) -> ServedStore:
+    return ServedStore(tiny_store)
 
 
-def context(library: Library, page: str, query: str) -> Context:
-    return resolve(library, page, f"?{query}")
+def context(served_store: ServedStore, page: str, query: str) -> Context:
+    return resolve(served_store, page, f"?{query}")
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens"), (1200, "1,200 tokens")])
@@ -64,10 +64,10 @@ def test_a_decimal_comma_is_a_decimal_point() -> None:
     assert set(number("least", "lines", 0.3, 0, 1, 0.01).allowedDecimalSeparators) == {".", ","}
 
 
-def test_a_text_of_spaces_gets_a_notice(library: Library) -> None:
-    notices = context(library, "sentence", "text=%20%20").notices
+def test_a_text_of_spaces_gets_a_notice(served_store: ServedStore) -> None:
+    notices = context(served_store, "sentence", "text=%20%20").notices
     assert any("Type a sentence" in notice for notice in notices)
-    assert context(library, "sentence", "").notices == ()
+    assert context(served_store, "sentence", "").notices == ()
 
 
 # -- searches -------------------------------------------------------------------------------------------
@@ -79,8 +79,8 @@ def links(parts: list[html.P]) -> list[dict[str, list[str]]]:
     return [parse_qs(urlsplit(href.href).query) for href in hrefs]
 
 
-def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: Library) -> None:
-    here = context(library, "heads", "q=fillm")
+def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(served_store: ServedStore) -> None:
+    here = context(served_store, "heads", "q=fillm")
     help_text = no_hits(here.corpus, here.state)
     clear, *near = links([help_text])
     assert "No token matches “fillm” as a token." in str(help_text)
@@ -89,34 +89,34 @@ def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: L
     assert part_of(here.corpus, None, q="film").tokens > 0
 
 
-def test_a_search_that_finds_something_in_another_way_says_so(library: Library) -> None:
-    other = context(library, "head", "q=fil")
+def test_a_search_that_finds_something_in_another_way_says_so(served_store: ServedStore) -> None:
+    other = context(served_store, "head", "q=fil")
     (also,) = links([no_hits(other.corpus, other.state)])[1:2]
     assert also["within"] == ["prefix"]
 
 
 @pytest.mark.parametrize("query", ["", "q=film", "q=%20"])
-def test_a_search_that_needs_no_help_gets_none(library: Library, query: str) -> None:
-    here = context(library, "heads", query)
+def test_a_search_that_needs_no_help_gets_none(served_store: ServedStore, query: str) -> None:
+    here = context(served_store, "heads", query)
     assert no_hits(here.corpus, here.state) is None
 
 
-def test_only_wordpieces_of_the_corpus_are_offered(library: Library) -> None:
-    corpus = library.snapshot().corpus()
+def test_only_wordpieces_of_the_corpus_are_offered(served_store: ServedStore) -> None:
+    corpus = served_store.snapshot().corpus()
     there = {piece.lower() for piece in corpus.wordpieces(corpus.rows)}
     assert set(similar_pieces(corpus, "moviee")) <= there
 
 
 @pytest.mark.parametrize("page", ["heads", "head", "features"])
-def test_every_page_with_a_search_says_when_it_finds_nothing(library: Library, page: str) -> None:
-    assert "matches “zzzz”" in str(TOPICS[page].layout(context(library, page, "q=zzzz")).above)
+def test_every_page_with_a_search_says_when_it_finds_nothing(served_store: ServedStore, page: str) -> None:
+    assert "matches “zzzz”" in str(TOPICS[page].layout(context(served_store, page, "q=zzzz")).above)
 
 
 # -- legends --------------------------------------------------------------------------------------------
 
 
-def test_over_a_head_everything_drawn_is_in_the_legend(library: Library) -> None:
-    here = context(library, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,0,0,0,0,1000,0,1000,1000")
+def test_over_a_head_everything_drawn_is_in_the_legend(served_store: ServedStore) -> None:
+    here = context(served_store, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,0,0,0,0,1000,0,1000,1000")
     kinds = [kind for kind, _ in marks_of_point(here.state)]
     assert kinds[:5] == ["ring", "sentence", "line", "near", "pair"]
     assert "attention weight: thicker is more" in str(TOPICS["head"].layout(here).below)
@@ -124,40 +124,40 @@ def test_over_a_head_everything_drawn_is_in_the_legend(library: Library) -> None
 
 @pytest.mark.parametrize(("head", "named"), [(0, True), (1, False)])
 def test_a_lasso_is_in_the_legend_of_the_picture_in_which_it_was_drawn(
-    library: Library, head: int, named: bool
+    served_store: ServedStore, head: int, named: bool
 ) -> None:
     query = f"layer=0&head={head}&lasso=pca-exact-2d,0,0,0,0,0,0,1000,0,1000,1000"
-    assert ("over lasso" in str(TOPICS["head"].layout(context(library, "head", query)).below)) == named
+    assert ("over lasso" in str(TOPICS["head"].layout(context(served_store, "head", query)).below)) == named
 
 
-def test_lines_are_in_the_legend_only_where_a_weight_is_drawn(library: Library) -> None:
+def test_lines_are_in_the_legend_only_where_a_weight_is_drawn(served_store: ServedStore) -> None:
     def legend(query: str) -> str:
-        return str(TOPICS["head"].layout(context(library, "head", f"token=5&{query}")).below)
+        return str(TOPICS["head"].layout(context(served_store, "head", f"token=5&{query}")).below)
 
     assert "attention weight: thicker is more" in legend("least=0")
     assert "attention weight: thicker is more" not in legend("least=1")
 
 
-def test_sizes_by_norm_are_in_the_legend_with_the_norms_at_their_ends(library: Library) -> None:
-    here = context(library, "head", "layer=1&head=0&size=norm")
+def test_sizes_by_norm_are_in_the_legend_with_the_norms_at_their_ends(served_store: ServedStore) -> None:
+    here = context(served_store, "head", "layer=1&head=0&size=norm")
     vectors = (vectors.values[1, 0][here.corpus.rows] for vectors in (here.corpus.query, here.corpus.key))
     norms = np.stack([np.linalg.norm(each.astype(np.float32), axis=-1) for each in vectors])
     low, high = np.percentile(norms, [2, 98])
     below = str(TOPICS["head"].layout(here).below)
     assert f"norm {low:.2f} or less" in below
     assert f"norm {high:.2f} or more" in below
-    assert "or less" not in str(TOPICS["head"].layout(context(library, "head", "layer=1&head=0")).below)
+    assert "or less" not in str(TOPICS["head"].layout(context(served_store, "head", "layer=1&head=0")).below)
 
 
-def test_without_an_overlay_the_legend_is_empty_and_keeps_its_room(library: Library) -> None:
-    state = context(library, "head", "").state
+def test_without_an_overlay_the_legend_is_empty_and_keeps_its_room(served_store: ServedStore) -> None:
+    state = context(served_store, "head", "").state
     for marks in (marks_of_point(state), overlays_of_feature(state)):
         legend = overlay_legend(marks)
         assert (legend.children, legend.className) == ([], "legend over-points")
 
 
-def test_a_chosen_token_at_a_feature_point_has_a_legend(library: Library) -> None:
-    here = context(library, "features", "point=embedding&ftoken=3")
+def test_a_chosen_token_at_a_feature_point_has_a_legend(served_store: ServedStore) -> None:
+    here = context(served_store, "features", "point=embedding&ftoken=3")
     assert "tokens with the nearest vectors" in str(TOPICS["features"].layout(here).below)
 
 
@@ -171,8 +171,8 @@ def test_the_legend_over_the_points_has_the_colours_of_the_canvas() -> None:
 
 
 @pytest.mark.parametrize(("colour", "outlined"), [("kind", True), ("position", False), ("role", False)])
-def test_where_colours_are_categories_keys_are_outlines(library: Library, colour: str, outlined: bool) -> None:
-    here = context(library, "head", f"colour={colour}")
+def test_where_colours_are_categories_keys_are_outlines(served_store: ServedStore, colour: str, outlined: bool) -> None:
+    here = context(served_store, "head", f"colour={colour}")
     picture = picture_of(here)
     assert picture is not None
     assert picture.outlined is outlined
@@ -195,8 +195,8 @@ def test_no_two_heads_share_a_colour(heads: int) -> None:
 
 
 @pytest.mark.parametrize(("query", "names"), [("rollout=1", ["rollout"]), ("", ["H0", "H1"])])
-def test_a_rollout_is_no_head(library: Library, query: str, names: list[str]) -> None:
-    assert picture(context(library, "sentence", query))["head_names"] == names  # type: ignore[index]
+def test_a_rollout_is_no_head(served_store: ServedStore, query: str, names: list[str]) -> None:
+    assert picture(context(served_store, "sentence", query))["head_names"] == names  # type: ignore[index]
 
 
 def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:
@@ -245,11 +245,11 @@ def tables_in(part: object) -> list[html.Table]:
         ("features", "point=embedding&ftoken=3"),
     ],
 )
-def test_the_title_of_a_column_is_aligned_as_its_cells_are(library: Library, page: str, query: str) -> None:
-    shown = TOPICS[page].layout(context(library, page, query))
+def test_the_title_of_a_column_is_aligned_as_its_cells_are(served_store: ServedStore, page: str, query: str) -> None:
+    shown = TOPICS[page].layout(context(served_store, page, query))
     compared = 0
     parts = [shown.above, shown.beside, shown.below]
-    for table in tables([*parts, *deferred_content(context(library, page, query), parts)]):
+    for table in tables([*parts, *deferred_content(context(served_store, page, query), parts)]):
         if not isinstance(table.children, list) or len(table.children) != 2 or not table.children[1].children:
             continue
         head, body = (part.children if isinstance(part.children, list) else [part.children] for part in table.children)

@@ -9,7 +9,7 @@ from dashboard.canvas.spec import ChosenPoint, FileSource, Headings, LinkFields,
 from dashboard.pages import TOPICS, picture_of
 from dashboard.web.assets import ASSETS
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 SOURCES = {
     path.relative_to(ASSETS).as_posix(): path.read_text("utf-8")
@@ -59,7 +59,7 @@ def test_a_read_is_found(text: str, names: set[str]) -> None:
 @pytest.mark.parametrize("search", ["heads", "head?token=3", "features", "features?point=L00.mixed&ftoken=3"])
 def test_a_picture_is_sent_with_every_field(tiny_store: str, search: str) -> None:
     path, _, query = search.partition("?")
-    picture = picture_of(resolve(Library(tiny_store), path, f"?{query}"))
+    picture = picture_of(resolve(ServedStore(tiny_store), path, f"?{query}"))
     assert picture is not None
     sent = picture.json()
     assert set(sent) == names(Picture)

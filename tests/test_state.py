@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dashboard.pages import TOPICS
 from dashboard.web.bounds import Bounds, bounds_of, feature_bounds
 from dashboard.web.context import Context, LinkReader, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import (
     DEFAULTS,
     FIELDS,
@@ -28,8 +28,8 @@ from store.schema.model import SOURCES, varying_statistics
 
 
 @pytest.fixture(scope="module")
-def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+def served_store(tiny_store: str) -> ServedStore:
+    return ServedStore(tiny_store)
 
 
 SCRIPTS = [
@@ -106,20 +106,22 @@ def bounds_at(context: Context) -> Bounds:
 
 @given(page=st.sampled_from(list(TOPICS)), search=a_link())
 @settings(max_examples=300)
-def test_any_link_is_a_state_within_bounds_whose_link_is_itself(library: Library, page: str, search: str) -> None:
-    context = resolve(library, page, search)
+def test_any_link_is_a_state_within_bounds_whose_link_is_itself(
+    served_store: ServedStore, page: str, search: str
+) -> None:
+    context = resolve(served_store, page, search)
     bounds = bounds_at(context)
     assert [name for name, value in context.state.fields.items() if not is_within(name, value, bounds)] == []
     path, _, query = context.state.href.partition("?")
-    again = resolve(library, path, query)
+    again = resolve(served_store, path, query)
     assert again.state == context.state
     assert again.notices == ()
 
 
 @given(layer=st.integers(0, 1), head=st.integers(0, 1), tokens=st.integers(1, MOST_TOKENS))
-def test_a_link_restores_the_head_and_its_tokens(library: Library, layer: int, head: int, tokens: int) -> None:
+def test_a_link_restores_the_head_and_its_tokens(served_store: ServedStore, layer: int, head: int, tokens: int) -> None:
     path, _, query = LinkState(page="head", layer=layer, head=head, tokens=tokens).href.partition("?")
-    state = resolve(library, path, query).state
+    state = resolve(served_store, path, query).state
     assert (state.page, state.layer, state.head, state.tokens) == ("head", layer, head, tokens)
 
 
@@ -130,13 +132,13 @@ def test_a_link_restores_the_head_and_its_tokens(library: Library, layer: int, h
     sort=st.sampled_from([None, "head", *STATISTICS]),
 )
 def test_a_link_restores_the_statistic_of_all_heads(
-    library: Library, statistic: str, source: str, values: str, sort: str | None
+    served_store: ServedStore, statistic: str, source: str, values: str, sort: str | None
 ) -> None:
     assume(statistic in varying_statistics(source))
     path, _, query = LinkState(
         "statistics", statistic=statistic, source=source, values=values, sort=sort
     ).href.partition("?")
-    state = resolve(library, path, query).state
+    state = resolve(served_store, path, query).state
     assert (state.page, state.statistic, state.source, state.values, state.sort) == (
         "statistics",
         statistic,
@@ -146,36 +148,36 @@ def test_a_link_restores_the_statistic_of_all_heads(
     )
 
 
-def test_a_model_is_not_compared_with_itself(library: Library) -> None:
-    context = resolve(library, "/statistics", "")
-    again = resolve(library, "/statistics", f"?other={context.corpus.name}")
+def test_a_model_is_not_compared_with_itself(served_store: ServedStore) -> None:
+    context = resolve(served_store, "/statistics", "")
+    again = resolve(served_store, "/statistics", f"?other={context.corpus.name}")
     assert again.state.other is None
     assert "cannot be compared with itself" in again.notices[0]
 
 
 @given(path=st.text(max_size=40), search=st.text(max_size=200))
-def test_any_text_gives_a_head_of_the_model(library: Library, path: str, search: str) -> None:
-    context = resolve(library, path, search)
+def test_any_text_gives_a_head_of_the_model(served_store: ServedStore, path: str, search: str) -> None:
+    context = resolve(served_store, path, search)
     assert 0 <= context.state.layer < context.corpus.layers
     assert 0 <= context.state.head < context.corpus.heads
 
 
 @pytest.mark.parametrize("junk", ["layer=99", "layer=-1", "head=999999999999999999", "tokens=0"])
-def test_a_number_out_of_range_gives_a_notice(library: Library, junk: str) -> None:
-    (notice,) = resolve(library, "/head", f"?{junk}").notices
+def test_a_number_out_of_range_gives_a_notice(served_store: ServedStore, junk: str) -> None:
+    (notice,) = resolve(served_store, "/head", f"?{junk}").notices
     assert notice.startswith(f"{junk} is out of range (")
     assert "); showing " in notice
 
 
 @pytest.mark.parametrize("junk", ["layer=abc", "layer=1e3", "layer=٣"])
-def test_a_value_that_is_not_a_whole_number_gives_a_notice(library: Library, junk: str) -> None:
-    (notice,) = resolve(library, "/head", f"?{junk}").notices
+def test_a_value_that_is_not_a_whole_number_gives_a_notice(served_store: ServedStore, junk: str) -> None:
+    (notice,) = resolve(served_store, "/head", f"?{junk}").notices
     assert notice.startswith(f"{junk} is not a whole number (0-1); showing 0")
 
 
 @pytest.mark.parametrize("field", ["most", "fewest", "token", "toward", "ftoken"])
-def test_an_invalid_number_without_a_default_is_ignored(library: Library, field: str) -> None:
-    context = resolve(library, "/sentence", f"?{field}=abc")
+def test_an_invalid_number_without_a_default_is_ignored(served_store: ServedStore, field: str) -> None:
+    context = resolve(served_store, "/sentence", f"?{field}=abc")
     assert context.state.fields[field] is None
     assert context.notices == (f"Ignored an invalid parameter: {field}=abc",)
 
@@ -184,9 +186,9 @@ def test_an_invalid_number_without_a_default_is_ignored(library: Library, field:
     ("text", "value", "notices_given"), [("0.0.1", "0.1", 0), ("1.1", "1", 0), ("1.11", "1", 1), ("11", None, 1)]
 )
 def test_heads_out_of_range_and_repeated_heads_are_ignored(
-    library: Library, text: str, value: str | None, notices_given: int
+    served_store: ServedStore, text: str, value: str | None, notices_given: int
 ) -> None:
-    context = resolve(library, "/sentence", f"?heads={text}")
+    context = resolve(served_store, "/sentence", f"?heads={text}")
     assert (context.state.heads, len(context.notices)) == (value, notices_given)
 
 
@@ -200,17 +202,17 @@ def test_too_long_conditions_are_cut_between_two_of_them(text: str, value: str |
     assert len(notices) == notices_given
 
 
-def test_a_too_long_search_gives_a_notice(library: Library) -> None:
-    (notice,) = resolve(library, "/", f"?q={'a' * 300}").notices
+def test_a_too_long_search_gives_a_notice(served_store: ServedStore) -> None:
+    (notice,) = resolve(served_store, "/", f"?q={'a' * 300}").notices
     assert notice == "q is longer than 200 characters; using the first 200"
 
 
-def test_repeated_queries_are_ignored(library: Library) -> None:
-    assert resolve(library, "/sentence", "?queries=3.1.3").state.queries == "3.1"
+def test_repeated_queries_are_ignored(served_store: ServedStore) -> None:
+    assert resolve(served_store, "/sentence", "?queries=3.1.3").state.queries == "3.1"
 
 
-def test_sentences_are_not_ranked_by_a_statistic_that_is_the_same_in_all(library: Library) -> None:
-    context = resolve(library, "/sentence", "?by=received")
+def test_sentences_are_not_ranked_by_a_statistic_that_is_the_same_in_all(served_store: ServedStore) -> None:
+    context = resolve(served_store, "/sentence", "?by=received")
     assert context.state.by is None
     assert "by=received" in context.notices[0]
 
@@ -218,45 +220,47 @@ def test_sentences_are_not_ranked_by_a_statistic_that_is_the_same_in_all(library
 TYPED = "?text=a&second=b&pair=ab&words=1&special=0&rollout=1&hide=2"
 
 
-def test_a_link_to_a_token_of_a_sentence_shows_all_wordpieces(library: Library) -> None:
-    state = resolve(library, "/sentence", TYPED).state.of_sentence(3, queries="4")
+def test_a_link_to_a_token_of_a_sentence_shows_all_wordpieces(served_store: ServedStore) -> None:
+    state = resolve(served_store, "/sentence", TYPED).state.of_sentence(3, queries="4")
     assert state.href == "/sentence?layer=0&sentence=3&queries=4"
 
 
-def test_a_link_to_another_sentence_keeps_its_options_and_clears_the_pair(library: Library) -> None:
-    state = resolve(library, "/sentence", TYPED).state.of_sentence(3)
+def test_a_link_to_another_sentence_keeps_its_options_and_clears_the_pair(served_store: ServedStore) -> None:
+    state = resolve(served_store, "/sentence", TYPED).state.of_sentence(3)
     assert state.href == "/sentence?layer=0&sentence=3&special=0&words=1&rollout=1"
 
 
-def test_an_unknown_model_gives_a_notice_and_the_newest_model(library: Library) -> None:
-    context = resolve(library, "/", "?model=gpt-2")
+def test_an_unknown_model_gives_a_notice_and_the_newest_model(served_store: ServedStore) -> None:
+    context = resolve(served_store, "/", "?model=gpt-2")
     assert context.corpus.name in context.snapshot.models
     assert "gpt-2" in context.notices[0]
 
 
-def test_an_unknown_snapshot_gives_the_newest(library: Library) -> None:
-    context = resolve(library, "/", "?snapshot=AAAAAAAAAAAAAAAAAAAA")
-    assert context.snapshot.id == library.newest
+def test_an_unknown_snapshot_gives_the_newest(served_store: ServedStore) -> None:
+    context = resolve(served_store, "/", "?snapshot=AAAAAAAAAAAAAAAAAAAA")
+    assert context.snapshot.id == served_store.newest
     assert context.missing_snapshot == "This store has no snapshot AAAAAAAAAAAAAAAAAAAA; showing the newest."
 
 
-def test_a_tab_whose_snapshot_was_deleted_says_so(library: Library) -> None:
-    context = resolve(library, "/", "", "AAAAAAAAAAAAAAAAAAAA")
+def test_a_tab_whose_snapshot_was_deleted_says_so(served_store: ServedStore) -> None:
+    context = resolve(served_store, "/", "", "AAAAAAAAAAAAAAAAAAAA")
     assert context.missing_snapshot == "The snapshot that this tab showed was deleted; showing the newest."
 
 
 @pytest.mark.parametrize(("junk", "shown"), [("2000000", None), ("0", 1), ("many", None)])
 def test_a_notice_on_the_number_of_tokens_names_those_of_the_store(
-    library: Library, junk: str, shown: int | None
+    served_store: ServedStore, junk: str, shown: int | None
 ) -> None:
-    there = library.snapshot().corpus().n_tokens
-    (notice,) = resolve(library, "/", f"?tokens={junk}").notices
+    there = served_store.snapshot().corpus().n_tokens
+    (notice,) = resolve(served_store, "/", f"?tokens={junk}").notices
     assert notice.endswith(f"(1-{there:,}); showing {shown or there:,}")
 
 
-def test_an_unknown_page_gives_a_notice(library: Library) -> None:
-    assert "etc/passwd" in resolve(library, "/../etc/passwd", "").notices[0]
+def test_an_unknown_page_gives_a_notice(served_store: ServedStore) -> None:
+    assert "etc/passwd" in resolve(served_store, "/../etc/passwd", "").notices[0]
 
 
-def test_a_link_keeps_its_snapshot(library: Library) -> None:
-    assert resolve(library, "/", f"?snapshot={library.newest}").state.href == f"/?snapshot={library.newest}"
+def test_a_link_keeps_its_snapshot(served_store: ServedStore) -> None:
+    assert (
+        resolve(served_store, "/", f"?snapshot={served_store.newest}").state.href == f"/?snapshot={served_store.newest}"
+    )

@@ -14,7 +14,7 @@ from dashboard.store_page.contents import PLACES, command, many_cut, readable_se
 from dashboard.store_page.page import history_section
 from dashboard.ui.markup import STORE, UNDER_WAY, stacked_table, under_way
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from ingest.run.settings import Settings
 from store import open_snapshot
 from store.describe import describe
@@ -52,8 +52,8 @@ def three_publications(three: str) -> Iterator[str]:
         yield address
 
 
-def shown(library: Library, search: str = "") -> str:
-    return str(TOPICS["store"].layout(resolve(library, "store", search)).above)
+def shown(served_store: ServedStore, search: str = "") -> str:
+    return str(TOPICS["store"].layout(resolve(served_store, "store", search)).above)
 
 
 @pytest.mark.parametrize("name", sorted(DEFAULTS.keys() - {*PLACES, "stage", "split"}))
@@ -63,9 +63,9 @@ def test_every_setting_of_an_ingest_is_read_in_words(name: str) -> None:
 
 def test_a_store_without_fingerprints_says_what_is_not_noticed(tiny_store: str, tmp_path: Path) -> None:
     copy = copytree(tiny_store, tmp_path / "store")
-    assert "hold the bytes of one another" not in shown(Library(str(copy)))
+    assert "hold the bytes of one another" not in shown(ServedStore(str(copy)))
     (copy / "fingerprints").unlink()
-    assert "hold the bytes of one another" in shown(Library(str(copy)))
+    assert "hold the bytes of one another" in shown(ServedStore(str(copy)))
 
 
 def test_settings_of_an_older_ingest_are_read_as_far_as_they_go() -> None:
@@ -83,7 +83,7 @@ def test_a_command_repeats_the_settings_without_places() -> None:
 
 
 def test_the_former_name_of_the_page_still_leads_to_it(tiny_store: str) -> None:
-    context = resolve(Library(tiny_store), "/about", "?layer=1")
+    context = resolve(ServedStore(tiny_store), "/about", "?layer=1")
     assert (context.state.href, context.notices) == ("/store?layer=1", ())
 
 
@@ -93,29 +93,29 @@ def test_a_running_ingest_shows_its_stage_and_the_time_left() -> None:
 
 
 def test_a_page_says_that_no_ingest_runs(tiny_store: str) -> None:
-    assert "No ingest is running." in shown(Library(tiny_store))
+    assert "No ingest is running." in shown(ServedStore(tiny_store))
 
 
 def test_requested_pictures_that_are_not_made_are_listed_during_an_ingest(
     tiny_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = DuringAnIngest(tiny_store)
-    settings = library.snapshot().corpus().attributes["provenance"]["settings"]
+    served_store = DuringAnIngest(tiny_store)
+    settings = served_store.snapshot().corpus().attributes["provenance"]["settings"]
     monkeypatch.setitem(settings, "views", f"{settings['views']},umap-raw-3d")
-    page = shown(library)
+    page = shown(served_store)
     assert "1 requested picture to come." in page
     assert "umap-raw-3d." in page
 
 
 def test_a_store_with_one_snapshot_says_so(tiny_store: str) -> None:
-    context = resolve(Library(tiny_store), "store", "")
+    context = resolve(ServedStore(tiny_store), "store", "")
     described = describe(context.snapshot)
     alone = replace(described, history=described.history[:1])
     assert "This is the only snapshot" in str(history_section(alone, context.state))
 
 
 def test_a_snapshot_that_is_not_there_cannot_be_compared(three: str) -> None:
-    assert "This snapshot cannot be opened" in shown(Library(three), "?since=GONE")
+    assert "This snapshot cannot be opened" in shown(ServedStore(three), "?since=GONE")
 
 
 def test_a_snapshot_is_compared_with_the_shown_one_and_a_number_opens_its_head(

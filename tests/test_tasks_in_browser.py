@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.bench.readers import Keyboard, Mouse, Reader
 from tests.bench.tasks import compare_labels, find_head, find_least, see_attention, send
 from tests.browser import Open, listening
@@ -17,9 +17,9 @@ from tests.client import FakeTyped
 @pytest.fixture(scope="module")
 def server(tiny_store: str) -> Iterator[str]:
     """Whatever is typed is the pair of `tests.sentences`."""
-    library = Library(tiny_store)
-    library.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
-    with listening(create_app(library).server) as address:
+    served_store = ServedStore(tiny_store)
+    served_store.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
+    with listening(create_app(served_store).server) as address:
         yield address
 
 

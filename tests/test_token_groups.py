@@ -7,13 +7,13 @@ import pytest
 from dashboard.points.page import one_head
 from dashboard.points.similar import FoundToken, groups_table, token_groups
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 
 
 @pytest.fixture
 def context(tiny_store: str) -> Context:
-    return resolve(Library(tiny_store), "head", "?layer=1&head=0")
+    return resolve(ServedStore(tiny_store), "head", "?layer=1&head=0")
 
 
 def queries(tokens: int) -> list[FoundToken]:
@@ -50,7 +50,7 @@ def test_a_row_marks_the_token_and_opens_it(context: Context) -> None:
 
 
 def test_a_search_for_a_prefix_counts_its_wordpieces(tiny_store: str) -> None:
-    context = resolve(Library(tiny_store), "head", "?q=t&within=prefix")
+    context = resolve(ServedStore(tiny_store), "head", "?q=t&within=prefix")
     pieces = Counter(piece for piece in context.corpus.wordpieces(context.corpus.rows) if piece.lower().startswith("t"))
     below = str(one_head(context, lambda _: [], lambda _: []).below)
     assert len(pieces) > 1

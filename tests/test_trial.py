@@ -19,7 +19,7 @@ from dashboard.ui.work import Job, Jobs, new_name
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import MIN_DIST, MOST_NEIGHBORS, NEIGHBORS
 from ingest.run.settings import MOST_NEIGHBORS as MOST_OF_INGEST
 from ingest.run.settings import Settings
@@ -33,13 +33,13 @@ SHOWN = f"{TRY}&fview=trial"
 
 
 @pytest.fixture
-def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+def served_store(tiny_store: str) -> ServedStore:
+    return ServedStore(tiny_store)
 
 
 @pytest.fixture
-def fit(library: Library) -> FakeFit:
-    return with_fake_fit(library)
+def fit(served_store: ServedStore) -> FakeFit:
+    return with_fake_fit(served_store)
 
 
 @pytest.fixture
@@ -48,35 +48,35 @@ def features(tiny_corpus: Corpus) -> Features:
 
 
 @pytest.fixture
-def fitted(library: Library, fit: FakeFit) -> Context:
+def fitted(served_store: ServedStore, fit: FakeFit) -> Context:
     """The link of a trial that was fitted."""
-    tried(resolve(library, "features", TRY), Job())
+    tried(resolve(served_store, "features", TRY), Job())
     assert fit.requests
-    return resolve(library, "features", SHOWN)
+    return resolve(served_store, "features", SHOWN)
 
 
-def of(library: Library, search: str) -> Trial:
-    context = resolve(library, "features", search)
+def of(served_store: ServedStore, search: str) -> Trial:
+    context = resolve(served_store, "features", search)
     return Trial.of(context.state, context.corpus.features("sample"))
 
 
 # -- parameters -----------------------------------------------------------------------------------------
 
 
-def test_the_defaults_are_those_of_an_ingest(library: Library) -> None:
+def test_the_defaults_are_those_of_an_ingest(served_store: ServedStore) -> None:
     settings = Settings()
-    trial = of(library, "")
+    trial = of(served_store, "")
     assert (trial.neighbors, trial.min_dist, trial.metric) == (settings.neighbors, settings.min_dist, settings.metric)
     assert (settings.neighbors, settings.min_dist, MOST_OF_INGEST) == (NEIGHBORS, MIN_DIST, MOST_NEIGHBORS)
 
 
-def test_a_trial_is_fitted_on_the_large_panel_or_on_the_output_of_the_last_layer(library: Library) -> None:
-    fits = [of(library, search).fitted for search in ("", "point=L00.mixed", "point=L00.mixed&fit=joint")]
+def test_a_trial_is_fitted_on_the_large_panel_or_on_the_output_of_the_last_layer(served_store: ServedStore) -> None:
+    fits = [of(served_store, search).fitted for search in ("", "point=L00.mixed", "point=L00.mixed&fit=joint")]
     assert fits == ["L01.feedforward", "L00.mixed", "joint"]
 
 
-def test_a_trial_has_at_most_the_tokens_of_the_sample(library: Library, features: Features) -> None:
-    assert of(library, "trial=2000").tokens == features.n_tokens
+def test_a_trial_has_at_most_the_tokens_of_the_sample(served_store: ServedStore, features: Features) -> None:
+    assert of(served_store, "trial=2000").tokens == features.n_tokens
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_a_trial_has_at_most_the_tokens_of_the_sample(library: Library, features
         ("fit=L77.mixed", "Ignored an invalid parameter: fit=L77.mixed"),
     ],
 )
-def test_a_value_out_of_bounds_is_changed_with_a_notice(library: Library, search: str, notice: str) -> None:
-    assert resolve(library, "features", search).notices == (notice,)
+def test_a_value_out_of_bounds_is_changed_with_a_notice(served_store: ServedStore, search: str, notice: str) -> None:
+    assert resolve(served_store, "features", search).notices == (notice,)
 
 
-def test_a_name_is_that_of_its_trial(library: Library, features: Features) -> None:
-    trial = of(library, f"{TRY}&mindist=0.000001&metric=cosine")
+def test_a_name_is_that_of_its_trial(served_store: ServedStore, features: Features) -> None:
+    trial = of(served_store, f"{TRY}&mindist=0.000001&metric=cosine")
     assert str(trial) == "trial-5-0.000001-cosine-60-joint"
     assert Trial.parse(str(trial), features) == trial
 
@@ -121,8 +121,8 @@ def test_no_other_name_is_one(name: str, features: Features) -> None:
 # -- the page -------------------------------------------------------------------------------------------
 
 
-def test_a_link_does_not_run_a_trial(library: Library, fit: FakeFit) -> None:
-    context = resolve(library, "features", SHOWN)
+def test_a_link_does_not_run_a_trial(served_store: ServedStore, fit: FakeFit) -> None:
+    context = resolve(served_store, "features", SHOWN)
     above = str(layout(context).above)
     assert UNFITTED in above
     assert "PCA" in str(layout(context).below)
@@ -147,26 +147,26 @@ def test_the_page_says_what_a_trial_is_and_how_to_make_it_permanent(fitted: Cont
 
 
 def test_other_parameters_show_the_picture_of_the_store(fitted: Context) -> None:
-    other = resolve(fitted.library, "features", f"{SHOWN}&metric=cosine")
+    other = resolve(fitted.served_store, "features", f"{SHOWN}&metric=cosine")
     assert "A trial" not in str(layout(other).below)
 
 
 def test_another_reader_finds_the_trial(fitted: Context, fit: FakeFit, tiny_store: str) -> None:
-    worker = Library(tiny_store, fitted.library.folder)
+    worker = ServedStore(tiny_store, fitted.served_store.folder)
     tried(resolve(worker, "features", TRY), Job())
     assert len(fit.requests) == 1
     assert picture(resolve(worker, "features", SHOWN)) == picture(fitted)
 
 
-def test_values_of_heads_have_no_trial(library: Library) -> None:
-    assert "Try UMAP" not in str(layout(resolve(library, "features", "vectors=1")).above)
+def test_values_of_heads_have_no_trial(served_store: ServedStore) -> None:
+    assert "Try UMAP" not in str(layout(resolve(served_store, "features", "vectors=1")).above)
 
 
-def test_a_server_without_umap_says_so_in_one_sentence(library: Library) -> None:
-    with_fake_fit(library, needed=("umap", "no_such_package"))
-    assert MISSING in str(layout(resolve(library, "features", "")).above)
+def test_a_server_without_umap_says_so_in_one_sentence(served_store: ServedStore) -> None:
+    with_fake_fit(served_store, needed=("umap", "no_such_package"))
+    assert MISSING in str(layout(resolve(served_store, "features", "")).above)
     with pytest.raises(Refusal, match="Install the extra `ingest`"):
-        tried(resolve(library, "features", TRY), Job())
+        tried(resolve(served_store, "features", TRY), Job())
 
 
 # -- what the canvas asks for ---------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_a_server_without_umap_says_so_in_one_sentence(library: Library) -> None
 
 @pytest.fixture
 def client(fitted: Context) -> FlaskClient:
-    return create_app(fitted.library).server.test_client()
+    return create_app(fitted.served_store).server.test_client()
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_every_panel_has_the_tokens_of_the_trial(client: FlaskClient, fitted: Co
 
 def test_a_token_beyond_the_trial_is_not_drawn(fitted: Context) -> None:
     for token, drawn in ((59, True), (60, False)):
-        shown = picture(resolve(fitted.library, "features", f"{SHOWN}&point=L00.mixed&ftoken={token}"))
+        shown = picture(resolve(fitted.served_store, "features", f"{SHOWN}&point=L00.mixed&ftoken={token}"))
         assert shown is not None
         assert (shown.focus is not None, shown.chosen is not None) == (drawn, drawn)
 
@@ -232,22 +232,22 @@ def test_a_trial_that_nobody_fitted_is_a_sentence(client: FlaskClient, base: str
 # -- one at a time --------------------------------------------------------------------------------------
 
 
-def test_a_second_reader_is_told_to_wait_and_gets_the_same_trial(library: Library, fit: FakeFit) -> None:
+def test_a_second_reader_is_told_to_wait_and_gets_the_same_trial(served_store: ServedStore, fit: FakeFit) -> None:
     """Two workers of a server, which share its folder."""
-    other = Library(library.url, library.folder)
+    other = ServedStore(served_store.url, served_store.folder)
     second_fit, name = with_fake_fit(other), new_name()
     fit.go_on.clear()
 
     def wait() -> list[object]:
-        with Jobs(library.folder).job(name, TRYING) as job:
+        with Jobs(served_store.folder).job(name, TRYING) as job:
             return tried(resolve(other, "features", TRY), job)
 
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(tried, resolve(library, "features", TRY), Job())
+        first = pool.submit(tried, resolve(served_store, "features", TRY), Job())
         while not fit.requests:
             sleep(0.01)
         second = pool.submit(wait)
-        while not (waiting := Jobs(library.folder).waiting(name)) and not second.done():
+        while not (waiting := Jobs(served_store.folder).waiting(name)) and not second.done():
             sleep(0.01)
         assert waiting == "Waiting for the trial of another reader to end."
         fit.go_on.set()
@@ -255,22 +255,22 @@ def test_a_second_reader_is_told_to_wait_and_gets_the_same_trial(library: Librar
     assert second_fit.requests == []
 
 
-def test_a_reader_beyond_the_queue_asks_again(library: Library) -> None:
-    trials = library.get(Trials)
+def test_a_reader_beyond_the_queue_asks_again(served_store: ServedStore) -> None:
+    trials = served_store.service(Trials)
     with ExitStack() as others:
         for _ in range(trials_of_server.READERS):
             others.enter_context(trials._room.entered())
         with pytest.raises(NotYet, match=BUSY):
-            tried(resolve(library, "features", TRY), Job())
+            tried(resolve(served_store, "features", TRY), Job())
 
 
-def test_a_cancelled_trial_ends_and_leaves_its_turn(library: Library, fit: FakeFit) -> None:
+def test_a_cancelled_trial_ends_and_leaves_its_turn(served_store: ServedStore, fit: FakeFit) -> None:
     fit.go_on.clear()
-    name, notes = new_name(), Jobs(library.folder)
+    name, notes = new_name(), Jobs(served_store.folder)
 
     def run() -> None:
         with notes.job(name, TRYING) as job:
-            tried(resolve(library, "features", TRY), job)
+            tried(resolve(served_store, "features", TRY), job)
 
     with ThreadPoolExecutor(1) as pool:
         under_way = pool.submit(run)
@@ -280,16 +280,18 @@ def test_a_cancelled_trial_ends_and_leaves_its_turn(library: Library, fit: FakeF
         with pytest.raises(Refusal, match="The trial was cancelled"):
             under_way.result()
     fit.go_on.set()
-    assert tried(resolve(library, "features", TRY), Job())
+    assert tried(resolve(served_store, "features", TRY), Job())
 
 
 @pytest.mark.usefixtures("fit")
-def test_old_trials_are_deleted(library: Library) -> None:
-    context = resolve(library, "features", TRY)
+def test_old_trials_are_deleted(served_store: ServedStore) -> None:
+    context = resolve(served_store, "features", TRY)
     features, budget = context.corpus.features("sample"), 30_000
-    trials = Trials(library.folder, library.url, lambda request, _watch: picture_by_lot(request), budget=budget)
+    trials = Trials(
+        served_store.folder, served_store.url, lambda request, _watch: picture_by_lot(request), budget=budget
+    )
     for neighbors in range(5, 25):
-        trials.fitted(context.corpus, features, replace(of(library, TRY), neighbors=neighbors), Job())
-    sizes = [file.stat().st_size for file in (library.folder / "trials").iterdir()]
+        trials.fitted(context.corpus, features, replace(of(served_store, TRY), neighbors=neighbors), Job())
+    sizes = [file.stat().st_size for file in (served_store.folder / "trials").iterdir()]
     assert 0 < len(sizes) < 20
     assert sum(sizes) <= budget

@@ -6,21 +6,21 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.browser import DRAWN, Open, changed, choose, drawn, listening, picture, seen
 from tests.trials import FakeFit, with_fake_fit
 
 
 @pytest.fixture
-def fit(tiny_store: str) -> Iterator[tuple[FakeFit, Library]]:
-    library = Library(tiny_store)
-    fake = with_fake_fit(library)
-    yield fake, library
+def fit(tiny_store: str) -> Iterator[tuple[FakeFit, ServedStore]]:
+    served_store = ServedStore(tiny_store)
+    fake = with_fake_fit(served_store)
+    yield fake, served_store
     fake.go_on.set()
 
 
 @pytest.fixture
-def page(fit: tuple[FakeFit, Library], open_page: Open) -> Iterator[Page]:
+def page(fit: tuple[FakeFit, ServedStore], open_page: Open) -> Iterator[Page]:
     """The section of the trial."""
     with listening(create_app(fit[1]).server) as address:
         page = drawn(open_page(f"{address}/features?trial=60&fit=joint&neighbors=7"))
@@ -32,7 +32,7 @@ def run(page: Page) -> None:
     page.get_by_role("button", name="Run", exact=True).click()
 
 
-def test_a_trial_is_drawn_and_another_one_is_cancelled(page: Page, fit: tuple[FakeFit, Library]) -> None:
+def test_a_trial_is_drawn_and_another_one_is_cancelled(page: Page, fit: tuple[FakeFit, ServedStore]) -> None:
     fake, before = fit[0], picture(page)
     run(page)
     expect(page.get_by_text("A trial, not in the store.")).to_be_visible()

@@ -21,7 +21,7 @@ from dashboard.pages import picture_of
 from dashboard.ui.work import Job
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.client import content
 
@@ -57,15 +57,15 @@ class Left(Exception):
 
 def test_the_whole_way_from_a_link_to_the_points(tiny_store: str) -> None:
     """As a client goes it: the button, the fit in its process, the page, the bytes of the canvas."""
-    library = Library(tiny_store)
-    client = create_app(library).server.test_client()
-    tried(resolve(library, "features", "trial=60&fit=joint&neighbors=5"), Job())
+    served_store = ServedStore(tiny_store)
+    client = create_app(served_store).server.test_client()
+    tried(resolve(served_store, "features", "trial=60&fit=joint&neighbors=5"), Job())
     assert processes() == []
     link = {"pathname": "/features", "search": "?trial=60&fit=joint&neighbors=5&fview=trial", "snapshot": ""}
     page = client.post("/data/page", data=link).json
     assert page is not None
     assert "A trial, not in the store." in str(page["below"])
-    shown = picture_of(resolve(library, "features", link["search"]))
+    shown = picture_of(resolve(served_store, "features", link["search"]))
     assert shown is not None
     assert page["picture"]["points"] == shown.points
     points = np.frombuffer(content(client, shown.points)[24:], np.uint8)

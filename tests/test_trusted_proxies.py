@@ -11,8 +11,8 @@ from dashboard import __main__ as command
 from dashboard.app import create_app
 from dashboard.serving import Serving
 from dashboard.web.addresses import PEER, UNIX, AddressList, address_list, follow_proxies
-from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts
+from dashboard.web.served_store import ServedStore
 
 FORGED = {"X-Forwarded-For": "10.9.9.9", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "heads.example.org"}
 OTHERS = {"X-Forwarded-Prefix": "/p", "X-Forwarded-Port": "1", "X-Forwarded-User": "root", "Forwarded": "for=10.9.9.9"}
@@ -77,6 +77,6 @@ def test_what_is_no_address_is_reported_before_serving(name: str, capsys: pytest
 @pytest.mark.parametrize(("peer", "status"), [("10.0.0.1", 400), ("10.0.0.2", 200)])
 def test_the_host_that_a_proxy_names_must_be_allowed(peer: str, status: int, tiny_store: str) -> None:
     serving = Serving(allowed=AllowedHosts(), proxies=address_list(["10.0.0.1"], flag="--trusted-proxies"))
-    client = create_app(Library(tiny_store), serving).server.test_client()
+    client = create_app(ServedStore(tiny_store), serving).server.test_client()
     sent = {"X-Forwarded-Host": "evil.example"}
     assert client.get("/_healthz", headers=sent, environ_base={"REMOTE_ADDR": peer}).status_code == status

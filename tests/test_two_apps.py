@@ -13,18 +13,18 @@ from dashboard.serving import Serving
 from dashboard.statistics.parts import PartCounts
 from dashboard.ui.work import Jobs
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts
+from dashboard.web.served_store import ServedStore
 from store import open_corpus
 
 
 @pytest.fixture
-def libraries(tiny_store: str, rich_store: str) -> tuple[Library, Library]:
-    return Library(tiny_store), Library(rich_store)
+def libraries(tiny_store: str, rich_store: str) -> tuple[ServedStore, ServedStore]:
+    return ServedStore(tiny_store), ServedStore(rich_store)
 
 
 @pytest.fixture
-def clients(libraries: tuple[Library, Library]) -> tuple[FlaskClient, FlaskClient]:
+def clients(libraries: tuple[ServedStore, ServedStore]) -> tuple[FlaskClient, FlaskClient]:
     """Two applications, made in this order; the second answers to a name of its own."""
     first, second = libraries
     hosts = AllowedHosts(("localhost", "second.example.org"))
@@ -59,7 +59,7 @@ def test_each_application_answers_to_its_own_hosts(clients: tuple[FlaskClient, F
 
 
 def test_each_application_caches_for_itself(
-    clients: tuple[FlaskClient, FlaskClient], libraries: tuple[Library, Library], tiny_store: str
+    clients: tuple[FlaskClient, FlaskClient], libraries: tuple[ServedStore, ServedStore], tiny_store: str
 ) -> None:
     first, second = libraries
     before = second.cache.size
@@ -68,21 +68,21 @@ def test_each_application_caches_for_itself(
     assert second.cache.size == before
 
 
-def test_a_full_queue_of_one_application_leaves_the_other_free(libraries: tuple[Library, Library]) -> None:
+def test_a_full_queue_of_one_application_leaves_the_other_free(libraries: tuple[ServedStore, ServedStore]) -> None:
     first, second = libraries
     with first.files.turn(lambda: False), second.files.turn(lambda: False):
         assert (first.files.waiting, second.files.waiting) == (0, 0)
 
 
 @pytest.mark.parametrize("kind", [PartCounts, Jobs, TypedSentences])
-def test_objects_of_topics_belong_to_one_library(libraries: tuple[Library, Library], kind: type) -> None:
+def test_objects_of_topics_belong_to_one_library(libraries: tuple[ServedStore, ServedStore], kind: type) -> None:
     first, second = libraries
     assert first.get(kind) is first.get(kind)
     assert first.get(kind) is not second.get(kind)
 
 
-def test_libraries_have_folders_of_their_own(libraries: tuple[Library, Library]) -> None:
-    folders = {library.folder for library in libraries}
+def test_libraries_have_folders_of_their_own(libraries: tuple[ServedStore, ServedStore]) -> None:
+    folders = {served_store.folder for served_store in libraries}
     assert len(folders) == 2
     assert all(isinstance(folder, Path) and folder.is_dir() for folder in folders)
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.accessibility import is_accessible
 from tests.browser import Open, Visit, choose, drawn, followed, listening
@@ -122,9 +122,9 @@ def test_ten_thousand_words_are_cut_with_a_notice(open_page: Open, tiny_server: 
 
 
 def test_the_page_says_that_the_first_typed_sentence_waits_for_the_model(open_page: Open, tiny_store: str) -> None:
-    library, loading = Library(tiny_store), LoadingTyped()
-    library.put(TypedSentences, loading)  # type: ignore[arg-type]
-    with listening(create_app(library).server) as address:
+    served_store, loading = ServedStore(tiny_store), LoadingTyped()
+    served_store.put(TypedSentences, loading)  # type: ignore[arg-type]
+    with listening(create_app(served_store).server) as address:
         page = sentence_page(open_page, address, layer=1)
         page.get_by_role("textbox", name="Your own sentence", exact=True).fill(TEXT)
         page.keyboard.press("Enter")

@@ -10,7 +10,7 @@ from dashboard import shell
 from dashboard.features.page import after_picture
 from dashboard.pages import TOPICS, picture_of
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import open_corpus
 from store.repository.writer import open_writer
 
@@ -28,7 +28,7 @@ def context_of(tiny_store: str, tmp_path: Path) -> MakeContext:
             for name in undrawn:
                 writer.group(f"{path}/{name}").attrs.update({"views": [], "value_views": []})
             writer.publish("before it is drawn")
-        return resolve(Library(place), "/features", search)
+        return resolve(ServedStore(place), "/features", search)
 
     return context_of
 

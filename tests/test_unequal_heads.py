@@ -12,11 +12,13 @@ from dashboard.statistics.data import difference_grid
 from dashboard.ui.markup import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 
 def context(store: str, two: ModelPair, **more: str) -> Context:
-    return resolve(Library(store), "compare", f"?{urlencode({'model': two.own.name, 'other': two.other.name, **more})}")
+    return resolve(
+        ServedStore(store), "compare", f"?{urlencode({'model': two.own.name, 'other': two.other.name, **more})}"
+    )
 
 
 def written(page: Page) -> str:

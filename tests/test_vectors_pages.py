@@ -20,7 +20,7 @@ from dashboard.statistics.sections import size_of_part
 from dashboard.statistics.shown import shown_grid
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.__main__ import main
 from tests.client import content, csv_rows, shown
 from tests.made_once import made_once
@@ -51,7 +51,7 @@ def part(part_store: str) -> store.Corpus:
 
 @pytest.fixture(scope="module")
 def part_client(part_store: str) -> FlaskClient:
-    return create_app(Library(part_store)).server.test_client()
+    return create_app(ServedStore(part_store)).server.test_client()
 
 
 def whole_page(client: FlaskClient, page: str, search: str = "") -> str:
@@ -121,7 +121,7 @@ def test_page_relations_says_in_which_sentences_it_counts(
     place = ingest(tmp_path_factory.mktemp("bank") / "store", data=bank, annotate="auto", vectors="1", sentences=200)
     corpus = store.open_corpus(place)
     first = f"the first {corpus.n_sentences} of {corpus.counted_sentences} sentences"
-    shown_page = whole_page(create_app(Library(place)).server.test_client(), "relations")
+    shown_page = whole_page(create_app(ServedStore(place)).server.test_client(), "relations")
     assert f"Counted in {first}." in shown_page
     assert f"in {first}; numbers are of the" in shown_page
 
@@ -145,7 +145,7 @@ def test_a_filter_of_every_stored_token_is_a_part(part: store.Corpus) -> None:
 
 
 def test_a_difference_from_the_corpus_says_what_is_subtracted(part: store.Corpus, part_store: str) -> None:
-    context = resolve(Library(part_store), "statistics", f"?{EVERY}&values=part&model={part.name}")
+    context = resolve(ServedStore(part_store), "statistics", f"?{EVERY}&values=part&model={part.name}")
     assert shown_grid(context, count_now(part)).note == f"Subtracted: means over all {ALL}."
 
 
@@ -179,7 +179,7 @@ def test_a_saved_chart_of_a_part_says_of_how_many_tokens_it_is(part: store.Corpu
 
 
 def test_token_mixing_beside_feature_points_is_that_of_all_tokens(part_store: str) -> None:
-    charts = feature_charts(FeatureView.of(resolve(Library(part_store), "features", "")))
+    charts = feature_charts(FeatureView.of(resolve(ServedStore(part_store), "features", "")))
     assert f"data-of='Mean over {TOKENS} of the corpus'" in str(charts)
 
 

@@ -18,7 +18,7 @@ from dashboard.points.shown import ShownPoints
 from dashboard.statistics.heads import nearest, read_nearest
 from dashboard.statistics.sections import importance, read_importance
 from dashboard.web.context import Context, resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Snapshot, open_corpus
 from store.repository.ingest_status import IngestProgress
 from store.repository.writer import open_writer
@@ -81,7 +81,7 @@ def running() -> IngestProgress:
     return IngestProgress("a model on reviews", "pairs", done=50, total=100, began=now - 30, updated=now)
 
 
-class DuringAnIngest(Library):
+class DuringAnIngest(ServedStore):
     ingest = running()
 
 
@@ -91,12 +91,12 @@ def during_an_ingest() -> None:
 
 
 @pytest.fixture(scope="module")
-def library(tiny_store: str) -> Library:
-    return Library(tiny_store)
+def served_store(tiny_store: str) -> ServedStore:
+    return ServedStore(tiny_store)
 
 
 @pytest.fixture(scope="module")
-def begun(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Library:
+def begun(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> ServedStore:
     """A store whose ingest has done nothing after the statistics of heads."""
     place = shutil.copytree(tiny_store, tmp_path_factory.mktemp("begun") / "store")
     with open_writer(str(place)) as writer:
@@ -105,20 +105,20 @@ def begun(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Library:
             writer.delete(f"{model}/{stage}")
         writer.group(model).attrs["views"] = []
         writer.publish("as after the first stage")
-    return Library(str(place))
+    return ServedStore(str(place))
 
 
 @pytest.fixture
-def waiting(request: pytest.FixtureRequest, library: Library, begun: Library) -> str:
+def waiting(request: pytest.FixtureRequest, served_store: ServedStore, begun: ServedStore) -> str:
     """What a place says whose corpus lacks what it shows."""
     link, is_begun, text_of = WAITING[request.param]
     page, _, search = link.partition("?")
-    return str(text_of(resolve(_seen(request, begun if is_begun else library), page, search)))
+    return str(text_of(resolve(_seen(request, begun if is_begun else served_store), page, search)))
 
 
-def _seen(request: pytest.FixtureRequest, library: Library) -> Library:
-    """The library as it is, or as it is where an ingest runs."""
-    return DuringAnIngest(library.url) if "during_an_ingest" in request.fixturenames else library
+def _seen(request: pytest.FixtureRequest, served_store: ServedStore) -> ServedStore:
+    """The served store as it is, or as it is where an ingest runs."""
+    return DuringAnIngest(served_store.url) if "during_an_ingest" in request.fixturenames else served_store
 
 
 @pytest.mark.usefixtures("during_an_ingest")
@@ -147,7 +147,7 @@ def waiting_of_two(request: pytest.FixtureRequest, three_models: str, models: Sn
     """What a place of two models says that do not both have a part."""
     query, text_of = WAITING_IN_BOTH[request.param]
     search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{query}"
-    context = resolve(_seen(request, Library(three_models)), "compare", search)
+    context = resolve(_seen(request, ServedStore(three_models)), "compare", search)
     two = pair_of(context)
     assert two is not None
     return str(text_of(read(context, two)))

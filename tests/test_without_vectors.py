@@ -15,7 +15,7 @@ from dashboard.sentence.finder import SentenceFilter, find_sentences
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.web.errors import Refusal
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from tests.client import content, shown
 from tests.made_once import made_once
 from tests.stores import Ingest
@@ -48,7 +48,7 @@ def lost(part: store.Corpus) -> store.Corpus:
 
 @pytest.fixture(scope="module")
 def part_client(part_store: str) -> FlaskClient:
-    return create_app(Library(part_store)).server.test_client()
+    return create_app(ServedStore(part_store)).server.test_client()
 
 
 def page_of(client: FlaskClient, search: str) -> str:
@@ -93,7 +93,7 @@ def test_it_has_the_text_label_and_tokens_of_the_corpus(
 
 
 def test_a_sentence_with_vectors_is_not_encoded(lost: store.Corpus, part_store: str) -> None:
-    assert corpus_sentence(Library(part_store), lost, 9).text == lost.counted_text(9)
+    assert corpus_sentence(ServedStore(part_store), lost, 9).text == lost.counted_text(9)
 
 
 def test_it_is_encoded_once(part: store.Corpus) -> None:
@@ -148,7 +148,7 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_torch")
 def test_without_the_model_the_page_says_what_to_run(part_store: str, part: store.Corpus) -> None:
-    client = create_app(Library(part_store)).server.test_client()
+    client = create_app(ServedStore(part_store)).server.test_client()
     page = page_of(client, "?sentence=30")
     assert "sentence=30 has no stored vectors (0-9 have): run " in page
     assert "headscape ingest --vectors=all" in page
@@ -158,7 +158,7 @@ def test_without_the_model_the_page_says_what_to_run(part_store: str, part: stor
 
 @pytest.mark.usefixtures("without_torch")
 def test_without_a_model_to_run_the_neighbours_have_vectors(part_store: str) -> None:
-    client = create_app(Library(part_store)).server.test_client()
+    client = create_app(ServedStore(part_store)).server.test_client()
     page = shown(client, "above", "/sentence", "?sentence=0")
     assert "sentence=9" in page
     assert "sentence=39" not in page

@@ -11,7 +11,7 @@ from dashboard.points.page import draw_heads
 from dashboard.points.pairs import Clear, WorkedExample, _are_near, worked_example
 from dashboard.points.shown import ShownPoints
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.accessibility import is_accessible
 from tests.browser import canvas_place, drawn, expect_title, serving, until
@@ -74,7 +74,7 @@ def test_a_key_that_is_far_or_hidden_is_no_example() -> None:
 
 
 def test_without_an_example_there_is_no_way_to_it(tiny_store: str) -> None:
-    context = resolve(Library(tiny_store), "heads", "")
+    context = resolve(ServedStore(tiny_store), "heads", "")
     page = draw_heads(ShownPoints.of(context, HeadTokens(context.corpus, 60)), None)
     assert TITLE not in str(page.above)
     assert "How to read this" not in str(page.above)

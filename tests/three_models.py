@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.compare.two_models import ModelPair
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Snapshot, open_snapshot
 from tests.browser import serving
 from tests.made_once import made_once
@@ -55,7 +55,7 @@ def unlike(models: Snapshot) -> ModelPair:
 
 @pytest.fixture(scope="session")
 def three_client(three_models: str) -> FlaskClient:
-    return create_app(Library(three_models)).server.test_client()
+    return create_app(ServedStore(three_models)).server.test_client()
 
 
 @pytest.fixture(scope="session")

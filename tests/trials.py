@@ -7,7 +7,7 @@ import numpy as np
 
 from dashboard.features.trial import TrialPicture
 from dashboard.features.trials import Request, Trials, Watch
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import open_corpus
 
 
@@ -39,8 +39,8 @@ def picture_by_lot(request: Request) -> TrialPicture:
     return TrialPicture(coordinates, lot.random(len(points)), facts | {"parameters": {"neighbors": 15}})
 
 
-def with_fake_fit(library: Library, **limits: Any) -> FakeFit:
-    """Let the trials of a library be fitted so, with these limits of `Trials`."""
+def with_fake_fit(served_store: ServedStore, **limits: Any) -> FakeFit:
+    """Let the trials of a served store be fitted so, with these limits of `Trials`."""
     fit = FakeFit()
-    library.put(Trials, Trials(library.folder, library.url, fit, **limits))
+    served_store.put(Trials, Trials(served_store.folder, served_store.url, fit, **limits))
     return fit

@@ -17,7 +17,7 @@ from dashboard.access.settings import Access
 from dashboard.access.sign_in import SIGN_IN, SIGN_OUT, sign_in_link
 from dashboard.web.addresses import AddressList, peer_of
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 #: Rules of routes that are open to everybody, beside those of signing in.
 OPEN = frozenset({"/_healthz", "/_readyz"})
@@ -38,8 +38,8 @@ NOBODY = Person("", "reader")
 class Entrance(Protocol):
     """A kind of access: how a server learns who sends a request."""
 
-    def register(self, server: Flask, library: Library) -> None:
-        """Add the routes by which people sign in; the folder of the library is shared by the processes of the server."""
+    def register(self, server: Flask, served_store: ServedStore) -> None:
+        """Add the routes by which people sign in; the folder of the served store is shared by the processes of the server."""
 
     @property
     def person(self) -> Person | None:
@@ -51,7 +51,7 @@ class Anybody:
 
     person = LOCAL
 
-    def register(self, server: Flask, library: Library) -> None:
+    def register(self, server: Flask, served_store: ServedStore) -> None:
         """Add nothing."""
 
 
@@ -61,7 +61,7 @@ class ByProxy:
     def __init__(self, access: Access) -> None:
         self._access = access
 
-    def register(self, server: Flask, library: Library) -> None:
+    def register(self, server: Flask, served_store: ServedStore) -> None:
         """Add nothing: the proxy has the page to sign in."""
 
     @property
@@ -77,7 +77,7 @@ class ByProxy:
         return self._access.person(name) if is_name else None
 
 
-def guard(server: Flask, access: Access, library: Library, by_address: Mapping[str, AddressList]) -> None:
+def guard(server: Flask, access: Access, served_store: ServedStore, by_address: Mapping[str, AddressList]) -> None:
     """Let in whom `access` admits. Call it before anything else is added to the server.
 
     `by_address` has rules of routes that some addresses reach without a name: those that collect metrics.
@@ -98,7 +98,7 @@ def guard(server: Flask, access: Access, library: Library, by_address: Mapping[s
         sign_request(person)
         return None
 
-    entrance.register(server, library)
+    entrance.register(server, served_store)
 
 
 def known_person(entrance: Entrance) -> Person | None:

@@ -20,7 +20,7 @@ from dashboard.access.settings import Access, Provider
 from dashboard.access.sign_in import SIGN_IN, Attempts, TooMany, local_link
 from dashboard.access.users import Sessions
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 #: Seconds by which the provider's clock may differ.
 LEEWAY = 60
@@ -44,12 +44,12 @@ class ByProvider:
         self._sessions = Sessions(access)
         self._host = urlsplit(self._provider.discovery).hostname or "the provider"
 
-    def register(self, server: Flask, library: Library) -> None:
+    def register(self, server: Flask, served_store: ServedStore) -> None:
         """Add the page to sign in, the way to the provider and the way back."""
         logging.getLogger("authlib").setLevel(logging.INFO)  # below, it logs the verifiers of codes
         sign_in.register(server, self._sessions, self._host)
         self._client = _client(server, self._provider)
-        self._attempts = Attempts(library.folder)
+        self._attempts = Attempts(served_store.folder)
         for name, view in (("provider", self._go), ("callback", self._return)):
             server.add_url_rule(f"{SIGN_IN}/{name}", name, self._limited(name, _answered(view)), methods=["GET"])
 

@@ -32,7 +32,7 @@ from dashboard.access.users import Sessions, User, checked_user, watched_users
 from dashboard.web.admission import FairWaitingLine, reader_left
 from dashboard.web.assets import FONTS
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 #: Rules of its routes.
 SIGN_IN, SIGN_OUT = "/login", "/logout"
@@ -142,10 +142,10 @@ class ByPassword:
         self._users = watched_users(access.users)
         self._turns, self._turns_of_known = password_turns(STRANGERS), password_turns(KNOWN)
 
-    def register(self, server: Flask, library: Library) -> None:
+    def register(self, server: Flask, served_store: ServedStore) -> None:
         """Add the page to sign in and what its form is sent to."""
         register(server, self._sessions)
-        self._attempts = Attempts(library.folder)
+        self._attempts = Attempts(served_store.folder)
         server.add_url_rule(SIGN_IN, "sign_in", self._sign_in, methods=["POST"])
 
     @property

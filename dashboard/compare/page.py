@@ -202,7 +202,7 @@ def deferred_typed(context: Context) -> list[object]:
     if not (two and two.same_heads and text):
         return []
     try:
-        sentences = typed_sentences(context.library, two, text)
+        sentences = typed_sentences(context.served_store, two, text)
     except ReaderLeft:
         raise
     except Refusal as refusal:
@@ -266,7 +266,7 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
     search = [html.H3("Find a sentence"), deferred(context, SENTENCES, ready=ready)]
     if not state.text:
         return [*patterns(state, two), *search]
-    typed, text = context.library.get(TypedSentences), state.text
+    typed, text = context.served_store.service(TypedSentences), state.text
     is_encoded = all(typed.is_encoded(model, text) for model in (two.own, two.other))
     back = f"{state.with_(text=None, second=None).href}#sentence-in-both"
     return [

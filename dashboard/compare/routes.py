@@ -29,34 +29,34 @@ from dashboard.web.http import (
     codes,
     source_of_means,
 )
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.schema.model import varying_statistics
 
 PAIR = f"{BASE}/compare/<other>"
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes."""
-    _files(server, library)
-    _pictures(server, library)
-    _features(server, library)
+    _files(server, served_store)
+    _pictures(server, served_store)
+    _features(server, served_store)
 
 
-def _files(server: Flask, library: Library) -> None:
+def _files(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{PAIR}/changes.{FORM}")
     def changes(snapshot: str, model: str, other: str, form: str) -> Response:
-        two, source = _alike(two_by_name(library, snapshot, model, other)), source_of_means()
+        two, source = _alike(two_by_name(served_store, snapshot, model, other)), source_of_means()
         statistic = _statistic(source)
         return file(iter([changes_table(two, statistic, source)]), f"changes-{statistic}-{source}", form)
 
     @server.get(f"{PAIR}/differences.{FORM}")
     def differences(snapshot: str, model: str, other: str, form: str) -> Response:
-        two, source = _alike(two_by_name(library, snapshot, model, other)), source_of_means()
+        two, source = _alike(two_by_name(served_store, snapshot, model, other)), source_of_means()
         return file(iter([differences_table(two, source)]), f"differences-{source}", form)
 
     @server.get(f"{PAIR}/pattern/<int:sentence>/{ONE_HEAD}.{FORM}")
     def pattern(snapshot: str, model: str, other: str, sentence: int, layer: int, head: int, form: str) -> Response:
-        two = _with_head(two_by_name(library, snapshot, model, other), layer, head)
+        two = _with_head(two_by_name(served_store, snapshot, model, other), layer, head)
         if sentence >= two.sentences:
             abort(404, f"There is no sentence {sentence} in both models. Choose 0 to {two.sentences - 1}.")
         weights = both_patterns(two, sentence, layer, head)
@@ -65,30 +65,30 @@ def _files(server: Flask, library: Library) -> None:
 
     @server.get(f"{PAIR}/typed/{ONE_HEAD}.{FORM}")
     def typed(snapshot: str, model: str, other: str, layer: int, head: int, form: str) -> Response:
-        two = _with_head(two_by_name(library, snapshot, model, other), layer, head)
-        own, others = typed_sentences(library, two, request.args.get("text", ""))
+        two = _with_head(two_by_name(served_store, snapshot, model, other), layer, head)
+        own, others = typed_sentences(served_store, two, request.args.get("text", ""))
         if own.wordpieces != others.wordpieces:
             abort(404, UNLIKE)
         table = patterns_table(own.wordpieces, typed_weights((own, others), layer, head))
         return file(iter([table]), f"pattern-typed-L{layer}-H{head}", form)
 
 
-def _pictures(server: Flask, library: Library) -> None:
+def _pictures(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{PAIR}/points/<view>/{ONE_HEAD}.bin")
     def points(snapshot: str, model: str, other: str, view: str, layer: int, head: int) -> Response:
-        return binary(encode_points(_places(library, snapshot, model, other, view, layer, head), width=2))
+        return binary(encode_points(_places(served_store, snapshot, model, other, view, layer, head), width=2))
 
     @server.get(f"{PAIR}/raster/<view>/{ONE_HEAD}.png")
     def both_raster(snapshot: str, model: str, other: str, view: str, layer: int, head: int) -> Response:
-        return _raster(_places(library, snapshot, model, other, view, layer, head))
+        return _raster(_places(served_store, snapshot, model, other, view, layer, head))
 
     @server.get(f"{PAIR}/colours/<column>/{ONE_HEAD}.bin")
     def both_colours(snapshot: str, model: str, other: str, column: str, layer: int, head: int) -> Response:
-        return send_colours(_drawn(two_by_name(library, snapshot, model, other), layer, head), column)
+        return send_colours(_drawn(two_by_name(served_store, snapshot, model, other), layer, head), column)
 
     @server.get(f"{PAIR}/mask/{ONE_HEAD}.bin")
     def both_masks(snapshot: str, model: str, other: str, layer: int, head: int) -> Response:
-        two = two_by_name(library, snapshot, model, other)
+        two = two_by_name(served_store, snapshot, model, other)
         return codes(encode(selected_in_both(_drawn(two, layer, head), selection_of(two.own))))
 
 
@@ -97,19 +97,19 @@ def _raster(places: NDArray[np.float32]) -> Response:
     return send_raster(places, columns=2, side=420, most=600, title=80)
 
 
-def _features(server: Flask, library: Library) -> None:
+def _features(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{PAIR}/features/points/<view>/<point>.bin")
     def feature_points(snapshot: str, model: str, other: str, view: str, point: str) -> Response:
-        places = _point_places(two_by_name(library, snapshot, model, other), view, point)
+        places = _point_places(two_by_name(served_store, snapshot, model, other), view, point)
         return binary(encode_points(places, width=2))
 
     @server.get(f"{PAIR}/features/raster/<view>/<point>.png")
     def feature_raster(snapshot: str, model: str, other: str, view: str, point: str) -> Response:
-        return _raster(_point_places(two_by_name(library, snapshot, model, other), view, point))
+        return _raster(_point_places(two_by_name(served_store, snapshot, model, other), view, point))
 
     @server.get(f"{PAIR}/features/likeness.{FORM}")
     def likeness(snapshot: str, model: str, other: str, form: str) -> Response:
-        two = two_by_name(library, snapshot, model, other)
+        two = two_by_name(served_store, snapshot, model, other)
         similarity = point_similarity(two, _both_features(two))
         return file(iter([similarity_table(similarity)]), "likeness", form)
 
@@ -129,9 +129,9 @@ def _point_places(two: ModelPair, view: str, point: str) -> NDArray[np.float32]:
     return point_places(two, features, view, point).places
 
 
-def two_by_name(library: Library, snapshot: str, model: str, other: str) -> ModelPair:
+def two_by_name(served_store: ServedStore, snapshot: str, model: str, other: str) -> ModelPair:
     """The two models of a URL; 404 where they are not on one corpus."""
-    opened = library.snapshot(snapshot)
+    opened = served_store.snapshot(snapshot)
     own = opened.corpus(model)
     others = on_same_corpus(opened, own)
     if other not in others:
@@ -145,10 +145,10 @@ def two_by_name(library: Library, snapshot: str, model: str, other: str) -> Mode
 
 
 def _places(
-    library: Library, snapshot: str, model: str, other: str, view: str, layer: int, head: int
+    served_store: ServedStore, snapshot: str, model: str, other: str, view: str, layer: int, head: int
 ) -> NDArray[np.float32]:
     """Aligned positions of the tokens of the query string: (2, token, role, component)."""
-    two = _with_head(two_by_name(library, snapshot, model, other), layer, head)
+    two = _with_head(two_by_name(served_store, snapshot, model, other), layer, head)
     return both_places(two, view, layer, head, bounded("tokens", MOST_TOKENS, MOST_TOKENS)).places
 
 

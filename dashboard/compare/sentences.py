@@ -26,7 +26,7 @@ from dashboard.ui.markup import file_href
 from dashboard.ui.text import has_part, significant
 from dashboard.web.admission import reader_left
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import ORDER, LinkState
 from store.kernels.heads import row_divergence
 from store.phrases import as_label, many
@@ -387,9 +387,9 @@ def _typed_file(state: LinkState, two: ModelPair) -> str:
     )
 
 
-def typed_sentences(library: Library, two: ModelPair, text: str) -> tuple[Sentence, Sentence]:
+def typed_sentences(served_store: ServedStore, two: ModelPair, text: str) -> tuple[Sentence, Sentence]:
     """A text through both models. Raises `Refusal` where one of them cannot run it."""
-    typed = library.get(TypedSentences)
+    typed = served_store.service(TypedSentences)
     own, other = (typed.encode(model, text, "", reader_left) for model in (two.own, two.other))
     return own, other
 

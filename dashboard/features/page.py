@@ -265,7 +265,7 @@ def _numbers(offered: Sequence[float], chosen: float) -> dict[str, str]:
 def tried(context: Context, job: Job) -> list[object]:
     """Fit the trial of the link; the fields of the link that shows it. Raises `Refusal` where it cannot be fitted now."""
     shown = FeatureView.of(context)
-    context.library.get(Trials).fitted(context.corpus, shown.series.features, shown.tried, job)
+    context.served_store.service(Trials).fitted(context.corpus, shown.series.features, shown.tried, job)
     return [dcc.Store(id={"done": TRIAL}, data=shown.tried.fields)]
 
 

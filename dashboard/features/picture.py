@@ -33,8 +33,8 @@ from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.markup import Markup
 from dashboard.ui.text import with_commands
 from dashboard.web.http import BASE, binary, bounded, corpus_of, lasting
-from dashboard.web.library import Library
 from dashboard.web.results import current_cache
+from dashboard.web.served_store import ServedStore
 from store.features import Features
 from store.phrases import many
 from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_title
@@ -282,17 +282,17 @@ def mean_trust(trust: NDArray[np.float64], titles: Sequence[str]) -> str | None:
     return f"mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]})."
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes."""
-    _picture_routes(server, library)
-    _token_routes(server, library)
-    _file_routes(server, library)
+    _picture_routes(server, served_store)
+    _token_routes(server, served_store)
+    _file_routes(server, served_store)
 
 
-def _picture_routes(server: Flask, library: Library) -> None:
+def _picture_routes(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{_TOKEN_SET}/points/<series>/<view>/<panel>.bin")
     def panel_points(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
-        points = _points_of(_series(library, snapshot, model, token_set, series), panel)
+        points = _points_of(_series(served_store, snapshot, model, token_set, series), panel)
         if points.panel is not None:
             return binary(encode_points(points.places(view), width=2))
         key = "grid points", series, view, points.tokens
@@ -302,7 +302,7 @@ def _picture_routes(server: Flask, library: Library) -> None:
 
     @server.get(f"{_TOKEN_SET}/raster/<series>/<view>/<panel>.png")
     def panel_raster(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
-        points = _points_of(_series(library, snapshot, model, token_set, series), panel)
+        points = _points_of(_series(served_store, snapshot, model, token_set, series), panel)
         is_single = points.panel is not None
         columns, slots = (1, (0,)) if is_single else points.series.grid
         side = MOST_RASTER_SIDE if is_single else MOST_GRID_SIDE
@@ -310,44 +310,47 @@ def _picture_routes(server: Flask, library: Library) -> None:
 
     @server.get(f"{_TOKEN_SET}/colours/<column>.bin")
     def token_colours(snapshot: str, model: str, token_set: str, column: str) -> Response:
-        series = _series(library, snapshot, model, token_set)
+        series = _series(served_store, snapshot, model, token_set)
         most = series.features.n_tokens - 1
         chosen = bounded("token", 0, most, fewest=0) if "token" in request.args else None
         return send_colours(FeatureTokens(series, _count(series.features), chosen=chosen), column)
 
     @server.get(f"{_TOKEN_SET}/mask.bin")
     def selected_tokens(snapshot: str, model: str, token_set: str) -> Response:
-        series = _series(library, snapshot, model, token_set)
+        series = _series(served_store, snapshot, model, token_set)
         chosen = _selection(series)
         return send_mask(FeatureTokens(series, _count(series.features), chosen=chosen.chosen), chosen)
 
 
-def _token_routes(server: Flask, library: Library) -> None:
+def _token_routes(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{_TOKEN_SET}/tokens.json")
     def token_names(snapshot: str, model: str, token_set: str) -> Response:
-        features = _features(library, snapshot, model, token_set)
+        features = _features(served_store, snapshot, model, token_set)
         different, ids = np.unique(features.wordpieces(), return_inverse=True)
         return lasting(jsonify({"pieces": different.tolist(), "ids": ids.tolist()}))
 
     @server.get(f"{_TOKEN_SET}/card/token/<int:token>.json")
     def feature_card(snapshot: str, model: str, token_set: str, token: int) -> Response:
-        features = _features(library, snapshot, model, token_set)
+        features = _features(served_store, snapshot, model, token_set)
         return lasting(jsonify(token_card(features, _checked(features, token))))
 
     @server.get(f"{_TOKEN_SET}/focus/<series>/<view>/<panel>/<int:token>.json")
     def feature_focus(
         snapshot: str, model: str, token_set: str, series: str, view: str, panel: str, token: int
     ) -> Response:
-        shown, near = _series(library, snapshot, model, token_set, series), bounded("near", NEAR, MOST_NEAR, fewest=0)
+        shown, near = (
+            _series(served_store, snapshot, model, token_set, series),
+            bounded("near", NEAR, MOST_NEAR, fewest=0),
+        )
         return lasting(jsonify(token_focus(shown, view, panel, _checked(shown.features, token), near=near)))
 
 
-def _file_routes(server: Flask, library: Library) -> None:
+def _file_routes(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{_TOKEN_SET}/<any(tokens, selection):what>/<series>/<view>/<panel>.{FORM}")
     def tokens_file(
         snapshot: str, model: str, token_set: str, what: str, series: str, view: str, panel: str, form: str
     ) -> Response:
-        shown = _series(library, snapshot, model, token_set, series)
+        shown = _series(served_store, snapshot, model, token_set, series)
         panels = shown.names if panel == "grid" else (panel,)
         shown.places(view, 1, panels[0])  # a wrong name is a 404 before the first byte
         chosen = _selection(shown) if what == "selection" else TokenSelection()
@@ -356,18 +359,20 @@ def _file_routes(server: Flask, library: Library) -> None:
 
     @server.get(f"{_TOKEN_SET}/<any(similarity, cka, explained):measure>.{FORM}")
     def measure_file(snapshot: str, model: str, token_set: str, measure: str, form: str) -> Response:
-        features = _features(library, snapshot, model, token_set)
+        features = _features(served_store, snapshot, model, token_set)
         return file(iter([measure_table(features, measure)]), f"{measure}-{token_set}", form)
 
 
-def _features(library: Library, snapshot: str, model: str, token_set: str) -> Features:
-    return corpus_of(library, snapshot, model).features(token_set)
+def _features(served_store: ServedStore, snapshot: str, model: str, token_set: str) -> Features:
+    return corpus_of(served_store, snapshot, model).features(token_set)
 
 
-def _series(library: Library, snapshot: str, model: str, token_set: str, series: str = POINTS) -> FeaturePanels:
+def _series(
+    served_store: ServedStore, snapshot: str, model: str, token_set: str, series: str = POINTS
+) -> FeaturePanels:
     """The panels of a URL."""
-    corpus = corpus_of(library, snapshot, model)
-    return FeaturePanels.parse(corpus, corpus.features(token_set), series, library.get(Trials))
+    corpus = corpus_of(served_store, snapshot, model)
+    return FeaturePanels.parse(corpus, corpus.features(token_set), series, served_store.service(Trials))
 
 
 def _points_of(series: FeaturePanels, panel: str) -> FeatureTokens:

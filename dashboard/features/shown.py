@@ -35,7 +35,7 @@ class FeatureView(Shown[FeatureTokens]):
         """From a link whose token set `is_drawn`; `most` is how many tokens are drawn, where the picture does not decide it."""
         state, corpus = context.state, context.corpus
         features = corpus.features(state.material or corpus.token_sets[0])
-        fitted, trials = state.vectors is None and state.fscale == "each", context.library.get(Trials)
+        fitted, trials = state.vectors is None and state.fscale == "each", context.served_store.service(Trials)
         series = FeaturePanels(corpus, features, state.vectors, fitted, trials)
         written = {name: str(value) for name in FIELDS if (value := state.fields[name]) is not None}
         selection, notices = parse_token_selection(written, series)

@@ -29,9 +29,9 @@ from dashboard.features.trial import Trial, TrialPicture
 from dashboard.ui.work import Job
 from dashboard.web.admission import LOOK_SECONDS, Room
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
-from dashboard.web.library import Library
 from dashboard.web.processes import environment, locked, own_module
 from dashboard.web.results import DiskCache, SharedResults
+from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
 from store.features import Features
 
@@ -130,9 +130,9 @@ class Trials:
         self._room = Room(READERS, BUSY)
 
     @classmethod
-    def of(cls, library: Library) -> "Trials":
-        """Those of a library, in the folder of its server."""
-        return cls(library.folder, library.url)
+    def of(cls, served_store: ServedStore) -> "Trials":
+        """Those of a served store, in the folder of its server."""
+        return cls(served_store.folder, served_store.url)
 
     def can_try(self) -> bool:
         """Whether this server can fit a trial."""

@@ -33,8 +33,8 @@ from dashboard.ui.text import unit_title
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of, data_link
-from dashboard.web.library import Library
 from dashboard.web.results import cached
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.heads import LABELS, clustered_order
@@ -171,13 +171,13 @@ def _frame(figure: go.Figure, chosen: int, heads: int) -> None:
         figure.add_shape(type="rect", **ends, fillcolor="rgba(0,0,0,0)", line={"color": MARKED, "width": 1.5})
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes."""
     tables = {"divergence": _divergence_table, "map": _map_table}
 
     @server.get(f"{BASE}/<any({', '.join(tables)}):what>.{FORM}")
     def file_of_heads(snapshot: str, model: str, what: str, form: str) -> Response:
-        return file(iter([tables[what](corpus_of(library, snapshot, model))]), what, form)
+        return file(iter([tables[what](corpus_of(served_store, snapshot, model))]), what, form)
 
 
 def _divergence_table(corpus: Corpus) -> Table:

@@ -29,9 +29,9 @@ from dashboard.web.addresses import CLIENT, AddressList, peer_of
 from dashboard.web.admission import metered_by
 from dashboard.web.connections import STOPS
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, locked, resident_memory, write_whole
 from dashboard.web.results import cached
+from dashboard.web.served_store import ServedStore
 from store import Snapshot, StoreError
 
 if TYPE_CHECKING:
@@ -148,20 +148,20 @@ def watch_requests(server: Flask, metrics: Metrics, log_file: str, proxies: Addr
 class Monitor:
     """The metrics of an application, and its last hour."""
 
-    def __init__(self, library: Library, metrics: Metrics | None = None) -> None:
+    def __init__(self, served_store: ServedStore, metrics: Metrics | None = None) -> None:
         self.metrics = metrics or Metrics()
-        self.history = History(library.folder)
-        self._library = library
+        self.history = History(served_store.folder)
+        self._served_store = served_store
         self._hits = self._misses = 0
 
     @classmethod
-    def of(cls, library: Library) -> "Monitor":
-        """That of a library without a server: of this process alone."""
-        return cls(library)
+    def of(cls, served_store: ServedStore) -> "Monitor":
+        """That of a served store without a server: of this process alone."""
+        return cls(served_store)
 
     def text(self) -> bytes:
         """All metrics as Prometheus reads them."""
-        return self.metrics.text(*store_metrics(self._library))
+        return self.metrics.text(*store_metrics(self._served_store))
 
     def start(self, connections: Callable[[], int]) -> None:
         """Measure this worker from now on. One of the workers adds to the history, and another one when it has ended."""
@@ -169,7 +169,7 @@ class Monitor:
 
     def measure(self, connections: int) -> None:
         """Note the numbers of this worker."""
-        cache = self._library.cache
+        cache = self._served_store.cache
         hits, misses = cache.hits, cache.misses
         self.metrics.looked_up(hits - self._hits, misses - self._misses)
         self._hits, self._misses = hits, misses
@@ -177,13 +177,13 @@ class Monitor:
 
     def add_sample(self) -> None:
         """Add the numbers of all workers to the history."""
-        running = self._library.ingest
+        running = self._served_store.ingest
         stage = "" if running is None else running.stage or "starting"
-        self.history.add(sample(self.metrics.collect(), age=snapshot_age(self._library), stage=stage))
+        self.history.add(sample(self.metrics.collect(), age=snapshot_age(self._served_store), stage=stage))
 
     def _measure(self, connections: Callable[[], int]) -> None:
         with ExitStack() as stack:
-            writer = stack.enter_context((self._library.folder / "history-writer").open("w"))
+            writer = stack.enter_context((self._served_store.folder / "history-writer").open("w"))
             next_sample = 0.0
             while True:
                 self.measure(connections())
@@ -290,26 +290,26 @@ def classes_between(earlier: Sample, later: Sample) -> list[tuple[float, float]]
     return sorted(counts)
 
 
-def store_metrics(library: Library) -> Iterator[Metric]:
+def store_metrics(served_store: ServedStore) -> Iterator[Metric]:
     """The metrics as they are now. Where the store cannot be read, its age is missing."""
-    age = snapshot_age(library)
+    age = snapshot_age(served_store)
     yield _gauge("headscape_ready", "Whether the newest snapshot can be opened.", int(age is not None))
     if age is not None:
         yield _gauge("headscape_snapshot_age_seconds", "Time since the newest snapshot was published.", age)
-    yield from _ingest_metrics(library)
-    yield from _encoder_metrics(ServerFolder(library.folder).encoder_process)
+    yield from _ingest_metrics(served_store)
+    yield from _encoder_metrics(ServerFolder(served_store.folder).encoder_process)
 
 
-def snapshot_age(library: Library) -> float | None:
+def snapshot_age(served_store: ServedStore) -> float | None:
     """Seconds since the newest snapshot was published; None where it cannot be opened."""
     try:
-        return time.time() - library.snapshot().published.timestamp()
+        return time.time() - served_store.snapshot().published.timestamp()
     except StoreError:
         return None
 
 
-def _ingest_metrics(library: Library) -> Iterator[Metric]:
-    running, outcome = library.ingest, library.last_ingest
+def _ingest_metrics(served_store: ServedStore) -> Iterator[Metric]:
+    running, outcome = served_store.ingest, served_store.last_ingest
     yield _gauge("headscape_ingest_running", "Whether an ingest writes the store.", int(running is not None))
     if running is not None:
         stage = GaugeMetricFamily("headscape_ingest_share", "Finished share of the ingest's stage.", labels=["stage"])
@@ -331,14 +331,14 @@ def _gauge(name: str, text: str, value: float) -> Metric:
     return GaugeMetricFamily(name, text, value=value)
 
 
-def register(server: Flask, library: Library, readers: AddressList) -> None:
+def register(server: Flask, served_store: ServedStore, readers: AddressList) -> None:
     """Add the routes; `readers` may read the metrics, and authors who signed in."""
 
     @server.get(READY)
     def ready() -> Response:
         if request.environ.get(STOPS):
             raise Refusal(STOPPING, 503)
-        _check_readable(library.snapshot())
+        _check_readable(served_store.snapshot())
         return Response("OK", mimetype="text/plain")
 
     @server.get(METRICS)
@@ -346,7 +346,7 @@ def register(server: Flask, library: Library, readers: AddressList) -> None:
         person = current_person()
         if not (readers.admits(request.environ) or (person.writes and person != LOCAL)):
             raise Refusal(NOT_ADMITTED, 403)
-        return Response(library.get(Monitor).text(), content_type=CONTENT_TYPE_LATEST)
+        return Response(served_store.service(Monitor).text(), content_type=CONTENT_TYPE_LATEST)
 
 
 @cached

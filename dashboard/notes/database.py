@@ -35,7 +35,7 @@ from dashboard.notes.address import (
     unavailable,
 )
 from dashboard.notes.note import REVISION, VERSION_TABLE, metadata
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -73,9 +73,9 @@ class Database:
         self._silent_until = 0.0
 
     @classmethod
-    def of(cls, library: Library) -> "Database":
-        """The file beside the store of a library, unless its server is told another place."""
-        return cls(notes_address(None, library.url))
+    def of(cls, served_store: ServedStore) -> "Database":
+        """The file beside the store that is served, unless its server is told another place."""
+        return cls(notes_address(None, served_store.url))
 
     def read(self, work: Work[T], seconds: float = READ) -> T:
         """The result of some work that changes nothing, in one transaction. A file that nobody has written is empty."""

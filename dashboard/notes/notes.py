@@ -45,7 +45,7 @@ from dashboard.notes.note import (
 from dashboard.notes.search import Offers, Results, Search
 from dashboard.notes.target import TITLE, Target, corpus_identity, lasting_link, parse_target
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 
 T = TypeVar("T")
@@ -70,9 +70,9 @@ class Notes:
         self._counting = Lock()
 
     @classmethod
-    def of(cls, library: Library) -> "Notes":
-        """Those of a library."""
-        return cls(library.get(Database))
+    def of(cls, served_store: ServedStore) -> "Notes":
+        """Those of a served store."""
+        return cls(served_store.service(Database))
 
     @property
     def is_on(self) -> bool:
@@ -310,9 +310,9 @@ class SavedViews:
         self.database = database
 
     @classmethod
-    def of(cls, library: Library) -> "SavedViews":
-        """Those of a library."""
-        return cls(library.get(Database))
+    def of(cls, served_store: ServedStore) -> "SavedViews":
+        """Those of a served store."""
+        return cls(served_store.service(Database))
 
     def of_corpus(self, corpus: Corpus) -> tuple[SavedView, ...]:
         """The saved views of a corpus, of all its models, by name."""

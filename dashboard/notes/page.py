@@ -27,8 +27,8 @@ from dashboard.ui.markup import Page
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
 from dashboard.web.paths import links_of, root
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.schema.features import point_title
@@ -57,10 +57,10 @@ def layout(context: Context) -> Page:
     """The page; where the database cannot be used, why."""
     title, how_to_read = html.H1("Notes"), html.P(_HOW_TO_READ, className="how-to-read")
     try:
-        offers = context.library.get(Notes).offers()
+        offers = context.served_store.service(Notes).offers()
     except Refusal as refusal:
         return Page(above=[title, html.P(str(refusal), className="notes-off", role="status")])
-    is_read_only = context.library.get(Database).is_read_only
+    is_read_only = context.served_store.service(Database).is_read_only
     off = [html.P(WRITING_OFF, className="notes-off", role="status")] if is_read_only else []
     files = _files(writes=current_person().writes and not is_read_only)
     return Page(above=[title, how_to_read, *off, _filters(context.state, offers), files, _lists(context.state)])
@@ -106,29 +106,29 @@ def _lists(state: LinkState) -> html.Div:
     return html.Div([html.Section([html.H2("All notes"), _list(state)]), views], className="note-lists")
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes."""
-    _add_page_routes(server, library)
-    _add_list_routes(server, library)
+    _add_page_routes(server, served_store)
+    _add_list_routes(server, served_store)
 
 
-def _add_page_routes(server: Flask, library: Library) -> None:
-    notes = library.get(Notes)
+def _add_page_routes(server: Flask, served_store: ServedStore) -> None:
+    notes = served_store.service(Notes)
 
     @server.post("/data/notes/marks")
     @_uncached
     def marks_of_page() -> dict[str, Any]:
-        context = _context(library)
+        context = _context(served_store)
         return marks_of(context.corpus, context.state, notes.counts(context.corpus))
 
     @server.post("/data/notes/on")
     @_uncached
     def notes_of_page() -> dict[str, Any]:
-        context, person = _context(library), _person(library)
+        context, person = _context(served_store), _person(served_store)
         key = request.form.get("target")
         target = parse_target(key) if key else ViewTarget.of(context.corpus, context.state)
         threads = [thread_json(thread, person) for thread in notes.of_target(target)]
-        return {"notes": threads, "target": target.key, "writes": person.writes, **_off(library)}
+        return {"notes": threads, "target": target.key, "writes": person.writes, **_off(served_store)}
 
     @server.get("/data/notes/<name>/history")
     @_uncached
@@ -136,37 +136,37 @@ def _add_page_routes(server: Flask, library: Library) -> None:
         return {"texts": [former_json(former) for former in reversed(notes.history(name))]}
 
 
-def _add_list_routes(server: Flask, library: Library) -> None:
-    notes, views = library.get(Notes), library.get(SavedViews)
+def _add_list_routes(server: Flask, served_store: ServedStore) -> None:
+    notes, views = served_store.service(Notes), served_store.service(SavedViews)
 
     @server.post("/data/notes/found")
     @_uncached
     def notes_of_list() -> dict[str, Any]:
-        context = _context(library)
-        return found_json(notes.find(_search_of(context.state)), context.snapshot, _person(library))
+        context = _context(served_store)
+        return found_json(notes.find(_search_of(context.state)), context.snapshot, _person(served_store))
 
     @server.post("/data/notes/views")
     @_uncached
     def views_of_page() -> dict[str, Any]:
-        context, person = _context(library), _person(library)
+        context, person = _context(served_store), _person(served_store)
         every = [view_json(view, context.snapshot, person) for view in views.of_corpus(context.corpus)]
-        return {"views": every, **_off(library)}
+        return {"views": every, **_off(served_store)}
 
 
-def _context(library: Library) -> Context:
+def _context(served_store: ServedStore) -> Context:
     """What the link of the page means, in the snapshot that its tab shows."""
-    return resolve(library, *(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
+    return resolve(served_store, *(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
 
 
-def _person(library: Library) -> Person:
+def _person(served_store: ServedStore) -> Person:
     """Who sends the request; a reader where nobody can write."""
     person = current_person()
-    return replace(person, role="reader") if library.get(Database).is_read_only else person
+    return replace(person, role="reader") if served_store.service(Database).is_read_only else person
 
 
-def _off(library: Library) -> dict[str, str]:
+def _off(served_store: ServedStore) -> dict[str, str]:
     """Why who may write cannot; nothing for a reader, to whom no page offers it."""
-    off = library.get(Database).is_read_only and current_person().writes
+    off = served_store.service(Database).is_read_only and current_person().writes
     return {"off": WRITING_OFF} if off else {}
 
 
@@ -259,10 +259,10 @@ def _most(counts: Counts) -> list[tuple[Target, int]]:
 _MARKS = {"heads": _mark_heads, "sentence": _mark_sentence, "features": _mark_features}
 
 
-def notes_version(library: Library) -> str | None:
+def notes_version(served_store: ServedStore) -> str | None:
     """A text that is another one after every change of the notes; None where they cannot be read."""
     try:
-        return library.get(Notes).version()
+        return served_store.service(Notes).version()
     except Refusal:
         return None
 

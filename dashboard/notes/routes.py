@@ -16,7 +16,7 @@ from dashboard.notes.target import KINDS, Kind, Opened, link_to, parse_target
 from dashboard.web.connections import BODY
 from dashboard.web.errors import Refusal
 from dashboard.web.http import Text, bounded
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 
 B = TypeVar("B", bound=BaseModel)
@@ -69,54 +69,54 @@ class NewName(Body):
     name: Text
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes."""
-    _read_notes(server, library)
-    _write_notes(server, library)
-    _saved_views(server, library)
-    _files(server, library)
+    _read_notes(server, served_store)
+    _write_notes(server, served_store)
+    _saved_views(server, served_store)
+    _files(server, served_store)
 
 
-def _read_notes(server: Flask, library: Library) -> None:
-    notes = library.get(Notes)
+def _read_notes(server: Flask, served_store: ServedStore) -> None:
+    notes = served_store.service(Notes)
 
     @server.get("/api/notes")
     def found_notes() -> Response:
         results = notes.find(_search())
         fields = {"total": results.total, "page": results.page, "pages": results.pages}
-        return _answer(fields | {"notes": [_note(note, library) for note in results.notes]})
+        return _answer(fields | {"notes": [_note(note, served_store) for note in results.notes]})
 
     @server.get("/api/notes/on")
     def notes_on_target() -> Response:
         threads = notes.of_target(parse_target(request.args.get("target", "")))
-        return _answer({"threads": [_thread(thread, library) for thread in threads]})
+        return _answer({"threads": [_thread(thread, served_store) for thread in threads]})
 
     @server.get("/api/notes/<name>/history")
     def history_of_note(name: str) -> Response:
         return _answer({"texts": [_former(former) for former in notes.history(name)]})
 
 
-def _write_notes(server: Flask, library: Library) -> None:
-    notes = library.get(Notes)
+def _write_notes(server: Flask, served_store: ServedStore) -> None:
+    notes = served_store.service(Notes)
 
     @server.post("/api/notes")
     def add_note() -> Response:
         body = _body(OnTarget)
-        corpus, draft = _corpus(library, body.snapshot, body.model), checked_draft(body.text, body.tags)
+        corpus, draft = _corpus(served_store, body.snapshot, body.model), checked_draft(body.text, body.tags)
         note = notes.add(current_person(), corpus, parse_target(body.target), draft, body.id)
-        return _answer(_note(note, library), 201)
+        return _answer(_note(note, served_store), 201)
 
     @server.post("/api/notes/<name>/replies")
     def reply_to_note(name: str) -> Response:
         body = _body(Written)
         reply = notes.reply(current_person(), name, checked_draft(body.text, body.tags), body.id)
-        return _answer(_note(reply, library), 201)
+        return _answer(_note(reply, served_store), 201)
 
     @server.put("/api/notes/<name>")
     def edit_note(name: str) -> Response:
         body = _body(Edit)
         draft = checked_draft(body.text, body.tags)
-        return _answer(_note(notes.edit(current_person(), name, body.version, draft), library))
+        return _answer(_note(notes.edit(current_person(), name, body.version, draft), served_store))
 
     @server.delete("/api/notes/<name>")
     def delete_note(name: str) -> Response:
@@ -124,23 +124,23 @@ def _write_notes(server: Flask, library: Library) -> None:
         return _answer({})
 
 
-def _saved_views(server: Flask, library: Library) -> None:
-    views = library.get(SavedViews)
+def _saved_views(server: Flask, served_store: ServedStore) -> None:
+    views = served_store.service(SavedViews)
 
     @server.get("/api/views")
     def saved_views() -> Response:
-        corpus = _corpus(library, request.args.get("snapshot"), request.args.get("model"))
-        return _answer({"views": [_view(view, library) for view in views.of_corpus(corpus)]})
+        corpus = _corpus(served_store, request.args.get("snapshot"), request.args.get("model"))
+        return _answer({"views": [_view(view, served_store) for view in views.of_corpus(corpus)]})
 
     @server.post("/api/views")
     def save_view() -> Response:
         body = _body(NamedLink)
-        corpus = _corpus(library, body.snapshot, body.model)
-        return _answer(_view(views.save(current_person(), corpus, body.name, body.link, body.id), library), 201)
+        corpus = _corpus(served_store, body.snapshot, body.model)
+        return _answer(_view(views.save(current_person(), corpus, body.name, body.link, body.id), served_store), 201)
 
     @server.put("/api/views/<name>")
     def rename_view(name: str) -> Response:
-        return _answer(_view(views.rename(current_person(), name, _body(NewName).name), library))
+        return _answer(_view(views.rename(current_person(), name, _body(NewName).name), served_store))
 
     @server.delete("/api/views/<name>")
     def delete_view(name: str) -> Response:
@@ -148,8 +148,8 @@ def _saved_views(server: Flask, library: Library) -> None:
         return _answer({})
 
 
-def _files(server: Flask, library: Library) -> None:
-    database = library.get(Database)
+def _files(server: Flask, served_store: ServedStore) -> None:
+    database = served_store.service(Database)
 
     @server.get("/api/notes/export")
     def export_file() -> Response:
@@ -190,8 +190,8 @@ def _search() -> Search:
     return Search(text, tag, author, kind, model, checked, bounded("page", 0, 1_000_000, fewest=0))  # type: ignore[arg-type]
 
 
-def _corpus(library: Library, snapshot: str | None, model: str | None) -> Corpus:
-    return library.snapshot(snapshot).corpus(model)
+def _corpus(served_store: ServedStore, snapshot: str | None, model: str | None) -> Corpus:
+    return served_store.snapshot(snapshot).corpus(model)
 
 
 def _answer(content: dict[str, Any], status: int = 200) -> Response:
@@ -200,23 +200,30 @@ def _answer(content: dict[str, Any], status: int = 200) -> Response:
     return response
 
 
-def _note(note: Note, library: Library) -> dict[str, Any]:
+def _note(note: Note, served_store: ServedStore) -> dict[str, Any]:
     """A note for a program: its target as a key, and the link that opens it in the newest snapshot."""
-    return asdict(note) | {"target": note.target.key, "kind": note.target.kind, "link": _link(note.target, library)}
+    return asdict(note) | {
+        "target": note.target.key,
+        "kind": note.target.kind,
+        "link": _link(note.target, served_store),
+    }
 
 
-def _link(opened: Opened, library: Library) -> str | None:
-    snapshot = library.snapshot()
+def _link(opened: Opened, served_store: ServedStore) -> str | None:
+    snapshot = served_store.snapshot()
     return link_to(opened, map(snapshot.corpus, snapshot.models))
 
 
-def _thread(thread: Thread, library: Library) -> dict[str, Any]:
-    return {"note": _note(thread.note, library), "replies": [_note(reply, library) for reply in thread.replies]}
+def _thread(thread: Thread, served_store: ServedStore) -> dict[str, Any]:
+    return {
+        "note": _note(thread.note, served_store),
+        "replies": [_note(reply, served_store) for reply in thread.replies],
+    }
 
 
 def _former(former: FormerText) -> dict[str, Any]:
     return asdict(former)
 
 
-def _view(view: SavedView, library: Library) -> dict[str, Any]:
-    return asdict(view) | {"link": _link(view, library)}
+def _view(view: SavedView, served_store: ServedStore) -> dict[str, Any]:
+    return asdict(view) | {"link": _link(view, served_store)}

@@ -45,8 +45,8 @@ from dashboard.web.http import (
     scheme,
     share_of_query,
 )
-from dashboard.web.library import Library
 from dashboard.web.results import cached
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import HEAD, LEAST, MOST_TOKENS, MOST_TOP, TOP, head_numbers
 from store import Corpus
 
@@ -59,27 +59,27 @@ _POINT = f"{ONE_HEAD}/<any(query, key):role>/<int:token>.json"
 ROWS = 20_000
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes."""
-    _points(server, library)
-    _rasters(server, library)
-    _densities(server, library)
-    _colours(server, library)
-    _masks(server, library)
-    _tokens(server, library)
-    _files(server, library)
-    _tables(server, library)
+    _points(server, served_store)
+    _rasters(server, served_store)
+    _densities(server, served_store)
+    _colours(server, served_store)
+    _masks(server, served_store)
+    _tokens(server, served_store)
+    _files(server, served_store)
+    _tables(server, served_store)
 
 
-def _points(server: Flask, library: Library) -> None:
+def _points(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/points/<view>/grid.bin")
     def grid_points(snapshot: str, model: str, view: str) -> Response:
-        drawn = _grid_of(library, snapshot, model)
+        drawn = _grid_of(served_store, snapshot, model)
         return binary(_grid_points(drawn.corpus, drawn.tokens, view))
 
     @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
     def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        return binary(encode_points(_beside(library, snapshot, model, layer, head).places(view), width=2))
+        return binary(encode_points(_beside(served_store, snapshot, model, layer, head).places(view), width=2))
 
 
 @cached
@@ -87,15 +87,15 @@ def _grid_points(corpus: Corpus, tokens: int, view: str) -> bytes:
     return encode_points(HeadTokens(corpus, tokens).places(view), width=1)
 
 
-def _rasters(server: Flask, library: Library) -> None:
+def _rasters(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/raster/<view>/grid.png")
     def grid_raster(snapshot: str, model: str, view: str) -> Response:
-        drawn = _grid_of(library, snapshot, model)
+        drawn = _grid_of(served_store, snapshot, model)
         return png(_grid_raster(drawn.corpus, drawn.tokens, view, _panels_of(drawn.corpus), scheme()))
 
     @server.get(f"{BASE}/raster/<view>/{ONE_HEAD}.png")
     def head_raster(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        places = _beside(library, snapshot, model, layer, head).places(view)
+        places = _beside(served_store, snapshot, model, layer, head).places(view)
         columns = bounded("columns", 1, len(places))
         return send_raster(places, columns=columns, side=600, most=MOST_RASTER_SIDE, title=40)
 
@@ -133,17 +133,17 @@ def _grid_raster(corpus: Corpus, tokens: int, view: str, panels: _Panels, palett
     )
 
 
-def _densities(server: Flask, library: Library) -> None:
+def _densities(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/contours/<view>/{ONE_HEAD}.json")
     def contours(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
         return lasting(
-            jsonify(_densities_of_heads(_heads_of(library, snapshot, model, layer, head), view, contours_of_head))
+            jsonify(_densities_of_heads(_heads_of(served_store, snapshot, model, layer, head), view, contours_of_head))
         )
 
     @server.get(f"{BASE}/clusters/<view>/{ONE_HEAD}.json")
     def clusters(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
         return lasting(
-            jsonify(_densities_of_heads(_heads_of(library, snapshot, model, layer, head), view, clusters_of_head))
+            jsonify(_densities_of_heads(_heads_of(served_store, snapshot, model, layer, head), view, clusters_of_head))
         )
 
 
@@ -157,15 +157,15 @@ def _densities_of_heads(
     return [[asdict(part) for part in parts] for parts in each]
 
 
-def _colours(server: Flask, library: Library) -> None:
+def _colours(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/colours/<column>/grid.bin")
     def grid_colours(snapshot: str, model: str, column: str) -> Response:
-        drawn = _grid_of(library, snapshot, model)
+        drawn = _grid_of(served_store, snapshot, model)
         return codes(_grid_colours(drawn.corpus, drawn.tokens, column))
 
     @server.get(f"{BASE}/colours/<column>/{ONE_HEAD}.bin")
     def head_colours(snapshot: str, model: str, column: str, layer: int, head: int) -> Response:
-        return send_colours(_beside(library, snapshot, model, layer, head), column)
+        return send_colours(_beside(served_store, snapshot, model, layer, head), column)
 
 
 @cached
@@ -173,15 +173,15 @@ def _grid_colours(corpus: Corpus, tokens: int, column: str) -> bytes:
     return colour_bytes(HeadTokens(corpus, tokens), column)
 
 
-def _masks(server: Flask, library: Library) -> None:
+def _masks(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/mask/grid.bin")
     def grid_mask(snapshot: str, model: str) -> Response:
-        drawn = _grid_of(library, snapshot, model)
+        drawn = _grid_of(served_store, snapshot, model)
         return send_mask(drawn, selection_of(drawn.corpus))
 
     @server.get(f"{BASE}/mask/{ONE_HEAD}.bin")
     def head_mask(snapshot: str, model: str, layer: int, head: int) -> Response:
-        drawn = _head_of(library, snapshot, model, layer, head)
+        drawn = _head_of(served_store, snapshot, model, layer, head)
         return send_mask(drawn, selection_of(drawn.corpus))
 
 
@@ -213,24 +213,24 @@ def send_mask(points: PointSet, selection: Selection) -> Response:
     return codes(encode(mask(points, selection)))
 
 
-def _tokens(server: Flask, library: Library) -> None:
+def _tokens(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/tokens.json")
     def labels(snapshot: str, model: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         rows = corpus.rows[: bounded("tokens", MOST_LABELS, MOST_LABELS)]
         different, ids = np.unique(corpus.tokens.token_id.values[rows], return_inverse=True)
         return lasting(jsonify({"pieces": [str(piece) for piece in corpus.vocab[different]], "ids": ids.tolist()}))
 
     @server.get(f"{BASE}/token/{_POINT}")
     def card(snapshot: str, model: str, layer: int, head: int, role: str, token: int) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
         check_token(corpus, token)
         return lasting(jsonify(asdict(point_card(corpus, layer=layer, head=head, role=role, token=token))))
 
     @server.get(f"{BASE}/focus/<view>/{_POINT}")
     def overlay(snapshot: str, model: str, view: str, layer: int, head: int, role: str, token: int) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
         check_token(corpus, token)
         return lasting(jsonify(_focus_of(corpus, view, Point(layer, head, role, token))))
@@ -249,25 +249,25 @@ def _focus_of(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
     )
 
 
-def _files(server: Flask, library: Library) -> None:
+def _files(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/<any(points, selection):what>/<view>/{ONE_HEAD}.{FORM}")
     def one_head(snapshot: str, model: str, what: str, view: str, layer: int, head: int, form: str) -> Response:
-        drawn = _head_of(library, snapshot, model, layer, head)
+        drawn = _head_of(served_store, snapshot, model, layer, head)
         drawn.corpus.view(view)  # an unknown view is a 404 before the first byte
         selected = mask(drawn, selection_of(drawn.corpus) if what == "selection" else Selection())[0]
         return large_file(tables_of_head(drawn, view, selected), f"{what}-{view}-L{layer}-H{head}", form)
 
     @server.get(f"{BASE}/points/<view>/grid.{FORM}")
     def every_head(snapshot: str, model: str, view: str, form: str) -> Response:
-        drawn = _grid_of(library, snapshot, model)
+        drawn = _grid_of(served_store, snapshot, model)
         drawn.corpus.view(view)
         return large_file(tables_of_heads(drawn, view), f"points-{view}", form)
 
 
-def _tables(server: Flask, library: Library) -> None:
+def _tables(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/pairs/{ONE_HEAD}.{FORM}")
     def pairs_of_head(snapshot: str, model: str, layer: int, head: int, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
         rows = [vars(pair) for pair in strongest_pairs(corpus, layer, head)]
         table = {name: np.array([row[name] for row in rows]) for name in rows[0]} if rows else {}
@@ -275,28 +275,28 @@ def _tables(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/density/<normalization>/{ONE_HEAD}.{FORM}")
     def density_of_head(snapshot: str, model: str, normalization: str, layer: int, head: int, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
         pairs = density(corpus, layer=layer, head=head, normalization=normalization)
         return file(iter([density_table(pairs)]), f"density-{normalization}-L{layer}-H{head}", form)
 
 
-def _grid_of(library: Library, snapshot: str, model: str) -> HeadTokens:
+def _grid_of(served_store: ServedStore, snapshot: str, model: str) -> HeadTokens:
     """The tokens drawn in every head."""
-    corpus = corpus_of(library, snapshot, model)
+    corpus = corpus_of(served_store, snapshot, model)
     return HeadTokens(corpus, min(bounded("tokens", GRID_TOKENS, GRID_TOKENS), corpus.n_tokens))
 
 
-def _head_of(library: Library, snapshot: str, model: str, layer: int, head: int) -> HeadTokens:
+def _head_of(served_store: ServedStore, snapshot: str, model: str, layer: int, head: int) -> HeadTokens:
     """The tokens drawn in one head."""
-    corpus = corpus_of(library, snapshot, model)
+    corpus = corpus_of(served_store, snapshot, model)
     check_head(corpus, layer, head)
     return HeadTokens(corpus, min(bounded("tokens", MOST_TOKENS, MOST_TOKENS), corpus.n_tokens), layer, head)
 
 
-def _heads_of(library: Library, snapshot: str, model: str, layer: int, head: int) -> list[HeadTokens]:
+def _heads_of(served_store: ServedStore, snapshot: str, model: str, layer: int, head: int) -> list[HeadTokens]:
     """The tokens drawn in one head, and in the pinned one of the query string."""
-    drawn = _head_of(library, snapshot, model, layer, head)
+    drawn = _head_of(served_store, snapshot, model, layer, head)
     pinned = re.fullmatch(HEAD, request.args.get("pinned", "")) and head_numbers(request.args["pinned"])
     if not pinned:
         return [drawn]
@@ -304,9 +304,9 @@ def _heads_of(library: Library, snapshot: str, model: str, layer: int, head: int
     return [drawn, HeadTokens(drawn.corpus, drawn.tokens, *pinned)]
 
 
-def _beside(library: Library, snapshot: str, model: str, layer: int, head: int) -> PointSet:
+def _beside(served_store: ServedStore, snapshot: str, model: str, layer: int, head: int) -> PointSet:
     """The same as one set of points."""
-    drawn, *pinned = _heads_of(library, snapshot, model, layer, head)
+    drawn, *pinned = _heads_of(served_store, snapshot, model, layer, head)
     return Beside(drawn, pinned[0]) if pinned else drawn
 
 

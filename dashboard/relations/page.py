@@ -51,8 +51,8 @@ from dashboard.ui.markup import Page, Unmade, heading
 from dashboard.ui.text import first_of, has_part, naming, spell
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of
-from dashboard.web.library import Library
 from dashboard.web.paths import PageLinks
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus, StoreError
 from store.kernels.relations import DIRECTIONS
@@ -309,19 +309,19 @@ def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
 _OTHER = re.compile(r"[^A-Za-z0-9_.]+")
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes."""
 
     @server.get(f"{BASE}/relations.{FORM}")
     def relations(snapshot: str, model: str, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         names = [str(name) for name in corpus.relations.relation.values]
         parts = (_heads_table(corpus, name, direction) for name in names for direction in DIRECTIONS)
         return file(parts, "relations", form)
 
     @server.get(f"{BASE}/relation.{FORM}")
     def relation(snapshot: str, model: str, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         name, direction = (request.args.get(field, "") for field in ("relation", "direction"))
         if direction not in DIRECTIONS:
             abort(404, f"There is no direction “{direction[:40]}”. Choose one of {', '.join(DIRECTIONS)}.")
@@ -335,15 +335,15 @@ def register(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/best-heads.{FORM}")
     def best_heads(snapshot: str, model: str, form: str) -> Response:
-        return file(iter([_best_table(corpus_of(library, snapshot, model))]), "best-heads", form)
+        return file(iter([_best_table(corpus_of(served_store, snapshot, model))]), "best-heads", form)
 
     @server.get(f"{BASE}/uas.{FORM}")
     def uas(snapshot: str, model: str, form: str) -> Response:
-        return file(iter([_uas_table(corpus_of(library, snapshot, model))]), "uas", form)
+        return file(iter([_uas_table(corpus_of(served_store, snapshot, model))]), "uas", form)
 
     @server.get(f"{BASE}/coreference.{FORM}")
     def coreference(snapshot: str, model: str, form: str) -> Response:
-        return file(iter([coreference_table(corpus_of(library, snapshot, model))]), "coreference", form)
+        return file(iter([coreference_table(corpus_of(served_store, snapshot, model))]), "coreference", form)
 
 
 def _heads_table(corpus: Corpus, relation: str, direction: str) -> Table:

@@ -34,9 +34,9 @@ from dashboard.web.admission import (
 )
 from dashboard.web.context import Context, no_vectors
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
-from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, environment, own_module, return_freed_memory
 from dashboard.web.results import BUDGET, Cache, current_cache
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.process import missing_packages
@@ -95,8 +95,8 @@ class TypedSentences:
         self._loaded: set[CorpusModel] = set()
 
     @classmethod
-    def of(cls, _library: Library) -> "TypedSentences":
-        """Those of a library without an encoder process: encoded in this process."""
+    def of(cls, _served_store: ServedStore) -> "TypedSentences":
+        """Those of a served store without an encoder process: encoded in this process."""
         return cls()
 
     def encode(
@@ -151,16 +151,16 @@ def encodable_sentences(corpus: Corpus) -> int:
     return corpus.n_sentences if missing_packages("ingest") else corpus.counted_sentences
 
 
-def corpus_sentence(library: Library, corpus: Corpus, sentence: int) -> Sentence:
+def corpus_sentence(served_store: ServedStore, corpus: Corpus, sentence: int) -> Sentence:
     """Any sentence that the model was run on: from its stored vectors, or encoded now where there are none."""
     if sentence < corpus.n_sentences or sentence >= corpus.counted_sentences:
         return stored_sentence(corpus, sentence)
-    return library.get(TypedSentences).encode_counted(corpus, sentence, reader_left)
+    return served_store.service(TypedSentences).encode_counted(corpus, sentence, reader_left)
 
 
 def shown_sentence(context: Context) -> Sentence:
     """The sentence of a page: the typed one, else one of the corpus."""
-    return context.share("sentence", lambda: _sentence(context.library, context.corpus, context.state))
+    return context.share("sentence", lambda: _sentence(context.served_store, context.corpus, context.state))
 
 
 def has_no_vectors(corpus: Corpus, state: LinkState) -> bool:
@@ -178,10 +178,10 @@ def waits_for_model(typed: TypedSentences, corpus: Corpus, state: LinkState) -> 
     return not typed.is_encoded(corpus, state.text or "", state.second or "")
 
 
-def _sentence(library: Library, corpus: Corpus, state: LinkState) -> Sentence:
+def _sentence(served_store: ServedStore, corpus: Corpus, state: LinkState) -> Sentence:
     if state.text is None:
-        return corpus_sentence(library, corpus, state.sentence)
-    return library.get(TypedSentences).encode(corpus, state.text, state.second or "", reader_left)
+        return corpus_sentence(served_store, corpus, state.sentence)
+    return served_store.service(TypedSentences).encode(corpus, state.text, state.second or "", reader_left)
 
 
 def _key(sentence: int) -> Hashable:

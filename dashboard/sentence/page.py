@@ -70,7 +70,7 @@ _FROM_STORE = "weights computed from the stored queries and keys"
 def picture(context: Context) -> dict[str, Any] | None:
     """What the views of a sentence draw; None where a figure takes their place, or until the model is loaded."""
     corpus, state = context.corpus, context.state
-    if state.show == "mixing" or waits_for_model(context.library.get(TypedSentences), corpus, state):
+    if state.show == "mixing" or waits_for_model(context.served_store.service(TypedSentences), corpus, state):
         return None
     return sentence_picture(read_shown(context)) | provenance_of(context.snapshot, corpus, state)
 
@@ -148,7 +148,7 @@ def read(context: Context) -> SentencePage:
 
 def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:
     """The sentence, or why it cannot be encoded; neither where the model is loaded first."""
-    if waits_for_model(context.library.get(TypedSentences), context.corpus, context.state):
+    if waits_for_model(context.served_store.service(TypedSentences), context.corpus, context.state):
         return None, ""
     try:
         return read_shown(context), ""
@@ -205,7 +205,7 @@ def _plain_text(page: SentencePage) -> html.P:
 
 def before_views(context: Context) -> list[object]:
     """What takes the place of the views until the model is loaded; nothing afterwards."""
-    waits = waits_for_model(context.library.get(TypedSentences), context.corpus, context.state)
+    waits = waits_for_model(context.served_store.service(TypedSentences), context.corpus, context.state)
     return [deferred(context, TYPED, ready=False)] if waits else []
 
 

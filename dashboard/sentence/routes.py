@@ -30,7 +30,7 @@ from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.text import significant
 from dashboard.web.admission import reader_left
 from dashboard.web.http import BASE, ONE_HEAD, bounded, check_head, codes, corpus_of, lasting, share_of_query
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LEAST, MEANS, MOST_TOP, TOP, Mean
 from store import Corpus
 from store.kernels.attention import softmax
@@ -46,17 +46,17 @@ LAYER_MAGIC, MODEL_MAGIC = b"HSL1", b"HST1"
 MOST_WEIGHT, MOST_CELL = 65_535, 255
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes of sentences of the corpus and of typed ones."""
 
     def of_corpus(snapshot: str, model: str, index: int) -> Sentence:
-        return corpus_sentence(library, corpus_of(library, snapshot, model), index)
+        return corpus_sentence(served_store, corpus_of(served_store, snapshot, model), index)
 
     _add(server, "sentence/<int:index>", of_corpus)
 
     @server.get(f"{BASE}/tree/<int:index>/<int:layer>/<int:head>.svg")
     def tree(snapshot: str, model: str, index: int, layer: int, head: int) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
         corpus.sentence_rows(index)  # says it where there is no such sentence
         words = corpus.words.texts(corpus.words.rows(index))
@@ -64,26 +64,26 @@ def register(server: Flask, library: Library) -> None:
         return lasting(Response(drawn, mimetype="image/svg+xml"))
 
     def typed(snapshot: str, model: str) -> Sentence:
-        return _typed(library, corpus_of(library, snapshot, model))
+        return _typed(served_store, corpus_of(served_store, snapshot, model))
 
     _add(server, "typed", typed)
 
     @server.get(f"{BASE}/typed/focus/<view>/{ONE_HEAD}.json")
     def typed_in_picture(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
-        return lasting(jsonify(_overlay(corpus, view, _typed(library, corpus), layer, head)))
+        return lasting(jsonify(_overlay(corpus, view, _typed(served_store, corpus), layer, head)))
 
     @server.get(f"{BASE}/positions/{ONE_HEAD}.{FORM}")
     def positions_of_head(snapshot: str, model: str, layer: int, head: int, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
         return file(iter([position_table(corpus, layer, head)]), f"positions-L{layer}-H{head}", form)
 
 
-def _typed(library: Library, corpus: Corpus) -> Sentence:
+def _typed(served_store: ServedStore, corpus: Corpus) -> Sentence:
     """The typed sentence, encoded."""
-    return library.get(TypedSentences).encode(
+    return served_store.service(TypedSentences).encode(
         corpus, request.args.get("text", ""), request.args.get("second", ""), reader_left
     )
 

@@ -128,8 +128,8 @@ def read(context: Context) -> ServerPage:
     """Everything that the page shows. Raises `Refusal` for readers: the numbers tell what others do."""
     if not current_person().writes:
         raise Refusal(FOR_AUTHORS, 403)
-    monitor = context.library.get(Monitor)
-    age = snapshot_age(context.library)
+    monitor = context.served_store.service(Monitor)
+    age = snapshot_age(context.served_store)
     return ServerPage(monitor.history.samples, routes(monitor.metrics.collect()), age, context.ingest)
 
 

@@ -266,7 +266,7 @@ def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
 def first_numbers(context: Context, counting: Job) -> list[object]:
     """All numbers of the link's part, or those of the first tokens with a job that replaces them."""
     state, part = context.state, part_of(context.corpus, context.state.where)
-    counts = context.library.get(PartCounts)
+    counts = context.served_store.service(PartCounts)
     first = counts.first_part(context.corpus, part)
     if first is None or is_counted(counts, context.snapshot, context.corpus, state):
         return draw_numbers(state, read_numbers(context, counting))
@@ -280,7 +280,7 @@ def all_numbers(context: Context, counting: Job) -> list[object]:
         return draw_numbers(context.state, read_numbers(context, counting))
     except ReaderLeft:
         part = part_of(context.corpus, context.state.where)
-        first = context.library.get(PartCounts).first_part(context.corpus, part)
+        first = context.served_store.service(PartCounts).first_part(context.corpus, part)
         if first is None:
             raise
         again = html.A("Count them", href=context.state.href)

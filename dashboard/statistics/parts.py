@@ -20,8 +20,8 @@ from dashboard.ui.text import has_part, of_first
 from dashboard.ui.work import Job
 from dashboard.web.admission import Room, WaitingLine
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
 from dashboard.web.results import DiskCache, SharedResults, cached, current_cache
+from dashboard.web.served_store import ServedStore
 from store import Corpus
 from store.kernels.heads import head_labels
 from store.means import Watch
@@ -255,9 +255,9 @@ class PartCounts:
         self._lock = Lock()
 
     @classmethod
-    def of(cls, library: Library) -> "PartCounts":
-        """Those of a library, in the folder of its server."""
-        return cls(library.folder)
+    def of(cls, served_store: ServedStore) -> "PartCounts":
+        """Those of a served store, in the folder of its server."""
+        return cls(served_store.folder)
 
     def first_part(self, corpus: Corpus, part: Part) -> Part | None:
         """The part among the first tokens of a large corpus; see `first_part`."""

@@ -14,63 +14,63 @@ from dashboard.statistics.shown import part_numbers, shown_grid
 from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import FIELDS
 from store import Corpus
 from store.schema.model import BOUNDS, varying_statistics
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes."""
-    _add_part_files(server, library)
-    _add_corpus_files(server, library)
+    _add_part_files(server, served_store)
+    _add_corpus_files(server, served_store)
 
 
-def _add_part_files(server: Flask, library: Library) -> None:
+def _add_part_files(server: Flask, served_store: ServedStore) -> None:
     """Of the corpus or any part of it."""
 
     @server.get(f"{BASE}/statistics.{FORM}")
     def statistics_of_heads(snapshot: str, model: str, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         source, part = source_of_means(), _part(corpus)
-        means = library.get(PartCounts).numbers(corpus, part).means
+        means = served_store.service(PartCounts).numbers(corpus, part).means
         labels = part_labels(corpus, part, means)
         table = heads_table(means.sel(source=source), labels, importance_of(corpus))
         return _file(table, f"statistics-{source}{_suffix(part)}", form)
 
     @server.get(f"{BASE}/heat-map.{FORM}")
     def heat_map(snapshot: str, model: str, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         fields = {name: request.args[name] for name in FIELDS if name in request.args}
-        context = resolve(library, "statistics", urlencode(fields | {"snapshot": snapshot, "model": model}))
+        context = resolve(served_store, "statistics", urlencode(fields | {"snapshot": snapshot, "model": model}))
         state = context.state
         part = part_of(corpus, state.where)
-        grid = shown_grid(context, part_numbers(library.get(PartCounts), corpus, state, part))
+        grid = shown_grid(context, part_numbers(served_store.service(PartCounts), corpus, state, part))
         name = f"{grid.kind}-{shown_statistic(state, corpus)}-{state.source}{_suffix(part)}"
         other = state.other if state.values == "difference" else None
         return file(iter([_grid_table(grid)]), name, form, other)
 
     @server.get(f"{BASE}/mixing.{FORM}")
     def mixing_of_layers(snapshot: str, model: str, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         part = _part(corpus)
-        table = _mixing_table(library.get(PartCounts).numbers(corpus, part).mixing)
+        table = _mixing_table(served_store.service(PartCounts).numbers(corpus, part).mixing)
         return _file(table, f"mixing{_suffix(part)}", form)
 
 
-def _add_corpus_files(server: Flask, library: Library) -> None:
+def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
     """Of the whole corpus: of the layers, or of one head."""
 
     @server.get(f"{BASE}/expansion.{FORM}")
     def expansion_of_layers(snapshot: str, model: str, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         return _file({"layer": np.arange(corpus.layers), "rate": corpus.expansion_rate.values}, "expansion", form)
 
     tables = {"statistics": _statistics_table, "profile": _profile_table, "received": _received_table}
 
     @server.get(f"{BASE}/<any({', '.join(tables)}):what>/{ONE_HEAD}.{FORM}")
     def file_of_head(snapshot: str, model: str, what: str, layer: int, head: int, form: str) -> Response:
-        corpus = corpus_of(library, snapshot, model)
+        corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
         return _file(tables[what](corpus, layer, head), f"{what}-L{layer}-H{head}", form)
 

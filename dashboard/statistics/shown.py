@@ -153,7 +153,9 @@ def read(context: Context) -> StatisticsPage:
     offered = {name: column for name, column in known.items() if not (column.per_head or column.per_role)}
     conditions, _ = parse_conditions(state.where or "", known)
     where = [condition for condition in conditions if condition.column in offered]
-    counted = bool(part.tokens) and is_counted(context.library.get(PartCounts), context.snapshot, corpus, state)
+    counted = bool(part.tokens) and is_counted(
+        context.served_store.service(PartCounts), context.snapshot, corpus, state
+    )
     return StatisticsPage(
         state=state,
         layers=corpus.layers,
@@ -174,7 +176,7 @@ def read(context: Context) -> StatisticsPage:
 def read_numbers(context: Context, counting: Job | None = None) -> Numbers:
     """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
     corpus, state = context.corpus, context.state
-    counts = context.library.get(PartCounts)
+    counts = context.served_store.service(PartCounts)
     part = shown_part(counts, corpus, state.where, first=context.first)
     counted = part_numbers(counts, corpus, state, part, counting)
     return Numbers(
@@ -236,7 +238,7 @@ def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = No
         whole = values_of(corpus.head_statistic, statistic, state.source)
         note = f"Subtracted: means over all {all_of(corpus, 'sentence')}." if has_part(corpus) else ""
         return replace(difference_grid(values, whole, statistic, "that of the whole corpus"), note=note)
-    counts = context.library.get(PartCounts)
+    counts = context.served_store.service(PartCounts)
     if _is_minus_rest(state, part):
         own = shown_part(counts, corpus, state.where, first=context.first)
         counted = counts.numbers(corpus, replace(own, minus_rest=True), counting)

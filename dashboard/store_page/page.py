@@ -16,9 +16,9 @@ from dashboard.ui.controls import action, info
 from dashboard.ui.markup import STORE, UNDER_WAY, Page, ingest_state, scrolling, stacked_table
 from dashboard.ui.text import brief, difference_unit, has_part, naming, signed, with_unit
 from dashboard.web.context import Context
-from dashboard.web.library import Library
 from dashboard.web.paths import PageLinks
 from dashboard.web.results import cached
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.describe import (
@@ -80,10 +80,10 @@ class Since:
     changes: SnapshotChanges
 
 
-def read_changes(library: Library, newer: Snapshot, since: str) -> Since | None:
+def read_changes(served_store: ServedStore, newer: Snapshot, since: str) -> Since | None:
     """What changed since a snapshot; None where that snapshot cannot be opened."""
     try:
-        older = library.snapshot(since)
+        older = served_store.snapshot(since)
         changes = changes_between(older, newer)
     except StoreError:
         return None
@@ -260,8 +260,8 @@ def read(context: Context) -> StorePage:
         is_part=has_part(corpus),
         running=running,
         pending=_pending(corpus) if running else [],
-        failure="" if running else _failure(context.library),
-        since=None if since is None else read_changes(context.library, context.snapshot, since),
+        failure="" if running else _failure(context.served_store),
+        since=None if since is None else read_changes(context.served_store, context.snapshot, since),
         pictures=[_read_picture(corpus, view) for view in corpus.views],
     )
 
@@ -316,9 +316,9 @@ def _under_way(shown: StorePage) -> list[object]:
     return [html.H2("Ingest"), line, *([html.P([waiting, about], className="caption")] if shown.pending else [])]
 
 
-def _failure(library: Library) -> str:
+def _failure(served_store: ServedStore) -> str:
     """That the last ingest failed; why, for authors alone: it may name folders of the server."""
-    outcome = library.last_ingest
+    outcome = served_store.last_ingest
     if outcome is None or not outcome.failure:
         return ""
     when = utc(datetime.fromtimestamp(outcome.ended, UTC))

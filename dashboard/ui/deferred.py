@@ -19,8 +19,8 @@ from dashboard.ui.work import Job, Jobs, Progress, WorkKind, new_name
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.http import STANDING, PartWait, Shown, Text, snapshot_of, validated
-from dashboard.web.library import Library
 from dashboard.web.results import current_cache
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus
 
@@ -191,15 +191,17 @@ def _any(kind: str) -> dict[str, object]:
     return element_id(kind, MATCH, MATCH)
 
 
-def register(app: Dash, library: Library, parts: Mapping[str, DeferredPart], works: Mapping[WorkKind, Work]) -> None:
+def register(
+    app: Dash, served_store: ServedStore, parts: Mapping[str, DeferredPart], works: Mapping[WorkKind, Work]
+) -> None:
     """Add the callbacks. They find a wait by its name: another process of the server may be the one that works."""
-    _fill_parts(app, library, parts)
-    _try_again(app, library, parts)
-    _fill_jobs(app, library, {kind.place: (kind, work) for kind, work in works.items()})
-    _follow(app, library)
+    _fill_parts(app, served_store, parts)
+    _try_again(app, served_store, parts)
+    _fill_jobs(app, served_store, {kind.place: (kind, work) for kind, work in works.items()})
+    _follow(app, served_store)
 
 
-def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -> None:
+def _fill_parts(app: Dash, served_store: ServedStore, parts: Mapping[str, DeferredPart]) -> None:
     @app.callback(
         Output(_any(CONTENT), "children"), Output(_any(STATUS), "children"), Input(_any(CONTENT), "id"), *STANDING
     )
@@ -209,9 +211,9 @@ def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) 
     ) -> tuple[list[object], str]:
         part = _known(parts, wanted)
         try:
-            with library.get(Jobs).job(wanted.wait, part.kind) as job:
+            with served_store.service(Jobs).job(wanted.wait, part.kind) as job:
                 job.begin(f"Computing {part.title}")
-                context = resolve(library, pathname, search, snapshot_of(shown))
+                context = resolve(served_store, pathname, search, snapshot_of(shown))
                 computed = part.compute(context)
                 keep_computed(context.corpus, context.state, part)
                 content = condensed(computed, part.name)
@@ -225,7 +227,7 @@ def _fill_parts(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) 
         return content, f"Computed {part.title}."
 
 
-def _try_again(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -> None:
+def _try_again(app: Dash, served_store: ServedStore, parts: Mapping[str, DeferredPart]) -> None:
     @app.callback(
         Output(_any(RETRY_PLACE), "children"),
         Input(_any(RETRY), "n_clicks"),
@@ -245,10 +247,10 @@ def _try_again(app: Dash, library: Library, parts: Mapping[str, DeferredPart]) -
     ) -> list[object]:
         if not (clicks or ticks):  # Dash calls this for a button that has just appeared, too
             raise PreventUpdate
-        return [waiting(resolve(library, pathname, search, snapshot_of(shown)), _known(parts, wanted))]
+        return [waiting(resolve(served_store, pathname, search, snapshot_of(shown)), _known(parts, wanted))]
 
 
-def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[WorkKind, Work]]) -> None:
+def _fill_jobs(app: Dash, served_store: ServedStore, works: Mapping[str, tuple[WorkKind, Work]]) -> None:
     @app.callback(
         Output(_any(JOB), "children"),
         Input(_any(JOB), "id"),
@@ -269,8 +271,8 @@ def _fill_jobs(app: Dash, library: Library, works: Mapping[str, tuple[WorkKind, 
         try:
             if is_cancelled:  # while the page waited to ask again
                 raise ReaderLeft(kind.cancelled)
-            with library.get(Jobs).job(wanted.wait, kind) as job:
-                context = resolve(library, pathname, search, snapshot_of(shown))
+            with served_store.service(Jobs).job(wanted.wait, kind) as job:
+                context = resolve(served_store, pathname, search, snapshot_of(shown))
                 return condensed(work(context, job), kind.place)
         except NotYet as later:
             _ask_later(wanted, str(later), (asked or 0) + 1)
@@ -287,7 +289,7 @@ def _ask_later(wanted: PartWait, reason: str, times: int) -> None:
     set_props(element_id(LATER_CLOCK, wanted.deferred, wanted.wait), {"max_intervals": times})
 
 
-def _follow(app: Dash, library: Library) -> None:
+def _follow(app: Dash, served_store: ServedStore) -> None:
     @app.callback(
         Output(_any(STATE), "children"),
         Input(_any(CLOCK), "n_intervals"),
@@ -296,7 +298,7 @@ def _follow(app: Dash, library: Library) -> None:
     )
     @validated
     def look(_ticks: int | None, wanted: PartWait) -> list[object]:
-        notes = library.get(Jobs)
+        notes = served_store.service(Jobs)
         if (progress := notes.find(wanted.wait)) is not None:
             return progress_lines(progress)
         if not (told := notes.waiting(wanted.wait)):  # the page is about to ask, for the first time or again
@@ -312,7 +314,7 @@ def _follow(app: Dash, library: Library) -> None:
     @validated
     def cancel(clicks: int | None, wanted: PartWait) -> bool:
         if clicks:
-            library.get(Jobs).cancel(wanted.wait)
+            served_store.service(Jobs).cancel(wanted.wait)
         return bool(clicks)
 
 

@@ -19,8 +19,8 @@ from dashboard.web.admission import reader_left
 from dashboard.web.bounds import names_of
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import FileResponse, lasting
-from dashboard.web.library import Library
 from dashboard.web.paths import links_of
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus, Snapshot
 from store.phrases import FORMULA, PROVENANCE, guarded
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 #: The format of a file in its URL.
 FORM = "<any(csv, parquet):form>"
 MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
-#: The library among the extensions of an application.
-LIBRARY = "headscape.library"
+#: The served store among the extensions of an application.
+SERVED_STORE = "headscape.served_store"
 FULL = (
     "The server's temporary folder has no room for so large a file. Choose fewer tokens or a single head, "
     "or ask who runs the server to free space there."
@@ -103,7 +103,7 @@ def _both_models(own: Corpus, other: Corpus, *, subtracts: bool) -> str:
 
 def large_file(parts: Iterator[Table], name: str, form: str) -> Response:
     """As `file`, of many rows: the server makes one at a time. Raises `Refusal` where too many readers wait."""
-    with _library().files.turn(reader_left):
+    with _served_store().files.turn(reader_left):
         return file(_for_reader(parts), name, form)
 
 
@@ -116,7 +116,7 @@ def file(parts: Iterator[Table], name: str, form: str, other: str | None = None)
     It is written as a whole before the first byte is sent: a reader who reads slowly takes up no thread, and a large
     one lies on the disk meanwhile.
     """
-    content: IO[bytes] = SpooledTemporaryFile(_library().file_memory)  # noqa: SIM115  # closed when it has been sent
+    content: IO[bytes] = SpooledTemporaryFile(_served_store().file_memory)  # noqa: SIM115  # closed when it has been sent
     compressed = form == "csv" and bool(request.accept_encodings.quality("gzip"))
     provenance = _provenance(other)
     try:
@@ -137,22 +137,22 @@ def file(parts: Iterator[Table], name: str, form: str, other: str | None = None)
 def _sent(content: IO[bytes]) -> Response:
     size = content.tell()
     content.seek(0)
-    if size > _library().file_memory:
+    if size > _served_store().file_memory:
         return FileResponse(content, size)
     with content:
         return Response(content.read())
 
 
-def _library() -> Library:
-    library: Library = current_app.extensions[LIBRARY]
-    return library
+def _served_store() -> ServedStore:
+    served_store: ServedStore = current_app.extensions[SERVED_STORE]
+    return served_store
 
 
 def _provenance(other: str | None) -> Provenance:
     """Every URL of a file names a snapshot and a model, or two."""
     parts = dict(request.view_args or {})
     models = [parts[part] for part in ("model", "other") if part in parts] + ([other] if other else [])
-    return Provenance.of(_library().snapshot(parts["snapshot"]), models)
+    return Provenance.of(_served_store().snapshot(parts["snapshot"]), models)
 
 
 def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[bytes], compressed: bool) -> None:

@@ -17,8 +17,8 @@ from typing import TypeVar
 from dashboard.web.admission import cancelled_by, reader_left, steps_told_to
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import for_one_reader
-from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
+from dashboard.web.served_store import ServedStore
 
 T = TypeVar("T")
 #: Seconds between two notes of how far a job is.
@@ -103,9 +103,9 @@ class Jobs:
         self._folder = folder
 
     @classmethod
-    def of(cls, library: Library) -> "Jobs":
-        """Those of a library, in the folder of its server."""
-        return cls(library.folder)
+    def of(cls, served_store: ServedStore) -> "Jobs":
+        """Those of a served store, in the folder of its server."""
+        return cls(served_store.folder)
 
     def job(self, name: str, kind: WorkKind) -> "WatchedJob":
         """The wait of a page; `name` is from `new_name`."""

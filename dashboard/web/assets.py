@@ -18,7 +18,7 @@ from dash import Dash
 from flask import Flask, Response, abort, request
 
 from dashboard.web.http import lasting
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import browser_table
 
 DASHBOARD = Path(__file__).parents[1]
@@ -79,7 +79,7 @@ def import_map_hashes(app: Dash) -> list[str]:
     return [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in sources]
 
 
-def register(server: Flask, _library: Library) -> None:
+def register(server: Flask, _served_store: ServedStore) -> None:
     """Let browsers keep what has its version in its address; Flask would have them ask for every script on every page."""
     versions = modules()
 

@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, quote_plus
 
 from dashboard.web.bounds import Bounds, bounds_of, feature_bounds
 from dashboard.web.errors import remedy_text
-from dashboard.web.library import Library
 from dashboard.web.paths import first_page, links_of, page_name, page_of, page_of_fields
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import (
     DEFAULTS,
     FIELDS,
@@ -49,7 +49,7 @@ class Context:
     snapshot: Snapshot
     corpus: Corpus
     notices: tuple[str, ...]
-    library: Library
+    served_store: ServedStore
     ingest: IngestProgress | None = None
     #: A notice where the snapshot of the link or of the tab is not there, so that the newest is shown.
     missing_snapshot: str | None = None
@@ -206,14 +206,16 @@ class LinkReader:
         return DEFAULTS[name]
 
 
-def resolve(library: Library, pathname: str | None, search: str | None, standing: str | None = None) -> Context:
+def resolve(
+    served_store: ServedStore, pathname: str | None, search: str | None, standing: str | None = None
+) -> Context:
     """What a link means in a tab that shows the snapshot `standing`. Raises StoreError only where nothing can be shown."""
     notices: list[str] = []
     written = _written(search or "", notices)
     page = _page(pathname, written, notices)
-    snapshot, missing = _snapshot(library, written.get("snapshot"), standing)
+    snapshot, missing = _snapshot(served_store, written.get("snapshot"), standing)
     corpus = _corpus(snapshot, written.get("model"), notices)
-    ingest = library.ingest
+    ingest = served_store.ingest
     reader = LinkReader(written, bounds_of(snapshot, corpus, page), notices)
     state = LinkState(
         page=page,
@@ -224,7 +226,7 @@ def resolve(library: Library, pathname: str | None, search: str | None, standing
         **_values(reader),
         **_read_feature_fields(reader, corpus, page),
     )
-    return Context(state, snapshot, corpus, tuple(notices), library, ingest, missing, _is_bare(written))
+    return Context(state, snapshot, corpus, tuple(notices), served_store, ingest, missing, _is_bare(written))
 
 
 def _written(search: str, notices: list[str]) -> dict[str, str]:
@@ -248,18 +250,18 @@ def _is_bare(written: Mapping[str, str]) -> bool:
     return not written.keys() & (FIELDS.keys() - OF_SNAPSHOT)
 
 
-def _snapshot(library: Library, named: str | None, standing: str | None) -> tuple[Snapshot, str | None]:
+def _snapshot(served_store: ServedStore, named: str | None, standing: str | None) -> tuple[Snapshot, str | None]:
     """The snapshot that a link names, else that of the tab; where it is not there, the newest with a notice."""
     name = (named or standing or "")[:80]
     if not name:
-        return library.snapshot(), None
+        return served_store.snapshot(), None
     try:
-        return library.snapshot(name), None
+        return served_store.snapshot(name), None
     except SnapshotNotFound:
         missing = f"This store has no snapshot {name}" if named else "The snapshot that this tab showed was deleted"
-        return library.snapshot(), f"{missing}; showing the newest."
+        return served_store.snapshot(), f"{missing}; showing the newest."
     except StoreError as error:
-        return library.snapshot(), f"{error} Showing the newest."
+        return served_store.snapshot(), f"{error} Showing the newest."
 
 
 def _corpus(snapshot: Snapshot, model: str | None, notices: list[str]) -> Corpus:

@@ -26,9 +26,9 @@ from werkzeug.exceptions import BadRequest
 from werkzeug.utils import cached_property
 from werkzeug.wsgi import wrap_file
 
-from dashboard.web.library import Library
 from dashboard.web.paths import root
 from dashboard.web.results import DiskCache
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import FIELDS, WITHIN, Of
 from store import Corpus
 from store.schema.model import SOURCES
@@ -61,9 +61,9 @@ def data_link(corpus: Corpus) -> str:
     return f"{root()}/data/{FORMAT}/{corpus.snapshot}/{corpus.name}"
 
 
-def corpus_of(library: Library, snapshot: str, model: str) -> Corpus:
+def corpus_of(served_store: ServedStore, snapshot: str, model: str) -> Corpus:
     """The corpus that a URL names."""
-    return library.snapshot(snapshot).corpus(model)
+    return served_store.snapshot(snapshot).corpus(model)
 
 
 def check_head(corpus: Corpus, layer: int, head: int) -> None:
@@ -146,7 +146,7 @@ def png(content: bytes) -> Response:
     return lasting(Response(content, mimetype="image/png"))
 
 
-def register(server: Flask, _library: Library) -> None:
+def register(server: Flask, _served_store: ServedStore) -> None:
     """Answer whether a page has a session, and every data URL that no other route has, such as those of an older server."""
     server.add_url_rule("/data/<path:_address>", view_func=_outdated)
     server.add_url_rule(SESSION, view_func=_has_session)
@@ -290,9 +290,9 @@ class ResponseCache:
         self._files, self.worth = files, worth
 
     @classmethod
-    def of(cls, library: Library) -> "ResponseCache":
-        """Those of a library."""
-        return cls(DiskCache(library.folder / "responses", CACHED_BYTES))
+    def of(cls, served_store: ServedStore) -> "ResponseCache":
+        """Those of a served store."""
+        return cls(DiskCache(served_store.folder / "responses", CACHED_BYTES))
 
     def find(self, key: str) -> Response | None:
         """A new response with the cached content; None where there is none."""
@@ -339,7 +339,7 @@ def _is_shared() -> bool:
     return bool(g.get("shares") and not g.get("alone"))
 
 
-def cache_responses(server: Flask, library: Library, page_key: Callable[[], str | None]) -> None:
+def cache_responses(server: Flask, served_store: ServedStore, page_key: Callable[[], str | None]) -> None:
     """Answer from the cache, and cache what took time. Call it after the gate has been registered.
 
     `page_key` says what a page depends on; None for a request of another kind, and a page that is not to be cached.
@@ -352,14 +352,14 @@ def cache_responses(server: Flask, library: Library, page_key: Callable[[], str 
         if g.key is None:
             return None
         if snapshot := (request.view_args or {}).get("snapshot"):
-            library.snapshot(snapshot)  # says it where it has been deleted since
-        cached = library.get(ResponseCache).find(g.key)
+            served_store.snapshot(snapshot)  # says it where it has been deleted since
+        cached = served_store.service(ResponseCache).find(g.key)
         g.key = None if cached else g.key
         return cached
 
     def cache(response: Response) -> Response:
         key, began = g.get("key"), g.get("began", 0.0)
-        took, cached = time.perf_counter() - began, library.get(ResponseCache)
+        took, cached = time.perf_counter() - began, served_store.service(ResponseCache)
         if key and (_lasts(response) or _is_shared()) and took > cached.worth and _in_one_spelling():
             cached.add(key, response)
         return response

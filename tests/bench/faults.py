@@ -164,10 +164,10 @@ def _clock(offset: str) -> Callable[[str], tuple[Seen, int]]:
 @contextmanager
 def _shifted_clock(offset: str) -> Iterator[None]:
     """Let processes that start within the context have another time, by Debian's package faketime."""
-    library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-    if library is None:
+    served_store = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+    if served_store is None:
         raise FileNotFoundError("Install Debian's package faketime.")
-    with patch.dict(os.environ, {"LD_PRELOAD": str(library), "FAKETIME": offset}):
+    with patch.dict(os.environ, {"LD_PRELOAD": str(served_store), "FAKETIME": offset}):
         yield
 
 

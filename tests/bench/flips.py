@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dashboard.app import create_app
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import StoreError, open_corpus, open_snapshot
 from store.verify import verify, wrong_files
 from tests.bench.table import show
@@ -65,7 +65,7 @@ def _routes(url: str) -> list[str]:
 def _answers(url: str, routes: list[str]) -> Answers:
     """Status and bytes of every route, of a server that has just been started; 503 where none starts."""
     try:
-        client = create_app(Library(url)).server.test_client()
+        client = create_app(ServedStore(url)).server.test_client()
     except StoreError as error:
         return dict.fromkeys(routes, (503, str(error).encode()))
     responses = {route: client.get(route) for route in routes}

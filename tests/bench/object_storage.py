@@ -20,7 +20,7 @@ from icechunk import IcechunkError, RepositoryConfig
 from dashboard.app import create_app
 from dashboard.canvas.spec import GRID_TOKENS
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import StoreError, open_corpus, open_snapshot, snapshot
 from store.repository import access, remote, tiles
 from store.repository.access import open_repository
@@ -199,7 +199,7 @@ def _times(server: FaultyS3) -> dict[str, tuple[str, int]]:
 def _run(server: FaultyS3) -> dict[str, tuple[float, int]]:
     corpus = open_corpus(URL)
     base, view = data_link(corpus), next(iter(corpus.views))
-    client = create_app(Library(URL)).server.test_client()
+    client = create_app(ServedStore(URL)).server.test_client()
     published = open_snapshot(URL).id
     steps: dict[str, Callable[[], object]] = {
         "page Heads": lambda: _page(client, "/heads", "", published),

@@ -25,7 +25,7 @@ import numpy as np
 
 from dashboard.app import create_app
 from dashboard.web.http import FORMAT
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store.repository.arrays import array_of
 from store.repository.history import expire
 from store.repository.writer import open_writer
@@ -95,18 +95,18 @@ def refresh(store: str, seconds: int = SECONDS) -> int:
 
 
 def _published_and_seen(store: str, netloc: str, seconds: int) -> tuple[Published, Seen]:
-    library = Library(store)
-    published, seen = Published(library.snapshot().corpus().name), Seen()
-    _note(published, library, library.newest)
+    served_store = ServedStore(store)
+    published, seen = Published(served_store.snapshot().corpus().name), Seen()
+    _note(published, served_store, served_store.newest)
     until = time.monotonic() + seconds
-    with ThreadPoolExecutor(USERS) as readers, _refreshing(store, library, published, seconds) as failures:
+    with ThreadPoolExecutor(USERS) as readers, _refreshing(store, served_store, published, seconds) as failures:
         list(readers.map(lambda number: _read(netloc, published, seen, number, until), range(USERS)))
     seen.counts["wrong: publications or expiries that failed"] += len(failures)
     return published, seen
 
 
 @contextmanager
-def _refreshing(store: str, library: Library, published: Published, seconds: int) -> Iterator[list[Exception]]:
+def _refreshing(store: str, served_store: ServedStore, published: Published, seconds: int) -> Iterator[list[Exception]]:
     """Publications and expiries in a thread of their own, for as long as the context lasts; yields their errors."""
     stop, failures = Event(), list[Exception]()
     every = seconds / (PUBLICATIONS + 1)
@@ -116,7 +116,7 @@ def _refreshing(store: str, library: Library, published: Published, seconds: int
             if stop.wait(every):
                 return
             try:
-                _publish(store, library, published, number)
+                _publish(store, served_store, published, number)
                 if number % (PUBLICATIONS // EXPIRIES) == 0:
                     expire(store, timedelta(seconds=KEPT))
             except Exception as error:
@@ -132,20 +132,20 @@ def _refreshing(store: str, library: Library, published: Published, seconds: int
         thread.join()
 
 
-def _publish(store: str, library: Library, published: Published, number: int) -> None:
+def _publish(store: str, served_store: ServedStore, published: Published, number: int) -> None:
     """Write other statistics of every head, and publish them."""
     with open_writer(store) as writer:
         array = array_of(writer.group(f"models/{published.model}"), "head_statistic")
         array[...] = np.random.default_rng(number).random(array.shape)
         writer.commit(f"statistics {number}")
         snapshot = writer.publish(f"publication {number}")
-    _note(published, library, snapshot)
+    _note(published, served_store, snapshot)
 
 
-def _note(published: Published, library: Library, snapshot: str) -> None:
+def _note(published: Published, served_store: ServedStore, snapshot: str) -> None:
     """Note when a snapshot was published, and what a server that knows nothing else answers for it."""
     published.times[snapshot] = time.monotonic()
-    client = create_app(Library(library.url)).server.test_client()
+    client = create_app(ServedStore(served_store.url)).server.test_client()
     for route in ROUTES:
         answer = client.get(f"/data/{FORMAT}/{snapshot}/{published.model}/{route}")
         published.answers[snapshot, route] = sha256(answer.data).hexdigest()

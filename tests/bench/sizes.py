@@ -19,8 +19,8 @@ from dashboard.points.similar import Point, cosines, logits
 from dashboard.sentence.finder import SentenceFilter, find_sentences
 from dashboard.statistics.parts import REUSED, count, first_part, part_of
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
 from dashboard.web.processes import one_thread_per_product, resident_memory, return_freed_memory
+from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
 from store.process import reusing_freed_memory
 from store.repository.writer import open_writer
@@ -82,13 +82,13 @@ def measure(place: str) -> list[Row]:
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         rows = [("resident memory after these pages", pool.submit(_memory, place).result())]
     corpus = open_corpus(place)
-    client = create_app(Library(place)).server.test_client()
+    client = create_app(ServedStore(place)).server.test_client()
     rows += [("open the store", _fastest(lambda _: open_corpus(place)))]
     rows += [(name, _fastest(request)) for name, request in _requests(client, corpus).items()]
     rows += [(name, _fastest(search)) for name, search in _searches(corpus).items()]
     rows += [_part(place, name, where, first) for first in (True, False) for name, where in PARTS.items()]
     _publish(place)
-    again = create_app(Library(place)).server.test_client()
+    again = create_app(ServedStore(place)).server.test_client()
     return [
         *rows,
         (f"open the store after {HISTORY} publications", _fastest(lambda _: open_corpus(place))),
@@ -141,7 +141,7 @@ def _page_of_head(page: Callable[[str, str], object], name: str, number: int) ->
 
 def _memory(place: str) -> str:
     """Of a new process, before and after each page and a search over the text of all sentences."""
-    client, began = create_app(Library(place)).server.test_client(), resident_memory() or 0
+    client, began = create_app(ServedStore(place)).server.test_client(), resident_memory() or 0
     corpus = open_corpus(place)
     for request in _requests(client, corpus).values():
         request(0)

@@ -1,4 +1,4 @@
-"""The library: new publications are noticed, and open snapshots do not change."""
+"""The served store: new publications are noticed, and open snapshots do not change."""
 
 import gc
 import shutil
@@ -14,7 +14,7 @@ from icechunk import Repository
 
 from dashboard.app import create_app
 from dashboard.web.context import resolve
-from dashboard.web.library import Library
+from dashboard.web.served_store import ServedStore
 from store import Snapshot, StoreError
 from store.repository.history import expire
 
@@ -34,56 +34,56 @@ def _copy_into(place: Path, url: str) -> None:
 
 
 @pytest.fixture
-def growing(few: str) -> tuple[str, Library]:
-    return few, Library(few)
+def growing(few: str) -> tuple[str, ServedStore]:
+    return few, ServedStore(few)
 
 
-def test_a_publication_is_noticed_without_a_restart(growing: tuple[str, Library], grow: Grow) -> None:
-    url, library = growing
-    before = library.snapshot()
+def test_a_publication_is_noticed_without_a_restart(growing: tuple[str, ServedStore], grow: Grow) -> None:
+    url, served_store = growing
+    before = served_store.snapshot()
     grow(url)
-    assert library.snapshot().id != before.id
-    assert library.snapshot().corpus().n_sentences == 20
+    assert served_store.snapshot().id != before.id
+    assert served_store.snapshot().corpus().n_sentences == 20
 
 
-def test_an_open_snapshot_does_not_change(growing: tuple[str, Library], grow: Grow) -> None:
-    url, library = growing
-    before = library.newest
+def test_an_open_snapshot_does_not_change(growing: tuple[str, ServedStore], grow: Grow) -> None:
+    url, served_store = growing
+    before = served_store.newest
     grow(url)
-    assert library.snapshot(before).corpus().n_sentences == 10
+    assert served_store.snapshot(before).corpus().n_sentences == 10
 
 
 def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
-    growing: tuple[str, Library], grow: Grow
+    growing: tuple[str, ServedStore], grow: Grow
 ) -> None:
-    url, library = growing
-    client = create_app(library).server.test_client()
+    url, served_store = growing
+    client = create_app(served_store).server.test_client()
     page = client.post("/data/page", data={"pathname": "/heads", "search": "", "snapshot": ""}).get_json()
     points = page["picture"]["points"]
     before = client.get(points).data
     grow(url)
-    answer = create_app(Library(url)).server.test_client().get(points)
+    answer = create_app(ServedStore(url)).server.test_client().get(points)
     assert (answer.status_code, answer.data) == (200, before)
 
 
 def test_a_link_to_a_snapshot_deleted_since_it_was_opened_shows_the_newest(
-    growing: tuple[str, Library], grow: Grow
+    growing: tuple[str, ServedStore], grow: Grow
 ) -> None:
-    url, library = growing
-    before = library.snapshot().id
+    url, served_store = growing
+    before = served_store.snapshot().id
     grow(url)
     expire(url, timedelta(0))
-    context = resolve(library, "/", f"?snapshot={before}")
-    assert context.snapshot.id == library.newest
+    context = resolve(served_store, "/", f"?snapshot={before}")
+    assert context.snapshot.id == served_store.newest
     assert context.missing_snapshot == f"This store has no snapshot {before}; showing the newest."
 
 
-def test_an_unpublished_snapshot_is_not_shown(growing: tuple[str, Library]) -> None:
+def test_an_unpublished_snapshot_is_not_shown(growing: tuple[str, ServedStore]) -> None:
     with pytest.raises(StoreError, match="headscape describe"):
         growing[1].snapshot("ZZZZZZZZZZZZZZZZZZZZ")
 
 
-def test_a_slow_snapshot_does_not_delay_others(growing: tuple[str, Library], grow: Grow) -> None:
+def test_a_slow_snapshot_does_not_delay_others(growing: tuple[str, ServedStore], grow: Grow) -> None:
     url, _ = growing
     opened: list[str] = []
     others: list[Snapshot] = []
@@ -97,11 +97,11 @@ def test_a_slow_snapshot_does_not_delay_others(growing: tuple[str, Library], gro
         opened.append(name)
         return Snapshot(repository, url, name)
 
-    library = Library(url, open_snapshot=slow)
-    before = library.snapshot()
-    reader = Thread(target=lambda: others.append(library.snapshot(before.id)))
+    served_store = ServedStore(url, open_snapshot=slow)
+    before = served_store.snapshot()
+    reader = Thread(target=lambda: others.append(served_store.snapshot(before.id)))
     grow(url)
-    library.snapshot()
+    served_store.snapshot()
     reader.join()
     assert meanwhile == [before]
 
@@ -119,10 +119,10 @@ def test_a_slow_snapshot_does_not_delay_others(growing: tuple[str, Library], gro
     ],
 )
 def test_the_results_of_a_closed_snapshot_are_removed(tiny_store: str, base: str, path: str) -> None:
-    library = Library(tiny_store)
-    server = create_app(library).server
-    corpus = weakref.ref(library.snapshot().corpus())
+    served_store = ServedStore(tiny_store)
+    server = create_app(served_store).server
+    corpus = weakref.ref(served_store.snapshot().corpus())
     assert server.test_client().get(f"{base}/{path}").status_code == 200
-    library._open.clear()
+    served_store._open.clear()
     gc.collect()
     assert corpus() is None

@@ -36,19 +36,19 @@ NEWEST = "newest"
 TOKEN_BYTES, SENTENCE_BYTES = 24, 256
 
 
-class OfLibrary(Protocol):
-    """A class of which every library has one object, made by `of`."""
+class Service(Protocol):
+    """A class of which every served store has one object, made by `of`."""
 
     @classmethod
-    def of(cls, library: "Library") -> Self:
-        """The object for a library."""
+    def of(cls, served_store: "ServedStore") -> Self:
+        """The object for a served store."""
 
 
-S = TypeVar("S", bound=OfLibrary)
+S = TypeVar("S", bound=Service)
 
 
-class Library:
-    """Opens snapshots of one store, and holds everything that lives as long as the server: two libraries share nothing.
+class ServedStore:
+    """Opens snapshots of one store, and holds everything that lives as long as the server: two served stores share nothing.
 
     A new publication is noticed at the next request: checking takes 0.05 ms. Object storage is asked again after `ask_again` seconds.
     `shared` is a folder that the processes of a server share; `open_snapshot` opens a snapshot by its id.
@@ -90,8 +90,8 @@ class Library:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return folder
 
-    def get(self, kind: type[S]) -> S:
-        """The object of a topic that lives as long as the library: of this class, made when it is first needed."""
+    def service(self, kind: type[S]) -> S:
+        """The object of a topic that lives as long as the served store: of this class, made when it is first needed."""
         with self._making:
             if kind not in self._objects:
                 self._objects[kind] = kind.of(self)
