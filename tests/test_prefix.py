@@ -76,7 +76,7 @@ def test_routes_answer_under_the_prefix(under: FlaskClient) -> None:
 def test_every_address_of_the_shell_has_the_prefix(under: FlaskClient) -> None:
     shell = under.get(f"{PREFIX}/").text
     addresses = re.findall(r"""(?:src|href)="([^"#]+)""", shell)
-    assert len(addresses) > 70
+    assert len(addresses) > 60
     assert all(address.startswith(f"{PREFIX}/") for address in addresses)
     (imports,) = re.findall(r'<script type="importmap">(.*?)</script>', shell)
     assert all(path.startswith(f"{PREFIX}/assets/") for path in json.loads(imports)["imports"])

@@ -89,7 +89,7 @@ def test_every_asset_is_there(asked: Site) -> None:
     status, _, text = asked.ask(f"{PREFIX}/")
     assert status == 200
     found = [url for url in IN_HTML.findall(text) if not url.startswith("#")]
-    assert len(found) > 70
+    assert len(found) > 60
     sheets = [url for url in found if ".css" in url]
     found += [urljoin(sheet, url) for sheet in sheets for url in IN_CSS.findall(asked.ask(sheet)[2])]
     assert {url: status for url in found if (status := asked.ask(url)[0]) != 200} == {}

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 import store
 from dashboard.app import create_app
-from dashboard.sentence import encoder
+from dashboard.sentence import checkpoint
 from dashboard.sentence.encoder import TypedSentences, corpus_sentence
 from dashboard.sentence.finder import SentenceFilter, find_sentences
 from dashboard.sentence.sentence import stored_sentence
@@ -143,7 +143,7 @@ def test_its_data_are_served(path: str, part: store.Corpus, part_client: FlaskCl
 
 @pytest.fixture
 def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoder, "missing_packages", lambda _extra: ["torch"])
+    monkeypatch.setattr(checkpoint, "missing_packages", lambda _extra: ["torch"])
 
 
 @pytest.mark.usefixtures("without_torch")

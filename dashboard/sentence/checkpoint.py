@@ -59,6 +59,11 @@ class CorpusModel:
         )
 
 
+def runs_models() -> bool:
+    """Whether the server was installed with what runs a model."""
+    return not missing_packages("ingest")
+
+
 def load(model: CorpusModel, make: "Callable[..., SentenceModel] | None" = None) -> "SentenceModel":
     """The model, ready to run; a `Refusal` where it is not there, or another one. `make` is by default `SentenceModel`."""
     _check_installed()
@@ -81,7 +86,7 @@ def load(model: CorpusModel, make: "Callable[..., SentenceModel] | None" = None)
 
 def _check_installed() -> None:
     """Refuse where the server was installed without what runs a model."""
-    if missing_packages("ingest"):
+    if not runs_models():
         raise Refusal(
             "To encode a sentence this server needs PyTorch, which it lacks. "
             "Choose a sentence of the corpus with stored vectors, or install the extra `ingest` on the server.",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cachetools import LRUCache
 
-from dashboard.sentence.checkpoint import CorpusModel, cannot_run, load
+from dashboard.sentence.checkpoint import CorpusModel, cannot_run, load, runs_models
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
 from dashboard.web.admission import (
     LOOK_SECONDS,
@@ -39,7 +39,6 @@ from dashboard.web.results import BUDGET, Cache, current_cache
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.process import missing_packages
 
 if TYPE_CHECKING:
     from ingest.encode.hooked_model import SentenceModel, Vectors
@@ -148,7 +147,7 @@ class TypedSentences:
 
 def encodable_sentences(corpus: Corpus) -> int:
     """The first sentences that can be shown: those with vectors, or all where the server has what runs a model."""
-    return corpus.n_sentences if missing_packages("ingest") else corpus.counted_sentences
+    return corpus.counted_sentences if runs_models() else corpus.n_sentences
 
 
 def corpus_sentence(served_store: ServedStore, corpus: Corpus, sentence: int) -> Sentence:
