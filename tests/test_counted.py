@@ -273,16 +273,16 @@ def test_a_cancelled_count_stops_its_work(served_store: ServedStore) -> None:
 
 
 def test_a_reader_who_cancels_leaves_the_queue(busy: ServedStore) -> None:
-    busy.get(PartCounts)._turns._most = 9
+    busy.service(PartCounts)._turns._most = 9
     name = new_name()
     with ThreadPoolExecutor(1) as pool:
         filled = pool.submit(
             callbacks(busy)["job"], {"deferred": "numbers", "wait": name}, None, None, "/statistics", f"?{WHERE}", None
         )
-        while not (busy.get(PartCounts)._turns.waiting or filled.done()):
+        while not (busy.service(PartCounts)._turns.waiting or filled.done()):
             time.sleep(0.01)
         assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"deferred": "numbers", "wait": name}))
-        busy.get(Jobs).cancel(name)
+        busy.service(Jobs).cancel(name)
         assert "Counting was cancelled." in str(filled.result())
 
 

@@ -19,14 +19,14 @@ from store import open_corpus
 
 
 @pytest.fixture
-def libraries(tiny_store: str, rich_store: str) -> tuple[ServedStore, ServedStore]:
+def served_stores(tiny_store: str, rich_store: str) -> tuple[ServedStore, ServedStore]:
     return ServedStore(tiny_store), ServedStore(rich_store)
 
 
 @pytest.fixture
-def clients(libraries: tuple[ServedStore, ServedStore]) -> tuple[FlaskClient, FlaskClient]:
+def clients(served_stores: tuple[ServedStore, ServedStore]) -> tuple[FlaskClient, FlaskClient]:
     """Two applications, made in this order; the second answers to a name of its own."""
-    first, second = libraries
+    first, second = served_stores
     hosts = AllowedHosts(("localhost", "second.example.org"))
     return create_app(first).server.test_client(), create_app(second, Serving(allowed=hosts)).server.test_client()
 
@@ -59,30 +59,32 @@ def test_each_application_answers_to_its_own_hosts(clients: tuple[FlaskClient, F
 
 
 def test_each_application_caches_for_itself(
-    clients: tuple[FlaskClient, FlaskClient], libraries: tuple[ServedStore, ServedStore], tiny_store: str
+    clients: tuple[FlaskClient, FlaskClient], served_stores: tuple[ServedStore, ServedStore], tiny_store: str
 ) -> None:
-    first, second = libraries
+    first, second = served_stores
     before = second.cache.size
     clients[0].get(f"{data_link(open_corpus(tiny_store))}/points/pca-exact-2d/grid.bin")
     assert first.cache.size > 0
     assert second.cache.size == before
 
 
-def test_a_full_queue_of_one_application_leaves_the_other_free(libraries: tuple[ServedStore, ServedStore]) -> None:
-    first, second = libraries
+def test_a_full_queue_of_one_application_leaves_the_other_free(served_stores: tuple[ServedStore, ServedStore]) -> None:
+    first, second = served_stores
     with first.files.turn(lambda: False), second.files.turn(lambda: False):
         assert (first.files.waiting, second.files.waiting) == (0, 0)
 
 
 @pytest.mark.parametrize("kind", [PartCounts, Jobs, TypedSentences])
-def test_objects_of_topics_belong_to_one_library(libraries: tuple[ServedStore, ServedStore], kind: type) -> None:
-    first, second = libraries
-    assert first.get(kind) is first.get(kind)
-    assert first.get(kind) is not second.get(kind)
+def test_objects_of_topics_belong_to_one_served_store(
+    served_stores: tuple[ServedStore, ServedStore], kind: type
+) -> None:
+    first, second = served_stores
+    assert first.service(kind) is first.service(kind)
+    assert first.service(kind) is not second.service(kind)
 
 
-def test_libraries_have_folders_of_their_own(libraries: tuple[ServedStore, ServedStore]) -> None:
-    folders = {served_store.folder for served_store in libraries}
+def test_libraries_have_folders_of_their_own(served_stores: tuple[ServedStore, ServedStore]) -> None:
+    folders = {served_store.folder for served_store in served_stores}
     assert len(folders) == 2
     assert all(isinstance(folder, Path) and folder.is_dir() for folder in folders)
 
