@@ -96,7 +96,7 @@ def client(tiny_store: str, tmp_path: Path) -> FlaskClient:
 
 
 def caching_client(served_store: ServedStore, tmp_path: Path) -> FlaskClient:
-    served_store.put(ResponseCache, ResponseCache(DiskCache(tmp_path / "responses", BUDGET), worth=0))
+    served_store.put(ResponseCache, ResponseCache(DiskCache(tmp_path / "responses", BUDGET), least_seconds=0))
     client: FlaskClient = create_app(served_store).server.test_client()
     return client
 

@@ -28,7 +28,7 @@ from werkzeug.wsgi import wrap_file
 
 from dashboard.web.paths import root
 from dashboard.web.results import DiskCache
-from dashboard.web.served_store import ServedStore
+from dashboard.web.served_store import FILE_MEMORY, ServedStore
 from dashboard.web.state import FIELDS, WITHIN, Of
 from store import Corpus
 from store.schema.model import SOURCES
@@ -49,9 +49,7 @@ STANDING = State("location", "pathname"), State("location", "search"), State("sh
 #: Bytes of all cached responses of a server.
 CACHED_BYTES = 256 << 20
 #: Seconds that a response must have taken: a faster one is not worth a file.
-WORTH_SECONDS = 0.01
-#: Bytes up to which a cached response is held in memory while it is sent.
-IN_MEMORY = 1 << 20
+LEAST_SECONDS = 0.01
 #: Headers that belong to the content.
 CONTENT_HEADERS = ("Content-Type", "Content-Encoding", "Content-Disposition", "Cache-Control", "Vary")
 
@@ -285,9 +283,9 @@ class FileResponse(Response):
 class ResponseCache:
     """The cached responses of a server, in its folder."""
 
-    def __init__(self, files: DiskCache, *, worth: float = WORTH_SECONDS) -> None:
-        """`worth`: seconds that a response must have taken."""
-        self._files, self.worth = files, worth
+    def __init__(self, files: DiskCache, *, least_seconds: float = LEAST_SECONDS) -> None:
+        """A response that took less than `least_seconds` is not worth a file."""
+        self._files, self.least_seconds = files, least_seconds
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "ResponseCache":
@@ -303,7 +301,7 @@ class ResponseCache:
         begin = file.tell()
         size = file.seek(0, 2) - begin
         file.seek(begin)
-        response = FileResponse(file, size) if size > IN_MEMORY else _read(file)
+        response = FileResponse(file, size) if size > FILE_MEMORY else _read(file)
         for name in CONTENT_HEADERS:
             response.headers.pop(name, None)
         response.headers.extend(json.loads(described))
@@ -358,10 +356,11 @@ def cache_responses(server: Flask, served_store: ServedStore, page_key: Callable
         return cached
 
     def cache(response: Response) -> Response:
-        key, began = g.get("key"), g.get("began", 0.0)
-        took, cached = time.perf_counter() - began, served_store.service(ResponseCache)
-        if key and (_lasts(response) or _is_shared()) and took > cached.worth and _in_one_spelling():
-            cached.add(key, response)
+        key, took = g.get("key"), time.perf_counter() - g.get("began", 0.0)
+        if key and (_lasts(response) or _is_shared()):
+            cached = served_store.service(ResponseCache)
+            if took > cached.least_seconds and _in_one_spelling():
+                cached.add(key, response)
         return response
 
     # First in this list is called last: what is cached has been compressed.
