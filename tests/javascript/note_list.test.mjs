@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NoteList, newId } from "../../dashboard/assets/notes/note_list.mjs";
+import { NoteList, newId, recallDraft } from "../../dashboard/assets/notes/note_list.mjs";
 
 test("an edit of a note that somebody else has deleted is answered by the server", async () => {
   const gone = "There is no such note; it may have been deleted. Reload the page.";
@@ -8,6 +8,11 @@ test("an edit of a note that somebody else has deleted is answered by the server
   globalThis.fetch = async () => new Response(gone, { status: 404 });
   const save = NoteList.prototype.save.call({ notes: new Map() }, "edit", "7", { text: "", tags: [], id: "" });
   await assert.rejects(save, { message: gone });
+});
+
+test("what a tab stores that is no draft is no draft", () => {
+  globalThis.window = { sessionStorage: { getItem: () => "{" } };
+  assert.equal(recallDraft("reply"), null);
 });
 
 test("the id of a note is a UUID of version 4", () => {

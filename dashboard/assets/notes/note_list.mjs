@@ -370,9 +370,17 @@ export function nameForm({ name = "", label, send, save, close }) {
 /** The drafts of a tab that stores nothing last as long as its page. */
 const unstored = new Map();
 
-/** @param {string} name @returns {Draft | null} */
-const recallDraft = (name) =>
-  JSON.parse(recall("sessionStorage", `draft-${name}`) || "null") ?? unstored.get(name) ?? null;
+/**
+ * What an author has typed under a name; nothing where what is stored is no draft.
+ * @param {string} name @returns {Draft | null}
+ */
+export function recallDraft(name) {
+  try {
+    return JSON.parse(recall("sessionStorage", `draft-${name}`) || "null") ?? unstored.get(name) ?? null;
+  } catch {
+    return unstored.get(name) ?? null;
+  }
+}
 
 /** @param {string} name @param {Draft} draft */
 function keepDraft(name, draft) {
