@@ -199,7 +199,8 @@ def _runs(corpus: Corpus, sentences: list[int]) -> Iterator[list[int]]:
             yield run
             run = []
         run.append(sentence)
-    yield run
+    if run:
+        yield run
 
 
 def _disagreement(corpus: Corpus, rows: slice, read: list[xr.DataArray]) -> float:

@@ -43,6 +43,10 @@ def test_verify_reports_that_a_sound_store_is_sound(tiny_store: str, capsys: pyt
     assert capsys.readouterr().out.startswith(f"{tiny_store} is sound: every array of snapshot ")
 
 
+def test_a_store_of_which_no_sentence_is_recomputed_is_sound(tiny_store: str) -> None:
+    assert list(verify(store.open_snapshot(tiny_store), recomputed=0)) == []
+
+
 def test_a_larger_store_of_odd_shape_is_sound(ingest: Callable[..., str], odd_model: Path, tmp_path: Path) -> None:
     place = ingest(tmp_path / "store", model=odd_model, sentences=80)
     assert list(verify(store.open_snapshot(place))) == []
