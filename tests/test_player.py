@@ -20,14 +20,12 @@ COUNT = """() => {
   };
 }"""
 
-#: Notes every point at which the tokens arrive, once; as soon as they rest at the first of them Pause and Play are clicked.
+#: Notes every point at which the tokens arrive; as soon as they rest at the first of them Pause and Play are clicked.
 NOTE = """() => {
   const { frame, button } = { frame: document.querySelector(".frame"), button: document.querySelector(".player button") };
   window.reached = [];
   new MutationObserver(() => {
-    const point = frame.dataset.at.match(/([^/]+)[.]bin/)[1];
-    if (point === window.reached.at(-1)) return;
-    window.reached.push(point);
+    window.reached.push(frame.dataset.at.match(/([^/]+)[.]bin/)[1]);
     if (window.reached.length === 1) setTimeout(() => (button.click(), button.click()));
   }).observe(frame, { attributeFilter: ["data-at"] });
 }"""

@@ -172,7 +172,7 @@ export function createPlayer(panels) {
   function walk(points, mine, milliseconds) {
     stop();
     if (!milliseconds || panels.data.points?.tokens !== points.tokens || panels.data.points.panels !== 1)
-      return take(points);
+      return arrive(points);
     onward = points;
     painterNow().takeOnward(points);
     const begin = performance.now();
@@ -182,7 +182,7 @@ export function createPlayer(panels) {
         if (mine !== turn) return resolve();
         const part = Math.max(0, Math.min(1, (now - begin) / milliseconds));
         state.between = ease(part);
-        if (part === 1) return (take(points), resolve());
+        if (part === 1) return (arrive(points), resolve());
         panels.paintNow();
         drawing = requestAnimationFrame(move);
       };
@@ -204,8 +204,13 @@ export function createPlayer(panels) {
     panels.data = { ...panels.data, points };
     painterNow().takeOnward(null);
     painterNow().take(panels.data);
-    panels.frame.dataset.at = stepsOf(panels.picture)[at].points;
     panels.paint();
+  }
+
+  /** @param {Points} points */
+  function arrive(points) {
+    take(points);
+    panels.frame.dataset.at = stepsOf(panels.picture)[at].points;
   }
 
   /** Where a point of all panels is now, 0 to 1. @param {number} point */
