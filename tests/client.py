@@ -14,6 +14,7 @@ from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web import errors as problems
+from dashboard.web.assets import ASSETS
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from store import Corpus, StoreError
@@ -35,6 +36,11 @@ def bank_client(bank_store: str) -> FlaskClient:
 def base(tiny_corpus: Corpus) -> str:
     """Where the routes of the tiny store's data begin."""
     return data_link(tiny_corpus)
+
+
+def assets() -> set[str]:
+    """The paths of the pages' scripts and style sheets below their folder."""
+    return {path.relative_to(ASSETS).as_posix() for path in ASSETS.rglob("*") if path.suffix in (".mjs", ".js", ".css")}
 
 
 class FakeTyped:

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 from dashboard.pages import TOPICS
 from tests.access import PASSWORD
 from tests.browser import GOT_IT, until
+from tests.client import assets
 from tests.reverse_proxies import COMMAND, PREFIX, UNIT, replaced, unverified
 
 #: An address of this server, in a page and in a style sheet.
@@ -89,7 +90,7 @@ def test_every_asset_is_there(asked: Site) -> None:
     status, _, text = asked.ask(f"{PREFIX}/")
     assert status == 200
     found = [url for url in IN_HTML.findall(text) if not url.startswith("#")]
-    assert len(found) > 60
+    assert {f"{PREFIX}/assets/{name}" for name in assets()} <= {url.partition("?")[0] for url in found}
     sheets = [url for url in found if ".css" in url]
     found += [urljoin(sheet, url) for sheet in sheets for url in IN_CSS.findall(asked.ask(sheet)[2])]
     assert {url: status for url in found if (status := asked.ask(url)[0]) != 200} == {}
