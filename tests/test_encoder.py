@@ -216,7 +216,7 @@ def test_a_model_for_which_there_is_no_memory_is_not_put_on_the_store(step: str,
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     too_large = type("TooLarge", (SentenceModel,), {step: full})
-    refused = refusal(TypedSentences(Encoder(make=too_large)), tiny_corpus, "good")
+    refused = refusal(TypedSentences(Encoder(make_model=too_large)), tiny_corpus, "good")
     assert refused.status == 503
     assert str(refused).startswith("The model cannot run now. Try again")
 

@@ -146,14 +146,14 @@ def test_a_server_is_ready_where_its_newest_snapshot_can_be_read(own_client: Fla
     assert own_client.get("/_readyz").status_code == 200
 
 
-class GoneLibrary(ServedStore):
+class GoneStore(ServedStore):
     @property
     def newest(self) -> str:
         raise StoreUnreachable("The store does not answer. Try again in a minute.")
 
 
 def test_a_server_whose_store_is_gone_is_alive_but_not_ready(tiny_store: str) -> None:
-    own_client = create_app(GoneLibrary(tiny_store)).server.test_client()
+    own_client = create_app(GoneStore(tiny_store)).server.test_client()
     answer = own_client.get("/_readyz")
     assert (answer.status_code, answer.text) == (503, "The store does not answer. Try again in a minute.")
     assert own_client.get("/_healthz").status_code == 200

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.page import draw_heads
-from dashboard.points.pairs import Clear, WorkedExample, _are_near, worked_example
+from dashboard.points.pairs import Criteria, WorkedExample, _are_near, worked_example
 from dashboard.points.shown import ShownPoints
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
@@ -25,7 +25,7 @@ Find = Callable[[Corpus], WorkedExample]
 @pytest.fixture
 def find_any() -> Find:
     """A random model has no large weights: any pair of words is an example."""
-    any_pair = Clear(weight=0, near=1, apart=0, together=2, border=-1)
+    any_pair = Criteria(weight=0, near=1, apart=0, together=2, border=-1)
 
     def find(corpus: Corpus) -> WorkedExample:
         found = worked_example(corpus, corpus.views[0], any_pair)
@@ -70,7 +70,7 @@ def test_the_dots_stand_where_the_picture_has_them(example: WorkedExample, tiny_
 def test_a_key_that_is_far_or_hidden_is_no_example() -> None:
     keys = np.array([[0.5, 0.7], [0.1, 0.1]], np.float32)
     far, near, hidden = (np.array([[0.5, 0.5], key], np.float32) for key in ([0.9, 0.9], [0.5, 0.7], [0.5, 0.51]))
-    assert [_are_near(pair, keys, Clear()) for pair in (far, near, hidden)] == [False, True, False]
+    assert [_are_near(pair, keys, Criteria()) for pair in (far, near, hidden)] == [False, True, False]
 
 
 def test_without_an_example_there_is_no_way_to_it(tiny_store: str) -> None:

@@ -127,8 +127,8 @@ def _sentence(shown: ShownPoints, pair: Pair) -> dcc.Link:
 
 
 @dataclass(frozen=True)
-class Clear:
-    """What makes an example clear.
+class Criteria:
+    """What makes an example criteria.
 
     Attributes
     ----------
@@ -145,8 +145,8 @@ class Clear:
     border: float = 0.06
 
 
-#: What readers are shown.
-CLEARLY = Clear()
+#: Those of the example that readers are shown.
+CRITERIA = Criteria()
 
 
 @dataclass(frozen=True)
@@ -168,10 +168,10 @@ class WorkedExample:
 
 
 @cached
-def worked_example(corpus: Corpus, view: str, clear: Clear = CLEARLY) -> WorkedExample | None:
+def worked_example(corpus: Corpus, view: str, criteria: Criteria = CRITERIA) -> WorkedExample | None:
     """The pair with the largest weight in the first head that has one; None where no pair is near and its weight large."""
     return next(
-        (found for head in _clear_heads(corpus) if (found := _example_of_head(corpus, view, *head, clear))), None
+        (found for head in _clear_heads(corpus) if (found := _example_of_head(corpus, view, *head, criteria))), None
     )
 
 
@@ -183,13 +183,13 @@ def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
     return [(int(layer), int(head)) for layer, head in order[:HEADS]]
 
 
-def _example_of_head(corpus: Corpus, view: str, layer: int, head: int, clear: Clear) -> WorkedExample | None:
+def _example_of_head(corpus: Corpus, view: str, layer: int, head: int, criteria: Criteria) -> WorkedExample | None:
     tokens = grid_tokens(corpus)
     places = HeadTokens(corpus, tokens, layer, head).places(view)[0, ..., :2]
     pairs = [
         pair
         for first, sentence in _sentences(corpus, tokens)
-        for pair in _pairs(corpus, layer, head, sentence, first, places, clear)
+        for pair in _pairs(corpus, layer, head, sentence, first, places, criteria)
     ]
     if not pairs:
         return None
@@ -224,15 +224,15 @@ def _sentences(corpus: Corpus, tokens: int) -> Iterator[tuple[int, int]]:
 
 
 def _pairs(
-    corpus: Corpus, layer: int, head: int, sentence: int, first: int, places: Places, clear: Clear
+    corpus: Corpus, layer: int, head: int, sentence: int, first: int, places: Places, criteria: Criteria
 ) -> Iterator[tuple[int, float, int, int, int, int]]:
     """Pairs of words with a large weight that are near: weight in per cent, minus their distance, and where they are."""
     weights = corpus.weights(sentence, layer=layer, head=head)
     words = np.array([piece.text.isalpha() and not piece.continues for piece in corpus.sentence_pieces(sentence)])
-    large = (weights >= clear.weight) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)
+    large = (weights >= criteria.weight) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)
     for query, key in np.argwhere(large).tolist():
         pair = np.stack([places[first + query, 0], places[first + key, 1]])
-        if _are_near(pair, places[:, 1], clear):
+        if _are_near(pair, places[:, 1], criteria):
             yield round(100 * float(weights[query, key])), -_apart(pair), first, sentence, query, key
 
 
@@ -240,11 +240,11 @@ def _apart(pair: Places) -> float:
     return float(np.linalg.norm(pair[1] - pair[0]))
 
 
-def _are_near(pair: Places, keys: Places, clear: Clear) -> bool:
+def _are_near(pair: Places, keys: Places, criteria: Criteria) -> bool:
     """Whether few keys are nearer to the query than its key, and both can be told apart, well within the panel."""
     nearer = np.linalg.norm(keys - pair[0], axis=-1) < _apart(pair)
-    inside = bool(((pair > clear.border) & (pair < 1 - clear.border)).all())
-    return inside and clear.apart <= _apart(pair) <= clear.together and float(nearer.mean()) <= clear.near
+    inside = bool(((pair > criteria.border) & (pair < 1 - criteria.border)).all())
+    return inside and criteria.apart <= _apart(pair) <= criteria.together and float(nearer.mean()) <= criteria.near
 
 
 def example_button() -> html.Button:

@@ -64,8 +64,8 @@ def runs_models() -> bool:
     return not missing_packages("ingest")
 
 
-def load(model: CorpusModel, make: "Callable[..., SentenceModel] | None" = None) -> "SentenceModel":
-    """The model, ready to run; a `Refusal` where it is not there, or another one. `make` is by default `SentenceModel`."""
+def load(model: CorpusModel, make_model: "Callable[..., SentenceModel] | None" = None) -> "SentenceModel":
+    """The model, ready to run; a `Refusal` where it is not there, or another one. `make_model` is by default `SentenceModel`."""
     _check_installed()
     from ingest.run.errors import IngestError
 
@@ -73,7 +73,7 @@ def load(model: CorpusModel, make: "Callable[..., SentenceModel] | None" = None)
         checkpoint = _find(model)
         from ingest.encode.hooked_model import SentenceModel
 
-        return (make or SentenceModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
+        return (make_model or SentenceModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
     except IngestError as error:
         log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
         raise Refusal(

@@ -199,9 +199,9 @@ def _readable(text: str) -> str:
 class Encoder:
     """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
 
-    def __init__(self, *, waiting: int = WAITING, make: "Callable[..., SentenceModel] | None" = None) -> None:
-        """`make`: of a checkpoint, by default `SentenceModel`, which takes seconds to import."""
-        self._turns, self._make = WaitingLine(waiting, BUSY, name="encoder"), make
+    def __init__(self, *, waiting: int = WAITING, make_model: "Callable[..., SentenceModel] | None" = None) -> None:
+        """`make_model`: of a checkpoint, by default `SentenceModel`, which takes seconds to import."""
+        self._turns, self._make_model = WaitingLine(waiting, BUSY, name="encoder"), make_model
         # In a thread of its own torch takes a fifth less time than in a new one for every sentence.
         self._thread = ThreadPoolExecutor(1, "encoder")
         self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
@@ -224,7 +224,7 @@ class Encoder:
     def _encoded(self, model: CorpusModel, text: str, second: str, tell: Tell) -> Sentence:
         if model not in self._models:
             tell(f"Loading the model {model.model_id}")
-            self._models[model] = load(model, self._make)
+            self._models[model] = load(model, self._make_model)
         tell("Encoding the sentence")
         return _encode(self._models[model], text, second)
 

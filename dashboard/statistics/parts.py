@@ -244,12 +244,10 @@ class PartCounts:
         self._limits = limits
         self._read_part = read
         self._turns = WaitingLine(WAITING_READERS, BUSY, name="statistics")
-        self._first_turns = WaitingLine(
-            FIRST_WAITING, BUSY, name="statistics"
-        )  # of short counts, which wait for no long one
-        self._threads = ThreadPoolExecutor(
-            WAITING_READERS + 2, "part of a file"
-        )  # one more than the line takes is told so
+        # Of short counts, which wait for no long one.
+        self._first_turns = WaitingLine(FIRST_WAITING, BUSY, name="statistics")
+        # One more than the line takes is told so.
+        self._threads = ThreadPoolExecutor(WAITING_READERS + 2, "part of a file")
         self._under_way: dict[str, Future[PartNumbers]] = {}
         self._readers = Room(FILE_READERS, BUSY)  # each holds a thread of the server
         self._lock = Lock()

@@ -23,6 +23,8 @@ Result = TypeVar("Result")
 _allotted: ContextVar[int | None] = ContextVar("allotted cores", default=None)
 #: What runs fits instead of the pool of processes, and the threads that wait for them.
 _workers: ContextVar[tuple[Executor, Executor] | None] = ContextVar("workers", default=None)
+#: What makes the pool of processes, where `new_processes` does not.
+_make_pool: ContextVar[Callable[[], Executor] | None] = ContextVar("what makes the pool", default=None)
 
 
 def core_count() -> int:
@@ -93,18 +95,18 @@ def new_processes() -> Executor:
 @cache
 def process_pool() -> Executor:
     """The pool of processes."""
-    return _new_pool.get()()
+    return (_make_pool.get() or new_processes)()
 
 
 @contextmanager
 def pools_made_by(make: Callable[[], Executor]) -> Iterator[None]:
     """Let `make` make the pool of processes within the context, and end that pool with it."""
     process_pool.cache_clear()
-    token = _new_pool.set(make)
+    token = _make_pool.set(make)
     try:
         yield
     finally:
-        _new_pool.reset(token)
+        _make_pool.reset(token)
         if process_pool.cache_info().currsize:
             process_pool().shutdown()
         process_pool.cache_clear()
@@ -130,10 +132,6 @@ def timed(fit: Callable[[Input], Result], value: Input) -> tuple[Result, float]:
     """What a fit on one core gives, and the seconds of the core that it took."""
     began = thread_time()
     return fit(value), thread_time() - began
-
-
-#: Makes the pool of processes.
-_new_pool: ContextVar[Callable[[], Executor]] = ContextVar("new pool", default=new_processes)
 
 
 @contextmanager
