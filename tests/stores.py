@@ -32,7 +32,13 @@ BLOCK = 128
 FIT_TOKENS = 200
 NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200
-LIMITS = Limits(block=BLOCK, fit_tokens=FIT_TOKENS, head_tokens=NEIGHBOUR_TOKENS, attention_steps=TRAINING_STEPS)
+LIMITS = Limits(
+    block=BLOCK,
+    fit_tokens=FIT_TOKENS,
+    head_tokens=NEIGHBOUR_TOKENS,
+    attention_steps=TRAINING_STEPS,
+    map_fits=1,
+)
 MAX_LENGTH = 24
 SENTENCES = 40
 #: Of the store of the embedded model, from so many reviews: to split all of them takes 10 seconds.
