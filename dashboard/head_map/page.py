@@ -12,6 +12,7 @@ from flask import Flask, Response
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
+from dashboard.roles.shares import KINDS, RoleShares, described, known_shares
 from dashboard.statistics.data import head_columns, hover_texts, values_of
 from dashboard.statistics.heads import (
     Nearest,
@@ -30,7 +31,7 @@ from dashboard.ui.controls import choice, explained, head_choices, info, statist
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import Page, Unmade, file_href, file_links
 from dashboard.ui.text import unit_title
-from dashboard.ui.theme import LABEL_COLOURS
+from dashboard.ui.theme import KIND_COLOURS, LABEL_COLOURS
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of, data_link
 from dashboard.web.results import cached
@@ -38,10 +39,15 @@ from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.heads import LABELS, clustered_order
+from store.kernels.rules import RULES
 from store.repository.errors import NotIngested
 from store.schema.model import head_name, varying_statistics
 
 #: Symbols of labels.
+NO_ROLE = "no role that a test finds"
+#: Dots without a category, and with one.
+_SMALL: dict[str, Any] = {"size": 7, "color": QUIET, "opacity": 0.85}
+_LARGE: dict[str, Any] = {"size": 13, "line": {"color": QUIET, "width": 1}}
 _SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
 #: Most heads whose names fit on an axis of the matrix.
 NAMED = 24
@@ -88,15 +94,31 @@ def _filled(values: Floats) -> dict[str, Any]:
 def by_label(places: Floats, labels: NDArray[np.str_], hover: Texts, chosen: tuple[int, int]) -> go.Figure:
     """Dots with the colour and symbol of their label (layer, head); unlabelled ones are small and grey."""
     flat = labels.ravel()
-    small: dict[str, Any] = {"size": 7, "color": QUIET, "opacity": 0.85}
-    traces = [_dots(places, hover, flat == "", small, "unlabelled")]
+    traces = [_dots(places, hover, flat == "", _SMALL, "unlabelled")]
     for index, label in enumerate(LABELS):
-        look = {"color": LABEL_COLOURS[index], "symbol": _SYMBOLS[index], "size": 13}
+        look = {"color": LABEL_COLOURS[index], "symbol": _SYMBOLS[index]} | _LARGE
         if (flat == label).any():
-            traces.append(_dots(places, hover, flat == label, look | {"line": {"color": QUIET, "width": 1}}, label))
+            traces.append(_dots(places, hover, flat == label, look, label))
     figure = _figure_of_map(traces, places, chosen)
     figure.update_layout(showlegend=True)
     return figure
+
+
+def by_role(places: Floats, shares: RoleShares, chosen: tuple[int, int]) -> go.Figure:
+    """Dots with the colour and symbol of the kind of their clearest role; those without one are small and grey."""
+    hover = [[described(shares, *head).partition(": ")[2] for head in row] for row in _heads_of(shares.clearest)]
+    kinds = np.array([*(RULES[role].kind for role in shares.tested), ""])[shares.clearest].ravel()
+    traces = [_dots(places, hover, kinds == "", _SMALL, NO_ROLE)]
+    for index, (kind, title) in enumerate(KINDS.items()):
+        look = {"color": KIND_COLOURS[index], "symbol": _SYMBOLS[index]} | _LARGE
+        if (kinds == kind).any():
+            traces.append(_dots(places, hover, kinds == kind, look, title))
+    return _figure_of_map(traces, places, chosen).update_layout(showlegend=True)
+
+
+def _heads_of(values: NDArray[Any]) -> list[list[tuple[int, int]]]:
+    layers, heads = values.shape
+    return [[(layer, head) for head in range(heads)] for layer in range(layers)]
 
 
 def _dots(places: Floats, hover: Texts, which: NDArray[np.bool_], marker: dict[str, Any], name: str) -> Any:
@@ -194,10 +216,11 @@ def _divergence_table(corpus: Corpus) -> Table:
 
 def _map_table(corpus: Corpus) -> Table:
     """Where every head is on the map."""
-    places = corpus.divergence["place"].values.reshape(corpus.layers * corpus.heads, -1)
+    places, shares = corpus.divergence["place"].values.reshape(corpus.layers * corpus.heads, -1), known_shares(corpus)
     return {
         **head_columns(corpus.layers, corpus.heads),
         "label": corpus.head_labels.values.astype(object).ravel(),
+        **({"roles": shares.wording.astype(object).ravel()} if shares else {}),
         **dict(zip("xyz", places.T, strict=False)),
     }
 
@@ -213,6 +236,8 @@ class HeadMap:
     places, labels, numbers
         The place of every head on the map: (layer, head, axis), its label, and the statistic that colours it: (layer, head);
         None where none does.
+    shares
+        What every head does; None of a store without roles.
     order
         Heads, numbered through all layers, so that similar ones stand together.
     scaling, sample, about
@@ -227,6 +252,7 @@ class HeadMap:
     divergences: NDArray[np.float64]
     places: NDArray[np.float64]
     labels: NDArray[np.str_]
+    shares: RoleShares | None
     numbers: NDArray[np.float64] | None
     order: list[int]
     scaling: str
@@ -256,12 +282,13 @@ def read(context: Context) -> HeadMap | NoMap:
     except NotIngested as error:
         return NoMap(heads, Unmade.of(error, context.ingest))
     attributes, sample = corpus.divergence.attrs, divergence_sample(corpus)
-    is_number = state.paint not in ("label", "layer")
+    is_number = state.paint not in ("label", "layer", "role")
     return HeadMap(
         state=state,
         divergences=divergences,
         places=corpus.divergence["place"].values,
         labels=corpus.head_labels.values,
+        shares=known_shares(corpus),
         numbers=values_of(corpus.head_statistic, state.paint, "all") if is_number else None,
         order=_clustered(corpus),
         scaling=_SCALING.format(seed=attributes["seed"], stress=float(attributes["stress"])) + sample,
@@ -284,7 +311,11 @@ def draw(shown: HeadMap | NoMap) -> Page:
             html.H1(_title(layers * heads)),
             html.P([how_to_read, info("the map of heads", shown.scaling)], className="how-to-read"),
             html.Div(
-                [_colour_choice(shown.state.paint), *head_choices(shown.state, layers, heads)], className="controls"
+                [
+                    _colour_choice(shown.state.paint, roles=shown.shares is not None),
+                    *head_choices(shown.state, layers, heads),
+                ],
+                className="controls",
             ),
             html.Div(
                 [
@@ -310,8 +341,9 @@ def _how_to_get(shown: NoMap) -> dmc.Alert:
     return dmc.Alert(message, color="blue", variant="light")
 
 
-def _colour_choice(paint: str) -> object:
-    ways = {"layer": "layer", "label": "label"} | {name: STATISTICS[name].title for name in varying_statistics("all")}
+def _colour_choice(paint: str, *, roles: bool) -> object:
+    named = {"layer": "layer", **({"role": "clearest role"} if roles else {}), "label": "label"}
+    ways = named | {name: STATISTICS[name].title for name in varying_statistics("all")}
     control = choice("paint", "Colour", ways, paint, 230)
     return explained(control, statistic_info(paint)) if paint in STATISTICS else control
 
@@ -342,6 +374,8 @@ def _coloured(shown: HeadMap) -> go.Figure:
         unit = STATISTICS[paint].unit
         texts = hover_texts(shown.numbers, unit, None)
         return by_number(shown.places, shown.numbers, texts, unit_title(unit), chosen)
+    if paint == "role" and shown.shares is not None:
+        return by_role(shown.places, shown.shares, chosen)
     if paint == "label":
         texts = [[str(label) or "unlabelled" for label in row] for row in labels]
         return by_label(shown.places, labels, texts, chosen)
@@ -384,6 +418,7 @@ def _selected_head(shown: HeadMap) -> list[object]:
     """What stands beside the map. A row of the list selects a head, too."""
     return [
         html.H2(head_name(shown.state.layer, shown.state.head)),
+        html.P(f"{described(shown.shares, shown.state.layer, shown.state.head)}." if shown.shares else None),
         html.P(head_label(shown.label)),
         html.Ul(
             [html.Li(dcc.Link(text, href=href)) for text, href in _links_of_head(shown.state).items()],

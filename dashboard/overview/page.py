@@ -25,6 +25,7 @@ from dashboard.overview.evidence import (
     where_attention_goes,
 )
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
+from dashboard.roles.shares import RoleShares, read_shares, what_heads_do
 from dashboard.statistics.heads import (
     BEHAVIOURS,
     HeadKind,
@@ -96,6 +97,8 @@ class OverviewPage:
         Names of both; in words how large they are, and which figures are of which sentences.
     kinds, labels, on_sinks
         The kinds of heads, the label of every head: (layer, head), and how many heads give most of their attention to sinks.
+    roles
+        What every head does.
     attention
         Where it goes.
     pictures, spearman
@@ -115,6 +118,7 @@ class OverviewPage:
     size: str
     kinds: Sequence[HeadKind]
     labels: NDArray[np.str_]
+    roles: RoleShares | Unmade
     on_sinks: int
     attention: WhereAttentionGoes
     pictures: HeadPictures
@@ -141,6 +145,7 @@ def read(context: Context) -> OverviewPage:
         ),
         kinds=kinds,
         labels=corpus.head_labels.values,
+        roles=read_shares(corpus, context.ingest),
         on_sinks=heads_on_sinks(corpus),
         attention=read_attention(corpus, context.state),
         pictures=read_pictures(corpus, context.state),
@@ -168,7 +173,7 @@ def draw(shown: OverviewPage) -> Page:
             html.P(shown.size, className="how-to-read"),
             html.Div(
                 [
-                    _section(_kinds(shown)),
+                    _section(_what_heads_do(shown)),
                     _section(
                         [
                             *where_attention_goes(shown.attention),
@@ -198,27 +203,39 @@ def _section(content: Iterable[object], width: str = "") -> html.Section | None:
     return html.Section(children, className=width or None) if children else None
 
 
+def _what_heads_do(shown: OverviewPage) -> list[object]:
+    """The roles of every head; of a store without them the labels, and how to get roles."""
+    if isinstance(shown.roles, Unmade):
+        return [*_kinds(shown), unmade_line(shown.roles)]
+    return [*what_heads_do(shown.state, shown.roles), _sinks(shown)]
+
+
 def _kinds(shown: OverviewPage) -> list[object]:
     """How many heads have each label, and which."""
-    kinds, heads, sinks = shown.kinds, shown.labels.size, shown.on_sinks
+    kinds, heads = shown.kinds, shown.labels.size
     labelled = sum(len(kind.heads) for kind in kinds)
     rows: list[Any] = [_kind(shown.state, kind) for kind in kinds]
     absent = [label for label in LABELS if label not in {kind.label for kind in kinds}]
-    on_sinks = shown.state.on("heads").with_(arranged="to_sink", above=f"{100 * SINK_SHARE:g}").href
     return [
         html.H2(["Kinds of heads", info("the kinds of heads", _LABELS)]),
         html.P([html.Strong(f"{labelled} of {heads} heads have one clear behaviour"), "; the others mix several."]),
         html.Ul(rows, className="kinds"),
         html.P(f"No head passes the threshold of {', '.join(absent)}." if absent else None, className="caption"),
-        html.P(
-            [
-                dcc.Link(many(sinks, "head"), href=on_sinks),
-                f" {'gives' if sinks == 1 else 'give'} more than {100 * SINK_SHARE:.0f}% of attention to sinks.",
-                info("sinks", _SINKS),
-            ]
-        ),
+        _sinks(shown),
         _label_table(shown.state, shown.labels),
     ]
+
+
+def _sinks(shown: OverviewPage) -> html.P:
+    """How many heads give most of their attention to sinks."""
+    sinks, href = shown.on_sinks, shown.state.on("heads").with_(arranged="to_sink", above=f"{100 * SINK_SHARE:g}").href
+    return html.P(
+        [
+            dcc.Link(many(sinks, "head"), href=href),
+            f" {'gives' if sinks == 1 else 'give'} more than {100 * SINK_SHARE:.0f}% of attention to sinks.",
+            info("sinks", _SINKS),
+        ]
+    )
 
 
 def _kind(state: LinkState, kind: HeadKind) -> html.Li:

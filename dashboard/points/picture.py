@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dashboard.canvas.spec import ChosenPoint, FileSource, Panel, Picture, SecondHead
 from dashboard.points.shown import Shown, ShownPoints
+from dashboard.roles.shares import TESTED_ROLE, known_shares
 from dashboard.ui.controls import choice, explained, info, statistic_info
 from dashboard.ui.text import brief, decimal, spell, unit_title, with_unit
 from dashboard.ui.theme import ramp
@@ -23,6 +24,7 @@ from dashboard.web.http import data_link
 from dashboard.web.state import UNLABELLED, LinkState
 from store import STATISTICS, Corpus
 from store.kernels.heads import LABELS
+from store.kernels.rules import RULES
 from store.schema.model import ROLES, head_name, varying_statistics
 from store.schema.pictures import ViewName
 
@@ -64,6 +66,8 @@ def grid_picture(shown: ShownPoints) -> Picture | None:
 def grid_label(corpus: Corpus, state: LinkState) -> str:
     """What the picture of all heads shows, in words."""
     label = f"Queries and keys of {corpus.layers} by {corpus.heads} heads"
+    if state.does:
+        label += f", those with the role: {RULES[state.does].title}"
     if state.tagged:
         label += f", those labelled {state.tagged}" if state.tagged != UNLABELLED else ", those without a label"
     if state.arranged:
@@ -194,20 +198,29 @@ def marks(text: str | None) -> list[list[int]]:
 
 
 def head_panels(corpus: Corpus, view: str) -> list[Panel]:
-    """A panel for every head, with its label, and a line of statistics that the grid shows on hover."""
-    labels = corpus.head_labels.values
+    """A panel for every head, with its clearest role or its label, and a line of statistics that the grid shows on hover."""
+    names = _names_of_heads(corpus)
     shares = corpus.head_statistic.sel(source="all", statistic=list(SHARES)).values
     entropy = corpus.head_statistic.sel(source="all", statistic="entropy").values
     fidelity = shown_fidelity(corpus.view(view)).sel(measure=["spearman", "recall"]).values
     return [
         Panel(
             name=head_name(layer, head),
-            tag=str(labels[layer, head]),
+            tag=names[layer][head],
             summary=_panel_line(shares[:, layer, head], entropy[layer, head], fidelity[:, layer, head]),
         )
         for layer in range(corpus.layers)
         for head in range(corpus.heads)
     ]
+
+
+def _names_of_heads(corpus: Corpus) -> list[list[str]]:
+    """The clearest role of every head; of a store without roles its label: layers, then heads."""
+    shares = known_shares(corpus)
+    if shares is None:
+        labels: list[list[str]] = corpus.head_labels.values.tolist()
+        return labels
+    return [[shares.clearest_title(layer, head) for head in range(corpus.heads)] for layer in range(corpus.layers)]
 
 
 def shown_fidelity(opened: xr.Dataset) -> xr.DataArray:
@@ -336,13 +349,23 @@ def arrangement(corpus: Corpus, state: LinkState) -> Arrangement:
     labels = corpus.head_labels.values.ravel()
     label = "" if state.tagged == UNLABELLED else state.tagged
     shown = np.ones(labels.size, bool) if label is None else labels == label
+    if state.does is not None:
+        shown &= _with_role(corpus, state.does)
     values = None if state.arranged is None else _values(corpus, state.arranged)
     if values is not None and state.above is not None:
         shown &= np.nan_to_num(values, nan=-np.inf) >= minimum(state)
     order = np.arange(labels.size) if values is None else np.argsort(-values, kind="stable")
     heads = tuple(int(head) for head in order if shown[head])
-    packed = state.arranged is not None or state.tagged is not None
+    packed = not {state.arranged, state.tagged, state.does} <= {None}
     return Arrangement(heads, labels.size, packed, values)
+
+
+def _with_role(corpus: Corpus, role: str) -> NDArray[np.bool_]:
+    """In which heads a test finds the role: (head,) through all layers."""
+    shares, found = known_shares(corpus), np.zeros((corpus.layers, corpus.heads), bool)
+    for head in shares.heads_of(role) if shares else ():
+        found[head] = True
+    return found.ravel()
 
 
 def minimum(state: LinkState) -> float:
@@ -366,10 +389,10 @@ def value_text(state: LinkState, value: float) -> str:
 
 def arrangement_controls(corpus: Corpus, state: LinkState, shown: Arrangement) -> html.Div:
     """What sorts the heads and which are shown, and how many these are."""
-    named: Any = {"aria-label": "Heads: sort, label"}
+    named: Any = {"aria-label": "Heads: sort, role, label"}
     count = html.P(f"{len(shown.heads):,} of {shown.of:,} heads", className="heads-shown", role="status")
     return html.Div(
-        [_sorting(state), _least(state), _labels(corpus, state), count],
+        [_sorting(state), _least(state), _roles(corpus, state), _labels(corpus, state), count],
         className="controls arrangement",
         role="group",
         **named,
@@ -402,6 +425,15 @@ def _least(state: LinkState) -> dmc.NumberInput:
     )
 
 
+def _roles(corpus: Corpus, state: LinkState) -> html.Div | None:
+    """The roles that tests find; nothing of a store without roles."""
+    shares = known_shares(corpus)
+    if shares is None:
+        return None
+    titles = {role: f"{RULES[role].title} ({len(shares.heads_of(role))})" for role in shares.found_roles}
+    return explained(choice("does", "Role", {"": "any"} | titles, state.does or "", 165), info("roles", TESTED_ROLE))
+
+
 def _labels(corpus: Corpus, state: LinkState) -> html.Div:
     labels, counts = np.unique(corpus.head_labels.values, return_counts=True)
     count = dict(zip(map(str, labels), map(int, counts), strict=True))
@@ -412,6 +444,8 @@ def _labels(corpus: Corpus, state: LinkState) -> html.Div:
 
 def nothing_shown(state: LinkState) -> html.P:
     """Where no head passes: what to do."""
-    everything = state.with_(arranged=None, tagged=None, above=None).href
+    everything = state.with_(arranged=None, tagged=None, does=None, above=None).href
     link = dcc.Link("Show all heads", href=everything)
-    return html.P(["No head passes. Lower the minimum, or choose another label. ", link, "."], className="no-heads")
+    return html.P(
+        ["No head passes. Lower the minimum, or choose another role or label. ", link, "."], className="no-heads"
+    )

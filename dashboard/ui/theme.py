@@ -52,6 +52,8 @@ OTHER: Mapping[Scheme, str] = {"light": "#757A82", "dark": "#7B8088"}
 COLOURED = len(CATEGORIES["light"])
 #: Colour of each label of heads, in the order of `store.kernels.heads.LABELS`; none is that of queries or keys.
 LABEL_COLOURS = ("#56B4E9", "#009E73", "#5A6067", "#E69F00", "#CC79A7", "#7E57C2", "#998000")
+#: Colour of each kind of role, in the order of `dashboard.roles.shares.KINDS`; what is not explained is last.
+KIND_COLOURS = ("#7E57C2", "#56B4E9", "#009E73", "#E69F00", "#CC3311", "#998000", "#B4B8BE")
 #: Lightness (of HLS) of the colours of heads, taken in turn: neighbours in hue differ in it too.
 _LIGHTNESS: Mapping[Scheme, tuple[float, ...]] = {"light": (0.42, 0.3, 0.54), "dark": (0.62, 0.76, 0.52)}
 #: Codes of colours that a point can have; one more means that it has none.

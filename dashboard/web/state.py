@@ -13,6 +13,7 @@ from dashboard.web.paths import first_page, links_of, page_links, root
 from store import STATISTICS
 from store.kernels.heads import LABELS
 from store.kernels.relations import DIRECTIONS
+from store.kernels.rules import roles_for
 from store.schema.corpus import ALL
 from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.pictures import METRICS
@@ -184,6 +185,7 @@ class LinkState:
     ] = None
     tagged: Annotated[str | None, Field("choice", (*LABELS, UNLABELLED), moves=True)] = None
     above: Annotated[str | None, Field("pattern", _MINIMUM, moves=True)] = None
+    does: Annotated[str | None, Field("choice", tuple(roles_for(words=True)), moves=True)] = None
 
     # A sentence, of the corpus or typed.
     sentence: Annotated[int, Field("number", Of.SENTENCES)] = 0
@@ -221,7 +223,7 @@ class LinkState:
     sort: Annotated[str | None, Field("choice", (*STATISTICS, "importance", "head"))] = None
     named: Annotated[str | None, Field("text", 20)] = None
     behaviour: Annotated[str | None, Field("text", 40)] = None
-    paint: Annotated[str, Field("choice", ("layer", "label", *varying_statistics("all")))] = "layer"
+    paint: Annotated[str, Field("choice", ("layer", "role", "label", *varying_statistics("all")))] = "layer"
 
     # Relations between words.
     relation: Annotated[str, Field("text", 80)] = ALL

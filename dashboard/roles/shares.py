@@ -1,0 +1,264 @@
+"""What every head does: the shares of its attention by role and by kind of role, as words, as bars, and as a grid of all heads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.ui.controls import info
+from dashboard.ui.markup import FOLLOWED, Unmade
+from dashboard.ui.text import capital
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
+from store import Corpus
+from store.kernels.roles import UNEXPLAINED
+from store.kernels.rules import RULES
+from store.phrases import many
+from store.repository.errors import NotIngested
+from store.repository.ingest_status import IngestProgress
+from store.schema.model import head_name
+
+#: Kinds of roles in the order of every bar -> where the attention goes, in words.
+KINDS: Mapping[str, str] = {
+    "sinks": "special tokens",
+    "position": "a position relative to the token",
+    "same word": "the same word",
+    "words": "a kind of word or mark",
+    "grammar": "a word linked by grammar",
+    "even": "all tokens evenly",
+    UNEXPLAINED: "not explained",
+}
+#: Roles that Overview lists, those of most heads first.
+LISTED = 8
+_ABOUT = (
+    "The attention of a head is fitted as a mixture of rules: next token, commas, the verb of a subject and so on. A rule sees the "
+    "text alone, never the attention that it explains. Shares are of all attention of words and marks, judged on {judged} sentences "
+    "that the fit has not seen; they sum to 100%. What no rule explains depends on the context. Clark et al. (2019) name heads by "
+    "thresholds instead: pages Heads and Statistics have these labels too."
+)
+
+_TESTS = (
+    "One-sided t test over sentences of the mean attention to the words of the role, divided by the mean attention to a word of the "
+    "sentence, against twice as much; false discoveries are held at 5% over all heads and roles (Benjamini and Hochberg 1995). A "
+    "role of grammar must also get more attention than other words at the same distance."
+)
+TESTED_ROLE = f"Heads in which a test finds the role. {_TESTS}"
+
+
+@dataclass(frozen=True)
+class RoleShares:
+    """What every head does.
+
+    Attributes
+    ----------
+    kinds
+        Kind of each role: (role,); the last role is what no role explains.
+    share
+        Of the attention of words: (role, layer, head).
+    wording
+        Of each head: (layer, head), "next token 81%, itself 9%".
+    between_words, even
+        Shares of the attention between words that the roles explain, and that even attention explains, means over heads.
+    judged
+        Sentences that shares are judged on.
+    tested
+        Names of the roles that are tested.
+    bias
+        How many times as much attention the words of a role get as other words: (tested role, layer, head); NaN where the
+        corpus has no such words.
+    found
+        Where the test finds the role, those of grammar also against other words at the same distance: (tested role, layer, head).
+    """
+
+    kinds: NDArray[np.str_]
+    share: NDArray[np.float64]
+    wording: NDArray[np.str_]
+    between_words: float
+    even: float
+    judged: int
+    tested: tuple[str, ...]
+    bias: NDArray[np.float64]
+    found: NDArray[np.bool_]
+
+    @cached_property
+    def of_kinds(self) -> NDArray[np.float64]:
+        """Shares of the kinds: (kind, layer, head)."""
+        return np.stack([self.share[self.kinds == kind].sum(axis=0) for kind in KINDS])
+
+    @cached_property
+    def clearest(self) -> NDArray[np.intp]:
+        """Of the roles found in a head the one with the largest bias, by its place in `tested`; -1 without any: (layer, head)."""
+        largest = np.where(self.found, self.bias, -1)
+        return np.where(self.found.any(axis=0), largest.argmax(axis=0), -1)
+
+    def clearest_title(self, layer: int, head: int) -> str:
+        """The clearest role of a head in words; empty without one."""
+        place = int(self.clearest[layer, head])
+        return RULES[self.tested[place]].title if place >= 0 else ""
+
+    def heads_of(self, role: str) -> list[tuple[int, int]]:
+        """Heads in which the role is found, the largest bias first: (layer, head)."""
+        if role not in self.tested:
+            return []
+        place = self.tested.index(role)
+        heads = np.argwhere(self.found[place])
+        order = np.argsort(-self.bias[place][tuple(heads.T)], kind="stable")
+        return [(int(layer), int(head)) for layer, head in heads[order]]
+
+    @property
+    def found_roles(self) -> list[str]:
+        """Roles that are found in a head, that with the largest bias first."""
+        largest = np.where(self.found, self.bias, -1).max(axis=(1, 2))
+        order = np.argsort(-largest, kind="stable")
+        return [self.tested[place] for place in order if largest[place] >= 0]
+
+
+@cached
+def shares_of(corpus: Corpus) -> RoleShares:
+    """The shares of a corpus.
+
+    Raises
+    ------
+    NotIngested
+        Where the store has no roles.
+    """
+    roles, tests = corpus.roles, corpus.role_tests
+    found = tests.found.values & ((tests.kind.values != "grammar")[:, None, None] | tests.offset_found.values)
+    return RoleShares(
+        kinds=np.asarray(roles.kind.values, str),
+        share=np.asarray(roles.share.values, np.float64),
+        wording=np.asarray(corpus.head_roles.values, str),
+        between_words=float(roles.explained.mean()),
+        even=float(roles.even_explained.mean()),
+        judged=int(roles.attrs["judged_sentences"]),
+        tested=tuple(map(str, tests.role.values)),
+        bias=tests.bias.values,
+        found=found,
+    )
+
+
+def read_shares(corpus: Corpus, running: IngestProgress | None) -> RoleShares | Unmade:
+    """The shares of a corpus; where it has none, how to get them."""
+    try:
+        return shares_of(corpus)
+    except NotIngested as error:
+        return Unmade.of(error, running)
+
+
+def known_shares(corpus: Corpus) -> RoleShares | None:
+    """The shares of a corpus; None where it has none, for pages that do without."""
+    try:
+        return shares_of(corpus)
+    except NotIngested:
+        return None
+
+
+def stacked_bar(shares: Sequence[float], kind: str = "kind-bar") -> html.Div:
+    """Shares of the kinds as one bar; a reader of it is told by what it stands in."""
+    parts = [
+        html.Span(className=f"kind-{number}", style={"width": f"{100 * share:.1f}%"})
+        for number, share in enumerate(shares)
+        if share >= 0.001
+    ]
+    return html.Div(parts, className=kind)
+
+
+def kinds_legend() -> html.P:
+    """The colour of every kind."""
+    chips: list[Any] = [
+        html.Span([html.Span(className=f"kind-mark kind-{number}"), title], className="chip")
+        for number, title in enumerate(KINDS.values())
+    ]
+    return html.P(chips, className="legend")
+
+
+def role_grid(state: LinkState, shown: RoleShares) -> html.Div:
+    """What every head does, layers down and heads across: a bar of its kinds in each cell, which opens the head."""
+    layers, heads = shown.clearest.shape
+    top = [html.Th(f"H{head}", scope="col") for head in range(heads)]
+    rows = [
+        html.Tr([html.Th(f"L{layer}", scope="row"), *(_cell(state, shown, layer, head) for head in range(heads))])
+        for layer in range(layers)
+    ]
+    label: Any = {"aria-label": "What every head does", "role": "region"}
+    table = html.Table([html.Thead(html.Tr([html.Td(), *top])), html.Tbody(rows)], className="label-table role-grid")
+    return html.Div(table, className="label-table-frame", tabIndex=0, **label)
+
+
+def _cell(state: LinkState, shown: RoleShares, layer: int, head: int) -> html.Td:
+    href = state.on("head").with_(layer=layer, head=head).href
+    does = described(shown, layer, head)
+    named: Any = {"aria-label": does, FOLLOWED: ""}
+    return html.Td(html.A(stacked_bar(shown.of_kinds[:, layer, head].tolist()), href=href, title=does, **named))
+
+
+def described(shown: RoleShares, layer: int, head: int) -> str:
+    """What a head does in one line: its shares, what is not explained, and its clearest role."""
+    rest = f"{100 * shown.share[-1, layer, head]:.0f}% not explained"
+    place = int(shown.clearest[layer, head])
+    role = (
+        f"; {shown.clearest_title(layer, head)} {shown.bias[place, layer, head]:.0f} × an average word" if place >= 0 else ""
+    )
+    return f"{head_name(layer, head)}: {shown.wording[layer, head]}; {rest}{role}"
+
+
+def what_heads_do(state: LinkState, shown: RoleShares) -> list[object]:
+    """How much the roles explain, the roles that tests find with the clearest head of each, and the grid of all heads."""
+    mean = shown.of_kinds.mean(axis=(1, 2))
+    by_share = sorted(zip(list(KINDS)[:-1], mean[:-1].tolist(), strict=True), key=lambda kind: -kind[1])
+    parts = ", ".join(f"{100 * share:.0f}% goes to {KINDS[kind]}" for kind, share in by_share if share >= 0.005)
+    unexplained, heads = 100 * float(mean[-1]), shown.clearest.size
+    return [
+        html.H2(["What every head does", info("roles", _ABOUT.format(judged=f"{shown.judged:,}"))]),
+        html.P(
+            [
+                html.Strong(
+                    f"Rules explain {100 - unexplained:.0f}% of all attention, {unexplained:.0f}% is not explained"
+                ),
+                f": {parts}. Between words they explain {100 * shown.between_words:.0f}%, where even attention would "
+                f"explain {100 * shown.even:.0f}%.",
+            ]
+        ),
+        kinds_legend(),
+        role_grid(state, shown),
+        html.P(
+            [
+                html.Strong(f"{int((shown.clearest >= 0).sum())} of {heads} heads have a role that a test finds"),
+                ": its words get more than twice the attention of other words.",
+                info("the tests", _TESTS),
+            ]
+        ),
+        html.Ul([_role(state, shown, role) for role in shown.found_roles[:LISTED]], className="kinds"),
+        _others(state, shown),
+    ]
+
+
+def _role(state: LinkState, shown: RoleShares, role: str) -> html.Li:
+    """A role with the number of heads in which it is found, and the clearest of them."""
+    heads = shown.heads_of(role)
+    (layer, head), kind = heads[0], list(KINDS).index(RULES[role].kind)
+    count = dcc.Link(many(len(heads), "head"), href=state.on("heads").with_(does=role).href)
+    clearest = dcc.Link(head_name(layer, head), href=state.on("head").with_(layer=layer, head=head).href)
+    times = f"{shown.bias[shown.tested.index(role), layer, head]:.0f}"
+    return html.Li(
+        [
+            html.Span(className=f"kind-mark kind-{kind}"),
+            html.Span(
+                [f"{capital(RULES[role].title)}: ", count, "; clearest: ", clearest, f", {times} × an average word."],
+                title=RULES[role].sentence,
+            ),
+        ]
+    )
+
+
+def _others(state: LinkState, shown: RoleShares) -> html.P | None:
+    others = shown.found_roles[LISTED:]
+    if not others:
+        return None
+    links = [dcc.Link(RULES[role].title, href=state.on("heads").with_(does=role).href) for role in others]
+    parts: list[Any] = [part for link in links for part in (", ", link)][1:]
+    return html.P(["Also found: ", *parts, "."], className="caption")
