@@ -82,8 +82,8 @@ def test_every_package_has_files_to_look_at(package: str) -> None:
 
 
 def unknown_to_kernels(path: Path) -> set[str]:
-    """Modules that a kernel imports and should not: beside numpy, only the schema and other kernels, or late those that rank."""
-    allowed = {"numpy", "collections", "sys", "types", "typing", "store"}
+    """Modules that a kernel imports and should not: beside numpy, only the schema and other kernels, or late those that rank or test."""
+    allowed = {"numpy", "collections", "dataclasses", "functools", "sys", "types", "typing", "unicodedata", "store"}
     at_once, every = imported_at_once(path), imported(parsed(path))
     forbidden = (packages(at_once) - allowed) | (packages(every) - allowed - {"scipy", "sklearn"})
     own = {name for name in every if name.startswith("store")}

@@ -1,0 +1,242 @@
+"""Why a head attends there: position, word, or context. Two tables of a head, and the parts of its logits.
+
+Every query and key is a mean + the part of its position + the part of its wordpiece + a rest, its context (after Song and
+Zhong 2023, arXiv 2310.04861, who decompose hidden states). The position's part is the mean of the vectors there, less the
+mean of all; the wordpiece's part is the mean of what is left at its occurrences. Both are shrunk towards 0, and 0 where nothing
+was seen. Positions that only special tokens have are 0: their part is that of the special token as a wordpiece.
+
+From the parts follow two rules of a head, its tables, and a model without context: position and word.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+#: Added to the number of occurrences of a position, and of a wordpiece, before sums are divided by it.
+POSITION_SHRINKAGE, WORD_SHRINKAGE = 1, 3
+#: Parts of a logit, which sum to it. The constants are the same for all keys of a query: the softmax ignores them.
+PARTS = ("position", "word", "position and word", "context", "constants")
+
+Floats = NDArray[np.float32]
+
+
+class TokenRows(NamedTuple):
+    """Tokens of whole sentences, one after the other: (token,), and the tokens of each sentence (sentence,)."""
+
+    token_id: NDArray[np.integer]
+    position: NDArray[np.integer]
+    is_word: NDArray[np.bool_]
+    lengths: NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class HeadTables:
+    """Parts of the queries and keys of some heads. The last row of a table is 0, for what was not seen.
+
+    Attributes
+    ----------
+    token_ids
+        Wordpieces that have a row, ascending: (type,).
+    mean
+        (role, head, channel), queries first.
+    position
+        (role, head, position, channel).
+    word
+        (role, head, type, channel).
+    sink
+        Sink score (head, type): how much more a wordpiece gets than other keys of its sentence from the mean query, in logits.
+    """
+
+    token_ids: NDArray[np.int64]
+    mean: Floats
+    position: Floats
+    word: Floats
+    sink: Floats
+
+    def only(self, heads: slice) -> "HeadTables":
+        """The tables of some heads."""
+        return HeadTables(
+            self.token_ids, self.mean[:, heads], self.position[:, heads], self.word[:, heads], self.sink[heads]
+        )
+
+    def types(self, token_id: NDArray[np.integer]) -> NDArray[np.intp]:
+        """Row of each token's wordpiece: (token,)."""
+        place = np.searchsorted(self.token_ids, token_id)
+        found = np.append(self.token_ids, -1)[place] == token_id
+        return np.where(found, place, len(self.token_ids))
+
+    def parts(self, token_id: NDArray[np.integer], position: NDArray[np.integer]) -> tuple[Floats, Floats]:
+        """Part of the position and part of the wordpiece of each token: (role, head, token, channel) each."""
+        places = np.minimum(position, self.position.shape[2] - 1)
+        return self.position[:, :, places], self.word[:, :, self.types(token_id)]
+
+
+class TableSums:
+    """Sums of queries and keys, to which whole sentences are added; their size depends on the wanted wordpieces alone.
+
+    Parameters
+    ----------
+    token_ids
+        Wordpieces whose parts are wanted, ascending: (type,).
+    positions
+        Number of positions.
+    heads, channels
+        Sizes of the vectors that are added.
+    """
+
+    def __init__(self, token_ids: NDArray[np.integer], positions: int, heads: int, channels: int) -> None:
+        self.token_ids = np.asarray(token_ids, np.int64)
+        self._shape = heads, channels
+        width = 2 * heads * channels
+        self._by_position = np.zeros((positions, width))
+        self._by_type = np.zeros((len(self.token_ids), width))
+        self._sink = np.zeros((len(self.token_ids), heads))
+        self._met = np.zeros((len(self.token_ids), positions))
+        self._seen = np.zeros(positions)
+        self._words = np.zeros(positions)
+
+    def add(self, query: Floats, key: Floats, tokens: TokenRows) -> None:
+        """Add queries and keys (head, token, channel) of whole sentences."""
+        both = np.concatenate([query, key]).transpose(1, 0, 2)
+        vectors = np.ascontiguousarray(both).reshape(len(both), -1)
+        place = np.minimum(np.searchsorted(self.token_ids, tokens.token_id), len(self.token_ids) - 1)
+        wanted = np.flatnonzero(self.token_ids[place] == tokens.token_id)
+        types = _indicator(place[wanted], wanted, (len(self.token_ids), len(vectors)))
+        positions = _indicator(tokens.position, np.arange(len(vectors)), (len(self._seen), len(vectors)))
+        self._by_type += types @ vectors
+        self._by_position += positions @ vectors
+        self._met += (types @ positions.T).toarray()
+        sentence = np.repeat(np.arange(len(tokens.lengths)), tokens.lengths)
+        sentences = _indicator(sentence, np.arange(len(vectors)), (len(tokens.lengths), len(vectors)))
+        means = (sentences @ vectors / tokens.lengths[:, None].astype(np.float32)).reshape(-1, *both.shape[1:])
+        self._sink += types @ self._more_than_others(both, means, sentence)
+        self._seen += np.bincount(tokens.position, minlength=len(self._seen))
+        self._words += np.bincount(tokens.position[tokens.is_word], minlength=len(self._words))
+
+    def _more_than_others(self, vectors: Floats, means: Floats, sentence: NDArray[np.intp]) -> Floats:
+        """Logit (token, head) of every key under the mean query of its sentence, less the mean logit there.
+
+        From vectors (token, query and key, channel), and their means in each sentence (sentence, query and key, channel).
+        """
+        heads, channels = self._shape
+        mean_query, mean_key = means[:, :heads], means[:, heads:]
+        logits = np.einsum("thc,thc->th", mean_query[sentence], vectors[:, heads:])
+        average = np.einsum("shc,shc->sh", mean_query, mean_key)
+        return (logits - average[sentence]) / np.float32(channels**0.5)
+
+    def tables(self) -> HeadTables:
+        """The tables of what has been added."""
+        heads, channels = self._shape
+        tokens = max(1.0, self._seen.sum())
+        mean = self._by_position.sum(axis=0) / tokens
+        position = (self._by_position - self._seen[:, None] * mean) / (self._seen[:, None] + POSITION_SHRINKAGE)
+        position[self._words == 0] = 0
+        counts = self._met.sum(axis=1, keepdims=True)
+        word = (self._by_type - counts * mean - self._met @ position) / (counts + WORD_SHRINKAGE)
+        sink = (self._sink / (counts + WORD_SHRINKAGE)).T.astype(np.float32)
+        split = (2, heads, channels)
+        by_position, by_word = (
+            np.moveaxis(np.pad(table, ((0, 1), (0, 0))).reshape(-1, *split), 0, 2).astype(np.float32)
+            for table in (position, word)
+        )
+        return HeadTables(
+            self.token_ids,
+            mean.reshape(split).astype(np.float32),
+            by_position,
+            by_word,
+            np.pad(sink, ((0, 0), (0, 1))),
+        )
+
+
+def _indicator(groups: NDArray[np.integer], tokens: NDArray[np.integer], shape: tuple[int, int]) -> "csr_matrix":
+    """Sparse (group, token): 1 where a token is of a group. Its product with vectors sums them by group."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.ones(len(groups), np.float32), (groups, tokens)), shape=shape)
+
+
+def table_logits(tables: HeadTables, token_id: NDArray[np.integer]) -> Floats:
+    """Logits of the two tables in a sentence: (head, table, query_token, key_token), sink scores first, then word to word."""
+    types, (mean_query, mean_key) = tables.types(token_id), tables.mean[:, :, None]
+    query, key = mean_query + tables.word[0][:, types], mean_key + tables.word[1][:, types]
+    words = _scaled(query, key)
+    return np.stack([np.broadcast_to(tables.sink[:, None, types], words.shape), words], axis=1)
+
+
+def static_logits(tables: HeadTables, token_id: NDArray[np.integer], position: NDArray[np.integer]) -> Floats:
+    """Logits of position and word together, without context: (head, query_token, key_token)."""
+    of_position, of_word = tables.parts(token_id, position)
+    query, key = tables.mean[:, :, None] + of_position + of_word
+    return _scaled(query, key)
+
+
+def logit_parts(
+    query: Floats, key: Floats, tables: HeadTables, token_id: NDArray[np.integer], position: NDArray[np.integer]
+) -> Floats:
+    """Parts of the logits of a sentence, in the order of `PARTS`; they sum to q.k / sqrt(channels).
+
+    With m, P, T and R the mean, the parts of position and word, and the rest, of queries (left) and keys (right):
+    position (m + P).P, word (m + T).T, position and word P.T + T.P, context (m + P + T).R + R.(P + T + R), and
+    constants (m + P + T + R).m, which are equal for all keys of a query.
+
+    Parameters
+    ----------
+    query, key
+        (head, token, channel) of the heads of `tables`.
+    token_id, position
+        (token,).
+
+    Returns
+    -------
+    (part, head, query_token, key_token).
+    """
+    of_position, of_word = tables.parts(token_id, position)
+    mean = tables.mean[:, :, None]
+    rest_query, rest_key = np.stack([query, key]) - mean - of_position - of_word
+    (mean_query, _), (position_query, position_key), (word_query, word_key) = mean, of_position, of_word
+    known = mean_query + position_query + word_query
+    return np.stack(
+        [
+            _scaled(mean_query + position_query, position_key),
+            _scaled(mean_query + word_query, word_key),
+            _scaled(position_query, word_key) + _scaled(word_query, position_key),
+            _scaled(known, rest_key) + _scaled(rest_query, position_key + word_key + rest_key),
+            _scaled(query, np.broadcast_to(mean[1], key.shape)),
+        ]
+    )
+
+
+def _scaled(query: Floats, key: Floats) -> Floats:
+    logits: Floats = query @ key.swapaxes(-1, -2) * np.float32(query.shape[-1] ** -0.5)
+    return logits
+
+
+@dataclass
+class VarianceShares:
+    """Share that each part has of the variance of a head's logits within rows, over sentences that are added.
+
+    The share of a part is the sum of (part - its mean in the row) (logit - its mean in the row) over the same sum of the logit with
+    itself: the shares of all parts sum to 1, that of the constants is 0, and one may be negative.
+    """
+
+    heads: int
+    _sums: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sums = np.zeros((len(PARTS), self.heads))
+
+    def add(self, parts: Floats) -> None:
+        """Add the parts (part, head, query_token, key_token) of a sentence."""
+        centred = parts - parts.mean(axis=-1, keepdims=True)
+        self._sums += np.einsum("phij,hij->ph", centred, centred.sum(axis=0), dtype=np.float64)
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """(part, head); NaN where all keys have the same logit."""
+        total = self._sums.sum(axis=0)
+        return np.divide(self._sums, total, out=np.full(self._sums.shape, np.nan), where=total > 0)

@@ -1,0 +1,282 @@
+"""Roles of a head: the parts that rules have in its attention, and tests of whether a head has a role.
+
+The attention between words is explained as a convex mixture of rules, fitted by expectation maximisation. What a mixture of one
+half of the sentences explains is judged on the other half. Together with the attention to special tokens, the sinks, and with
+what is not explained, the shares of a head sum to 1.
+
+Whether a head has a role is tested by the sieve bias (Pande et al. 2021): how much more than an average word the words get that
+a rule leaves to a query. Special tokens are no part of the average: they get a share that depends on the rows of a rule.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.kernels.rule_fit import Entries
+
+Floats = NDArray[np.floating]
+
+#: The share of attention that no role explains, last of the roles.
+UNEXPLAINED = "unexplained"
+#: Steps of expectation maximisation.
+STEPS = 40
+#: Entries of all rules that are in the cache of a core at once: their products wait for memory otherwise.
+AT_ONCE = 4096
+#: A role is named from this share on, and at most so many are.
+LEAST_NAMED, MOST_NAMED = 0.05, 3
+#: Bias above which a head is said to have a role: an untrained model has none above 1.5.
+THRESHOLD = 2.0
+#: Rate of false discoveries among those of all heads and roles.
+FALSE_DISCOVERIES = 0.05
+#: Strong pairs get more than so many times the weight of even attention.
+STRONG = 2
+
+
+class WordEntries(NamedTuple):
+    """The pairs of two words of some sentences: their places among all entries, and how they lie in rows."""
+
+    places: NDArray[np.int64]
+    entries: Entries
+
+    @classmethod
+    def of(cls, is_word: Sequence[NDArray[np.bool_]]) -> "WordEntries":
+        """For sentences, by which of their tokens are words; sentences without words have no entries."""
+        between = np.concatenate([(words[:, None] & words).ravel() for words in is_word])
+        sizes = np.array([words.sum() for words in is_word if words.any()], np.int64)
+        return cls(np.flatnonzero(between), Entries(np.repeat(sizes, sizes), sizes))
+
+    def even(self) -> NDArray[np.float32]:
+        """Even attention between the words of each sentence: (entry,)."""
+        return self.entries.spread((1 / self.entries.sizes).astype(np.float32))
+
+    def normalized(self, values: Floats) -> tuple[Floats, Floats]:
+        """Values (..., entry of all tokens) between words: with rows that sum to 1 or are 0, and the sums of rows before."""
+        inner = values[..., self.places]
+        sums = self.entries.row_sums(inner)
+        scale = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
+        return inner * self.entries.spread(scale), sums
+
+
+def fit_mixture(rules: Floats, inner: Floats, steps: int = STEPS) -> NDArray[np.float64]:
+    """Weights of rules that maximise the likelihood of the attention between words, by expectation maximisation.
+
+    Maximises sum over entries e of b_e ln sum over rules k of w_k R_ke, a concave function of w.
+
+    Parameters
+    ----------
+    rules
+        R (rule, entry): rows sum to 1, or are 0 where a rule has no target. One rule has targets everywhere.
+    inner
+        b (head, entry): attention between words, rows sum to 1.
+
+    Returns
+    -------
+    w (head, rule), at least 0, with sum 1 for each head.
+    """
+    weights = np.full((len(inner), len(rules)), 1 / len(rules))
+    smallest = np.finfo(rules.dtype).tiny
+    parts = [slice(first, first + AT_ONCE) for first in range(0, rules.shape[1], AT_ONCE)]
+    for _ in range(steps):
+        sums = np.zeros_like(weights)
+        for part in parts:
+            own = rules[:, part]
+            mixed = weights.astype(rules.dtype) @ own
+            sums += (inner[:, part] / np.maximum(mixed, smallest)) @ own.T
+        weights *= sums
+        weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+class Explained(NamedTuple):
+    """How much of a head's attention a mixture explains.
+
+    Attributes
+    ----------
+    shares
+        Share that each rule explains of all attention of words, to special tokens too: (head, rule).
+    explained
+        Share explained of the attention between words, each row alike: (head,).
+    """
+
+    shares: NDArray[np.float64]
+    explained: NDArray[np.float64]
+
+
+def explain(weights: Floats, rules: Floats, inner: Floats, mass: Floats, entries: Entries) -> Explained:
+    """What a mixture explains: of each entry the smaller of weight and prediction, split over rules by their part in the prediction.
+
+    Parameters
+    ----------
+    weights
+        (head, rule) of `fit_mixture`, from other sentences.
+    rules, inner
+        As in `fit_mixture`.
+    mass
+        Attention of each word to all words: (head, row).
+    """
+    mixed = weights.astype(rules.dtype) @ rules
+    lower = np.minimum(mixed, inner)
+    per_prediction = lower / np.maximum(mixed, np.finfo(rules.dtype).tiny) * entries.spread(mass)
+    shares = weights * (per_prediction @ rules.T) / max(1, entries.rows)
+    return Explained(shares, lower.sum(axis=1, dtype=np.float64) / inner.sum(axis=1, dtype=np.float64))
+
+
+def agreement(weights: Floats, others: Floats) -> Floats:
+    """Overlap of two mixtures, sum over rules of the smaller weight, 0 to 1: (head,)."""
+    overlap: Floats = np.minimum(weights, others).sum(axis=-1)
+    return overlap
+
+
+def main_rules(weights: Floats, rules: Floats) -> NDArray[np.intp]:
+    """The rule with the largest part in each entry (entry,), of a head with weights (rule,)."""
+    main: NDArray[np.intp] = (weights.astype(rules.dtype)[:, None] * rules).argmax(axis=0)
+    return main
+
+
+def name_roles(titles: Sequence[str], shares: Floats) -> str:
+    """The largest roles of a head in words, such as `next token 81%, itself 9%`.
+
+    Parameters
+    ----------
+    titles, shares
+        Of each role, without what is not explained: (role,).
+    """
+    largest = np.argsort(-np.asarray(shares), kind="stable")[:MOST_NAMED]
+    named = [f"{titles[role]} {100 * shares[role]:.0f}%" for role in largest if shares[role] >= LEAST_NAMED]
+    return ", ".join(named) or f"mixed: no role above {100 * LEAST_NAMED:g}%"
+
+
+# -- tests --------------------------------------------------------------------------------------------
+
+
+class Sieves(NamedTuple):
+    """The keys that rules leave to the queries of a sentence; special tokens are neither.
+
+    Attributes
+    ----------
+    is_word
+        Which tokens are words: (token,).
+    shares
+        Share of each pair of words in the mean over queries of the mean over their keys: (rule, pair).
+    present
+        Whether a rule leaves a word to any query: (rule,).
+    """
+
+    is_word: NDArray[np.bool_]
+    shares: NDArray[np.float32]
+    present: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, targets: NDArray[np.bool_], is_word: NDArray[np.bool_]) -> "Sieves":
+        """From whether a rule leaves the key to the query: (rule, query_token, key_token)."""
+        words = np.flatnonzero(is_word)
+        own = targets[:, words][:, :, words]
+        keys = own.sum(axis=-1)
+        queries = (keys > 0).sum(axis=-1)
+        each = np.maximum(keys * np.maximum(queries, 1)[:, None], 1)
+        shares = own / each[..., None]
+        return cls(is_word, shares.astype(np.float32).reshape(len(own), -1), queries > 0)
+
+    def bias(self, pattern: Floats) -> Floats:
+        """Sieve bias (head, rule) in a pattern (head, query_token, key_token): 1 under even attention, NaN where no rule is present.
+
+        Mean over queries of the mean weight of the rule's keys over that of all words.
+        """
+        words = np.flatnonzero(self.is_word)
+        relative = relative_weights(pattern[:, words][:, :, words])
+        biases: Floats = relative.reshape(len(relative), -1) @ self.shares.T
+        biases[:, ~self.present] = np.nan
+        return biases
+
+
+def relative_weights(inner: Floats) -> Floats:
+    """Attention between words (..., query_word, key_word) over even attention between them."""
+    sums = inner.sum(axis=-1, keepdims=True)
+    relative: Floats = inner / np.maximum(sums, np.finfo(inner.dtype).tiny) * inner.shape[-1]
+    return relative
+
+
+def offset_bias(
+    relative: Floats,
+    sieve: NDArray[np.bool_],
+    offset: NDArray[np.integer],
+    sentence: NDArray[np.integer],
+    sentences: int,
+) -> Floats:
+    """Bias of a relation against other pairs of words at the same offset, of each head in each sentence.
+
+    Mean weight of the pairs in the relation, over the mean weight of as many pairs at the same offsets that are not in it, in any
+    of the sentences (after Voita et al. 2019, section 5.2).
+
+    Parameters
+    ----------
+    relative
+        `relative_weights` of the pairs of words of all sentences: (head, entry).
+    sieve, offset, sentence
+        Whether a pair is in the relation, its offset in tokens from query to key, and its sentence: (entry,).
+
+    Returns
+    -------
+    (head, sentence), NaN where a sentence has no such pair. A head that looks at the offset alone has 1.
+    """
+    from scipy.sparse import csr_matrix
+
+    place = offset - offset.min(initial=0)
+    pairs = np.flatnonzero(sieve)
+    shape = int(place.max(initial=0)) + 1, len(offset)
+    at_offset = csr_matrix((np.where(sieve, 0, 1).astype(relative.dtype), (place, np.arange(len(offset)))), shape)
+    others = np.asarray(at_offset.sum(axis=1)).ravel()
+    base = (at_offset @ relative.T) / np.maximum(others, 1)[:, None]
+    pairs = pairs[others[place[pairs]] > 0]
+    of_sentence = csr_matrix(
+        (np.ones(len(pairs), relative.dtype), (sentence[pairs], np.arange(len(pairs)))), (sentences, len(pairs))
+    )
+    weights, expected = of_sentence @ relative[:, pairs].T, of_sentence @ base[place[pairs]]
+    bias: Floats = np.divide(weights, expected, out=np.full(weights.shape, np.nan, weights.dtype), where=expected > 0).T
+    return bias
+
+
+class BiasTest(NamedTuple):
+    """Mean bias over sentences, and the probability of one as large if the true one were the threshold: (...)."""
+
+    bias: NDArray[np.float64]
+    p: NDArray[np.float64]
+
+
+def t_test(biases: Floats, threshold: float) -> BiasTest:
+    """One-sided t test of whether the mean bias over sentences exceeds a threshold.
+
+    Parameters
+    ----------
+    biases
+        (..., sentence), NaN in sentences that do not count.
+
+    Returns
+    -------
+    NaN where fewer than two sentences count.
+    """
+    from scipy.stats import t as student
+
+    values = np.asarray(biases, np.float64)
+    counts = np.isfinite(values)
+    count = counts.sum(axis=-1)
+    mean = np.where(counts, values, 0).sum(axis=-1) / np.maximum(count, 1)
+    squares = np.where(counts, (values - mean[..., None]) ** 2, 0).sum(axis=-1)
+    error = np.sqrt(squares / np.maximum(count - 1, 1) / np.maximum(count, 1))
+    above = mean - threshold
+    statistic = np.divide(above, error, out=np.copysign(np.inf, above), where=error > 0)
+    p = student.sf(statistic, np.maximum(count - 1, 1))
+    return BiasTest(np.where(count > 0, mean, np.nan), np.where(count > 1, p, np.nan))
+
+
+def discoveries(p: NDArray[np.float64], rate: float = FALSE_DISCOVERIES) -> NDArray[np.bool_]:
+    """Which of many tests are discoveries (Benjamini and Hochberg 1995); a test without p is none, and counts for none."""
+    from scipy.stats import false_discovery_control
+
+    found = np.zeros(p.shape, bool)
+    tested = np.isfinite(p)
+    if tested.any():
+        found[tested] = false_discovery_control(p[tested], method="bh") <= rate
+    return found

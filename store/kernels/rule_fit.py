@@ -1,0 +1,343 @@
+"""How well rules of the text predict the attention of a head: a convex fit of their weights, and scores of what is predicted.
+
+The prediction is softmax(sum over rules k of w_k F_k) over the keys of a query, with the logit features F_k of the rules. The
+cross entropy of the attention weights is convex in w, so the fit has one solution, which Newton's method finds. Backtracking
+keeps heads with a single key from diverging. At most six rules are chosen one after the other by a score test.
+
+Patterns of many sentences are flattened: an entry is one (sentence, query_token, key_token).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+
+#: Rules of a head that are chosen at most.
+MOST_RULES = 6
+#: Weight of the squares of the weights, per row of a pattern: it keeps them finite.
+RIDGE = 1e-3
+#: Sizes of a Newton step that are tried, and how many steps are made at most.
+STEP_SIZES = (1.0, 0.5, 0.25, 0.1, 0.03)
+MOST_STEPS = 8
+#: The fit ends where a step lowers the cross entropy of a row by less, in nats.
+TOLERANCE = 1e-5
+#: The same while rules are still being chosen.
+ROUGHLY = 1e-3
+#: Scores of a prediction, each of one head.
+SCORES = ("iou", "sqrt_jsd", "top_key", "top_word_key", "words_share")
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries of the patterns of some sentences, one after the other, row by row.
+
+    Attributes
+    ----------
+    sizes
+        Keys of each row: (row,).
+    sentence_sizes
+        Rows of each sentence, at least one: (sentence,).
+    """
+
+    sizes: NDArray[np.int64]
+    sentence_sizes: NDArray[np.int64]
+
+    @classmethod
+    def of_lengths(cls, lengths: Sequence[int]) -> "Entries":
+        """The whole patterns of sentences with so many tokens."""
+        tokens = np.asarray(lengths, np.int64)
+        return cls(np.repeat(tokens, tokens), tokens)
+
+    @property
+    def rows(self) -> int:
+        """How many rows."""
+        return len(self.sizes)
+
+    @cached_property
+    def start(self) -> NDArray[np.int64]:
+        """First entry of each row: (row,)."""
+        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+
+    @cached_property
+    def row(self) -> NDArray[np.int64]:
+        """Row of each entry: (entry,)."""
+        return np.repeat(np.arange(self.rows), self.sizes)
+
+    @cached_property
+    def sentence_start(self) -> NDArray[np.int64]:
+        """First entry of each sentence: (sentence,)."""
+        first = np.concatenate([[0], np.cumsum(self.sentence_sizes)[:-1]]).astype(np.int64)
+        return self.start[first]
+
+    def row_sums(self, values: Floats) -> Floats:
+        """Sums (..., row) of values (..., entry)."""
+        sums: Floats = np.add.reduceat(values, self.start, axis=-1)
+        return sums
+
+    def sentence_sums(self, values: Floats) -> Floats:
+        """Sums (..., sentence) of values (..., entry)."""
+        sums: Floats = np.add.reduceat(values, self.sentence_start, axis=-1)
+        return sums
+
+    def spread(self, values: Floats) -> Floats:
+        """Values of rows (..., row) at each of their entries (..., entry)."""
+        spread: Floats = np.repeat(values, self.sizes, axis=-1)
+        return spread
+
+    def softmax(self, logits: Floats) -> tuple[Floats, Floats]:
+        """Weights (..., entry) whose rows sum to 1, and the logarithm of each row's sum of exponentials (..., row)."""
+        largest = np.maximum.reduceat(logits, self.start, axis=-1)
+        weights = np.exp(logits - self.spread(largest))
+        sums = self.row_sums(weights)
+        return weights / self.spread(sums), np.log(sums) + largest
+
+
+# -- fit ----------------------------------------------------------------------------------------------
+
+
+def fit_weights(
+    entries: Entries,
+    features: Floats,
+    pattern: Floats,
+    start: Floats,
+    *,
+    ridge: float = RIDGE,
+    steps: int = MOST_STEPS,
+    tolerance: float = TOLERANCE,
+) -> tuple[Floats, Floats]:
+    """Weights of rules that minimise the cross entropy of a head's attention, by Newton's method with backtracking.
+
+    Parameters
+    ----------
+    entries
+        Entries of the sentences.
+    features
+        Logit features (rule, entry).
+    pattern
+        Attention weights (entry,), whose rows sum to 1.
+    start
+        Weights to begin with: (rule,).
+
+    Returns
+    -------
+    Weights (rule,) in float64, and what they predict (entry,) in the dtype of `features`.
+    """
+    wanted = (features @ pattern).astype(np.float64) / entries.rows
+    weights = np.asarray(start, np.float64)
+    predicted, loss = _predict(entries, features, weights, wanted, ridge)
+    for _ in range(steps):
+        step = _newton_step(entries, features, predicted, wanted, weights, ridge)
+        for size in STEP_SIZES:
+            tried = weights + size * step
+            then, tried_loss = _predict(entries, features, tried, wanted, ridge)
+            if tried_loss < loss:
+                break
+        else:
+            return weights, predicted
+        gain, weights, predicted, loss = loss - tried_loss, tried, then, tried_loss
+        if gain < tolerance:
+            break
+    return weights, predicted
+
+
+def _predict(entries: Entries, features: Floats, weights: Floats, wanted: Floats, ridge: float) -> tuple[Floats, float]:
+    """The prediction (entry,), and its mean cross entropy over the rows with the ridge, without the term of the attention alone."""
+    predicted, normalizer = entries.softmax(weights.astype(features.dtype) @ features)
+    loss = normalizer.mean(dtype=np.float64) - weights @ wanted + ridge / 2 * weights @ weights
+    return predicted, float(loss)
+
+
+def _newton_step(
+    entries: Entries, features: Floats, predicted: Floats, wanted: Floats, weights: Floats, ridge: float
+) -> Floats:
+    weighted = features * predicted
+    means = entries.row_sums(weighted)
+    curvature = (weighted @ features.T - means @ means.T).astype(np.float64) / entries.rows
+    gradient = wanted - means.sum(axis=-1, dtype=np.float64) / entries.rows - ridge * weights
+    step: Floats = np.linalg.solve(curvature + ridge * np.eye(len(weights)), gradient)
+    return step
+
+
+class Chosen(NamedTuple):
+    """Rules of a head in the order they were chosen, their weights, and those of the first rule alone."""
+
+    rules: list[int]
+    weights: Floats
+    first_weight: Floats
+
+
+class Library:
+    """Logit features of the rules of all heads, and of the own rules of some heads, over the same entries.
+
+    Parameters
+    ----------
+    entries
+        Entries of the sentences.
+    shared
+        Logit features (rule, query_token, key_token) of each sentence.
+    """
+
+    def __init__(self, entries: Entries, shared: Sequence[NDArray[np.float32]]) -> None:
+        self.entries = entries
+        self.shared = np.concatenate([each.reshape(len(each), -1) for each in shared], axis=1)
+        #: As (query_token, rule, key_token): one product gives the sums of every row under the patterns of all heads.
+        self._by_query = [np.ascontiguousarray(each.transpose(1, 0, 2)) for each in shared]
+        squared = [each.max() > 1 or each.min() < 0 for each in self.shared]
+        self._sloped = np.flatnonzero(squared)
+
+    def row_means(self, patterns: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Mean of each shared feature over the keys of each row, under each pattern: (row, rule, head) from (head, entry)."""
+        means, first = [], 0
+        for features in self._by_query:
+            tokens = len(features)
+            own = patterns[:, first : first + tokens * tokens].reshape(len(patterns), tokens, tokens)
+            means.append(features @ own.transpose(1, 2, 0))
+            first += tokens * tokens
+        return np.concatenate(means)
+
+    def gains(
+        self, wanted: NDArray[np.float64], predicted: NDArray[np.float32], own: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """What each rule would add to each head by the score test, g^2 / h: (head, rule), own rules last.
+
+        Parameters
+        ----------
+        wanted
+            Sums of features times attention weights: (head, rule).
+        predicted
+            (head, entry).
+        own
+            Features of the heads' own rules: (head, rule, entry).
+        """
+        means = self.row_means(predicted)
+        sums = means.sum(axis=0, dtype=np.float64).T
+        squares = sums.copy()  # of features that are 0 or 1
+        squares[:, self._sloped] = predicted @ (self.shared[self._sloped] ** 2).T
+        spread = squares - np.einsum("rkh,rkh->hk", means, means, dtype=np.float64)
+        weighted = own * predicted[:, None]
+        own_means = self.entries.row_sums(weighted)
+        own_spread = (weighted * own).sum(-1, dtype=np.float64) - (own_means**2).sum(-1, dtype=np.float64)
+        every = np.concatenate([sums, own_means.sum(-1, dtype=np.float64)], axis=1)
+        curvature = np.concatenate([spread, own_spread], axis=1) + RIDGE * self.entries.rows
+        gains: NDArray[np.float64] = (wanted - every) ** 2 / curvature
+        return gains
+
+    def choose(self, patterns: NDArray[np.float32], own: NDArray[np.float32], most: int = MOST_RULES) -> list[Chosen]:
+        """At most so many rules for each head, one after the other, each time refitted.
+
+        Parameters
+        ----------
+        patterns
+            Attention weights (head, entry).
+        own
+            Features of the heads' own rules: (head, rule, entry); rules (head, 0, entry) where there are none.
+
+        Returns
+        -------
+        Indices of shared rules, then of own ones, and their weights, of each head.
+        """
+        wanted = np.concatenate([patterns @ self.shared.T, np.einsum("hke,he->hk", own, patterns)], 1, dtype=np.float64)
+        predicted = np.broadcast_to(self.entries.spread(1 / self.entries.sizes), patterns.shape).astype(np.float32)
+        chosen = [Chosen([], np.zeros(0), np.zeros(0)) for _ in patterns]
+        for place in range(min(most, wanted.shape[1])):
+            gains = self.gains(wanted, predicted, own)
+            predicted = predicted.copy()
+            for head, (before, gain) in enumerate(zip(chosen, gains, strict=True)):
+                gain[before.rules] = -1
+                rules = [*before.rules, int(gain.argmax())]
+                features = self.features(rules, own[head])
+                weights, predicted[head] = fit_weights(
+                    self.entries,
+                    features,
+                    patterns[head],
+                    np.append(before.weights, 0),
+                    tolerance=TOLERANCE if place + 1 == most else ROUGHLY,
+                )
+                chosen[head] = Chosen(rules, weights, before.first_weight if place else weights)
+        return chosen
+
+    def features(self, rules: Sequence[int], own: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Features (rule, entry) of some rules of a head with `own` (rule, entry)."""
+        shared = len(self.shared)
+        return np.stack([self.shared[rule] if rule < shared else own[rule - shared] for rule in rules])
+
+
+# -- scores -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Scores predictions of the patterns of some sentences.
+
+    Attributes
+    ----------
+    entries
+        Entries of the sentences.
+    between_words
+        Whether query and key are words: (entry,).
+    nearness
+        Rank of the key among those of its row by its distance from the query: what breaks ties between keys (entry,).
+    """
+
+    entries: Entries
+    between_words: NDArray[np.bool_]
+    nearness: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, is_word: Sequence[NDArray[np.bool_]]) -> "Judge":
+        """For sentences, by which of their tokens are words."""
+        nearness = []
+        for words in is_word:
+            offset = np.arange(len(words)) - np.arange(len(words))[:, None]
+            nearness.append((2 * np.abs(offset) + (offset > 0)).ravel())
+        between = [(words[:, None] & words).ravel() for words in is_word]
+        entries = Entries.of_lengths([len(words) for words in is_word])
+        return cls(entries, np.concatenate(between), np.concatenate(nearness).astype(np.int32))
+
+    def scores(self, pattern: NDArray[np.float32], predicted: NDArray[np.float32]) -> dict[str, Floats]:
+        """Scores of predictions (..., entry) of a head's pattern (entry,): those of `SCORES` (...), and `ious` (..., sentence).
+
+        `iou`: sum of min / sum of max over a sentence's entries, mean over sentences. `sqrt_jsd`: square root of the
+        Jensen-Shannon divergence of a row in nats, mean over rows. `top_key`: share of rows whose largest weights are at the same key,
+        of equal ones the nearest; `top_word_key`: among words alone. `words_share`: share of the attention between words that
+        the prediction covers, sum of min / sum of attention.
+        """
+        lower, words = np.minimum(pattern, predicted), self.between_words
+        ious = self.entries.sentence_sums(lower) / self.entries.sentence_sums(np.maximum(pattern, predicted))
+        divergence = (_negentropy(pattern) + _negentropy(predicted)) / 2 - _negentropy((pattern + predicted) / 2)
+        distance = np.sqrt(np.clip(self.entries.row_sums(divergence), 0, None))
+        between = pattern[words].sum(dtype=np.float64)
+        return {
+            "ious": ious,
+            "iou": ious.mean(-1, dtype=np.float64),
+            "sqrt_jsd": distance.mean(-1, dtype=np.float64),
+            "top_key": np.mean(self._top(pattern) == self._top(predicted), axis=-1),
+            "top_word_key": self._same_word(pattern, predicted),
+            "words_share": lower[..., words].sum(-1, dtype=np.float64) / (between or np.nan),
+        }
+
+    def _same_word(self, pattern: NDArray[np.float32], predicted: NDArray[np.float32]) -> Floats:
+        """Share of the rows of words whose largest weights among words are at the same key."""
+        rows = np.logical_or.reduceat(self.between_words, self.entries.start)
+        if not rows.any():
+            return np.full(predicted.shape[:-1], np.nan)
+        own, other = (self._top(np.where(self.between_words, values, -1)) for values in (pattern, predicted))
+        return np.asarray(np.mean((own == other)[..., rows], axis=-1))
+
+    def _top(self, values: NDArray[np.float32]) -> NDArray[np.int32]:
+        """Nearness of the key with the largest value of each row: (..., row)."""
+        largest = self.entries.spread(np.maximum.reduceat(values, self.entries.start, axis=-1))
+        among = np.where(values == largest, self.nearness, np.iinfo(np.int32).max)
+        nearest: NDArray[np.int32] = np.minimum.reduceat(among, self.entries.start, axis=-1)
+        return nearest
+
+
+def _negentropy(values: Floats) -> Floats:
+    """W ln w of every entry, 0 where w is 0."""
+    negentropy: Floats = values * np.log(np.maximum(values, np.finfo(values.dtype).tiny))
+    return negentropy
