@@ -26,6 +26,7 @@ from ingest.encode.tensors import (
 from ingest.heads.divergence import intervals_outdated, update_divergence, write_intervals
 from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.pairs import update_pairs
+from ingest.heads.roles import update_roles
 from ingest.projections.feature_pictures import FeatureDrawing, pending_features
 from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
 from ingest.projections.head_view import HeadVectors, has_been_whole
@@ -179,6 +180,7 @@ class Ingest:
             self.changed = True
             self._show_early()
         self._find_words(annotated)
+        self._find_roles()
         self._project(pictures, head_vectors, names)
         # An ingest may have been killed between the end of a picture and its being named.
         self.changed |= record_finished_views(self.writer, head_vectors, names)
@@ -211,6 +213,19 @@ class Ingest:
         if added:
             self.changed = True
             self._show_early()
+
+    def _find_roles(self) -> None:
+        """Rules and roles of the heads, those of grammar too where there are words."""
+        self.changed |= update_roles(
+            self.writer,
+            self.model,
+            self.corpus,
+            self.checkpoint,
+            self.device,
+            self.settings.seed,
+            self.limits,
+            self.cluster,
+        )
 
     def _train_probes(self) -> None:
         """Probes of governors: they take minutes, so all pictures come first."""

@@ -11,16 +11,20 @@ from zarr.abc.store import Store
 
 from store.features import Features
 from store.kernels.attention import attention_pattern, merge_words
+from store.kernels.head_tables import PARTS, HeadTables, logit_parts
 from store.kernels.heads import head_labels
 from store.means import ChosenTokens, Watch, contrast_statistics, part_means, part_statistics
 from store.repository.arrays import Groups, Views, missing_statistics, stored_vectors, with_keys, with_statistics
 from store.repository.errors import StoreError
 from store.repository.tiles import read_rows
 from store.results import StageResults
+from store.rules import RuleSentences, RuleText, predict, read_tables
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
 
 HEADS = "layer", "head"
+#: Heads whose tables are kept: some megabytes each.
+KEPT_TABLES = 8
 
 
 class Corpus(StageResults):
@@ -56,6 +60,7 @@ class Corpus(StageResults):
         self._views = Views(self._groups, f"models/{name}/views", finished, quality="fidelity")
         self._features: dict[str, Features] = {}
         self._lazy: dict[str, xr.DataArray] = {}
+        self._tables: dict[tuple[int, int], HeadTables] = {}
 
     def __repr__(self) -> str:
         return (
@@ -246,6 +251,47 @@ class Corpus(StageResults):
         spelled = {f"{side}_spelling": (f"{side}_word", self.words.texts(rows)) for side in ("query", "key")}
         coordinates: dict[str, Any] = {"layer": pattern["layer"], "head": pattern["head"], **spelled}
         return xr.DataArray(merge_words(pattern.values, groups, groups), coordinates, dims, name="word_pattern")
+
+    # -- rules --------------------------------------------------------------------------------------
+
+    def logit_parts(self, sentence: int, *, layer: int, head: int) -> xr.DataArray:
+        """Why a head attends there: parts (part, query_token, key_token) of each logit, which sum to q.k / sqrt(channels).
+
+        Parts as in `store.kernels.head_tables.logit_parts`: position, word, both, context, and constants of the row. The tables of the head
+        are made from its stored queries and keys, and those of the last heads are kept. NotIngested where the rules are not computed.
+        """
+        rows = self.sentence_rows(sentence)
+        query, key = (self._model[role].variable[layer, head, rows].values[None].astype(np.float32) for role in ROLES)
+        position = np.arange(rows.stop - rows.start)
+        parts = logit_parts(query, key, self.head_tables(layer, head), self.tokens.token_id.values[rows], position)
+        pieces = self.wordpieces(rows)
+        labels: dict[str, Any] = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
+        return xr.DataArray(parts[:, 0], labels | {"part": list(PARTS)}, ("part", "query_token", "key_token"), "logit")
+
+    def predicted_pattern(self, sentence: int, *, layer: int, head: int) -> xr.DataArray:
+        """Attention pattern (query_token, key_token) that at most six rules of a head predict, from the text and the head's tables."""
+        rules = self.rules[["chosen", "rule_weight"]].isel(layer=layer, head=head)
+        names = [str(name) for name in rules.chosen.values if name]
+        tokens = self.rule_text.sentence(sentence)
+        weights = predict(names, rules.rule_weight.values[: len(names)], tokens, self.head_tables(layer, head))
+        pieces = self.wordpieces(self.sentence_rows(sentence))
+        labels = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
+        return xr.DataArray(weights, labels, ("query_token", "key_token"), "predicted")
+
+    @cached_property
+    def rule_text(self) -> RuleText:
+        """The sentences as rules see them. NotIngested where the rules are not computed."""
+        return RuleText(self, RuleSentences.stored(self._roles).tabled)
+
+    def head_tables(self, layer: int, head: int) -> HeadTables:
+        """Mean, position's part and wordpiece's part of the queries and keys of a head; those of the last heads are kept."""
+        tables = self._tables.get((layer, head))
+        if tables is None:
+            query, key = (self._model[role].variable[layer, head].values for role in ROLES)
+            tables = read_tables(self, RuleSentences.stored(self._roles), query, key)
+            # A new mapping: other threads may read the one before.
+            self._tables = dict([*self._tables.items()][1 - KEPT_TABLES :]) | {(layer, head): tables}
+        return tables
 
     # -- pictures -----------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ STAGES: Mapping[str, tuple[str, str]] = {
     "attention between words": ("words", "sentences"),
     "relations": ("relations", "relations_hash"),
     "coreference": ("coreference", "coreference_hash"),
+    "rules and roles": ("roles", "roles_hash"),
     "governors from attention": ("uas", "uas_hash"),
     "feature points": ("features", "materials"),
     "head importance": ("importance", "importance_hash"),

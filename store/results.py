@@ -7,9 +7,11 @@ import xarray as xr
 
 from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, halves, linked
+from store.kernels.roles import THRESHOLD
 from store.process import one_thread
 from store.repository.arrays import Groups, with_written_attributes, written
 from store.repository.errors import NotIngested
+from store.roles import head_roles, roles_of, rules_of, tests_of
 from store.schema.corpus import ALL, GAP
 from store.schema.model import PAIR_NUMBERS
 from store.text import REMEDY, WORDS_REMEDY, CorpusText
@@ -109,6 +111,61 @@ class StageResults(CorpusText):
         """
         remedy = "Run `headscape ingest --data=<file>` with coreference: .conll (CoNLL-2012) or the .tsv of GAP."
         return with_shares(self._of_words("coreference", "coreference_hash", "Coreference", remedy).load())
+
+    @cached_property
+    def rules(self) -> xr.Dataset:
+        """How well rules of the text predict the attention of each head, on sentences that no rule was fitted on.
+
+        `rules` are the rule sets of `store.schema.roles.RULE_SETS`: uniform, single, six, all, static, without_tables.
+        `iou`, `sqrt_jsd`, `top_key`, `top_word_key`, `words_share` (rules, layer, head) as in `store.kernels.rule_fit.Judge.scores`;
+        `interval` (bound, rules, layer, head) of `iou`; `skill` and `words_skill`, the share of what uniform attention leaves of `iou`
+        and of `words_share`; `chosen` (layer, head, place), names of at most six rules, "" where there are fewer, with their
+        `rule_weight`; `variance_share` (part, layer, head) of the logits. Loaded at first use.
+        NotIngested where the ingest has not computed them.
+        """
+        return rules_of(self._roles)
+
+    @cached_property
+    def roles(self) -> xr.Dataset:
+        """What each head is for: `share` (role, layer, head) of the attention of words, held out; sums to 1 over the roles.
+
+        Coordinates of `role`: `kind`, `breadth`, `title` and `description`; the last is `unexplained`. `weight` (half, role, layer, head)
+        of the mixture between words in each half of the sentences, NaN for sinks, with `agreement` (layer, head), their overlap,
+        and `rand_index` of the main roles of strong pairs; `explained` (layer, head), share of the attention between words that
+        the mixture explains, beside `even_explained` by even attention, and `skill`. Loaded at first use.
+        NotIngested where the ingest has not computed them.
+        """
+        return roles_of(self._roles)
+
+    @cached_property
+    def head_roles(self) -> xr.DataArray:
+        """What each head is for in words (layer, head), such as `next token 81%, itself 9%`; or NotIngested."""
+        return head_roles(self.roles)
+
+    @cached_property
+    def role_tests(self) -> xr.Dataset:
+        """`test_roles` at the usual threshold of 2; or NotIngested."""
+        return self.test_roles(THRESHOLD)
+
+    def test_roles(self, threshold: float) -> xr.Dataset:
+        """Whether each head has each role: one-sided t tests over sentences of the sieve bias against a threshold.
+
+        Arrays (role, layer, head): `bias`, the mean over sentences, `p`, `found` among all heads and roles at 5% false
+        discoveries (Benjamini and Hochberg), `replicated`, found in either half of the sentences by itself. The same with random
+        weights: `random_bias`, `random_p`, `random_found`, where the ingest had the model. Of grammar `offset_bias`, `offset_p` and
+        `offset_found`: against other pairs of words at the same offset, whatever the threshold. NotIngested where the ingest has
+        not computed them.
+        """
+        return tests_of(self._roles, threshold)
+
+    @property
+    def role_biases(self) -> xr.DataArray:
+        """Sieve bias of each head and tested role in each sentence of the tests (layer, head, sentence, sieve); or NotIngested."""
+        return self._roles.bias
+
+    @cached_property
+    def _roles(self) -> xr.Dataset:
+        return self._results("roles", "roles_hash", "Rules and roles of heads").load()
 
     def _results(self, stage: str, finished: str, title: str, remedy: str = REMEDY) -> xr.Dataset:
         """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""

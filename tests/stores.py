@@ -32,7 +32,14 @@ BLOCK = 128
 FIT_TOKENS = 200
 NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200
-LIMITS = Limits(block=BLOCK, fit_tokens=FIT_TOKENS, head_tokens=NEIGHBOUR_TOKENS, attention_steps=TRAINING_STEPS)
+#: Without rules: most tests are about something else.
+LIMITS = Limits(
+    block=BLOCK,
+    fit_tokens=FIT_TOKENS,
+    head_tokens=NEIGHBOUR_TOKENS,
+    attention_steps=TRAINING_STEPS,
+    rule_fit_sentences=0,
+)
 MAX_LENGTH = 24
 SENTENCES = 40
 #: Of the store of the embedded model, from so many reviews: to split all of them takes 10 seconds.
@@ -51,6 +58,9 @@ RICH_VIEWS = (
     "attentionviz-centroid-2d",
     "umap-exact-2d",
 )
+
+#: Limits of an ingest with rules and roles of few sentences, without random weights.
+RULES = {"rule_fit_sentences": 8, "rule_judged_sentences": 12, "random_sentences": 0}
 
 Ingest = Callable[..., str]
 
@@ -129,7 +139,7 @@ def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     def make(place: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reviews, "_embedded_reviews", partial(_few_reviews, reviews._embedded_reviews))
-            _run(Settings(**chosen, store=str(place)))
+            _run(Settings(**chosen, store=str(place)), replace(USUAL, **RULES))
 
     return str(made_once(tmp_path_factory, "default", make))
 
@@ -166,6 +176,13 @@ def bank_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """Of a small treebank, with its words and relations."""
     bank = made_once(tmp_path_factory, "bank.conllu", write_treebank)
     return str(made_once(tmp_path_factory, "bank", partial(ingest, data=bank, annotate="auto")))
+
+
+@pytest.fixture(scope="session")
+def roles_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """Of the same treebank, with rules and roles of the heads."""
+    bank = made_once(tmp_path_factory, "bank.conllu", write_treebank)
+    return str(made_once(tmp_path_factory, "roles", partial(ingest, data=bank, annotate="auto", **RULES)))
 
 
 @pytest.fixture(scope="session")

@@ -337,6 +337,15 @@ class Limits:
         Numbers of feature points beyond it are clipped: the largest of float16.
     random_tokens
         The model with random weights is run on the first blocks that hold so many tokens together.
+    rule_fit_sentences, rule_judged_sentences
+        Rules and roles of heads are fitted on so many sentences of one half of the corpus, and judged on so many of the other;
+        with 0 there are none.
+    rule_weights
+        The sentences of the fit hold at most so many attention weights of a head: the memory of the fit.
+    table_tokens
+        Tables of heads are made of the first whole sentences within so many tokens.
+    random_sentences
+        Of the fit, on which roles are tested with random weights.
     answer_seconds, first_worker_seconds
         In which a scheduler must answer, and in which one worker at least must have come.
     worker_deaths
@@ -353,6 +362,11 @@ class Limits:
     few_tokens: int = 512
     largest_feature: float = float(np.finfo(np.float16).max)
     random_tokens: int = 20_000
+    rule_fit_sentences: int = 100
+    rule_judged_sentences: int = 200
+    rule_weights: int = 400_000
+    table_tokens: int = 120_000
+    random_sentences: int = 100
     answer_seconds: float = 10
     first_worker_seconds: float = 30
     worker_deaths: int = 20

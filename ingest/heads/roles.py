@@ -1,0 +1,285 @@
+"""Stage `roles`: how well rules of the text explain each head, what its roles are, and what their tests are made of.
+
+Everything is recomputed from the stored queries and keys, layer by layer, and runs no model. Where the weights of the model are at
+hand, the biases with random weights are computed too, on the sentences of the fit.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+import zarr
+from numpy.typing import NDArray
+
+from ingest.encode.hooked_model import HookedModel
+from ingest.encode.sample import take_sentences
+from ingest.encode.tensors import ModelGroup
+from ingest.heads.layer_roles import Results, RuleBench, Vectors
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.cluster import Cluster, in_turn
+from ingest.run.parallel import side_by_side
+from ingest.run.progress import bar
+from ingest.run.settings import Limits
+from ingest.text.blocks import Block, PlannedCorpus, content_hash, group_by_length, make_batches
+from ingest.words.patterns import BATCH_TOKENS, randomize
+from store.kernels.attention import attention_pattern
+from store.kernels.head_tables import PARTS, TableSums, TokenRows
+from store.kernels.rule_fit import MOST_RULES
+from store.repository.arrays import Groups, array_of, create_arrays, read_vectors
+from store.repository.writer import Writable, Writer
+from store.rules import RuleSentences, RuleText, token_rows
+from store.schema.model import BOUNDS, ROLES
+from store.schema.roles import DRAFT_ARRAYS, ROLE_ARRAYS, ROLE_HALVES, RULE_SETS
+from store.text import CorpusText
+
+VERSION, RANDOM_VERSION = "roles/1", "roles with random weights/1"
+#: Arrays that are written layer by layer.
+OF_LAYER = [
+    name for name, array in ROLE_ARRAYS.items() if "layer" in array.dims and name not in ("layer", "random_bias")
+]
+
+
+@dataclass(frozen=True)
+class BlockSentences:
+    """What is read of a block.
+
+    Attributes
+    ----------
+    rows
+        Rows of the token axis up to the last that is needed.
+    tabled, tokens
+        Rows within the block of the sentences that tables are made of, and their tokens.
+    spans
+        Place of a sentence among those of the bench -> its rows within the block.
+    """
+
+    rows: slice
+    tabled: NDArray[np.int64]
+    tokens: TokenRows
+    spans: Mapping[int, slice]
+
+
+@dataclass(frozen=True)
+class RoleTask:
+    """What every layer is computed from. It can be sent to a worker, which reads the vectors itself."""
+
+    path: str
+    bench: RuleBench
+    blocks: list[BlockSentences]
+    positions: int
+
+    def __call__(self, store: Writable, layer: int) -> Results:
+        """Arrays of `ROLE_ARRAYS` of a layer, without their dim `layer`."""
+        source = store.group(self.path)
+        _, heads, _, channels = array_of(source, "query").shape
+        token_ids = np.unique(np.concatenate([tokens.token_id for tokens in self.bench.tokens]))
+        sums = TableSums(token_ids, self.positions, heads, channels)
+        vectors: dict[int, Vectors] = {}
+        for block in self.blocks:
+            query, key = (read_vectors(source, role, layer, block.rows) for role in ROLES)
+            if len(block.tabled):
+                sums.add(query[:, block.tabled], key[:, block.tabled], block.tokens)
+            vectors |= {place: (query[:, span].copy(), key[:, span].copy()) for place, span in block.spans.items()}
+        return self.bench.layer([vectors[place] for place in range(len(vectors))], sums.tables())
+
+
+def update_roles(
+    writer: Writer,
+    model: ModelGroup,
+    corpus: PlannedCorpus,
+    checkpoint: Checkpoint,
+    device: torch.device,
+    seed: int,
+    limits: Limits,
+    cluster: Cluster | None = None,
+) -> bool:
+    """Bring the roles up to date, with a commit per layer; False if there was nothing to do."""
+    if not limits.rule_fit_sentences:
+        return False
+    lengths = np.concatenate([block.lengths for block in corpus.blocks])
+    sentences = RuleSentences.choose(
+        lengths,
+        fitted=limits.rule_fit_sentences,
+        judged=limits.rule_judged_sentences,
+        weights=limits.rule_weights,
+        table_tokens=limits.table_tokens,
+    )
+    needed = max(sentences.tabled, int(sentences.every.max()) + 1)
+    blocks = [block for block in corpus.blocks if block.first_sentence < needed]
+    words, mentions = (_attributes(writer, corpus, name) for name in ("words", "mentions"))
+    annotated = int(words.get("sentences", 0)) >= corpus.sentences
+    identity = {
+        "words": words.get("identity") if annotated else None,
+        "mentions": mentions,
+        "sentences": [sentences.fitted.tolist(), sentences.judged.tolist(), sentences.tabled],
+        "seed": seed,
+    }
+    hashes = np.array([model.block_hash(block) for block in blocks], np.uint64)
+    hash_ = content_hash(identity | {"version": VERSION}, hashes)
+    group = writer.group(f"{model.path}/roles")
+    if group.attrs.get("roles_hash") == str(hash_):
+        return False
+    task = _make_task(writer, model, corpus, blocks, sentences, seed)
+    _compute_layers(writer, model, task, hash_, cluster)
+    random = _random_biases(checkpoint, corpus, task.bench, device, limits)
+    _complete(writer, model, task, random, hash_)
+    return True
+
+
+def _attributes(writer: Writer, corpus: PlannedCorpus, name: str) -> dict[str, Any]:
+    """Attributes of a group of the corpus; none where there is no such group."""
+    groups = dict(writer.group(f"corpus/{corpus.key}").groups())
+    return dict(groups[name].attrs) if name in groups else {}
+
+
+def _make_task(
+    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], sentences: RuleSentences, seed: int
+) -> RoleTask:
+    sizes = {"sentences": corpus.sentences, "tokens": corpus.tokens}
+    counted = {f"counted_{name}": size for name, size in sizes.items()}
+    text = CorpusText(Groups(writer.committed), corpus.key, **sizes, **counted)
+    seen = RuleText(text, sentences.tabled)
+    tokens = [seen.sentence(int(sentence)) for sentence in sentences.every]
+    bench = RuleBench(sentences, tokens, text.has_words, seed)
+    positions = int(max(block.lengths.max() for block in blocks))
+    return RoleTask(model.path, bench, list(_block_sentences(text, blocks, sentences)), positions)
+
+
+def _block_sentences(text: CorpusText, blocks: list[Block], sentences: RuleSentences) -> Iterator[BlockSentences]:
+    """What is read of each block."""
+    places = {int(sentence): place for place, sentence in enumerate(sentences.every)}
+    tabled = sentences.in_tables
+    for block in blocks:
+        first, stop = block.first_sentence, block.first_sentence + block.sentences
+        rows, tokens = token_rows(text, tabled[(tabled >= first) & (tabled < stop)])
+        spans = {place: text.sentence_rows(sentence) for sentence, place in places.items() if first <= sentence < stop}
+        start = block.rows.start
+        local = {place: slice(span.start - start, span.stop - start) for place, span in spans.items()}
+        yield BlockSentences(slice(start, start + block.tokens), rows - start, tokens, local)
+
+
+# -- layer by layer -----------------------------------------------------------------------------------
+
+
+def _draft(writer: Writer, model: ModelGroup) -> zarr.Group:
+    """The group of a run that may not be finished: readers have the numbers of the run before."""
+    return writer.group(f"{model.path}/roles/draft")
+
+
+def _compute_layers(writer: Writer, model: ModelGroup, task: RoleTask, hash_: int, cluster: Cluster | None) -> None:
+    """The layers that are not done yet, each committed."""
+    draft, sizes = _draft(writer, model), _sizes(writer, task)
+    if draft.attrs.get("roles_hash") != str(hash_):
+        writer.delete(draft.path)
+        draft = _draft(writer, model)
+        create_arrays(draft, DRAFT_ARRAYS, {"layer": sizes["layer"], "number": sum(map(prod, _shapes(sizes).values()))})
+        draft.attrs["roles_hash"] = str(hash_)
+        writer.commit(f"room for roles of {model.key}")
+    done = np.asarray(array_of(draft, "layer_hash")[:]) == np.uint64(hash_)
+    with bar("roles", total=len(done), unit="layers", done=int(done.sum())) as progress:
+        for layer, results in in_turn(cluster, writer, task, np.flatnonzero(~done).tolist()):
+            flat = [results[name].reshape(-1).astype(np.float64) for name in OF_LAYER]
+            array_of(draft, "numbers")[layer] = np.concatenate(flat)
+            array_of(draft, "layer_hash")[layer] = np.uint64(hash_)
+            writer.commit(f"{model.key}: roles of layer {layer}")
+            progress.update()
+
+
+def _computed(draft: zarr.Group, sizes: Mapping[str, int]) -> dict[str, NDArray[np.float64]]:
+    """The arrays of all layers by name."""
+    numbers, shapes = np.asarray(array_of(draft, "numbers")[:]), _shapes(sizes)
+    parts = np.split(numbers, np.cumsum([prod(shape) for shape in shapes.values()])[:-1], axis=1)
+    return {
+        name: np.moveaxis(part.reshape(len(numbers), *shape), 0, ROLE_ARRAYS[name].dims.index("layer"))
+        for (name, shape), part in zip(shapes.items(), parts, strict=True)
+    }
+
+
+def _shapes(sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Shape of each array of a layer."""
+    return {name: tuple(sizes[dim] for dim in ROLE_ARRAYS[name].dims if dim != "layer") for name in OF_LAYER}
+
+
+def _labels(writer: Writer, task: RoleTask) -> dict[str, Any]:
+    """Values along every dim that has labels."""
+    layers, heads = array_of(writer.group(task.path), "query").shape[:2]
+    return task.bench.labels | {
+        "layer": range(layers),
+        "head": range(heads),
+        "rules": list(RULE_SETS),
+        "part": list(PARTS),
+        "half": list(ROLE_HALVES),
+        "bound": list(BOUNDS),
+        "sentence": task.bench.sentences.every,
+        "judged": task.bench.sentences.is_judged,
+    }
+
+
+def _sizes(writer: Writer, task: RoleTask) -> dict[str, int]:
+    return {name: len(values) for name, values in _labels(writer, task).items()} | {"place": MOST_RULES}
+
+
+def _complete(
+    writer: Writer, model: ModelGroup, task: RoleTask, random: NDArray[np.float16] | None, hash_: int
+) -> None:
+    """What readers read, at once."""
+    draft, sentences = _draft(writer, model), task.bench.sentences
+    sizes = _sizes(writer, task)
+    written = _labels(writer, task) | _computed(draft, sizes)
+    if random is not None:
+        sizes["random_sentence"] = random.shape[2]
+        written |= {"random_bias": random, "random_sentence": sentences.fitted[: random.shape[2]]}
+    writer.delete(f"{model.path}/roles")  # with the draft; roles of grammar may have been added since
+    group = writer.group(f"{model.path}/roles")
+    create_arrays(group, {name: ROLE_ARRAYS[name] for name in ROLE_ARRAYS if name in written}, sizes)
+    for name, values in written.items():
+        array_of(group, name)[:] = np.array(values, object if ROLE_ARRAYS[name].dtype == "str" else None)
+    group.attrs.update(
+        {
+            "fitted_sentences": len(sentences.fitted),
+            "judged_sentences": len(sentences.judged),
+            "held_out": sentences.held_out,
+            "tabled": sentences.tabled,
+            "version": VERSION,
+            "roles_hash": str(hash_),
+        }
+    )
+    writer.commit(f"{model.key}: roles on {len(sentences.judged):,} sentences")
+
+
+# -- random weights -----------------------------------------------------------------------------------
+
+
+def _random_biases(
+    checkpoint: Checkpoint, corpus: PlannedCorpus, bench: RuleBench, device: torch.device, limits: Limits
+) -> NDArray[np.float16] | None:
+    """Sieve biases (layer, head, sentence, sieve) with random weights, in the first sentences of the fit.
+
+    None where the weights of the model are not on this machine.
+    """
+    chosen = bench.sentences.fitted[: limits.random_sentences]
+    if checkpoint.place is None or not len(chosen):
+        return None
+    hooked = HookedModel(checkpoint, device=device, dtype=torch.float32)
+    randomize(hooked.parts.encoder, hooked.config.initializer_range, bench.seed)
+    block = take_sentences(corpus, chosen)
+    patterns: list[list[NDArray[np.float32]]] = [[] for _ in chosen]
+
+    def run(batch: int) -> None:
+        padded, group = batches[batch], groups[batch]
+        real = torch.from_numpy(padded.real).to(device)
+        capture = hooked.run(torch.from_numpy(padded.token_ids).to(device), real)
+        for layer in zip(capture.query, capture.key, strict=True):
+            query, key = (hooked.split_heads(each).permute(0, 2, 1, 3).cpu().numpy() for each in layer)
+            for place, sentence in enumerate(group):
+                tokens = int(block.lengths[sentence])
+                patterns[sentence].append(attention_pattern(query[place, :, :tokens], key[place, :, :tokens]))
+
+    batches, groups = make_batches(block, tokens=BATCH_TOKENS), group_by_length(block.lengths, tokens=BATCH_TOKENS)
+    with bar("random roles", total=block.tokens, unit="tokens") as progress:
+        side_by_side(run, range(len(batches)))
+        progress.update(block.tokens)
+    return np.stack([bench.biases([each[layer] for each in patterns]) for layer in range(hooked.layers)])
