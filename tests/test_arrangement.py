@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 from flask.testing import FlaskClient
 
+from dashboard.points.arrangement import arrangement, value_text
 from dashboard.points.page import all_heads, picture_of_heads
-from dashboard.points.picture import arrangement, value_text
 from dashboard.web.context import Context, resolve
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState

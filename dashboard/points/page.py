@@ -12,6 +12,7 @@ from dashboard.notes.listing import note_panel, noted_legend
 from dashboard.notes.target import HeadTarget
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
+from dashboard.points.arrangement import arrangement, arrangement_controls, nothing_shown
 from dashboard.points.controls import (
     around_picture,
     fidelity_caption,
@@ -24,11 +25,8 @@ from dashboard.points.density import Cluster, clusters_of_head
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.pairs import WorkedExample, example_button, example_card, worked_example
 from dashboard.points.picture import (
-    arrangement,
-    arrangement_controls,
     grid_picture,
     is_plane,
-    nothing_shown,
     picture_with_pinned,
     pin_links,
     pinned_name,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-import dash_mantine_components as dmc
 import numpy as np
 import xarray as xr
 from dash import dcc, html
@@ -15,25 +14,18 @@ from dash.development.base_component import Component
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import ChosenPoint, FileSource, Panel, Picture, SecondHead
+from dashboard.points.arrangement import arrangement, value_text
 from dashboard.points.shown import Shown, ShownPoints
-from dashboard.roles.shares import TESTED_ROLE, known_shares
-from dashboard.ui.controls import choice, explained, info, statistic_info
-from dashboard.ui.text import brief, decimal, spell, unit_title, with_unit
+from dashboard.roles.shares import known_shares
+from dashboard.ui.text import decimal, with_unit
 from dashboard.ui.theme import ramp
 from dashboard.web.http import data_link
 from dashboard.web.state import UNLABELLED, LinkState
 from store import STATISTICS, Corpus
-from store.kernels.heads import LABELS
 from store.kernels.rules import RULES
-from store.schema.model import ROLES, head_name, varying_statistics
+from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
 
-_LABELS = (
-    "A head is labelled by thresholds of its statistics (Clark et al. 2019). "
-    + "; ".join(f"{label}: {rule}" for label, rule in LABELS.items())
-    + "."
-)
-_SORTING = "By the mean of a statistic over all queries, descending. Each panel then shows its value."
 #: Tokens whose wordpieces the browser gets for its labels.
 LABELLED = 50_000
 #: Shares of which the grid names the three largest of a head on hover.
@@ -322,130 +314,3 @@ def pinned_name(state: LinkState) -> str:
     """` and L3 H7` where a second head is shown, else nothing."""
     second = state.second_head
     return f" and {head_name(*second)}" if second else ""
-
-
-@dataclass(frozen=True)
-class Arrangement:
-    """The shown heads in their order, by their numbers layer by layer.
-
-    `values` are those of the statistic that sorts them, of all heads; None where they stand layer by layer. `packed` is
-    whether they stand one after the other instead of in their layer's row.
-    """
-
-    heads: tuple[int, ...]
-    of: int
-    packed: bool
-    values: NDArray[np.float64] | None
-
-    @property
-    def slots(self) -> list[int]:
-        """The place of every head, -1 where it is left out."""
-        place = dict(zip(self.heads, range(len(self.heads)), strict=True))
-        return [place.get(head, -1) for head in range(self.of)]
-
-
-def arrangement(corpus: Corpus, state: LinkState) -> Arrangement:
-    """The heads that a link shows: largest value first, heads without a value last and below every minimum."""
-    labels = corpus.head_labels.values.ravel()
-    label = "" if state.tagged == UNLABELLED else state.tagged
-    shown = np.ones(labels.size, bool) if label is None else labels == label
-    if state.does is not None:
-        shown &= _with_role(corpus, state.does)
-    values = None if state.arranged is None else _values(corpus, state.arranged)
-    if values is not None and state.above is not None:
-        shown &= np.nan_to_num(values, nan=-np.inf) >= minimum(state)
-    order = np.arange(labels.size) if values is None else np.argsort(-values, kind="stable")
-    heads = tuple(int(head) for head in order if shown[head])
-    packed = not {state.arranged, state.tagged, state.does} <= {None}
-    return Arrangement(heads, labels.size, packed, values)
-
-
-def _with_role(corpus: Corpus, role: str) -> NDArray[np.bool_]:
-    """In which heads a test finds the role: (head,) through all layers."""
-    shares, found = known_shares(corpus), np.zeros((corpus.layers, corpus.heads), bool)
-    for head in shares.heads_of(role) if shares else ():
-        found[head] = True
-    return found.ravel()
-
-
-def minimum(state: LinkState) -> float:
-    """The least value of a shown head; a link says shares in per cent."""
-    share = state.arranged is not None and STATISTICS[state.arranged].unit == "share"
-    return float(state.above or 0) / (100 if share else 1)
-
-
-def _values(corpus: Corpus, statistic: str) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = corpus.head_statistic.sel(source="all", statistic=statistic).values.ravel()
-    return values
-
-
-def value_text(state: LinkState, value: float) -> str:
-    """A value of the statistic that sorts the heads, without a unit but per cent; empty where there is none."""
-    if state.arranged is None:
-        return ""
-    unit = STATISTICS[state.arranged].unit
-    return spell(value, unit) if unit == "share" and value == value else brief(value, unit)
-
-
-def arrangement_controls(corpus: Corpus, state: LinkState, shown: Arrangement) -> html.Div:
-    """What sorts the heads and which are shown, and how many these are."""
-    named: Any = {"aria-label": "Heads: sort, role, label"}
-    count = html.P(f"{len(shown.heads):,} of {shown.of:,} heads", className="heads-shown", role="status")
-    return html.Div(
-        [_sorting(state), _least(state), _roles(corpus, state), _labels(corpus, state), count],
-        className="controls arrangement",
-        role="group",
-        **named,
-    )
-
-
-def _sorting(state: LinkState) -> html.Div:
-    titles = {"": "layer by head"} | {name: STATISTICS[name].title for name in varying_statistics("all")}
-    about = statistic_info(state.arranged) if state.arranged else info("sorting heads", _SORTING)
-    return explained(choice("arranged", "Sort heads by", titles, state.arranged or "", 165), about)
-
-
-def _least(state: LinkState) -> dmc.NumberInput:
-    """The minimum of the statistic that sorts; without one there is nothing to compare."""
-    unit = unit_title(STATISTICS[state.arranged].unit) if state.arranged else ""
-    return dmc.NumberInput(
-        id={"choose": "above", "by": "control"},
-        label=f"At least, {unit}" if unit else "At least",
-        placeholder="any",
-        value="" if state.above is None else float(state.above),
-        min=0,
-        max=99_999,
-        decimalScale=3,
-        size="xs",
-        w=104,
-        disabled=state.arranged is None,
-        debounce=600,
-        decimalSeparator=".",
-        allowedDecimalSeparators=[".", ","],
-    )
-
-
-def _roles(corpus: Corpus, state: LinkState) -> html.Div | None:
-    """The roles that tests find; nothing of a store without roles."""
-    shares = known_shares(corpus)
-    if shares is None:
-        return None
-    titles = {role: f"{RULES[role].title} ({len(shares.heads_of(role))})" for role in shares.found_roles}
-    return explained(choice("does", "Role", {"": "any"} | titles, state.does or "", 165), info("roles", TESTED_ROLE))
-
-
-def _labels(corpus: Corpus, state: LinkState) -> html.Div:
-    labels, counts = np.unique(corpus.head_labels.values, return_counts=True)
-    count = dict(zip(map(str, labels), map(int, counts), strict=True))
-    titles = {"": "any"} | {label: f"{label} ({count[label]})" for label in LABELS if label in count}
-    titles |= {UNLABELLED: f"unlabelled ({count['']})"} if "" in count else {}
-    return explained(choice("tagged", "Label", titles, state.tagged or "", 130), info("labels", _LABELS))
-
-
-def nothing_shown(state: LinkState) -> html.P:
-    """Where no head passes: what to do."""
-    everything = state.with_(arranged=None, tagged=None, does=None, above=None).href
-    link = dcc.Link("Show all heads", href=everything)
-    return html.P(
-        ["No head passes. Lower the minimum, or choose another role or label. ", link, "."], className="no-heads"
-    )

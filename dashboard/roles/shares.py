@@ -9,7 +9,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.ui.controls import info
+from dashboard.ui.controls import choice, explained, info
 from dashboard.ui.markup import FOLLOWED, Unmade
 from dashboard.ui.text import capital
 from dashboard.web.results import cached
@@ -157,6 +157,12 @@ def known_shares(corpus: Corpus) -> RoleShares | None:
         return None
 
 
+def role_choice(state: LinkState, shares: RoleShares, label: str) -> html.Div:
+    """A choice of one of the roles that tests find, with the number of heads of each."""
+    titles = {role: f"{RULES[role].title} ({len(shares.heads_of(role))})" for role in shares.found_roles}
+    return explained(choice("does", label, {"": "any"} | titles, state.does or "", 165), info("roles", TESTED_ROLE))
+
+
 def stacked_bar(shares: Sequence[float], kind: str = "kind-bar") -> html.Div:
     """Shares of the kinds as one bar; a reader of it is told by what it stands in."""
     parts = [
@@ -201,7 +207,9 @@ def described(shown: RoleShares, layer: int, head: int) -> str:
     rest = f"{100 * shown.share[-1, layer, head]:.0f}% not explained"
     place = int(shown.clearest[layer, head])
     role = (
-        f"; {shown.clearest_title(layer, head)} {shown.bias[place, layer, head]:.0f} × an average word" if place >= 0 else ""
+        f"; {shown.clearest_title(layer, head)} {shown.bias[place, layer, head]:.0f} times an average word"
+        if place >= 0
+        else ""
     )
     return f"{head_name(layer, head)}: {shown.wording[layer, head]}; {rest}{role}"
 
@@ -248,7 +256,13 @@ def _role(state: LinkState, shown: RoleShares, role: str) -> html.Li:
         [
             html.Span(className=f"kind-mark kind-{kind}"),
             html.Span(
-                [f"{capital(RULES[role].title)}: ", count, "; clearest: ", clearest, f", {times} × an average word."],
+                [
+                    f"{capital(RULES[role].title)}: ",
+                    count,
+                    "; clearest: ",
+                    clearest,
+                    f", {times} times an average word.",
+                ],
                 title=RULES[role].sentence,
             ),
         ]

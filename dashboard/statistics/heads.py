@@ -10,6 +10,7 @@ import xarray as xr
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.roles.shares import RoleShares, role_choice
 from dashboard.statistics.data import Values, importance_of
 from dashboard.ui.controls import action, choice, info
 from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
@@ -89,18 +90,20 @@ def read_columns(corpus: Corpus, means: xr.DataArray, source: str) -> Columns:
     return table_columns(means, source, importance_of(corpus))
 
 
-def table_of_heads(state: LinkState, columns: Columns, labels: NDArray[np.str_], files: str) -> list[object]:
-    """The table of all heads with their labels (layer, head); `files` begins the URLs of the corpus' files."""
-    heads = _sorted_heads(_matching_heads(state, labels), columns, state.sort)
+def table_of_heads(
+    state: LinkState, columns: Columns, labels: NDArray[np.str_], shares: RoleShares | None, files: str
+) -> list[object]:
+    """The table of all heads with their labels (layer, head) and their roles; `files` begins the URLs of the corpus' files."""
+    heads = _sorted_heads(_matching_heads(state, labels, shares), columns, state.sort)
     by = columns.get(state.sort or "")
     order = f", by {by.title}, largest first" if by else ""
     shown = f"{len(heads):,} of {labels.size:,} heads{order}. Numbers are means, shares in %."
-    empty = [html.P("No heads match. Clear the name or the label.", role="status")] if not heads else []
+    empty = [html.P("No heads match. Clear the name, the role or the label.", role="status")] if not heads else []
     return [
         html.H2("All heads"),
-        _table_controls(state, labels),
+        _table_controls(state, labels, shares),
         html.P(shown, className="caption", role="status"),
-        *(empty or [_heads_table(state, heads, columns, labels)]),
+        *(empty or [_heads_table(state, heads, columns, labels, shares)]),
         file_links(files, "All heads", "statistics", {"source": state.source, "where": state.where}),
     ]
 
@@ -120,7 +123,7 @@ def table_columns(means: xr.DataArray, source: str, importance: Values | None) -
     return columns
 
 
-def _table_controls(state: LinkState, labels: NDArray[np.str_]) -> html.Div:
+def _table_controls(state: LinkState, labels: NDArray[np.str_], shares: RoleShares | None) -> html.Div:
     different, counts = np.unique(labels, return_counts=True)
     names = {"": "any"} | {
         str(name) or "none": f"{name or 'unlabelled'} ({count})" for name, count in zip(different, counts, strict=True)
@@ -135,15 +138,17 @@ def _table_controls(state: LinkState, labels: NDArray[np.str_]) -> html.Div:
         w=140,
     )
     label = choice("behaviour", "Label", names, state.behaviour or "", 170)
-    return html.Div([text, label], className="controls")
+    role = role_choice(state, shares, "Role") if shares else None
+    return html.Div([text, role, label], className="controls")
 
 
-def _matching_heads(state: LinkState, labels: NDArray[np.str_]) -> Heads:
-    """Heads with the label and the name of the link."""
+def _matching_heads(state: LinkState, labels: NDArray[np.str_], shares: RoleShares | None) -> Heads:
+    """Heads with the label, the role and the name of the link."""
+    with_role = shares.heads_of(state.does) if shares and state.does else list(np.ndindex(*labels.shape))
     wanted = set(re.findall(r"[lh]\d+", (state.named or "").lower()))
     return [
         (layer, head)
-        for layer, head in np.ndindex(*labels.shape)
+        for layer, head in sorted(with_role)
         if state.behaviour in (None, str(labels[layer, head]) or "none")
         and (wanted or not state.named)
         and wanted <= {f"l{layer}", f"h{head}"}
@@ -158,12 +163,21 @@ def _sorted_heads(heads: Heads, columns: Columns, by: str | None) -> Heads:
     return sorted(heads, key=lambda head: -values[head])
 
 
-def _heads_table(state: LinkState, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
+def _heads_table(
+    state: LinkState, heads: Heads, columns: Columns, labels: NDArray[np.str_], shares: RoleShares | None
+) -> html.Div:
     titles = [_sorting_button(state, name, column.short, column.title) for name, column in columns.items()]
     units = [html.Td(unit_title(column.unit), className="number") for column in columns.values()]
-    names = html.Tr([_sorting_button(state, None, "head", "layer and head", ""), html.Th("label"), *titles])
-    top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
-    body = html.Tbody([_head_row(state, head, columns, labels[head]) for head in heads])
+    names = html.Tr(
+        [
+            _sorting_button(state, None, "head", "layer and head", ""),
+            *_role_cells(html.Th("clearest role"), shares),
+            html.Th("label"),
+            *titles,
+        ]
+    )
+    top = html.Thead([names, html.Tr([html.Td(), *_role_cells(html.Td(), shares), html.Td(), *units])])
+    body = html.Tbody([_head_row(state, head, columns, labels[head], shares) for head in heads])
     return scrolling(html.Table([top, body], className="rows heads"), "All heads")
 
 
@@ -175,10 +189,18 @@ def _sorting_button(state: LinkState, by: str | None, title: str, what: str, kin
     return html.Th(button, className=kind, **sorted_by)
 
 
-def _head_row(state: LinkState, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
+def _role_cells(cell: html.Td | html.Th, shares: RoleShares | None) -> list[html.Td | html.Th]:
+    """The cell of the column of roles; none of a store without roles."""
+    return [cell] if shares else []
+
+
+def _head_row(
+    state: LinkState, head: tuple[int, int], columns: Columns, label: str, shares: RoleShares | None
+) -> html.Tr:
     href = state.on("head").with_(layer=head[0], head=head[1]).href
     numbers = [html.Td(column.written(head), className="number") for column in columns.values()]
-    return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), html.Td(str(label)), *numbers])
+    role = [html.Td(shares.clearest_title(*head), title=shares.wording[head])] if shares else []
+    return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), *role, html.Td(str(label)), *numbers])
 
 
 def label_of(corpus: Corpus, layer: int, head: int) -> str:

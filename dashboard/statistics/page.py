@@ -161,7 +161,7 @@ def draw_numbers(state: LinkState, numbers: Numbers) -> list[object]:
             file_href(numbers.files, "mixing.csv", {"where": state.where}),
             file_href(numbers.files, "expansion.csv"),
         ),
-        *table_of_heads(state, numbers.columns, numbers.labels, numbers.files),
+        *table_of_heads(state, numbers.columns, numbers.labels, numbers.shares, numbers.files),
     ]
 
 

@@ -8,6 +8,7 @@ import xarray as xr
 from flask import Flask, Response, request
 from numpy.typing import NDArray
 
+from dashboard.roles.shares import known_shares
 from dashboard.statistics.data import HeadGrid, head_columns, importance_of, ranks, shown_statistic
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
 from dashboard.statistics.shown import part_numbers, shown_grid
@@ -35,7 +36,9 @@ def _add_part_files(server: Flask, served_store: ServedStore) -> None:
         source, part = source_of_means(), _part(corpus)
         means = served_store.service(PartCounts).numbers(corpus, part).means
         labels = part_labels(corpus, part, means)
-        table = heads_table(means.sel(source=source), labels, importance_of(corpus))
+        shares = known_shares(corpus)
+        wording = shares.wording if shares else None
+        table = heads_table(means.sel(source=source), labels, importance_of(corpus), wording)
         return _file(table, f"statistics-{source}{_suffix(part)}", form)
 
     @server.get(f"{BASE}/heat-map.{FORM}")
@@ -89,7 +92,12 @@ def _file(table: Table, name: str, form: str) -> Response:
     return file(iter([table]), name, form)
 
 
-def heads_table(means: xr.DataArray, labels: xr.DataArray, importance: NDArray[np.float64] | None = None) -> Table:
+def heads_table(
+    means: xr.DataArray,
+    labels: xr.DataArray,
+    importance: NDArray[np.float64] | None = None,
+    roles: NDArray[np.str_] | None = None,
+) -> Table:
     """Every head with its label, its statistics and its rank in each: 1 has the largest value, NaN where there is none.
 
     Parameters
@@ -100,6 +108,8 @@ def heads_table(means: xr.DataArray, labels: xr.DataArray, importance: NDArray[n
         (layer, head), empty where a head has none.
     importance
         (layer, head), one more column.
+    roles
+        What every head does in words: (layer, head), one more column.
     """
     numbers = {name: means.sel(statistic=name).values.ravel() for name in varying_statistics(str(means.source.item()))}
     if importance is not None:
@@ -107,6 +117,7 @@ def heads_table(means: xr.DataArray, labels: xr.DataArray, importance: NDArray[n
     return {
         **head_columns(*labels.shape),
         "label": labels.values.astype(object).ravel(),
+        **({} if roles is None else {"roles": roles.astype(object).ravel()}),
         **numbers,
         **{f"{name}_rank": ranks(values) for name, values in numbers.items()},
     }

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dashboard.points.controls import Filter, read_filters
 from dashboard.points.head_tokens import HeadTokens, columns
 from dashboard.points.point_set import Column, Condition, parse_conditions
+from dashboard.roles.shares import RoleShares, known_shares
 from dashboard.statistics.data import (
     HeadGrid,
     Values,
@@ -76,8 +77,8 @@ class Numbers:
         How much heads differ in each statistic, the most first.
     curves, mixing
         The figures by layer, and of mixing ratios.
-    columns, labels
-        The table of heads, and the label of every head: (layer, head).
+    columns, labels, shares
+        The table of heads, the label of every head: (layer, head), and their roles; None of a store without roles.
     files
         The beginning of the URLs of the corpus' files.
     """
@@ -91,6 +92,7 @@ class Numbers:
     mixing: Sequence[Layout]
     columns: Columns
     labels: NDArray[np.str_]
+    shares: RoleShares | None
     files: str
 
 
@@ -189,6 +191,7 @@ def read_numbers(context: Context, counting: Job | None = None) -> Numbers:
         mixing=read_mixing(corpus, part, counted.mixing, state.source),
         columns=read_columns(corpus, counted.means, state.source),
         labels=part_labels(corpus, part, counted.means).values,
+        shares=known_shares(corpus),
         files=data_link(corpus),
     )
 

@@ -1,0 +1,131 @@
+"""What every head does, on the pages: shares by kind, roles that tests find, and the heads that a role chooses."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dashboard.app import create_app
+from dashboard.pages import TOPICS
+from dashboard.points.arrangement import arrangement
+from dashboard.roles.shares import KINDS, RoleShares, described, read_shares, role_grid, shares_of, what_heads_do
+from dashboard.ui.markup import Unmade
+from dashboard.ui.theme import KIND_COLOURS
+from dashboard.web.assets import ASSETS
+from dashboard.web.context import resolve
+from dashboard.web.http import data_link
+from dashboard.web.served_store import ServedStore
+from dashboard.web.state import LinkState
+from store import Corpus, open_corpus
+from store.kernels.rules import RULES
+from tests.components import components
+
+#: Two heads: one attends to the next token, of the other nothing is found.
+SHARES = RoleShares(
+    kinds=np.array(["sinks", "position", "grammar", "unexplained"]),
+    share=np.array([[[0.1, 0.5]], [[0.8, 0.1]], [[0.0, 0.1]], [[0.1, 0.3]]]),
+    wording=np.array([["next token 80%, [CLS] 10%", "[CLS] 50%, next token 10%"]]),
+    between_words=0.7,
+    even=0.5,
+    judged=12,
+    tested=("next", "verb_of_object"),
+    bias=np.array([[[20.0, 2.5]], [[30.0, 1.0]]]),
+    found=np.array([[[True, False]], [[False, False]]]),
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(roles_store: str) -> Corpus:
+    return open_corpus(roles_store)
+
+
+def text_of(part: object) -> str:
+    return "".join(str(each) for each in components(part) if isinstance(each, str))
+
+
+def test_shares_of_the_kinds_of_a_head_sum_to_one(corpus: Corpus) -> None:
+    np.testing.assert_allclose(shares_of(corpus).of_kinds.sum(axis=0), 1, atol=1e-6)
+
+
+def test_the_share_of_a_kind_is_the_sum_of_its_roles() -> None:
+    assert SHARES.of_kinds[list(KINDS).index("position"), 0].tolist() == [0.8, 0.1]
+
+
+def test_the_clearest_role_is_the_found_one_with_the_largest_bias_and_none_where_none_is_found() -> None:
+    assert [SHARES.clearest_title(0, head) for head in (0, 1)] == ["next token", ""]
+
+
+def test_a_role_that_no_test_knows_has_no_heads() -> None:
+    assert SHARES.heads_of("cls") == []
+
+
+def test_a_head_is_described_by_its_shares_by_what_is_not_explained_and_by_its_clearest_role() -> None:
+    assert described(SHARES, 0, 0) == (
+        "L0 H0: next token 80%, [CLS] 10%; 10% not explained; next token 20 times an average word"
+    )
+
+
+def test_a_head_without_a_role_is_described_by_its_shares() -> None:
+    assert described(SHARES, 0, 1) == "L0 H1: [CLS] 50%, next token 10%; 30% not explained"
+
+
+def test_every_cell_of_the_grid_has_a_bar_of_the_whole_width_and_says_what_its_head_does() -> None:
+    cells = [
+        each for each in components(role_grid(LinkState(), SHARES)) if getattr(each, "className", "") == "kind-bar"
+    ]
+    widths = [sum(float(part.style["width"].rstrip("%")) for part in bar.children) for bar in cells]
+    np.testing.assert_allclose(widths, [100, 100])
+
+
+def test_overview_says_how_much_is_explained_and_how_many_heads_have_a_role() -> None:
+    text = text_of(what_heads_do(LinkState(), SHARES))
+    assert "Rules explain 80% of all attention, 20% is not explained" in text
+    assert "explain 70%, where even attention would explain 50%" in text
+    assert "1 of 2 heads have a role that a test finds" in text
+
+
+def test_overview_of_a_store_without_roles_says_how_to_get_them(tiny_store: str) -> None:
+    context = resolve(ServedStore(tiny_store), "overview", "")
+    assert isinstance(read_shares(context.corpus, None), Unmade)
+    assert "Rules and roles of heads: not computed." in text_of(TOPICS["overview"].layout(context).above)
+
+
+def test_page_heads_shows_the_heads_in_which_a_test_finds_the_role(corpus: Corpus) -> None:
+    shares = shares_of(corpus)
+    for role in shares.tested:
+        shown = [divmod(head, corpus.heads) for head in arrangement(corpus, LinkState(does=role)).heads]
+        assert shown == sorted(shares.heads_of(role)), role
+
+
+def test_page_heads_of_a_store_without_roles_shows_no_head_of_a_role(tiny_corpus: Corpus) -> None:
+    assert arrangement(tiny_corpus, LinkState(does="next")).heads == ()
+
+
+def test_the_map_is_coloured_by_roles_where_the_store_has_them(roles_store: str) -> None:
+    context = resolve(ServedStore(roles_store), "map", "?paint=role")
+    assert "clearest role" in str(TOPICS["map"].layout(context).above)
+
+
+def test_the_map_of_a_store_without_roles_offers_no_colours_by_role(tiny_store: str) -> None:
+    context = resolve(ServedStore(tiny_store), "map", "?paint=role")
+    assert "clearest role" not in str(TOPICS["map"].layout(context).above)
+
+
+def test_the_file_of_all_heads_says_what_each_does(roles_store: str, corpus: Corpus) -> None:
+    client = create_app(ServedStore(roles_store)).server.test_client()
+    answer = client.get(f"{data_link(corpus)}/statistics.csv?source=all").get_data(as_text=True)
+    assert str(shares_of(corpus).wording[0, 0]) in answer
+
+
+def test_colours_of_the_kinds_are_those_of_the_style_sheet() -> None:
+    sheet = (Path(ASSETS) / "overview.css").read_text("utf-8")
+    assert len(KIND_COLOURS) == len(KINDS)
+    for number, colour in enumerate(KIND_COLOURS[:-1]):
+        assert f".kind-{number} {{ --kind: {colour.lower()}; }}" in sheet
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+def test_every_rule_is_a_sentence_of_a_known_kind(rule: Any) -> None:
+    assert rule.kind in KINDS
+    assert rule.sentence.endswith(".")
