@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from zarr.abc.store import Store
 
 from store.features import Features
+from store.hypothesis import SENTENCES, Hypothesis, test_hypothesis
 from store.kernels.attention import attention_pattern, merge_words
 from store.kernels.head_tables import PARTS, HeadTables, logit_parts
 from store.kernels.heads import head_labels
@@ -277,6 +278,38 @@ class Corpus(StageResults):
         pieces = self.wordpieces(self.sentence_rows(sentence))
         labels = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
         return xr.DataArray(weights, labels, ("query_token", "key_token"), "predicted")
+
+    def hypothesis(self, names: Hypothesis, *, sentences: int = SENTENCES) -> xr.Dataset:
+        """How well a hypothesis says what each head attends to, on the first sentences of the corpus, a uniform sample.
+
+        Parameters
+        ----------
+        names
+            A function of a `store.hypothesis.HypothesisSentence` that returns (query_token, key_token): True where it says that the
+            query attends to the key. Pairs with a special token do not count.
+        sentences
+            How many; fewer where the corpus has fewer.
+
+        Returns
+        -------
+        `precision`, `recall`, `iou` and `bias` (layer, head), see `store.kernels.hypothesis.MEASURES`, each with its 95% interval
+        (bound, layer, head) by bootstrap over sentences. NaN where it names no key. Attributes: `sentences`, `named_queries`.
+
+        Raises
+        ------
+        StoreError
+            Where the function returns another shape.
+
+        Examples
+        --------
+        Which head attends from "not" to the word after it:
+
+        >>> def negated(sentence):
+        ...     pieces = np.array(sentence.wordpieces)
+        ...     return (pieces == "not")[:, None] & (sentence.tokens.offset == 1)
+        >>> corpus.hypothesis(negated).precision.max()  # doctest: +SKIP
+        """
+        return test_hypothesis(self, names, sentences, self._bootstrap_seed)
 
     @cached_property
     def rule_text(self) -> RuleText:

@@ -23,6 +23,7 @@ from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sent
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
 from dashboard.sentence.routes import register
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
+from dashboard.sentence.why import WHY, why_panel
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import (
     control_group,
@@ -99,6 +100,8 @@ class SentencePage:
         The means by position, in their view.
     tree
         None where the sentence has none.
+    why
+        The parts of the logit of the selected pair.
     notes, found
         The panels of notes, and the search for a sentence, which may be computed after the page.
     """
@@ -117,6 +120,7 @@ class SentencePage:
     about: list[html.P]
     means: ShownMeans | None
     tree: Tree | None
+    why: list[object]
     notes: list[object]
     found: html.Div
 
@@ -141,6 +145,7 @@ def read(context: Context) -> SentencePage:
         about=about_head(state, partial(opening_of, corpus)) if shown else [],
         means=read_positions(corpus, state.layer, state.head) if shown and state.show == "positions" else None,
         tree=read_tree(corpus, state) if shown and state.show != "mixing" and not unstored else None,
+        why=why_panel(context, shown) if shown and state.show != "mixing" else [],
         notes=_notes(corpus, shown) if shown and not unstored else [],
         found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
     )
@@ -180,7 +185,7 @@ def draw(page: SentencePage) -> Page:
         below = [*sentence_mixing(page.shown), *page.notes]
         return Page(above=above, beside=found, below=below, notices=_notices(page.shown))
     beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
-    below = [_caption(page, page.shown), *page.notes, *(dependency_tree(page.tree) if page.tree else [])]
+    below = [_caption(page, page.shown), *page.why, *page.notes, *(dependency_tree(page.tree) if page.tree else [])]
     return Page(above=above, beside=[*beside, *found], below=below, notices=_notices(page.shown))
 
 
@@ -319,6 +324,6 @@ SENTENCE = Topic(
     choices=choices,
     sentence=picture,
     before_sentence=before_views,
-    deferred=(FOUND, TYPED),
+    deferred=(FOUND, TYPED, WHY),
     routes=(register,),
 )

@@ -1,0 +1,170 @@
+"""Why a head attends from one token to another: the parts of the logit of a selected pair, from position, word and context."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dash import html
+from numpy.typing import NDArray
+
+from dashboard.roles.shares import known_shares
+from dashboard.sentence.encoder import has_no_vectors
+from dashboard.sentence.heads import selected_pair
+from dashboard.sentence.picture import ShownSentence, is_mean, isolated_head, read_shown
+from dashboard.ui.controls import info
+from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.markup import heading
+from dashboard.ui.text import signed
+from dashboard.web.context import Context
+from dashboard.web.results import cached
+from store import Corpus
+from store.schema.model import head_name
+
+#: Part of a logit -> what it is, in words.
+PARTS = {
+    "position": "position of the two tokens",
+    "word": "the two wordpieces",
+    "position and word": "position of one, wordpiece of the other",
+    "context": "context: what neither position nor wordpiece says",
+}
+#: Pixels of the part: as many with a pair as without.
+HEIGHT = 250
+_ABOUT = (
+    "A logit is q·k / √channels; the softmax of a query's logits are its weights. Queries and keys are split into their mean, the mean at "
+    "a position, the mean of a wordpiece, and the rest, which is context (after Song and Zhong 2023). Shown is how far each part lifts "
+    "the key above the mean of all keys of the query: what all keys have in common changes no weight."
+)
+_EMPTY = "Select a query and a key to see which part of the attention position, words and context explain."
+_COLUMNS = ("part", "above the mean key", "")
+
+
+@dataclass(frozen=True)
+class WhyPair:
+    """The parts of the logit of a pair.
+
+    Attributes
+    ----------
+    head, query, key
+        Name of the head, and the two wordpieces.
+    weight, logit
+        Of the pair.
+    above
+        How far the logit, and each part of it by its name, is above the mean of the query's keys.
+    """
+
+    head: str
+    query: str
+    key: str
+    weight: float
+    logit: float
+    above: dict[str, float]
+
+    @property
+    def total(self) -> float:
+        """How far the logit is above the mean of the query's keys: the sum of its parts."""
+        return sum(self.above.values())
+
+
+def why_pair(
+    parts: NDArray[np.floating], names: Sequence[str], query: int, key: int
+) -> tuple[float, float, dict[str, float]]:
+    """Weight, logit, and how far each part is above its mean over the keys of the query.
+
+    Parameters
+    ----------
+    parts
+        (part, query_token, key_token), which sum to the logits over parts.
+    names
+        Of the parts; those that are equal for all keys are left out.
+    """
+    rows = parts[:, query].astype(np.float64)
+    logits = rows.sum(axis=0)
+    weights = np.exp(logits - logits.max())
+    above = rows[:, key] - rows.mean(axis=1)
+    return (
+        float(weights[key] / weights.sum()),
+        float(logits[key]),
+        {name: float(part) for name, part in zip(names, above, strict=True) if name in PARTS},
+    )
+
+
+@cached
+def _parts(corpus: Corpus, sentence: int, layer: int, head: int) -> tuple[NDArray[np.floating], list[str]]:
+    parts = corpus.logit_parts(sentence, layer=layer, head=head)
+    return parts.values, parts.part.values.tolist()
+
+
+def can_say_why(corpus: Corpus, shown: ShownSentence) -> bool:
+    """Whether the parts are known: of a sentence of the corpus, token by token, in a store with roles."""
+    state = shown.state
+    if state.text or state.words or is_mean(state) or has_no_vectors(corpus, state):
+        return False
+    return known_shares(corpus) is not None
+
+
+def compute_why(context: Context) -> list[object]:
+    """The parts of the selected pair."""
+    shown = read_shown(context)
+    pair = selected_pair(shown)
+    if pair is None:
+        return draw_why(None)
+    state, (query, key) = context.state, pair
+    head = isolated_head(state)
+    parts, names = _parts(context.corpus, state.sentence, state.layer, head)
+    pieces = shown.sentence.wordpieces
+    name = head_name(state.layer, head)
+    return draw_why(WhyPair(name, pieces[query], pieces[key], *why_pair(parts, names, query, key)))
+
+
+WHY = DeferredPart(
+    "why",
+    "the parts of the logit",
+    compute_why,
+    ("sentence", "layer", "head", "heads", "queries", "toward"),
+    HEIGHT,
+    shape="lines",
+)
+
+
+def why_panel(context: Context, shown: ShownSentence) -> list[object]:
+    """The parts of the selected pair, computed after the page; nothing where they are not known."""
+    if not can_say_why(context.corpus, shown):
+        return []
+    ready = True if selected_pair(shown) is None else None
+    return [html.H2(["Why this pair", info("the parts of a logit", _ABOUT)]), deferred(context, WHY, ready=ready)]
+
+
+def draw_why(shown: WhyPair | None) -> list[object]:
+    """A bar for each part; how to get them without a pair."""
+    if shown is None:
+        return [html.P(_EMPTY, className="caption")]
+    widest = max(map(abs, shown.above.values())) or 1.0
+    rows = [_row(PARTS[name], part, widest) for name, part in shown.above.items()]
+    total = html.Tr([html.Th("sum", scope="row"), html.Td(signed(shown.total, 2), className="number"), html.Td()])
+    return [
+        html.P(
+            [
+                f"{shown.head} gives {100 * shown.weight:.1f}% of the attention of “{shown.query}” to “{shown.key}”: "
+                f"its logit {shown.logit:.2f} is ",
+                html.Strong(_compared(shown.total)),
+                ", most of it by ",
+                html.Strong(PARTS[max(shown.above, key=lambda name: shown.above[name] * np.sign(shown.total))]),
+                ".",
+            ],
+            role="status",
+        ),
+        html.Table([heading(_COLUMNS, _COLUMNS[1:2]), html.Tbody([*rows, total])], className="rows why"),
+    ]
+
+
+def _compared(total: float) -> str:
+    return f"{abs(total):.2f} {'above' if total >= 0 else 'below'} that of the mean key"
+
+
+def _row(title: str, part: float, widest: float) -> html.Tr:
+    """A part with a bar from the middle, to the right where it lifts the key."""
+    style = {"width": f"{50 * abs(part) / widest:.1f}%"}
+    side = "lifts" if part >= 0 else "lowers"
+    bar: Any = html.Div(html.Span(className=side, style=style), className="signed-bar")
+    return html.Tr([html.Th(title, scope="row"), html.Td(signed(part, 2), className="number"), html.Td(bar)])

@@ -1,0 +1,96 @@
+"""How well a reader's hypothesis on the words of a sentence says what each head attends to."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.kernels.intervals import PERCENTILES
+from store.kernels.roles import relative_weights
+
+#: Numbers of a hypothesis -> what they say. "Named" are the keys that the hypothesis names for a query; only words count.
+MEASURES: Mapping[str, str] = {
+    "precision": "of the queries with named keys, the share whose most attended word is named",
+    "recall": "of all queries, the share whose most attended word is named",
+    "iou": "sum of the smaller over sum of the larger of the weights and of even weights on the named keys",
+    "bias": "mean weight of the named keys over that of all words, mean over queries and sentences",
+}
+#: Counts of a sentence: queries whose most attended word is named, queries with named keys, all queries; sums of the smaller
+#: and of the larger weights; the bias, and whether it has one.
+_COUNTS = 7
+_HITS, _NAMED, _QUERIES, _SMALLER, _LARGER, _BIAS, _BIASED = range(_COUNTS)
+
+
+class HypothesisCounts(NamedTuple):
+    """What each sentence adds: (count, head, sentence)."""
+
+    counts: NDArray[np.float64]
+
+    @property
+    def named(self) -> int:
+        """Queries with named keys."""
+        return int(self.counts[_NAMED, 0].sum())
+
+    @property
+    def measures(self) -> NDArray[np.float64]:
+        """The numbers (measure, head) in the order of `MEASURES`; NaN where no query has named keys."""
+        return _measures(self.counts.sum(axis=-1))
+
+    def interval(self, drawn: NDArray[np.floating]) -> NDArray[np.float64]:
+        """95% percentile intervals (bound, measure, head), by bootstrap over sentences.
+
+        Parameters
+        ----------
+        drawn
+            How often each replicate has each sentence: (sentence, replicate), `store.kernels.intervals.draw_counts`.
+        """
+        replicates = _measures(self.counts @ drawn)
+        known = np.isfinite(replicates).all(axis=(0, 1))
+        if known.sum() < 2:
+            return np.full((len(PERCENTILES), *replicates.shape[:-1]), np.nan)
+        bounds: NDArray[np.float64] = np.percentile(replicates[..., known], PERCENTILES, axis=-1)
+        return bounds
+
+
+def count_sentence(
+    pattern: NDArray[np.floating], named: NDArray[np.bool_], is_word: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """What a sentence adds to the counts: (count, head).
+
+    Parameters
+    ----------
+    pattern
+        (head, query_token, key_token).
+    named
+        Whether the hypothesis names the key for the query: (query_token, key_token).
+    is_word
+        Which tokens are no special tokens: (token,). Only pairs of them count.
+    """
+    words = np.flatnonzero(is_word)
+    counts = np.zeros((_COUNTS, len(pattern)))
+    if not len(words):
+        return counts
+    keys = named[np.ix_(words, words)]
+    relative = relative_weights(pattern[:, words[:, None], words])
+    weights, names = relative / len(words), keys.sum(axis=1)
+    predicted = (keys / np.maximum(names, 1)[:, None]).astype(pattern.dtype)
+    has_names = names > 0
+    top = weights.argmax(axis=-1)
+    counts[_HITS] = keys[np.arange(len(words)), top].sum(axis=-1)
+    counts[_NAMED], counts[_QUERIES] = has_names.sum(), len(words)
+    smaller = np.minimum(weights, predicted).sum(axis=(1, 2), dtype=np.float64)
+    # Of two numbers the smaller and the larger have their sum.
+    counts[_SMALLER], counts[_LARGER] = smaller, weights.sum(axis=(1, 2), dtype=np.float64) + predicted.sum() - smaller
+    if has_names.any():
+        counts[_BIAS] = (relative * predicted)[:, has_names].sum(axis=-1, dtype=np.float64).mean(axis=-1)
+        counts[_BIASED] = 1
+    return counts
+
+
+def _measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The numbers (measure, ...) of sums (count, ...)."""
+    parts = ((_HITS, _NAMED), (_HITS, _QUERIES), (_SMALLER, _LARGER), (_BIAS, _BIASED))
+    missing = np.full(sums.shape[1:], np.nan)
+    is_named = sums[_NAMED] > 0
+    return np.stack([np.divide(sums[own], sums[of], out=missing.copy(), where=is_named) for own, of in parts])
