@@ -164,7 +164,7 @@ test-all: install  ## the same, and training, faults of object storage, clusters
 	@$(PYTEST)
 
 test-quick: install  ## the tests without a browser, an ingest or a training, in less than a minute
-	@$(PYTHON) -m pytest -n auto --dist worksteal -m "not slow and not heavy" --durations 30
+	@$(PYTHON) -m pytest -n logical --dist worksteal -m "not slow and not heavy" --durations 30
 
 # The lowest versions that pyproject.toml allows, but of torch, of which a machine takes the build that fits it.
 test-minimum:  ## the tests of test-quick with the lowest versions that pyproject.toml allows, in .minimum
@@ -175,7 +175,7 @@ test-minimum:  ## the tests of test-quick with the lowest versions that pyprojec
 	.minimum/bin/python -m pip install --quiet --no-deps --requirement .minimum/requirements.txt
 	.minimum/bin/python -m pip install --quiet --constraint .minimum/requirements.txt --requirement .minimum/torch.txt
 	.minimum/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	.minimum/bin/python -m pytest -n auto --dist worksteal -m "not slow and not heavy" --durations 30 -W ignore::DeprecationWarning -W ignore::FutureWarning
+	.minimum/bin/python -m pytest -n logical --dist worksteal -m "not slow and not heavy" --durations 30 -W ignore::DeprecationWarning -W ignore::FutureWarning
 
 imports: install  ## import every module, and print the help of every command
 	@$(PYTHON) -m pytest -q tests/test_importing.py

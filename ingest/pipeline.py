@@ -173,7 +173,9 @@ class Ingest:
         grown = self.changed or self.held_before < self.counted.sentences
         # Committed by `complete`, together with the size of the plan.
         added = update_pairs(self.writer, self.model, self.corpus, self.cluster)
-        added |= update_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
+        added |= update_divergence(
+            self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed, self.limits
+        )
         if added or grown or intervals_outdated(self.writer, self.model, self.counted):
             write_intervals(self.writer, self.model, self.counted, seed=self.settings.seed)
             complete(self.writer, self.model, self.counted, views=finished_views(head_vectors, names))

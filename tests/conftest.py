@@ -46,8 +46,8 @@ hypothesis.settings.register_profile("calm", max_examples=30, deadline=None, dat
 hypothesis.settings.load_profile("calm")
 
 
-#: Fixtures that take seconds: a browser, a store made by an ingest.
-_HEAVY = {"chromium", "ingest", "default_store"}
+#: Fixtures that take seconds: a browser, a store that an ingest makes or that another version made, a database server.
+_HEAVY = {"chromium", "ingest", "default_store", "chains_store", "gap_store", "former", "postgres", "postgresql"}
 #: Those of processes that a test stops, and of a server behind its proxy.
 _SLOW = {"start_code", "proxied"}
 
@@ -75,8 +75,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _uses(item: pytest.Item) -> set[str]:
-    """Names of the fixtures and the marks of a test."""
-    return {*getattr(item, "fixturenames", ()), *(mark.name for mark in item.iter_markers())}
+    """Names of the fixtures and the marks of a test; its parameters too, which may be names of fixtures."""
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    named = (value for value in parameters if isinstance(value, str))
+    return {*getattr(item, "fixturenames", ()), *(mark.name for mark in item.iter_markers()), *named}
 
 
 def pytest_collection_finish() -> None:
@@ -84,6 +86,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Two for each core, as tests wait for a browser, a process or a clock half of the time; each takes up to 2 GB."""
-    return min(2 * (os.cpu_count() or 1), 8)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two for each core, as tests wait for a browser, a process or a clock half of the time; each takes up to 2 GB.
+
+    Those of `make test-quick` wait for nothing, and every process imports for seconds: one for each core.
+    """
+    cores = os.cpu_count() or 1
+    return cores if config.option.numprocesses == "logical" else min(2 * cores, 8)

@@ -128,6 +128,7 @@ def test_a_second_ingest_has_nothing_to_do(
     assert "Nothing to do" in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("of", ["chains", "gap"])
 def test_the_page_names_the_source_of_the_words_and_of_the_coreference(of: str, request: pytest.FixtureRequest) -> None:
     client = client_of(request.getfixturevalue(f"{of}_store"))

@@ -82,6 +82,7 @@ def modules_of_extras() -> str:
     return json.dumps([MODULES.get(name, name.replace("-", "_")) for name in names - {"pandas"}])
 
 
+@pytest.mark.heavy
 def test_every_command_lists_its_flags_without_any_extra() -> None:
     command = [sys.executable, "-c", HELP, modules_of_extras()]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

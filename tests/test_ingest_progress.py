@@ -119,6 +119,7 @@ def test_the_bar_of_a_checkpoint_moves_while_its_checksum_is_computed(
     np.testing.assert_allclose(moved(noted, "checksum"), [0, 1 << 20, 1_500_000, 1_500_000 + (1 << 20), 3_000_000])
 
 
+@pytest.mark.heavy
 def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(tiny_model: Path, tiny_data: Path, tmp_path: Path) -> None:
     seen: list[str] = []
 

@@ -38,6 +38,7 @@ def _content(cache: DiskCache, key: str) -> bytes | None:
         return file.read()
 
 
+@pytest.mark.heavy
 def test_an_entry_is_found_by_another_process(tmp_path: Path) -> None:
     process = get_context("spawn").Process(target=_fill, args=(tmp_path, "other"))
     process.start()

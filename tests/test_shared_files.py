@@ -21,6 +21,7 @@ KEEPS_IT = (
 )
 
 
+@pytest.mark.heavy
 def test_a_lock_is_held_until_its_process_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KEEPS_IT, str(tmp_path / "place")]
     with subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.PIPE, text=True) as process:

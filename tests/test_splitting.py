@@ -87,12 +87,14 @@ def expected(reviews: Reviews, sample: SampleSize = SAMPLE) -> list[Sentence]:
     return take_smallest(every, sample.count, sample.size)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("splitter", [NUPUNKT, BY_SCRIPT, LINES, sentences.TEXTS, NOT_SPLIT])
 def test_reviews_in_parts_give_the_sentences_of_one_part(smallest: Smallest, splitter: str) -> None:
     sample = replace(IN_PARTS, splitter=splitter)
     assert smallest(REVIEWS, sample) == expected(REVIEWS, sample)
 
 
+@pytest.mark.heavy
 def test_the_reviews_of_all_parts_are_counted_once(smallest: Smallest) -> None:
     passed: list[float] = []
     smallest(REVIEWS, IN_PARTS, passed=passed.append)

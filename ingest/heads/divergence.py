@@ -21,6 +21,7 @@ from ingest.encode.tensors import ModelGroup
 from ingest.projections.fits import seed32
 from ingest.run.parallel import cores, side_by_side
 from ingest.run.progress import bar
+from ingest.run.settings import USUAL, Limits
 from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
 from store.kernels.attention import attention_pattern
 from store.kernels.heads import TILE, divergence_sums, map_stress
@@ -59,7 +60,13 @@ class QueryBatch:
 
 
 def update_divergence(
-    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sample, device: str, seed: int
+    writer: Writer,
+    model: ModelGroup,
+    corpus: PlannedCorpus,
+    sample: Sample,
+    device: str,
+    seed: int,
+    limits: Limits = USUAL,
 ) -> bool:
     """Bring the divergence up to date; False if there was nothing to do.
 
@@ -73,7 +80,7 @@ def update_divergence(
     if group.attrs.get("divergence_hash") == _hash(enough, model, corpus, seed):
         return False
     sums = _divergence(writer, model, corpus, measured, device)
-    _write(group, sums, measured, seed)
+    _write(group, sums, measured, seed, limits)
     group.attrs["divergence_hash"] = _hash(measured.sentences, model, corpus, seed)
     return True
 
@@ -145,10 +152,11 @@ def _part_sums(query: Halves, key: Halves, device: str, part: QueryBatch) -> NDA
     return np.asarray(divergence_sums(pattern, tile=GPU_WEIGHTS).cpu(), np.float64)
 
 
-def head_map(divergence: NDArray[np.float64], *, seed: int) -> NDArray[np.float64]:
+def head_map(divergence: NDArray[np.float64], *, seed: int, fits: int = USUAL.map_fits) -> NDArray[np.float64]:
     """Places (head, 2) whose distances are as near as possible to the divergences (head, other_head).
 
-    Metric multidimensional scaling with Clark et al.'s settings (General_Analysis), and a seed, which they had not.
+    Metric multidimensional scaling with Clark et al.'s settings (General_Analysis), and a seed, which they had not; of so many
+    fits from random places the one with the least stress.
     """
     from sklearn.manifold import MDS
 
@@ -156,15 +164,17 @@ def head_map(divergence: NDArray[np.float64], *, seed: int) -> NDArray[np.float6
         return np.zeros((len(divergence), 2))
     # Several cores add up a product of matrices in another order from time to time.
     with one_thread():
-        fit = MDS(2, metric="precomputed", n_init=5, init="random", eps=1e-10, max_iter=1000, random_state=seed32(seed))
+        fit = MDS(
+            2, metric="precomputed", n_init=fits, init="random", eps=1e-10, max_iter=1000, random_state=seed32(seed)
+        )
         places: NDArray[np.float64] = fit.fit_transform(divergence)
     return places
 
 
-def _write(group: zarr.Group, sums: NDArray[np.float64], sample: Sample, seed: int) -> None:
+def _write(group: zarr.Group, sums: NDArray[np.float64], sample: Sample, seed: int, limits: Limits) -> None:
     layers, heads = sums.shape[:2]
     mean = (sums / sample.tokens).reshape(layers * heads, -1)
-    place = head_map(mean, seed=seed)
+    place = head_map(mean, seed=seed, fits=limits.map_fits)
     sizes = {"layer": layers, "head": heads, "other_layer": layers, "other_head": heads, "component": 2}
     create_arrays(group, DIVERGENCE_ARRAYS, sizes)
     for name in ("layer", "head", "other_layer", "other_head"):
