@@ -32,7 +32,7 @@ BLOCK = 128
 FIT_TOKENS = 200
 NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200
-#: Without rules: most tests are about something else.
+#: One fit of the map of heads, and no rules: most tests are about something else.
 LIMITS = Limits(
     block=BLOCK,
     fit_tokens=FIT_TOKENS,
