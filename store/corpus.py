@@ -1,7 +1,7 @@
 """One model on one corpus at one snapshot, as labelled, lazy selections: sentences, head statistics, vectors, pictures."""
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class Corpus(StageResults):
         self._views = Views(self._groups, f"models/{name}/views", finished, quality="fidelity")
         self._features: dict[str, Features] = {}
         self._lazy: dict[str, xr.DataArray] = {}
-        self._tables = lru_cache(maxsize=KEPT_TABLES)(self._read_tables)
+        self._tables: dict[tuple[int, int], HeadTables] = {}
 
     def __repr__(self) -> str:
         return (
@@ -285,11 +285,13 @@ class Corpus(StageResults):
 
     def head_tables(self, layer: int, head: int) -> HeadTables:
         """Mean, position's part and wordpiece's part of the queries and keys of a head; those of the last heads are kept."""
-        return self._tables(layer, head)
-
-    def _read_tables(self, layer: int, head: int) -> HeadTables:
-        query, key = (self._model[role].variable[layer, head].values for role in ROLES)
-        return read_tables(self, RuleSentences.stored(self._roles), query, key)
+        tables = self._tables.get((layer, head))
+        if tables is None:
+            query, key = (self._model[role].variable[layer, head].values for role in ROLES)
+            tables = read_tables(self, RuleSentences.stored(self._roles), query, key)
+            # A new mapping: other threads may read the one before.
+            self._tables = dict([*self._tables.items()][1 - KEPT_TABLES :]) | {(layer, head): tables}
+        return tables
 
     # -- pictures -----------------------------------------------------------------------------------
 

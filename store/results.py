@@ -158,6 +158,11 @@ class StageResults(CorpusText):
         """
         return tests_of(self._roles, threshold)
 
+    @property
+    def role_biases(self) -> xr.DataArray:
+        """Sieve bias of each head and tested role in each sentence of the tests (layer, head, sentence, sieve); or NotIngested."""
+        return self._roles.bias
+
     @cached_property
     def _roles(self) -> xr.Dataset:
         return self._results("roles", "roles_hash", "Rules and roles of heads").load()

@@ -16,6 +16,8 @@ from store.features import TOKEN_ARRAYS, Features
 from store.kernels.attention import attention_pattern
 from store.kernels.features import summed_cosine
 from store.kernels.heads import LARGEST_DIVERGENCE
+from store.kernels.roles import Sieves
+from store.kernels.rules import targets_of
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.mend import older_branches
@@ -35,6 +37,8 @@ RECOMPUTED = 50
 TOLERANCE = 5e-3
 #: Relative error of numbers in float16: half a unit in the last place.
 ROUNDED = 5e-4
+#: Error of a sum of shares in float32.
+SHARES_ROUNDED = 1e-4
 #: Relative error of means and intervals, which are of the same numbers in float64.
 EXACT = 1e-9
 #: Intervals of older stores are of rounded numbers, unlike their means.
@@ -87,6 +91,8 @@ def verify(snapshot: Snapshot, recomputed: int = RECOMPUTED) -> Iterator[str]:
             yield from _wrong_divergence(corpus)
         if "importance" in group and "importance_hash" in group["importance"].attrs:
             yield from _wrong_importance(corpus)
+        if "roles" in group and "roles_hash" in group["roles"].attrs:
+            yield from _wrong_roles(corpus, recomputed)
         yield from wrong_features(corpus)
         yield from wrong_words(corpus, recomputed)
 
@@ -296,6 +302,24 @@ def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
         yield f"{corpus.name}: the divergence between heads exceeds ln 2 per token."
     elif np.diagonal(apart).any():
         yield f"{corpus.name}: a head diverges from itself."
+
+
+def _wrong_roles(corpus: Corpus, recomputed: int) -> Iterator[str]:
+    """Shares of roles must sum to 1, scores lie within 0 and 1, and biases follow from the attention and the text."""
+    shares = corpus.roles.share
+    if not np.allclose(shares.sum("role"), 1, atol=SHARES_ROUNDED) or (shares < -SHARES_ROUNDED).any():
+        yield f"{corpus.name}: the shares of the roles are not parts of a whole."
+    if not ((corpus.rules.iou >= 0) & (corpus.rules.iou <= 1 + ROUNDED)).all():
+        yield f"{corpus.name}: an overlap of rules with attention is not between 0 and 1."
+    biases = corpus.role_biases
+    names = biases.sieve.values.tolist()
+    for place, sentence in enumerate(biases.sentence.values.tolist()[:recomputed]):
+        tokens = corpus.rule_text.sentence(sentence)
+        weights = corpus.weights(sentence)
+        sieves = Sieves.of(targets_of(names, tokens) > 0, tokens.is_word)
+        expected = sieves.bias(weights.reshape(-1, *weights.shape[2:])).reshape(*weights.shape[:2], -1)
+        if not np.allclose(biases.values[:, :, place], expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+            yield f"{corpus.name}: the biases of roles in sentence {sentence} do not follow from its attention."
 
 
 def wrong_features(corpus: Corpus) -> Iterator[str]:

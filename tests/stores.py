@@ -38,7 +38,6 @@ LIMITS = Limits(
     fit_tokens=FIT_TOKENS,
     head_tokens=NEIGHBOUR_TOKENS,
     attention_steps=TRAINING_STEPS,
-    map_fits=1,
     rule_fit_sentences=0,
 )
 MAX_LENGTH = 24

@@ -20,6 +20,7 @@ from ingest.run.settings import Settings
 from ingest.run.worker import check_worker, versions
 from store.repository.writer import Writer
 from tests.made_once import made_once
+from tests.stores import RULES
 from tests.treebanks import write_treebank
 
 pytestmark = pytest.mark.slow
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.slow
 Ingest = Callable[..., str]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
 Act = Callable[[], object]
-#: Every kind of work that workers do: blocks, fits that train and that look for neighbours, places, pairs, words, points. The
+#: Every kind of work that workers do: blocks, fits that train and that look for neighbours, places, pairs, words, rules, points. The
 #: few sentences begin a third block.
 CHOSEN = {
     "sentences": 25,
@@ -36,6 +37,7 @@ CHOSEN = {
     "features": "pca-joint",
     "reviews": "none",
     "attention_steps": 20,
+    **RULES,
 }
 #: A scheduler with its workers, which end with its process: its arguments are their number and the threads of each.
 SCHEDULER = """

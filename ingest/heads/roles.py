@@ -177,6 +177,7 @@ def _compute_layers(writer: Writer, model: ModelGroup, task: RoleTask, hash_: in
         draft = _draft(writer, model)
         create_arrays(draft, DRAFT_ARRAYS, {"layer": sizes["layer"], "number": sum(map(prod, _shapes(sizes).values()))})
         draft.attrs["roles_hash"] = str(hash_)
+        writer.commit(f"room for roles of {model.key}")
     done = np.asarray(array_of(draft, "layer_hash")[:]) == np.uint64(hash_)
     with bar("roles", total=len(done), unit="layers", done=int(done.sum())) as progress:
         for layer, results in in_turn(cluster, writer, task, np.flatnonzero(~done).tolist()):

@@ -1,0 +1,154 @@
+"""Rules, roles and tests of the heads as the ingest stores them, and what `store.Corpus` makes of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import store
+from ingest.heads import roles as stage
+from store.kernels.head_tables import PARTS
+from store.kernels.roles import UNEXPLAINED
+from store.kernels.rules import RULES as TEXT_RULES
+from store.repository.errors import NotIngested
+from store.schema.roles import RULE_SETS
+from store.verify import verify
+from tests.interruption import interrupted
+from tests.made_once import made_once
+from tests.stores import RULES, Ingest
+from tests.treebanks import write_treebank
+
+ReadArrays = Callable[[str], dict[str, np.ndarray]]
+
+
+@pytest.fixture(scope="module")
+def corpus(roles_store: str) -> store.Corpus:
+    return store.open_corpus(roles_store)
+
+
+@pytest.fixture
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "bank.conllu", write_treebank)
+
+
+def test_shares_of_a_head_sum_to_one(corpus: store.Corpus) -> None:
+    share = corpus.roles.share
+    assert share.dims == ("role", "layer", "head")
+    assert share.role.values[-1] == UNEXPLAINED
+    np.testing.assert_allclose(share.sum("role"), 1, atol=1e-6)
+    assert (share >= 0).all()
+
+
+def test_roles_have_their_kind_and_title(corpus: store.Corpus) -> None:
+    subject = corpus.roles.sel(role="verb_of_subject")
+    assert [str(subject[name].values) for name in ("kind", "breadth", "title")] == [
+        "grammar",
+        "narrow",
+        "subject to verb",
+    ]
+
+
+def test_weights_of_both_halves_are_of_roles_between_words(corpus: store.Corpus) -> None:
+    weight = corpus.roles.weight
+    np.testing.assert_allclose(weight.sum("role"), 1)
+    assert weight.sel(role=["cls", "sep", UNEXPLAINED]).isnull().all()
+    np.testing.assert_allclose(corpus.roles.agreement, weight.min("half").sum("role"))
+
+
+def test_rules_have_their_scores_beside_uniform_attention(corpus: store.Corpus) -> None:
+    rules = corpus.rules
+    assert rules.rules.values.tolist() == list(RULE_SETS)
+    assert (rules.skill.sel(rules="uniform") == 0).all()
+    low, high = rules.interval
+    assert ((low <= rules.iou) & (rules.iou <= high)).all()
+    np.testing.assert_allclose(rules.variance_share.sum("part"), 1, atol=1e-6)
+
+
+def test_at_most_six_rules_are_chosen(corpus: store.Corpus) -> None:
+    chosen = corpus.rules.chosen
+    assert chosen.sizes["place"] == 6
+    assert set(chosen.values.ravel().tolist()) <= {*TEXT_RULES, "sink_score", "word_table"}
+
+
+def test_the_score_follows_from_the_predicted_pattern(corpus: store.Corpus) -> None:
+    biases = corpus.role_biases
+    judged = biases.sentence.values[corpus.rules.attrs["fitted_sentences"] :]
+    overlaps = []
+    for sentence in judged.tolist():
+        both = [pattern(sentence, layer=1, head=0).values for pattern in (corpus.predicted_pattern, corpus.pattern)]
+        overlaps.append(np.minimum(*both).sum() / np.maximum(*both).sum())
+    assert np.mean(overlaps) == pytest.approx(float(corpus.rules.iou.sel(rules="six", layer=1, head=0)), abs=1e-5)
+
+
+def test_parts_sum_to_the_logit(corpus: store.Corpus) -> None:
+    parts = corpus.logit_parts(2, layer=1, head=1)
+    rows = corpus.sentence_rows(2)
+    query, key = (vectors[1, 1, rows].values.astype(np.float32) for vectors in (corpus.query, corpus.key))
+    assert parts.part.values.tolist() == list(PARTS)
+    np.testing.assert_allclose(parts.sum("part"), query @ key.T / query.shape[-1] ** 0.5, atol=1e-4)
+
+
+def test_every_head_is_named(corpus: store.Corpus) -> None:
+    assert corpus.head_roles.dims == ("layer", "head")
+    assert all("%" in name for name in corpus.head_roles.values.ravel())
+
+
+def test_a_higher_threshold_leaves_fewer_discoveries(corpus: store.Corpus) -> None:
+    found = [int(corpus.test_roles(threshold).found.sum()) for threshold in (0.5, 1.0, 4.0)]
+    assert found == sorted(found, reverse=True)
+    assert corpus.role_tests.attrs["threshold"] == 2
+    assert "random_bias" not in corpus.role_tests
+
+
+def test_only_grammar_is_tested_against_its_offset(corpus: store.Corpus) -> None:
+    tests = corpus.role_tests
+    assert tests.offset_bias.sel(role=tests.kind != "grammar").isnull().all()
+    assert tests.offset_p.sel(role="noun_of_modifier").notnull().any()
+
+
+def test_a_sound_store_is_found_sound_and_lists_the_stage(corpus: store.Corpus, roles_store: str) -> None:
+    snapshot = store.open_snapshot(roles_store)
+    assert not list(verify(snapshot, 2))
+    assert "rules and roles" in store.describe.describe_model(snapshot, corpus.name).stages
+
+
+def test_results_can_be_saved(corpus: store.Corpus, tmp_path: Path) -> None:
+    for number, result in enumerate((corpus.rules, corpus.roles, corpus.role_tests)):
+        result.to_netcdf(tmp_path / f"{number}.nc")
+        assert xr.open_dataset(tmp_path / f"{number}.nc").sizes == result.sizes
+
+
+def test_a_killed_stage_ends_as_if_it_had_not_been(
+    ingest: Ingest, bank: Path, roles_store: str, read_arrays: ReadArrays, tmp_path: Path
+) -> None:
+    settings = {"data": bank, "annotate": "auto", **RULES}
+    interrupted(ingest, tmp_path / "store", (stage.RoleTask, "__call__"), after=1, **settings)
+    place = ingest(tmp_path / "store", **settings)
+    arrays, expected = read_arrays(place), read_arrays(roles_store)
+    assert arrays.keys() == expected.keys()
+    for path in expected:
+        np.testing.assert_array_equal(arrays[path], expected[path], err_msg=path)
+
+
+def test_a_store_made_before_gets_roles_and_then_those_of_its_words(
+    ingest: Ingest, bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "store"
+    ingest(place, data=bank)
+    with pytest.raises(NotIngested, match=r"^Rules and roles of heads: not computed\. Run `headscape ingest`\.$"):
+        _ = store.open_corpus(str(place)).roles
+    ingest(place, data=bank, **RULES)
+    without_words = store.open_corpus(str(place)).roles.role.values.tolist()
+    assert "next" in without_words
+    assert "governor" not in without_words
+    random = {**RULES, "random_sentences": 4}
+    ingest(place, data=bank, annotate="auto", **random)
+    corpus = store.open_corpus(str(place))
+    assert "governor" in corpus.roles.role.values.tolist()
+    assert corpus.role_tests.random_bias.notnull().any()
+    capsys.readouterr()
+    monkeypatch.delattr(stage, "_make_task")
+    ingest(place, data=bank, annotate="auto", **random)
+    assert "Nothing to do" in capsys.readouterr().out
