@@ -20,6 +20,7 @@ FOLDERS = {
             "ui",
             "canvas",
             "notes",
+            "roles",
             "points",
             "statistics",
             "head_map",
