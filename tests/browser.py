@@ -111,6 +111,13 @@ def bank_server(bank_store: str) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def roles_server(roles_store: str) -> Iterator[str]:
+    """Of a store with words and with roles of heads."""
+    with serving(roles_store) as address:
+        yield address
+
+
 @pytest.fixture(scope="session")
 def profile(chromium: Browser) -> Iterator[BrowserContext]:
     """One for all tests: its pages need not start a process, nor fetch the scripts that a page before had."""

@@ -59,11 +59,14 @@ JOURNEYS = (
     ),
     Journey(
         "head?layer=1&head=0",
-        (".frame", ".tools button", ".neighbours a", ".info", ".saves button"),
+        (".frame", ".tools button", ".neighbours a", ".info", ".of-sentence"),
         clicked=(".frame",),
         is_searched=True,
         filtered="position",
-        looked_at=("head?layer=1&head=0",),
+        looked_at=("head?layer=1&head=0&evidence=next", "head?layer=1&head=0&tab=statistics"),
+        narrowed="head?layer=1&head=0&evidence=next",
+        whole=(".rows.roles", ".role-evidence"),
+        server="roles_server",
     ),
     Journey(
         "head?layer=1&head=0&token=3&colour=kind&where=position:1..7",

@@ -12,7 +12,6 @@ import pytest
 from dashboard.overview.evidence import (
     FEWEST_TOKENS,
     MOST_TOKENS,
-    attention_lines,
     examples_of,
     heads_on_sinks,
     layer_shares,
@@ -22,6 +21,7 @@ from dashboard.overview.page import draw, read
 from dashboard.relations.data import BestHead, clearest_relations
 from dashboard.statistics.heads import kinds_of
 from dashboard.ui.markup import Page
+from dashboard.ui.small_pictures import attention_lines
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve

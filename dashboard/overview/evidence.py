@@ -7,7 +7,6 @@ sentences of the corpus and its card, and of the most and the least faithful pic
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from dash import dcc, html
@@ -21,6 +20,7 @@ from dashboard.statistics.heads import BEHAVIOURS, HeadKind, kinds_of, largest_v
 from dashboard.statistics.shown import label_contrasts
 from dashboard.ui.controls import info
 from dashboard.ui.markup import FOLLOWED
+from dashboard.ui.small_pictures import bar_legend, sentence_lines, share_bar
 from dashboard.ui.text import all_of, decimal, spell, unbroken
 from dashboard.ui.work import watched
 from dashboard.web.context import Context
@@ -46,15 +46,13 @@ _NORMS = (
 FEWEST_TOKENS, MOST_TOKENS = 7, 12
 #: A head attends to sinks where they get more than this share of its attention.
 SINK_SHARE = 0.5
-#: Pixels of a token's line, of the space in which lines of attention run, and of the picture of a head.
-LINE, ACROSS, PICTURE = 20, 44, 84
+#: Pixels of the picture of a head.
+PICTURE = 84
 #: Tokens drawn in the picture of a head.
 DRAWN = 4_000
 CAPTION = (
     "Left: queries (blue) and keys (orange) of the head. Right: its attention in a typical sentence, queries to keys."
 )
-#: Smallest attention weight that is drawn as a line.
-LEAST_WEIGHT = 0.05
 
 
 @dataclass(frozen=True)
@@ -110,18 +108,14 @@ def _with_rest(shares: dict[str, float]) -> dict[str, float]:
 def where_attention_goes(shown: WhereAttentionGoes) -> list[object]:
     """A sentence on all heads, then two bars for each layer."""
     rows: list[Any] = [
-        html.Tr([html.Th(f"L{layer}", scope="row"), html.Td(_bar(shares.weight)), html.Td(_bar(shares.norm))])
+        html.Tr([html.Th(f"L{layer}", scope="row"), html.Td(share_bar(shares.weight)), html.Td(share_bar(shares.norm))])
         for layer, shares in enumerate(shown.layers)
-    ]
-    legend = [
-        html.Span([html.Span(className=f"part part-{number}"), name], className="chip")
-        for number, name in enumerate([*TARGETS, OTHERS])
     ]
     titles = html.Thead(html.Tr([html.Th("layer"), html.Th("by attention weight"), html.Th("by norm")]))
     return [
         html.H2(["Where attention goes, layer by layer", info("value norms", _NORMS)]),
         _finding(shown),
-        html.P(legend, className="legend"),
+        bar_legend([*TARGETS, OTHERS]),
         html.Table([titles, html.Tbody(rows)], className="layer-bars"),
     ]
 
@@ -140,21 +134,6 @@ def _finding(shown: WhereAttentionGoes) -> html.P:
             ".",
         ]
     )
-
-
-def _bar(shares: Mapping[str, float]) -> html.Div:
-    parts = [
-        html.Span(
-            f"{100 * share:.0f}%" if share >= 0.12 else None,
-            className=f"part part-{number}",
-            style={"width": f"{100 * share:.2f}%"},
-            title=f"{name}: {100 * share:.1f}%",
-        )
-        for number, (name, share) in enumerate(shares.items())
-    ]
-    text = ", ".join(f"{name} {100 * share:.0f}%" for name, share in shares.items())
-    label: Any = {"role": "img", "aria-label": text}
-    return html.Div(parts, className="share-bar", **label)
 
 
 @dataclass(frozen=True)
@@ -287,40 +266,14 @@ def _sentence(state: LinkState, example: KindExample, corpus: Corpus) -> html.A:
     tokens = corpus.wordpieces(corpus.sentence_rows(example.typical))[:MOST_TOKENS]
     pattern = _pattern(corpus, example.typical, layer, head)[:MOST_TOKENS, :MOST_TOKENS]
     link = state.of_sentence(example.typical, layer=layer, heads=str(head), head=head).href
-    height = LINE * len(tokens)
-    lines: Any = {"maskImage": f'url("{attention_lines(pattern)}")', "height": height, "width": ACROSS}
-    columns = [
-        html.Div([html.Span(token) for token in tokens], className="column query"),
-        html.Div(style=lines, className="lines"),
-        html.Div([html.Span(token) for token in tokens], className="column key"),
-    ]
     label: Any = {"aria-label": f"Attention of {head_name(layer, head)} in sentence {example.typical:,}", FOLLOWED: ""}
-    return html.A(html.Div(columns, className="mini-lines"), href=link, className="of-sentence", **label)
+    return html.A(sentence_lines(tokens, {"of-query": pattern}), href=link, className="of-sentence", **label)
 
 
 @cached
 def _pattern(corpus: Corpus, sentence: int, layer: int, head: int) -> NDArray[np.float32]:
     pattern: NDArray[np.float32] = corpus.weights(sentence, layer=layer, head=head)
     return pattern
-
-
-def attention_lines(pattern: NDArray[np.floating]) -> str:
-    """Lines from each query (left) to the keys (right) it attends to, the stronger the more opaque: an SVG as a data URL.
-
-    `pattern` (query_token, key_token). The page colours it: it is used as a mask.
-    """
-    rows, columns = np.nonzero(pattern >= LEAST_WEIGHT)
-    height = LINE * max(pattern.shape)
-    lines = "".join(
-        f'<line x1="0" y1="{LINE * (row + 0.5):g}" x2="{ACROSS}" y2="{LINE * (column + 0.5):g}" '
-        f'stroke-opacity="{pattern[row, column]:.2f}"/>'
-        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-    )
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {ACROSS} {height}" width="{ACROSS}" height="{height}">'
-        f'<g stroke="#000" stroke-width="2">{lines}</g></svg>'
-    )
-    return f"data:image/svg+xml,{quote(svg)}"
 
 
 def exceptions(corpus: Corpus, state: LinkState) -> list[object]:

@@ -1,6 +1,6 @@
 """Pages Heads and Head: queries and keys of every head, one panel each; and of one head, with tabs beside the picture."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,9 @@ from dashboard.points.routes import register
 from dashboard.points.search import hit_table
 from dashboard.points.shown import ShownPoints, selection_panel
 from dashboard.points.similar import SIMILAR
+from dashboard.roles.evidence import EVIDENCE
+from dashboard.roles.head_roles import has_roles
+from dashboard.roles.panel import role_panel
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import deferred
@@ -76,7 +79,7 @@ def _notes_of_heads(shown: ShownPoints) -> list[object]:
     ]
 
 
-#: Tab -> its title and layout, beside the tabs Statistics and Positions.
+#: Tab -> its title and layout, beside the tabs Role, Statistics and Positions.
 PANELS = {
     "point": ("Point", point.panel),
     "selection": ("Selection", selection_panel),
@@ -85,7 +88,12 @@ PANELS = {
     "notes": ("Notes", _notes_of_heads),
 }
 #: Titles of all tabs in their order.
-_TITLES = {"statistics": "Statistics", "positions": "Positions", **{tab: title for tab, (title, _) in PANELS.items()}}
+_TITLES = {
+    "role": "Role",
+    "statistics": "Statistics",
+    "positions": "Positions",
+    **{tab: title for tab, (title, _) in PANELS.items()},
+}
 TITLES = {tab: _TITLES[tab] for tab in TABS}
 
 
@@ -146,13 +154,12 @@ def picture_of_head(context: Context) -> Picture | None:
     return picture_with_pinned(ShownPoints.of(context, _drawn_of_one(context.corpus, context.state)))
 
 
-def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
-    """Page Head, with the layouts of the tabs of other topics. Only the layout of the open tab is computed."""
+def one_head(context: Context, others: Mapping[str, Layout]) -> Page:
+    """Page Head, with the layouts of the tabs of other topics by tab. Only the layout of the open tab is computed."""
     state = context.state
     if not context.corpus.views:
         return without_picture(context.ingest, head_name(state.layer, state.head))
-    shown, tab = ShownPoints.of(context, _drawn_of_one(context.corpus, state)), tab_of(state)
-    others = {"statistics": statistics, "positions": positions}
+    shown, tab = ShownPoints.of(context, _drawn_of_one(context.corpus, state)), tab_of(context)
     drawn = others[tab](context) if tab in others else PANELS[tab][1](shown)
     # The tokens most similar to the clicked point.
     similar = [deferred(context, SIMILAR)] if tab == "point" and state.token is not None else []
@@ -322,13 +329,16 @@ def _select(field: str, label: str, values: range | list[int], value: int, width
     )
 
 
-def tab_of(state: LinkState) -> str:
-    """The tab of the link; without one, the tab of the clicked point or of the selection."""
+def tab_of(context: Context) -> str:
+    """The tab of the link; without one, that of the clicked point, of the selection, or of the roles where the store has them."""
+    state = context.state
     if state.tab:
         return state.tab
     if state.token is not None:
         return "point"
-    return "selection" if state.lasso or state.where else "statistics"
+    if state.lasso or state.where:
+        return "selection"
+    return "role" if has_roles(context.corpus) else "statistics"
 
 
 HEADS = Topic(
@@ -344,15 +354,15 @@ HEADS = Topic(
 
 
 def head_topic(statistics: Layout, positions: Layout) -> Topic:
-    """Page Head; `statistics` and `positions` are the layouts of tabs that other topics have."""
+    """Page Head; `statistics` and `positions` are the layouts of tabs that topics above this one have."""
     return Topic(
         name="head",
         title="Head",
         letter="d",
         docs="pictures.md",
-        layout=partial(one_head, statistics=statistics, positions=positions),
+        layout=partial(one_head, others={"role": role_panel, "statistics": statistics, "positions": positions}),
         links=PageLinks(always=frozenset({"layer", "head"})),
-        choices=lambda context: ({"tab": tab_of(context.state)} if context.corpus.views else {}, {}),
+        choices=lambda context: ({"tab": tab_of(context)} if context.corpus.views else {}, {}),
         picture=picture_of_head,
-        deferred=(SIMILAR,),
+        deferred=(SIMILAR, EVIDENCE),
     )

@@ -12,6 +12,7 @@ from dashboard.web.state import (
 )
 from store import STATISTICS, Corpus, Snapshot
 from store.features import Features
+from store.kernels.rules import roles_for
 from store.schema.pictures import JOINT
 
 Bounds = Mapping[Of, range | tuple[str, ...]]
@@ -32,6 +33,7 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.POSITIONS: range(int(corpus.attributes["config"].get("max_position_embeddings", longest))),
         Of.LENGTHS: range(1, longest + 1),
         Of.LABELS: tuple(corpus.label_names),
+        Of.ROLES_OF_HEADS: tuple(roles_for(words=corpus.has_words)),
         Of.STATISTICS: tuple(STATISTICS),
         Of.OTHER_MODELS: tuple(_other_models(snapshot, corpus, page)),
         Of.TOKEN_SETS: tuple(corpus.token_sets),

@@ -52,8 +52,10 @@ MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
 SCALES: tuple[Scale, ...] = get_args(Scale)
 MATRIX_SCALES: tuple[MatrixScale, ...] = get_args(MatrixScale)
-TABS = ("statistics", "point", "selection", "pairs", "distance", "positions", "notes")
+TABS = ("role", "statistics", "point", "selection", "pairs", "distance", "positions", "notes")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
+#: Biases above which a head is said to have a role.
+THRESHOLDS = ("1.5", "2", "3")
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference", "part", "rest")
 #: The heads without a label, as a choice beside the labels.
@@ -91,6 +93,7 @@ class Of(Enum):
     POSITIONS = auto()
     LENGTHS = auto()
     LABELS = auto()
+    ROLES_OF_HEADS = auto()
     STATISTICS = auto()
     OTHER_MODELS = auto()
     TOKEN_SETS = auto()
@@ -178,6 +181,10 @@ class LinkState:
     marks: Annotated[str | None, Field("pattern", _RANGES)] = None
     tab: Annotated[str | None, Field("choice", TABS)] = None
     at: Annotated[str | None, Field("pattern", _CAMERA)] = None
+
+    # The roles of a head.
+    evidence: Annotated[str | None, Field("choice", Of.ROLES_OF_HEADS)] = None
+    threshold: Annotated[str, Field("choice", THRESHOLDS)] = "2"
 
     # Which heads page Heads shows, in which order.
     arranged: Annotated[

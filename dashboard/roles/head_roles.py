@@ -1,0 +1,163 @@
+"""The roles of one head: their shares, their tests, and what the head does in a sentence."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+
+from dashboard.web.results import cached
+from store import Corpus
+from store.kernels.roles import LEAST_NAMED, MOST_NAMED, UNEXPLAINED
+from store.kernels.rules import RULES
+from store.phrases import many
+from store.repository.errors import NotIngested
+
+#: A role is listed from this share on.
+LEAST_LISTED = 0.02
+#: Roles below that share that are named where the test finds them, those with the largest bias.
+MOST_SMALLER = 6
+#: What a sentence of a rule says after its object, in a clause of its own.
+_ASIDE = re.compile(r", (?:which|the end|the nearer|mostly)\b.*$")
+#: A sentence of a rule on certain queries: `A verb attends to its object`.
+_FROM = re.compile(r"(?:In a noun phrase, )?(?P<query>[Aa]n? .*) attends (?P<key>to .*)")
+
+
+@dataclass(frozen=True)
+class RoleTest:
+    """Whether a head has a role.
+
+    Attributes
+    ----------
+    bias
+        Attention to its words over that to an average word; NaN where the corpus has no such pair.
+    p
+        Of the test against the threshold.
+    found, replicated
+        Whether it is a discovery, and in either half of the sentences.
+    beyond_offset
+        Of a role of grammar: whether its words get more than others at the same distance; None of other roles.
+    """
+
+    bias: float
+    p: float
+    found: bool
+    replicated: bool
+    beyond_offset: bool | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the head has the role, and not only as its words are at a distance that the head attends to."""
+        return self.found and self.beyond_offset is not False
+
+
+@dataclass(frozen=True)
+class RoleShare:
+    """A role of a head: its share of the attention, the class of its colour, and its test; None where it is not tested."""
+
+    name: str
+    title: str
+    description: str
+    colour: str
+    share: float
+    test: RoleTest | None = None
+
+
+def has_roles(corpus: Corpus) -> bool:
+    """Whether the ingest has computed the roles of heads."""
+    try:
+        return bool(corpus.roles.sizes["role"])
+    except NotIngested:
+        return False
+
+
+def shares_of_head(corpus: Corpus, layer: int, head: int) -> dict[str, float]:
+    """Share of each role of a head, by its name; of what is not explained too. NotIngested where the store has no roles."""
+    of_head = corpus.roles.share.isel(layer=layer, head=head)
+    return dict(zip(map(str, of_head.role.values), of_head.values.tolist(), strict=True))
+
+
+def main_role(shares: Mapping[str, float]) -> str:
+    """The role with the largest share of the attention of a head, of those that explain something."""
+    return max((role for role in shares if role != UNEXPLAINED), key=lambda role: shares[role])
+
+
+def kind_number(kind: str) -> int:
+    """The number of the class of a kind of roles, `kind-0` and so on (assets/overview.css)."""
+    kinds: Iterable[str] = dict.fromkeys(rule.kind for rule in RULES.values())
+    return [*kinds, UNEXPLAINED].index(kind)
+
+
+@cached
+def tests_at(corpus: Corpus, threshold: str) -> xr.Dataset:
+    """The tests of all heads and roles at a threshold of a link."""
+    return corpus.test_roles(float(threshold))
+
+
+def what_it_does(shares: Mapping[str, float]) -> str:
+    """The largest roles of a head as the rest of a sentence: `attends to the next token (81%) and to the token itself (9%); ...`."""
+    largest = [name for name in largest_first(shares) if shares[name] >= LEAST_NAMED][:MOST_NAMED]
+    rest = 1 - sum(shares[name] for name in largest) - shares[UNEXPLAINED]
+    left = [f"{percent(rest)} goes to smaller roles"] if largest and rest >= 0.005 else []
+    ends = " and ".join([*left, f"{percent(shares[UNEXPLAINED])} is not explained"])
+    if not largest:
+        return f"mixes many roles, none above {100 * LEAST_NAMED:g}%; {ends}."
+    named = [f"{clause(RULES[name].sentence)} ({percent(shares[name])})" for name in largest]
+    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+    return f"attends {listed}; {ends}."
+
+
+def clause(sentence: str) -> str:
+    """What follows `attends` in a list of roles, from the sentence of a rule: `to the next token`, `from a verb to its object`."""
+    plain = _ASIDE.sub("", sentence.rstrip("."))
+    if found := _FROM.fullmatch(plain):
+        query = found["query"]
+        return f"from {query[0].lower()}{query[1:]} {found['key']}"
+    return plain.removeprefix("Attends ")
+
+
+def percent(share: float) -> str:
+    """A share as a whole number: `81%`."""
+    return f"{100 * share:.0f}%"
+
+
+def largest_first(shares: Mapping[str, float]) -> list[str]:
+    """Roles that explain something."""
+    return sorted((name for name in shares if name != UNEXPLAINED), key=lambda name: -shares[name])
+
+
+def roles_of_head(roles: xr.Dataset, tests: xr.Dataset) -> list[RoleShare]:
+    """Every role of a head, the largest share first, and last what is not explained; from `Corpus.roles` and `Corpus.test_roles`."""
+    columns = (roles[name].values for name in ("role", "title", "description", "kind", "share"))
+    every = [
+        RoleShare(
+            str(name), str(title), str(description), f"kind-{kind_number(kind)}", float(share), _test(tests, name)
+        )
+        for name, title, description, kind, share in zip(*columns, strict=True)
+    ]
+    return sorted(every, key=lambda role: (role.name == UNEXPLAINED, -role.share))
+
+
+def listed_roles(every: Sequence[RoleShare]) -> tuple[RoleShare, ...]:
+    """The rows of the table of a head, whose shares sum to 1: the smaller roles are one row."""
+    *explained, left = every
+    listed = [role for role in explained if role.share >= LEAST_LISTED]
+    smaller = explained[len(listed) :]
+    rest = RoleShare("", many(len(smaller), "smaller role"), "", "quiet", sum(role.share for role in smaller))
+    return (*listed, *([rest] if smaller else []), replace(left, title="not explained", description=""))
+
+
+def smaller_roles(every: Sequence[RoleShare]) -> tuple[RoleShare, ...]:
+    """Roles with too small a share for a row of their own that the test finds, the largest bias first."""
+    found = [(role.test.bias, role) for role in every if role.share < LEAST_LISTED and role.test and role.test.holds]
+    return tuple(role for _, role in sorted(found, key=lambda pair: -pair[0])[:MOST_SMALLER])
+
+
+def _test(tests: xr.Dataset, role: str) -> RoleTest | None:
+    """The test of a role of one head; None where it is not tested."""
+    if role not in tests.role.values:
+        return None
+    own = tests.sel(role=role)
+    beyond = bool(own.offset_found) if np.isfinite(own.offset_p) else None
+    return RoleTest(float(own.bias), float(own.p), bool(own.found), bool(own.replicated), beyond)

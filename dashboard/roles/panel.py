@@ -1,0 +1,329 @@
+"""The tab Role of page Head: what the head does in a sentence, its roles with their tests, how well rules predict it, and the evidence."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from dash import dcc, html
+
+from dashboard.roles.evidence import EVIDENCE
+from dashboard.roles.head_roles import (
+    RoleShare,
+    RoleTest,
+    largest_first,
+    listed_roles,
+    main_role,
+    percent,
+    roles_of_head,
+    shares_of_head,
+    smaller_roles,
+    tests_at,
+    what_it_does,
+)
+from dashboard.ui.controls import action, choice, info
+from dashboard.ui.deferred import deferred
+from dashboard.ui.markup import Unmade, unmade_line
+from dashboard.ui.small_pictures import bar_legend, share_bar
+from dashboard.ui.text import decimal, signed
+from dashboard.web.context import Context
+from dashboard.web.state import THRESHOLDS, LinkState
+from store import Corpus
+from store.kernels.roles import LEAST_NAMED
+from store.kernels.rules import RULES
+from store.phrases import many
+from store.repository.errors import NotIngested
+from store.repository.ingest_status import IngestProgress
+from store.roles import rule_titles
+from store.schema.model import head_name
+
+#: Rule sets in the order of the table -> how they are called there.
+SETS: Mapping[str, str] = {
+    "uniform": "even attention",
+    "single": "the best single rule",
+    "six": "at most six rules",
+    "all": "all rules",
+    "static": "position and word",
+}
+#: Parts of the variance of the scores that are drawn; constants have none.
+PARTS = ("position", "word", "position and word", "context")
+_SHARE = (
+    "Share of all attention of words that goes where the role says and that the role explains, on sentences that it was not fitted on. "
+    "The shares of all roles and what is not explained sum to 100%; roles below 2% are one row."
+)
+_TEST = (
+    "How much more attention the words that the role names get than an average word: 1 is chance. One-sided t test over sentences "
+    "of whether it is above the threshold; 5% false discoveries among all heads and roles (Benjamini and Hochberg 1995; Pande et "
+    "al. 2021). Roles that name most words, and [CLS] and [SEP], are not tested."
+)
+_OFFSET = "Same distance: whether words with this relation get more than other words at the same distance (after Voita et al. 2019)."
+_REPLICATED = "Replicated: either half of the sentences finds the role by itself."
+_SMALLER = (
+    "Few words have such a pair, or the head gives it little attention, but more than the threshold times that of an average word. "
+    "Roles of grammar are named where they hold at the same distance too. A click shows the sentences."
+)
+_AGREEMENT = (
+    "Roles are fitted on one half of the sentences, and for comparison on the other. Agreement: sum over the roles of the smaller "
+    "of both weights, 100% for the same mixture. Adjusted Rand index of the main roles of strong pairs: {}."
+)
+_IOU = (
+    "Predicted attention is compared with real attention on {}. IoU: sum of the smaller weights "
+    "over sum of the larger ones, mean over sentences, 1 where they are equal; 95% interval by bootstrap over sentences. Skill: how much "
+    "of what even attention misses is predicted. Position and word: a model in which the score of a pair is a number of the "
+    "two positions plus a number of the two wordpieces."
+)
+_WEIGHTS = "Weights in the score before the softmax: + attracts, − repels. In the order in which rules were chosen."
+_VARIANCE = (
+    "The score q·k/√d of every pair is a sum of what its positions, its two wordpieces, one of each, and the context say. Shares of "
+    "the variance of scores within rows, held out."
+)
+
+
+@dataclass(frozen=True)
+class RuleScore:
+    """How well a set of rules predicts a head: IoU with its interval, and skill over even attention."""
+
+    title: str
+    names: str
+    iou: float
+    low: float
+    high: float
+    skill: float
+
+
+@dataclass(frozen=True)
+class RolePanel:
+    """What the tab shows of the head of a link.
+
+    Attributes
+    ----------
+    does
+        What the head does, in a sentence.
+    agreement, rand_index
+        Of the two halves of the sentences.
+    shares
+        Roles with at least `LEAST_LISTED`, the largest first, then all smaller ones as one, and last what is not explained.
+    smaller
+        Roles below `LEAST_LISTED` that the test finds, those of grammar at the same distance too; the largest bias first.
+    random_found
+        A sentence on the tests with random weights; empty where the ingest had no weights.
+    scores, judged
+        Of each of `SETS`, and the sentences that they are judged on.
+    variance
+        Share of the variance of the scores by part.
+    evidence, choices
+        The role whose sentences are shown, and those to choose from with their titles.
+    """
+
+    state: LinkState
+    does: str
+    agreement: float
+    rand_index: float
+    shares: tuple[RoleShare, ...]
+    smaller: tuple[RoleShare, ...]
+    random_found: str
+    scores: tuple[RuleScore, ...]
+    judged: str
+    variance: Mapping[str, float]
+    evidence: str
+    choices: Mapping[str, str]
+
+
+def role_panel(context: Context) -> list[object]:
+    """The tab Role of page Head."""
+    shown = read_role_panel(context.corpus, context.state, context.ingest)
+    if isinstance(shown, Unmade):
+        return [html.H2("Roles of this head"), unmade_line(shown)]
+    return [*draw_role_panel(shown), deferred(context, EVIDENCE)]
+
+
+def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> RolePanel | Unmade:
+    """Everything that the tab shows at once; where the store has no roles, how to get them."""
+    head = {"layer": state.layer, "head": state.head}
+    try:
+        roles, rules = corpus.roles.isel(head), corpus.rules.isel(head)
+        tests = tests_at(corpus, state.threshold)
+    except NotIngested as error:
+        return Unmade.of(error, ingest)
+    shares = shares_of_head(corpus, state.layer, state.head)
+    every = roles_of_head(roles, tests.isel(head))
+    evidence = state.evidence or main_role(shares)
+    offered = [name for name in largest_first(shares) if shares[name] >= LEAST_NAMED]
+    return RolePanel(
+        state=state,
+        does=f"{head_name(state.layer, state.head)} {what_it_does(shares)}",
+        agreement=float(roles.agreement),
+        rand_index=float(roles.rand_index),
+        shares=listed_roles(every),
+        smaller=smaller_roles(every),
+        random_found=_with_random_weights(tests),
+        scores=tuple(_score(rules, name) for name in SETS),
+        judged=_judged_on(rules),
+        variance={part: float(rules.variance_share.sel(part=part)) for part in PARTS},
+        evidence=evidence,
+        choices={name: RULES[name].title for name in dict.fromkeys([*offered, evidence])},
+    )
+
+
+def _judged_on(rules: xr.Dataset) -> str:
+    fitted = "no rule was fitted on" if rules.attrs["held_out"] else "rules were fitted on too"
+    return f"{many(rules.attrs['judged_sentences'], 'sentence')} that {fitted}"
+
+
+def _with_random_weights(tests: xr.Dataset) -> str:
+    if "random_found" not in tests:
+        return ""
+    of = many(int(np.isfinite(tests.random_p).sum()), "test")
+    return f" With random weights {int(tests.random_found.sum())} of {of} find a role."
+
+
+def _score(rules: xr.Dataset, name: str) -> RuleScore:
+    own, titles = rules.sel(rules=name), rule_titles()
+    chosen = [titles[str(rule)] for rule in rules.chosen.values if rule]
+    weights = rules.rule_weight.values[: len(chosen)].tolist()
+    named = {
+        "single": "".join(chosen[:1]),
+        "six": ", ".join(f"{signed(weight, 2)} {title}" for weight, title in zip(weights, chosen, strict=True)),
+        "static": "the most that a model without context can say",
+    }
+    low, high = own.interval.values.tolist()
+    return RuleScore(SETS[name], named.get(name, ""), float(own.iou), low, high, float(own.skill))
+
+
+# -- drawing ------------------------------------------------------------------------------------------
+
+
+def draw_role_panel(shown: RolePanel) -> list[object]:
+    """The tab without the sentences of the evidence."""
+    state = shown.state
+    return [
+        html.P(shown.does, className="what-it-does"),
+        html.P(
+            [
+                f"Both halves of the sentences agree on these roles to {percent(shown.agreement)}.",
+                info("agreement", _AGREEMENT.format(decimal(shown.rand_index))),
+            ],
+            className="caption",
+        ),
+        html.Div([html.H2("Shares of its attention"), _threshold(state)], className="role-heading"),
+        _shares(shown),
+        *_smaller(shown),
+        html.Div(html.H2("How well rules predict it"), className="role-heading"),
+        _scores(shown),
+        html.P(
+            ["What is left is context. Parts of the scores:", info("the parts of the scores", _VARIANCE)],
+            className="caption",
+        ),
+        share_bar(shown.variance, "logit"),
+        bar_legend(PARTS, "logit"),
+        html.P(
+            [
+                "More of this head: ",
+                dcc.Link("highest-scoring pairs", href=state.with_(tab="pairs").href),
+                ", ",
+                dcc.Link("attention by relative position", href=state.with_(tab="statistics").href),
+                ".",
+            ],
+            className="caption",
+        ),
+        html.Div(
+            [html.H2("Evidence"), choice("evidence", "Role", shown.choices, shown.evidence, 210)],
+            className="role-heading",
+        ),
+    ]
+
+
+def _threshold(state: LinkState) -> html.Div:
+    options = {threshold: f"{threshold} times" for threshold in THRESHOLDS}
+    return choice("threshold", "Test: above", options, state.threshold, 100)
+
+
+def _shares(shown: RolePanel) -> html.Table:
+    titles = {
+        "role": "",
+        "share": _SHARE,
+        "test": f"{_TEST} {_REPLICATED} {_OFFSET}{shown.random_found}",
+    }
+    head = [
+        html.Th([title, *([info(title, about)] if about else [])], className="number" if about else None)
+        for title, about in titles.items()
+    ]
+    rows = [_share_row(role, shown.state.threshold) for role in shown.shares]
+    return html.Table([html.Thead(html.Tr(head)), html.Tbody(rows)], className="rows bars roles")
+
+
+def _smaller(shown: RolePanel) -> list[object]:
+    """Roles that the test finds below the table, each opens its sentences."""
+    if not shown.smaller:
+        return []
+    named = [
+        part
+        for role in shown.smaller
+        if role.test
+        for part in (
+            ", ",
+            action(role.title, shown.state.with_(evidence=role.name).href, title=role.description, look="link"),
+            f" {decimal(role.test.bias, 1)} times",
+        )
+    ]
+    about = info("roles that are found below 2%", _SMALLER)
+    return [html.P(["Below 2%, but found by the test: ", *named[1:], ".", about], className="caption")]
+
+
+def _share_row(role: RoleShare, threshold: str) -> html.Tr:
+    bar = html.Div(className=f"bar {role.colour}", style={"width": percent(role.share)})
+    return html.Tr(
+        [
+            html.Td([html.Span(role.title, title=role.description or None), bar]),
+            html.Td(percent(role.share), className="number"),
+            html.Td(_tested(role.test, threshold), className="number"),
+        ]
+    )
+
+
+def _tested(test: RoleTest | None, threshold: str) -> list[html.Div]:
+    """The bias of a role, and below it what the tests say."""
+    if test is None:
+        return []
+    if np.isnan(test.p):
+        return [html.Div("too few such words", className="between")]
+    again = "replicated" if test.replicated else "not replicated"
+    said = [f"above {threshold}, {_p_value(test.p)}, {again}" if test.found else f"not above {threshold}"]
+    if test.beyond_offset is not None:
+        said.append(f"same distance: {'more' if test.beyond_offset else 'no more'}")
+    return [html.Div(f"{decimal(test.bias, 1)} times"), *(html.Div(line, className="between") for line in said)]
+
+
+def _p_value(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def _scores(shown: RolePanel) -> html.Table:
+    titles = {"predicted by": "", "IoU": _IOU.format(shown.judged), "skill": ""}
+    head = [
+        html.Th(
+            [title, *([info(title, about)] if about else [])], className=None if title == "predicted by" else "number"
+        )
+        for title, about in titles.items()
+    ]
+    return html.Table(
+        [html.Thead(html.Tr(head)), html.Tbody([_score_row(score) for score in shown.scores])], className="rows"
+    )
+
+
+def _score_row(score: RuleScore) -> html.Tr:
+    about = [info("the weights of rules", _WEIGHTS)] if score.title == SETS["six"] else []
+    names = [html.Div(score.names, className="caption")] if score.names else []
+    return html.Tr(
+        [
+            html.Td([score.title, *about, *names]),
+            html.Td(
+                [
+                    html.Div(decimal(score.iou)),
+                    html.Div(f"{decimal(score.low)} to {decimal(score.high)}", className="between"),
+                ],
+                className="number",
+            ),
+            html.Td(percent(score.skill), className="number"),
+        ]
+    )

@@ -1,0 +1,243 @@
+"""The tab Role of page Head: what a head does, its shares and tests, and the sentences that show it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.app import create_app
+from dashboard.roles.evidence import (
+    DECILES,
+    ELSEWHERE,
+    WHERE,
+    RoleSentences,
+    drawn_parts,
+    evidence_part,
+    role_sentences,
+    share_of_role,
+)
+from dashboard.roles.head_roles import clause, what_it_does
+from dashboard.roles.panel import RolePanel, draw_role_panel, read_role_panel
+from dashboard.web.context import resolve
+from dashboard.web.served_store import ServedStore
+from dashboard.web.state import LinkState
+from store import Corpus, open_corpus
+from store.kernels.roles import UNEXPLAINED
+from store.kernels.rules import RULES, roles_for
+from store.schema.corpus import CLS
+from tests.client import shown
+from tests.components import components
+from tests.ruled import PIECES, attending, written_sentence
+from tests.stores import RULES as LIMITS_OF_RULES
+from tests.stores import Ingest
+
+ON_HEAD = "?layer=1&head=0"
+
+
+@pytest.fixture(scope="module")
+def corpus(roles_store: str) -> Corpus:
+    return open_corpus(roles_store)
+
+
+@pytest.fixture(scope="module")
+def roles_client(roles_store: str) -> FlaskClient:
+    return create_app(ServedStore(roles_store)).server.test_client()
+
+
+@pytest.fixture(scope="module")
+def wordless_client(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
+    """Of a store with roles and without words."""
+    store = ingest(tmp_path_factory.mktemp("wordless") / "store", **LIMITS_OF_RULES)
+    return create_app(ServedStore(store)).server.test_client()
+
+
+def panel(corpus: Corpus, **fields: Any) -> RolePanel:
+    read = read_role_panel(corpus, LinkState(page="head", layer=1, head=0).with_(**fields), None)
+    assert isinstance(read, RolePanel)
+    return read
+
+
+def texts(parts: object) -> str:
+    return " ".join(part for part in components(parts) if isinstance(part, str))
+
+
+def open_tab(client: FlaskClient, search: str) -> str:
+    """The tab that a link opens."""
+    answer = client.post("/data/page", data={"pathname": "/head", "search": search, "snapshot": ""})
+    (tabs,) = (part for part in every(answer.json["beside"]) if part.get("type") == "Tabs")
+    return str(tabs["props"]["value"])
+
+
+def every(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, list):
+        for each in node:
+            yield from every(each)
+    elif isinstance(node, dict):
+        yield node
+        yield from every(list(node.values()))
+
+
+# -- the sentence -------------------------------------------------------------------------------------
+
+
+def test_a_head_is_told_by_its_largest_roles_and_by_what_is_not_explained() -> None:
+    shares = {"self": 0.09, "next": 0.81, "comma": 0.03, "cls": 0.02, UNEXPLAINED: 0.05}
+    expected = "attends to the next token (81%) and to the token itself (9%); 5% goes to smaller roles and 5% is not explained."
+    assert what_it_does(shares) == expected
+
+
+def test_a_head_without_a_larger_role_mixes_many() -> None:
+    assert what_it_does({"self": 0.04, "next": 0.03, UNEXPLAINED: 0.93}) == (
+        "mixes many roles, none above 5%; 93% is not explained."
+    )
+
+
+@pytest.mark.parametrize("name", roles_for(words=True))
+def test_every_role_has_its_clause(name: str) -> None:
+    told = clause(RULES[name].sentence)
+    assert told.split()[0] in ("to", "from", "evenly", "two")
+    assert "ttend" not in told
+
+
+# -- shares and tests ---------------------------------------------------------------------------------
+
+
+def test_the_drawn_shares_of_each_head_sum_to_one(corpus: Corpus) -> None:
+    for layer, head in np.ndindex(corpus.layers, corpus.heads):
+        listed = panel(corpus, layer=layer, head=head).shares
+        assert sum(role.share for role in listed) == pytest.approx(1)
+        assert listed[-1].name == UNEXPLAINED
+
+
+def test_a_lower_threshold_finds_what_a_higher_one_does_not(corpus: Corpus) -> None:
+    drawn = [texts(draw_role_panel(panel(corpus, threshold=threshold))) for threshold in ("0.2", "3")]
+    assert "above 0.2, p" in drawn[0]
+    assert "not above 3" in drawn[1]
+    assert "above 3, p" not in drawn[1]
+
+
+def test_the_threshold_of_the_link_is_that_of_the_tests(roles_client: FlaskClient) -> None:
+    assert "not above 1.5" in shown(roles_client, "beside", "/head", f"{ON_HEAD}&threshold=1.5")
+    assert "not above 2" in shown(roles_client, "beside", "/head", ON_HEAD)
+
+
+def test_each_rule_set_stands_with_its_skill(corpus: Corpus) -> None:
+    even, *others = panel(corpus).scores
+    assert even.skill == 0
+    for score in others:
+        assert score.skill == pytest.approx((score.iou - even.iou) / (1 - even.iou))
+        assert score.low <= score.iou <= score.high
+
+
+# -- evidence -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ["next", "cls", "governor", "noun"])
+def test_the_share_of_a_sentence_is_that_of_a_recount(corpus: Corpus, role: str) -> None:
+    found = role_sentences(corpus, 1, 0, role)
+    recounted = {
+        sentence: share
+        for sentence in range(corpus.n_sentences)
+        if 7 <= corpus.sentences.row_size.values[sentence] <= 20
+        and (share := recount(corpus, sentence, role)) is not None
+    }
+    assert found.sentences.tolist() == list(recounted)
+    np.testing.assert_allclose(found.shares, list(recounted.values()), atol=1e-4)
+
+
+def recount(corpus: Corpus, sentence: int, role: str) -> float | None:
+    """Share of the attention of words that goes to the keys of a role, mean over the words that have one."""
+    tokens = corpus.rule_text.sentence(sentence)
+    targets, pattern = RULES[role].targets(tokens), corpus.pattern(sentence, layer=1, head=0).values
+    keys_of = [
+        [key for key in range(len(tokens)) if targets[query, key] and (role == "cls" or tokens.is_word[key])]
+        for query in range(len(tokens))
+    ]
+    asked = [query for query in range(len(tokens)) if tokens.is_word[query] and keys_of[query]]
+    return sum(float(pattern[query][keys_of[query]].sum()) for query in asked) / len(asked) if asked else None
+
+
+def test_a_head_that_has_the_role_gets_its_share_and_a_broad_role_only_what_it_predicts() -> None:
+    tokens = written_sentence()
+    even = np.full((len(tokens), len(tokens)), 1 / len(tokens))
+    assert share_of_role(RULES["previous"], tokens, attending(RULES["previous"].targets(tokens), share=1)) == 1
+    assert share_of_role(RULES["even"], tokens, even) == pytest.approx(tokens.is_word.mean())
+    assert share_of_role(RULES["near"], tokens, even) < share_of_role(RULES["even"], tokens, even)
+
+
+def test_a_sentence_without_a_key_of_the_role_has_no_share() -> None:
+    tokens = written_sentence()
+    assert np.isnan(share_of_role(RULES["antecedent"], tokens, attending(np.ones((len(tokens), len(tokens))))))
+
+
+def test_lines_to_the_keys_of_the_role_are_told_from_the_others() -> None:
+    tokens = written_sentence()
+    pattern = attending(RULES["cls"].targets(tokens))
+    parts = drawn_parts(RULES["cls"], tokens, pattern)
+    words = tokens.is_word[:, None] & ((tokens.flags & CLS) != 0)
+    np.testing.assert_array_equal(parts[WHERE], np.where(words, pattern, 0))
+    np.testing.assert_array_equal(parts[WHERE] + parts[ELSEWHERE], pattern)
+    assert parts[WHERE].shape == (len(PIECES), len(PIECES))
+
+
+def test_of_a_tenth_the_sentence_in_its_middle_is_shown() -> None:
+    shares = np.random.default_rng(0).permutation(100) / 100
+    found = RoleSentences(np.arange(100), shares)
+    assert {decile: shares[place] for decile, place in found.deciles.items()} == {
+        decile: pytest.approx((10 * decile - 5) / 100) for decile in DECILES
+    }
+    assert shares[found.least].tolist() == [0, 0.01, 0.02]
+
+
+def test_of_few_sentences_none_is_shown_twice() -> None:
+    found = RoleSentences(np.array([3, 5, 8]), np.array([0.5, 0.1, 0.3]))
+    assert list(found.deciles.values()) == [0, 2, 1]
+
+
+def test_the_evidence_links_to_each_sentence_with_the_head_alone(roles_store: str, corpus: Corpus) -> None:
+    context = resolve(ServedStore(roles_store), "/head", f"{ON_HEAD}&evidence=next")
+    links = [part.href for part in components(evidence_part(context)) if getattr(part, "href", None)]
+    found = role_sentences(corpus, 1, 0, "next")
+    chosen = [int(found.sentences[place]) for place in (*found.deciles.values(), *found.least)]
+    states = [resolve(ServedStore(roles_store), *link.split("?")).state for link in links]
+    assert [(state.page, state.sentence, state.layer, state.heads) for state in states] == [
+        ("sentence", sentence, 1, "0") for sentence in chosen
+    ]
+
+
+# -- links --------------------------------------------------------------------------------------------
+
+
+def test_a_bare_link_opens_the_roles_where_there_are_some(roles_client: FlaskClient, client: FlaskClient) -> None:
+    assert open_tab(roles_client, ON_HEAD) == "role"
+    assert open_tab(client, ON_HEAD) == "statistics"
+
+
+@pytest.mark.parametrize(
+    ("search", "tab"),
+    [("&tab=statistics", "statistics"), ("&token=3", "point"), ("&where=position:1..2", "selection")],
+)
+def test_a_link_with_a_tab_a_token_or_a_filter_opens_as_before(
+    roles_client: FlaskClient, search: str, tab: str
+) -> None:
+    assert open_tab(roles_client, f"{ON_HEAD}{search}") == tab
+
+
+def test_without_roles_the_tab_says_how_to_get_them(client: FlaskClient) -> None:
+    tab = shown(client, "beside", "/head", f"{ON_HEAD}&tab=role")
+    assert "Rules and roles of heads: not computed." in tab
+    assert "headscape ingest" in tab
+
+
+def test_without_words_roles_of_grammar_are_left_out(wordless_client: FlaskClient) -> None:
+    assert "What speaks against it" in shown(wordless_client, "beside", "/head", ON_HEAD)
+    refused = shown(wordless_client, "above", "/head", f"{ON_HEAD}&evidence=verb_of_object")
+    assert "Ignored an invalid parameter: evidence=verb_of_object" in refused
+
+
+@pytest.mark.parametrize("search", ["&evidence=<script>", "&evidence=unexplained", "&evidence=rest", "&threshold=1e9"])
+def test_a_field_that_is_no_choice_is_ignored_with_a_notice(roles_client: FlaskClient, search: str) -> None:
+    assert "Ignored an invalid parameter" in shown(roles_client, "above", "/head", f"{ON_HEAD}{search}")
+    assert "<script>" not in shown(roles_client, "beside", "/head", f"{ON_HEAD}{search}")
