@@ -12,7 +12,7 @@ from flask import Flask, Response
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
-from dashboard.roles.shares import KINDS, RoleShares, described, known_shares
+from dashboard.roles.shares import KINDS, NO_ROLE, RoleShares, described, kinds_of_clearest, known_shares
 from dashboard.statistics.data import head_columns, hover_texts, values_of
 from dashboard.statistics.heads import (
     Nearest,
@@ -31,7 +31,7 @@ from dashboard.ui.controls import choice, explained, head_choices, info, statist
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import Page, Unmade, file_href, file_links
 from dashboard.ui.text import unit_title
-from dashboard.ui.theme import KIND_COLOURS, LABEL_COLOURS
+from dashboard.ui.theme import KIND_COLOURS, KIND_SYMBOLS, LABEL_COLOURS
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of, data_link
 from dashboard.web.results import cached
@@ -39,12 +39,10 @@ from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.heads import LABELS, clustered_order
-from store.kernels.rules import RULES
 from store.repository.errors import NotIngested
 from store.schema.model import head_name, varying_statistics
 
 #: Symbols of labels.
-NO_ROLE = "no role that a test finds"
 #: Dots without a category, and with one.
 _SMALL: dict[str, Any] = {"size": 7, "color": QUIET, "opacity": 0.85}
 _LARGE: dict[str, Any] = {"size": 13, "line": {"color": QUIET, "width": 1}}
@@ -107,10 +105,10 @@ def by_label(places: Floats, labels: NDArray[np.str_], hover: Texts, chosen: tup
 def by_role(places: Floats, shares: RoleShares, chosen: tuple[int, int]) -> go.Figure:
     """Dots with the colour and symbol of the kind of their clearest role; those without one are small and grey."""
     hover = [[described(shares, *head).partition(": ")[2] for head in row] for row in _heads_of(shares.clearest)]
-    kinds = np.array([*(RULES[role].kind for role in shares.tested), ""])[shares.clearest].ravel()
+    kinds = kinds_of_clearest(shares, places.shape[:2]).ravel()
     traces = [_dots(places, hover, kinds == "", _SMALL, NO_ROLE)]
     for index, (kind, title) in enumerate(KINDS.items()):
-        look = {"color": KIND_COLOURS[index], "symbol": _SYMBOLS[index]} | _LARGE
+        look = {"color": KIND_COLOURS[index], "symbol": KIND_SYMBOLS[index]} | _LARGE
         if (kinds == kind).any():
             traces.append(_dots(places, hover, kinds == kind, look, title))
     return _figure_of_map(traces, places, chosen).update_layout(showlegend=True)

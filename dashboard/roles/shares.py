@@ -32,6 +32,7 @@ KINDS: Mapping[str, str] = {
     "even": "all tokens evenly",
     UNEXPLAINED: "not explained",
 }
+NO_ROLE = "no role that a test finds"
 #: Roles that Overview lists, those of most heads first.
 LISTED = 8
 _ABOUT = (
@@ -139,6 +140,13 @@ def shares_of(corpus: Corpus) -> RoleShares:
         bias=tests.bias.values,
         found=found,
     )
+
+
+def kinds_of_clearest(shares: RoleShares | None, shape: tuple[int, ...]) -> NDArray[np.str_]:
+    """Kind of the clearest role of every head, empty without one: (layer, head)."""
+    if shares is None:
+        return np.full(shape, "")
+    return np.array([*(RULES[role].kind for role in shares.tested), ""])[shares.clearest]
 
 
 def read_shares(corpus: Corpus, running: IngestProgress | None) -> RoleShares | Unmade:

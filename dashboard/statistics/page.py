@@ -11,6 +11,7 @@ from dashboard.statistics.data import HeadGrid, comparable_statistics, largest, 
 from dashboard.statistics.heads import table_of_heads
 from dashboard.statistics.parts import Part, PartCounts, part_of
 from dashboard.statistics.routes import register
+from dashboard.statistics.scatter import scatter
 from dashboard.statistics.sections import (
     curves,
     definitions,
@@ -178,6 +179,7 @@ def _skeleton(layers: int) -> list[object]:
 def _draw_whole(whole: WholeCorpus, heads: html.Div) -> list[object]:
     return [
         *([html.P(whole.remark, className="caption")] if whole.remark else []),
+        *scatter(whole.scatter),
         relative_position_heading(whole.sentences),
         heads,
         html.Div(relative_position(whole.of_layers, whole.profile), className="figures halves"),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dashboard.roles.shares import known_shares
 from dashboard.statistics.data import HeadGrid, head_columns, importance_of, ranks, shown_statistic
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
+from dashboard.statistics.scatter import scores_of
 from dashboard.statistics.shown import part_numbers, shown_grid
 from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
@@ -68,6 +69,13 @@ def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
     def expansion_of_layers(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
         return _file({"layer": np.arange(corpus.layers), "rate": corpus.expansion_rate.values}, "expansion", form)
+
+    @server.get(f"{BASE}/scores.{FORM}")
+    def scores_of_heads(snapshot: str, model: str, form: str) -> Response:
+        corpus = corpus_of(served_store, snapshot, model)
+        scores = scores_of(corpus, known_shares(corpus))
+        numbers = {name: score.values.ravel() for name, score in scores.items() if name != "layer"}
+        return _file({**head_columns(corpus.layers, corpus.heads), **numbers}, "scores", form)
 
     tables = {"statistics": _statistics_table, "profile": _profile_table, "received": _received_table}
 

@@ -26,6 +26,7 @@ from dashboard.statistics.data import (
 )
 from dashboard.statistics.heads import Columns, read_columns
 from dashboard.statistics.parts import REST, Part, PartCounts, PartNumbers, part_labels, part_of, sides, size_of_rest
+from dashboard.statistics.scatter import HeadScatter, read_scatter
 from dashboard.statistics.sections import (
     CurveFigure,
     Importance,
@@ -105,6 +106,7 @@ class WholeCorpus:
     of_layers: Layout
     profile: Profile
     importance: Importance | Unmade
+    scatter: HeadScatter
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,7 @@ def _read_whole(corpus: Corpus, state: LinkState, part: Part, running: IngestPro
         of_layers=read_profile_of_layers(corpus),
         profile=read_profile(corpus, state.layer, state.head),
         importance=read_importance(corpus, running),
+        scatter=read_scatter(corpus, state),
     )
 
 

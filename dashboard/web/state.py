@@ -56,6 +56,16 @@ TABS = ("role", "statistics", "point", "selection", "pairs", "distance", "positi
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: Biases above which a head is said to have a role.
 THRESHOLDS = ("1.5", "2", "3")
+#: Numbers of heads that can be compared: of their roles and rules, then their statistics.
+SCORES = (
+    "layer",
+    "explained",
+    "iou",
+    "context",
+    *(f"share_{kind}" for kind in ("sinks", "position", "same_word", "words", "grammar", "even")),
+    "importance",
+    *varying_statistics("all"),
+)
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference", "part", "rest")
 #: The heads without a label, as a choice beside the labels.
@@ -224,6 +234,8 @@ class LinkState:
     source: Annotated[str, Field("choice", SOURCES)] = "all"
     values: Annotated[str, Field("choice", VALUES)] = "value"
     against: Annotated[str | None, Field("choice", tuple(STATISTICS))] = None
+    across: Annotated[str | None, Field("choice", SCORES)] = None
+    up: Annotated[str | None, Field("choice", SCORES)] = None
     other: Annotated[str | None, Field("choice", Of.OTHER_MODELS)] = None
     ranked: Annotated[str, Field("choice", ("divergence", "statistic"))] = "divergence"
     pictures: Annotated[str, Field("choice", ("head", "point"))] = "head"

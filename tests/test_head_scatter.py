@@ -1,0 +1,76 @@
+"""Two numbers of every head against each other, on page Statistics."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from dashboard.app import create_app
+from dashboard.pages import TOPICS
+from dashboard.roles.shares import KINDS, NO_ROLE, shares_of
+from dashboard.statistics.scatter import read_scatter, scatter_figure, scores_of
+from dashboard.web.context import resolve
+from dashboard.web.http import data_link
+from dashboard.web.served_store import ServedStore
+from dashboard.web.state import SCORES, LinkState
+from store import Corpus, open_corpus
+
+
+@pytest.fixture(scope="module")
+def corpus(roles_store: str) -> Corpus:
+    return open_corpus(roles_store)
+
+
+def test_every_head_is_one_dot(corpus: Corpus) -> None:
+    figure = scatter_figure(read_scatter(corpus, LinkState()))
+    assert sum(len(trace.x) for trace in figure.data) == corpus.layers * corpus.heads
+
+
+def test_a_dot_stands_at_the_numbers_of_its_head(corpus: Corpus) -> None:
+    figure = scatter_figure(read_scatter(corpus, LinkState(across="entropy", up="explained")))
+    places = {
+        name: (x, y) for trace in figure.data for name, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)
+    }
+    entropy = float(corpus.head_statistic.sel(source="all", statistic="entropy", layer=1, head=0))
+    unexplained = float(corpus.roles.share.sel(role="unexplained", layer=1, head=0))
+    assert places["L1 H0"] == pytest.approx((entropy, 1 - unexplained))
+
+
+def test_heads_without_a_role_are_their_own_group(corpus: Corpus) -> None:
+    figure = scatter_figure(read_scatter(corpus, LinkState()))
+    groups = {trace.name: len(trace.x) for trace in figure.data}
+    assert groups[NO_ROLE] == int((shares_of(corpus).clearest < 0).sum())
+
+
+def test_shares_of_the_kinds_and_of_what_is_not_explained_sum_to_one(corpus: Corpus) -> None:
+    scores = scores_of(corpus, shares_of(corpus))
+    kinds = [scores[f"share_{kind.replace(' ', '_')}"].values for kind in list(KINDS)[:-1]]
+    np.testing.assert_allclose(sum(kinds), scores["explained"].values, atol=1e-6)
+
+
+def test_a_store_without_roles_offers_statistics_alone(tiny_corpus: Corpus) -> None:
+    scores = scores_of(tiny_corpus, None)
+    assert "entropy" in scores
+    assert not {"explained", "iou", "context"} & scores.keys()
+
+
+def test_a_score_that_the_store_lacks_is_not_shown(tiny_corpus: Corpus) -> None:
+    shown = read_scatter(tiny_corpus, LinkState(across="iou", up="share_words"))
+    assert (shown.across, shown.up) == ("to_sink", "entropy")
+
+
+def test_every_score_of_a_link_is_a_score_of_heads(corpus: Corpus) -> None:
+    assert set(SCORES) - scores_of(corpus, shares_of(corpus)).keys() == {"importance"}
+
+
+def test_the_page_shows_the_chart(roles_store: str) -> None:
+    page = TOPICS["statistics"].layout(resolve(ServedStore(roles_store), "statistics", "?across=iou&up=context"))
+    assert "IoU of at most six rules across, variance of logits by context up" in str(page)
+
+
+def test_the_file_has_every_score_of_every_head(roles_store: str, corpus: Corpus) -> None:
+    answer = create_app(ServedStore(roles_store)).server.test_client().get(f"{data_link(corpus)}/scores.csv")
+    rows = list(csv.DictReader(io.StringIO(answer.get_data(as_text=True).lstrip("\ufeff"))))
+    assert len(rows) == corpus.layers * corpus.heads
+    assert float(rows[0]["iou"]) == pytest.approx(float(corpus.rules.iou.sel(rules="six")[0, 0]))
