@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from dash import dcc, html
+from numpy.typing import NDArray
 
 from dashboard.roles.evidence import EVIDENCE
 from dashboard.roles.head_roles import (
@@ -45,6 +47,8 @@ SETS: Mapping[str, str] = {
     "all": "all rules",
     "static": "position and word",
 }
+#: Bins of distances in tokens on each side, whose widths double; the last has all that are farther.
+BINS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, None))
 #: Parts of the variance of the scores that are drawn; constants have none.
 PARTS = ("position", "word", "position and word", "context")
 _SHARE = (
@@ -71,6 +75,10 @@ _IOU = (
     "over sum of the larger ones, mean over sentences, 1 where they are equal; 95% interval by bootstrap over sentences. Skill: how much "
     "of what even attention misses is predicted. Position and word: a model in which the score of a pair is a number of the "
     "two positions plus a number of the two wordpieces."
+)
+_DISTANCES = (
+    "Share of the attention of all queries by distance in tokens, back on the left and ahead on the right; mean over sentences. "
+    "The bins double in width: 1, 2, 3 to 4, 5 to 8, 9 or more."
 )
 _WEIGHTS = "Weights in the score before the softmax: + attracts, − repels. In the order in which rules were chosen."
 _VARIANCE = (
@@ -111,6 +119,8 @@ class RolePanel:
         Of each of `SETS`, and the sentences that they are judged on.
     variance
         Share of the variance of the scores by part.
+    distances
+        Share of the attention by distance, see `distance_shares`.
     evidence, choices
         The role whose sentences are shown, and those to choose from with their titles.
     """
@@ -125,6 +135,7 @@ class RolePanel:
     scores: tuple[RuleScore, ...]
     judged: str
     variance: Mapping[str, float]
+    distances: Mapping[str, float]
     evidence: str
     choices: Mapping[str, str]
 
@@ -160,6 +171,7 @@ def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | N
         scores=tuple(_score(rules, name) for name in SETS),
         judged=_judged_on(rules),
         variance={part: float(rules.variance_share.sel(part=part)) for part in PARTS},
+        distances=distance_shares(corpus.head_profile.isel(head).values),
         evidence=evidence,
         choices={name: RULES[name].title for name in dict.fromkeys([*offered, evidence])},
     )
@@ -168,6 +180,24 @@ def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | N
 def _judged_on(rules: xr.Dataset) -> str:
     fitted = "no rule was fitted on" if rules.attrs["held_out"] else "rules were fitted on too"
     return f"{many(rules.attrs['judged_sentences'], 'sentence')} that {fitted}"
+
+
+def distance_shares(profile: NDArray[np.float64]) -> dict[str, float]:
+    """Shares of the attention by distance, from the farthest back to the farthest ahead.
+
+    `profile` (offset,) has every offset from the largest back to the largest ahead; the two ends stand for all farther ones.
+    """
+    here = len(profile) // 2
+    back, ahead = (
+        {_bin_name(*ends): float(side[ends[0] - 1 : ends[1]].sum()) for ends in BINS}
+        for side in (profile[:here][::-1], profile[here + 1 :])
+    )
+    before = {f"{name} back": share for name, share in reversed(back.items())}
+    return before | {"itself": float(profile[here])} | {f"{name} ahead": share for name, share in ahead.items()}
+
+
+def _bin_name(first: int, last: int | None) -> str:
+    return f"{first} or more" if last is None else f"{first}" if first == last else f"{first} to {last}"
 
 
 def _with_random_weights(tests: xr.Dataset) -> str:
@@ -216,6 +246,10 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
         ),
         share_bar(shown.variance, "logit"),
         bar_legend(PARTS, "logit"),
+        html.Div(
+            html.H2(["Distance in tokens, back and ahead", info("distances", _DISTANCES)]), className="role-heading"
+        ),
+        _distances(shown.distances),
         html.P(
             [
                 "More of this head: ",
@@ -309,6 +343,30 @@ def _scores(shown: RolePanel) -> html.Table:
     return html.Table(
         [html.Thead(html.Tr(head)), html.Tbody([_score_row(score) for score in shown.scores])], className="rows"
     )
+
+
+def _distances(shares: Mapping[str, float]) -> html.Div:
+    """A column for each bin, as high as its share of the largest."""
+    most = max(shares.values())
+    columns = [
+        html.Div(
+            [
+                html.Span(percent(share)),
+                html.Div(style={"height": f"{100 * share / most:.0f}%"}, className="column"),
+                html.Span(_short(name)),
+            ],
+            title=f"{name}: {100 * share:.1f}%",
+        )
+        for name, share in shares.items()
+    ]
+    text = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    label: Any = {"role": "img", "aria-label": f"Attention by distance in tokens: {text}"}
+    return html.Div(columns, className="distances", **label)
+
+
+def _short(name: str) -> str:
+    """A bin below its column, where a side says whether it is back or ahead: `5-8`, `9+`."""
+    return name.removesuffix(" back").removesuffix(" ahead").replace(" to ", "-").replace(" or more", "+")
 
 
 def _score_row(score: RuleScore) -> html.Tr:
