@@ -165,7 +165,13 @@ class StageResults(CorpusText):
 
     @cached_property
     def _roles(self) -> xr.Dataset:
-        return self._results("roles", "roles_hash", "Rules and roles of heads").load()
+        """The group of the stage; not computed either where another model had the words annotated anew since."""
+        title = "Rules and roles of heads"
+        group = self._results("roles", "roles_hash", title)
+        annotation = written(self.words.identity) if self.has_words else None
+        if "annotation" in group.attrs and group.attrs["annotation"] != annotation:
+            raise NotIngested(f"{title}: not computed.", REMEDY)
+        return group.load()
 
     def _results(self, stage: str, finished: str, title: str, remedy: str = REMEDY) -> xr.Dataset:
         """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""

@@ -307,7 +307,8 @@ def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
 def _wrong_roles(corpus: Corpus, recomputed: int) -> Iterator[str]:
     """Shares of roles must sum to 1, scores lie within 0 and 1, and biases follow from the attention and the text."""
     shares = corpus.roles.share
-    if not np.allclose(shares.sum("role"), 1, atol=SHARES_ROUNDED) or (shares < -SHARES_ROUNDED).any():
+    known = shares.where(shares.notnull(), 1 / shares.sizes["role"])  # unknown where no word is among the sentences
+    if not np.allclose(known.sum("role"), 1, atol=SHARES_ROUNDED) or (known < -SHARES_ROUNDED).any():
         yield f"{corpus.name}: the shares of the roles are not parts of a whole."
     if not ((corpus.rules.iou >= 0) & (corpus.rules.iou <= 1 + ROUNDED)).all():
         yield f"{corpus.name}: an overlap of rules with attention is not between 0 and 1."

@@ -32,12 +32,13 @@ BLOCK = 128
 FIT_TOKENS = 200
 NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200
-#: Without rules: most tests are about something else.
+#: One fit of the map of heads, and no rules: most tests are about something else.
 LIMITS = Limits(
     block=BLOCK,
     fit_tokens=FIT_TOKENS,
     head_tokens=NEIGHBOUR_TOKENS,
     attention_steps=TRAINING_STEPS,
+    map_fits=1,
     rule_fit_sentences=0,
 )
 MAX_LENGTH = 24

@@ -1,23 +1,30 @@
 """Rules, roles and tests of the heads as the ingest stores them, and what `store.Corpus` makes of them."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+import zarr
 
 import store
 from ingest.heads import roles as stage
-from store.kernels.head_tables import PARTS
+from ingest.heads.layer_roles import RuleBench
+from store.kernels.head_tables import PARTS, TableSums, TokenRows
 from store.kernels.roles import UNEXPLAINED
 from store.kernels.rules import RULES as TEXT_RULES
+from store.kernels.rules import SentenceTokens
+from store.repository.arrays import array_of
 from store.repository.errors import NotIngested
+from store.rules import RuleSentences
+from store.schema.corpus import CLS, SEP
 from store.schema.roles import RULE_SETS
 from store.verify import verify
 from tests.interruption import interrupted
 from tests.made_once import made_once
-from tests.stores import RULES, Ingest
+from tests.stores import RULES, Ingest, rewritten
 from tests.treebanks import write_treebank
 
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
@@ -112,6 +119,64 @@ def test_a_sound_store_is_found_sound_and_lists_the_stage(corpus: store.Corpus, 
     snapshot = store.open_snapshot(roles_store)
     assert not list(verify(snapshot, 2))
     assert "rules and roles" in store.describe.describe_model(snapshot, corpus.name).stages
+
+
+def _share_of_one(group: zarr.Group) -> None:
+    array_of(group, "share")[0, 0, 0] += 0.1
+
+
+def _bias(group: zarr.Group) -> None:
+    array_of(group, "bias")[0, 0, 0] = 7
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [(_share_of_one, "the shares of the roles are not parts of a whole"), (_bias, "the biases of roles in sentence")],
+)
+def test_numbers_that_contradict_the_attention_are_found(
+    change: Callable[[zarr.Group], None], finding: str, corpus: store.Corpus, roles_store: str, tmp_path: Path
+) -> None:
+    place = shutil.copytree(roles_store, tmp_path / "store")
+    with rewritten(place) as writer:
+        change(writer.group(f"models/{corpus.name}/roles"))
+    findings = list(verify(store.open_snapshot(str(place)), 2))
+    assert len(findings) == 1
+    assert finding in findings[0]
+
+
+def test_roles_of_words_that_were_annotated_anew_are_not_shown(
+    corpus: store.Corpus, roles_store: str, tmp_path: Path
+) -> None:
+    place = shutil.copytree(roles_store, tmp_path / "store")
+    with rewritten(place) as writer:
+        writer.group(f"{corpus._corpus_path}/words").attrs["identity"] = {"kind": "gold", "data": "another"}
+    with pytest.raises(NotIngested, match=r"^Rules and roles of heads: not computed"):
+        _ = store.open_corpus(str(place)).rules
+
+
+def bare_sentence(*flags: int) -> SentenceTokens:
+    tokens = len(flags)
+    return SentenceTokens(
+        np.arange(tokens), np.array(flags, np.uint8), np.zeros(tokens), np.full(tokens, -1), np.ones(tokens)
+    )
+
+
+@pytest.mark.parametrize(
+    "sentences", [((CLS, SEP), (CLS, SEP)), ((CLS, 0, SEP), (CLS, SEP)), ((CLS, SEP), (CLS, 0, SEP)), ((0,), (0,))]
+)
+def test_sentences_without_words_leave_numbers_unknown_and_raise_nothing(
+    sentences: tuple[tuple[int, ...], ...],
+) -> None:
+    tokens = [bare_sentence(*flags) for flags in sentences]
+    bench = RuleBench(RuleSentences(np.array([0]), np.array([1]), 2), tokens, words=False, seed=0)
+    vectors = [(np.ones((1, len(each), 4), np.float32), np.ones((1, len(each), 4), np.float32)) for each in tokens]
+    sums = TableSums(np.arange(3), 3, 1, 4)
+    for (query, key), each in zip(vectors, tokens, strict=True):
+        sums.add(query, key, TokenRows(each.token_id, each.token_id, each.is_word, np.array([len(each)])))
+    computed = bench.layer(vectors, sums.tables())
+    total = computed["share"].sum(axis=0)
+    assert np.isnan(total).all() or total == pytest.approx(1)
+    assert np.isfinite(computed["iou"]).all()
 
 
 def test_results_can_be_saved(corpus: store.Corpus, tmp_path: Path) -> None:

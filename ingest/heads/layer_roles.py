@@ -296,7 +296,7 @@ class RuleBench:
         strong = inner > STRONG * words.even()
         if len(strong) > self.second_half:
             strong[: self.second_half] = False
-        if strong.sum() < 2:
+        if strong.sum() < 2 or np.isnan(others).any():
             return float("nan")
         return float(adjusted_rand_score(*(main_rules(each, rules[:, strong]) for each in (weights, others))))
 

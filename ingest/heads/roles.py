@@ -28,6 +28,7 @@ from ingest.words.patterns import BATCH_TOKENS, randomize
 from store.kernels.attention import attention_pattern
 from store.kernels.head_tables import PARTS, TableSums, TokenRows
 from store.kernels.rule_fit import MOST_RULES
+from store.process import one_thread
 from store.repository.arrays import Groups, array_of, create_arrays, read_vectors
 from store.repository.writer import Writable, Writer
 from store.rules import RuleSentences, RuleText, token_rows
@@ -83,7 +84,9 @@ class RoleTask:
             if len(block.tabled):
                 sums.add(query[:, block.tabled], key[:, block.tabled], block.tokens)
             vectors |= {place: (query[:, span].copy(), key[:, span].copy()) for place, span in block.spans.items()}
-        return self.bench.layer([vectors[place] for place in range(len(vectors))], sums.tables())
+        with one_thread("blas"):  # several would add up a product in an order of their own
+            tables = sums.tables()
+        return self.bench.layer([vectors[place] for place in range(len(vectors))], tables)
 
 
 def update_roles(
@@ -125,7 +128,8 @@ def update_roles(
     task = _make_task(writer, model, corpus, blocks, sentences, seed)
     _compute_layers(writer, model, task, hash_, cluster)
     random = _random_biases(checkpoint, corpus, task.bench, device, limits)
-    _complete(writer, model, task, random, hash_)
+    facts = {"roles_hash": str(hash_)} | ({"annotation": words["identity"]} if annotated else {})
+    _complete(writer, model, task, random, facts)
     return True
 
 
@@ -223,7 +227,7 @@ def _sizes(writer: Writer, task: RoleTask) -> dict[str, int]:
 
 
 def _complete(
-    writer: Writer, model: ModelGroup, task: RoleTask, random: NDArray[np.float16] | None, hash_: int
+    writer: Writer, model: ModelGroup, task: RoleTask, random: NDArray[np.float16] | None, facts: dict[str, Any]
 ) -> None:
     """What readers read, at once."""
     draft, sentences = _draft(writer, model), task.bench.sentences
@@ -244,7 +248,7 @@ def _complete(
             "held_out": sentences.held_out,
             "tabled": sentences.tabled,
             "version": VERSION,
-            "roles_hash": str(hash_),
+            **facts,
         }
     )
     writer.commit(f"{model.key}: roles on {len(sentences.judged):,} sentences")

@@ -367,7 +367,7 @@ class Limits:
     random_tokens: int = 20_000
     rule_fit_sentences: int = 100
     rule_judged_sentences: int = 200
-    rule_weights: int = 400_000
+    rule_weights: int = 150_000
     table_tokens: int = 120_000
     random_sentences: int = 100
     answer_seconds: float = 10

@@ -73,8 +73,10 @@ def fit_mixture(rules: Floats, inner: Floats, steps: int = STEPS) -> NDArray[np.
 
     Returns
     -------
-    w (head, rule), at least 0, with sum 1 for each head.
+    w (head, rule), at least 0, with sum 1 for each head; NaN without entries.
     """
+    if not rules.shape[1]:
+        return np.full((len(inner), len(rules)), np.nan)
     weights = np.full((len(inner), len(rules)), 1 / len(rules))
     smallest = np.finfo(rules.dtype).tiny
     parts = [slice(first, first + AT_ONCE) for first in range(0, rules.shape[1], AT_ONCE)]

@@ -61,7 +61,7 @@ class Entries:
     @cached_property
     def start(self) -> NDArray[np.int64]:
         """First entry of each row: (row,)."""
-        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+        return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
     def row(self) -> NDArray[np.int64]:
@@ -71,8 +71,7 @@ class Entries:
     @cached_property
     def sentence_start(self) -> NDArray[np.int64]:
         """First entry of each sentence: (sentence,)."""
-        first = np.concatenate([[0], np.cumsum(self.sentence_sizes)[:-1]]).astype(np.int64)
-        return self.start[first]
+        return self.start[np.cumsum(self.sentence_sizes) - self.sentence_sizes]
 
     def row_sums(self, values: Floats) -> Floats:
         """Sums (..., row) of values (..., entry)."""
