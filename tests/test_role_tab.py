@@ -21,6 +21,7 @@ from dashboard.roles.evidence import (
 )
 from dashboard.roles.head_roles import clause, what_it_does
 from dashboard.roles.panel import RolePanel, distance_shares, draw_role_panel, read_role_panel
+from dashboard.ui.markup import Unmade
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
@@ -45,6 +46,13 @@ def corpus(roles_store: str) -> Corpus:
 @pytest.fixture(scope="module")
 def roles_client(roles_store: str) -> FlaskClient:
     return create_app(ServedStore(roles_store)).server.test_client()
+
+
+@pytest.fixture(scope="module")
+def lone_client(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
+    """Of a store with the roles of one sentence, which has no interval and no other half."""
+    store = ingest(tmp_path_factory.mktemp("lone") / "store", sentences=1, **LIMITS_OF_RULES)
+    return create_app(ServedStore(store)).server.test_client()
 
 
 @pytest.fixture(scope="module")
@@ -277,6 +285,21 @@ def test_without_words_roles_of_grammar_are_left_out(wordless_client: FlaskClien
     assert "What speaks against it" in shown(wordless_client, "beside", "/head", ON_HEAD)
     refused = shown(wordless_client, "above", "/head", f"{ON_HEAD}&evidence=verb_of_object")
     assert "Ignored an invalid parameter: evidence=verb_of_object" in refused
+
+
+def test_one_sentence_has_roles_without_numbers_that_are_none(lone_client: FlaskClient) -> None:
+    tab = shown(lone_client, "beside", "/head", ON_HEAD)
+    assert "over 1 sentence" in tab
+    assert "nan" not in tab.lower()
+
+
+def test_roles_that_are_unknown_say_what_to_do(corpus: Corpus) -> None:
+    unknown = corpus.roles.assign(share=corpus.roles.share * np.nan)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(vars(corpus), "roles", unknown)
+        read = read_role_panel(corpus, LinkState(page="head"), None)
+    assert isinstance(read, Unmade)
+    assert read.remedy == "Run `headscape ingest` with more sentences."
 
 
 @pytest.mark.parametrize("search", ["&evidence=<script>", "&evidence=unexplained", "&evidence=rest", "&threshold=1e9"])

@@ -31,7 +31,7 @@ from dashboard.ui.text import decimal, signed
 from dashboard.web.context import Context
 from dashboard.web.state import THRESHOLDS, LinkState
 from store import Corpus
-from store.kernels.roles import LEAST_NAMED
+from store.kernels.roles import LEAST_NAMED, UNEXPLAINED
 from store.kernels.rules import RULES
 from store.phrases import many
 from store.repository.errors import NotIngested
@@ -51,6 +51,7 @@ SETS: Mapping[str, str] = {
 BINS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, None))
 #: Parts of the variance of the scores that are drawn; constants have none.
 PARTS = ("position", "word", "position and word", "context")
+_UNKNOWN = "Roles of heads: unknown, as no sentence that they are judged on has a word."
 _SHARE = (
     "Share of all attention of words that goes where the role says and that the role explains, on sentences that it was not fitted on. "
     "The shares of all roles and what is not explained sum to 100%; roles below 2% are one row."
@@ -157,6 +158,8 @@ def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | N
     except NotIngested as error:
         return Unmade.of(error, ingest)
     shares = shares_of_head(corpus, state.layer, state.head)
+    if np.isnan(shares[UNEXPLAINED]):
+        return Unmade(_UNKNOWN, "Run `headscape ingest` with more sentences.", ingest)
     every = roles_of_head(roles, tests.isel(head))
     evidence = state.evidence or main_role(shares)
     offered = [name for name in largest_first(shares) if shares[name] >= LEAST_NAMED]
@@ -228,13 +231,7 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
     state = shown.state
     return [
         html.P(shown.does, className="what-it-does"),
-        html.P(
-            [
-                f"Both halves of the sentences agree on these roles to {percent(shown.agreement)}.",
-                info("agreement", _AGREEMENT.format(decimal(shown.rand_index))),
-            ],
-            className="caption",
-        ),
+        *_agreement(shown),
         html.Div([html.H2("Shares of its attention"), _threshold(state)], className="role-heading"),
         _shares(shown),
         *_smaller(shown),
@@ -265,6 +262,15 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
             className="role-heading",
         ),
     ]
+
+
+def _agreement(shown: RolePanel) -> list[object]:
+    """How well both halves agree; nothing where one of them has no word."""
+    if np.isnan(shown.agreement):
+        return []
+    about = info("agreement", _AGREEMENT.format("unknown" if np.isnan(shown.rand_index) else decimal(shown.rand_index)))
+    said = f"Both halves of the sentences agree on these roles to {percent(shown.agreement)}."
+    return [html.P([said, about], className="caption")]
 
 
 def _threshold(state: LinkState) -> html.Div:
@@ -372,13 +378,14 @@ def _short(name: str) -> str:
 def _score_row(score: RuleScore) -> html.Tr:
     about = [info("the weights of rules", _WEIGHTS)] if score.title == SETS["six"] else []
     names = [html.Div(score.names, className="caption")] if score.names else []
+    interval = "" if np.isnan(score.low) else f"{decimal(score.low)} to {decimal(score.high)}"
     return html.Tr(
         [
             html.Td([score.title, *about, *names]),
             html.Td(
                 [
                     html.Div(decimal(score.iou)),
-                    html.Div(f"{decimal(score.low)} to {decimal(score.high)}", className="between"),
+                    html.Div(interval, className="between"),
                 ],
                 className="number",
             ),
