@@ -1,5 +1,6 @@
 """The tab Role of page Head: what a head does, its shares and tests, and the sentences that show it."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,14 +13,15 @@ from dashboard.roles.evidence import (
     DECILES,
     ELSEWHERE,
     WHERE,
+    RoleKeys,
     RoleSentences,
-    drawn_parts,
     evidence_part,
     role_sentences,
-    share_of_role,
+    strongest_wordpieces,
 )
 from dashboard.roles.head_roles import clause, what_it_does
-from dashboard.roles.panel import RolePanel, draw_role_panel, read_role_panel
+from dashboard.roles.panel import RolePanel, distance_shares, draw_role_panel, read_role_panel
+from dashboard.ui.markup import Unmade
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
@@ -44,6 +46,13 @@ def corpus(roles_store: str) -> Corpus:
 @pytest.fixture(scope="module")
 def roles_client(roles_store: str) -> FlaskClient:
     return create_app(ServedStore(roles_store)).server.test_client()
+
+
+@pytest.fixture(scope="module")
+def lone_client(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
+    """Of a store with the roles of one sentence, which has no interval and no other half."""
+    store = ingest(tmp_path_factory.mktemp("lone") / "store", sentences=1, **LIMITS_OF_RULES)
+    return create_app(ServedStore(store)).server.test_client()
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +140,13 @@ def test_each_rule_set_stands_with_its_skill(corpus: Corpus) -> None:
         assert score.low <= score.iou <= score.high
 
 
+@pytest.mark.parametrize(("offset", "bin_"), [(-11, 0), (-9, 0), (-8, 1), (-1, 4), (0, 5), (2, 7), (4, 8), (11, 10)])
+def test_a_distance_is_counted_in_its_bin(offset: int, bin_: int) -> None:
+    profile = np.zeros(23)
+    profile[offset + 11] = 1
+    assert list(distance_shares(profile).values()) == [float(place == bin_) for place in range(11)]
+
+
 # -- evidence -----------------------------------------------------------------------------------------
 
 
@@ -162,20 +178,21 @@ def recount(corpus: Corpus, sentence: int, role: str) -> float | None:
 def test_a_head_that_has_the_role_gets_its_share_and_a_broad_role_only_what_it_predicts() -> None:
     tokens = written_sentence()
     even = np.full((len(tokens), len(tokens)), 1 / len(tokens))
-    assert share_of_role(RULES["previous"], tokens, attending(RULES["previous"].targets(tokens), share=1)) == 1
-    assert share_of_role(RULES["even"], tokens, even) == pytest.approx(tokens.is_word.mean())
-    assert share_of_role(RULES["near"], tokens, even) < share_of_role(RULES["even"], tokens, even)
+    near, all_evenly, previous = (RoleKeys.of(RULES[role], tokens) for role in ("near", "even", "previous"))
+    assert previous.share(attending(RULES["previous"].targets(tokens), share=1)) == 1
+    assert all_evenly.share(even) == pytest.approx(tokens.is_word.mean())
+    assert near.share(even) < all_evenly.share(even)
 
 
 def test_a_sentence_without_a_key_of_the_role_has_no_share() -> None:
     tokens = written_sentence()
-    assert np.isnan(share_of_role(RULES["antecedent"], tokens, attending(np.ones((len(tokens), len(tokens))))))
+    assert np.isnan(RoleKeys.of(RULES["antecedent"], tokens).share(attending(np.ones((len(tokens), len(tokens))))))
 
 
 def test_lines_to_the_keys_of_the_role_are_told_from_the_others() -> None:
     tokens = written_sentence()
     pattern = attending(RULES["cls"].targets(tokens))
-    parts = drawn_parts(RULES["cls"], tokens, pattern)
+    parts = RoleKeys.of(RULES["cls"], tokens).drawn(pattern)
     words = tokens.is_word[:, None] & ((tokens.flags & CLS) != 0)
     np.testing.assert_array_equal(parts[WHERE], np.where(words, pattern, 0))
     np.testing.assert_array_equal(parts[WHERE] + parts[ELSEWHERE], pattern)
@@ -184,7 +201,7 @@ def test_lines_to_the_keys_of_the_role_are_told_from_the_others() -> None:
 
 def test_of_a_tenth_the_sentence_in_its_middle_is_shown() -> None:
     shares = np.random.default_rng(0).permutation(100) / 100
-    found = RoleSentences(np.arange(100), shares)
+    found = RoleSentences(np.arange(100), shares, even=0)
     assert {decile: shares[place] for decile, place in found.deciles.items()} == {
         decile: pytest.approx((10 * decile - 5) / 100) for decile in DECILES
     }
@@ -192,8 +209,41 @@ def test_of_a_tenth_the_sentence_in_its_middle_is_shown() -> None:
 
 
 def test_of_few_sentences_none_is_shown_twice() -> None:
-    found = RoleSentences(np.array([3, 5, 8]), np.array([0.5, 0.1, 0.3]))
+    found = RoleSentences(np.array([3, 5, 8]), np.array([0.5, 0.1, 0.3]), even=0)
     assert list(found.deciles.values()) == [0, 2, 1]
+
+
+def test_wordpieces_are_ranked_by_their_mean_and_rare_ones_left_out() -> None:
+    sums, counts = np.array([4.0, 3.0, 6.0, 0.0]), np.array([4, 10, 10, 0])
+    ranked = strongest_wordpieces(np.array(["rare", "low", "high", "absent"], object), sums, counts)
+    assert [(piece.name, piece.mean, piece.count) for piece in ranked] == [("high", 0.6, 10), ("low", 0.3, 10)]
+
+
+def test_the_share_of_queries_and_the_weight_of_keys_are_means_over_the_sample(corpus: Corpus) -> None:
+    found = role_sentences(corpus, 1, 0, "next")
+    of_query, of_key = defaultdict(list), defaultdict(list)
+    for sentence in found.sentences.tolist():
+        tokens, pattern = corpus.rule_text.sentence(sentence), corpus.pattern(sentence, layer=1, head=0)
+        pieces = pattern.query_wordpiece.values
+        for query in range(len(tokens) - 1):
+            if tokens.is_word[query] and tokens.is_word[query + 1]:
+                of_query[pieces[query]].append(float(pattern[query, query + 1]))
+                of_key[pieces[query + 1]].append(float(pattern[query, query + 1]))
+    for listed, counted in ((found.queries, of_query), (found.keys, of_key)):
+        assert listed
+        for piece in listed:
+            assert (piece.count, piece.mean) == (
+                len(counted[piece.name]),
+                pytest.approx(np.mean(counted[piece.name]), abs=1e-4),
+            )
+        frequent = [np.mean(each) for each in counted.values() if len(each) >= 5]
+        assert listed[0].mean == pytest.approx(max(frequent), abs=1e-4)
+
+
+def test_even_attention_has_the_share_of_its_keys(corpus: Corpus) -> None:
+    found = role_sentences(corpus, 1, 0, "cls")
+    sizes = corpus.sentences.row_size.values[found.sentences]
+    assert found.even == pytest.approx((1 / sizes).mean())
 
 
 def test_the_evidence_links_to_each_sentence_with_the_head_alone(roles_store: str, corpus: Corpus) -> None:
@@ -235,6 +285,21 @@ def test_without_words_roles_of_grammar_are_left_out(wordless_client: FlaskClien
     assert "What speaks against it" in shown(wordless_client, "beside", "/head", ON_HEAD)
     refused = shown(wordless_client, "above", "/head", f"{ON_HEAD}&evidence=verb_of_object")
     assert "Ignored an invalid parameter: evidence=verb_of_object" in refused
+
+
+def test_one_sentence_has_roles_without_numbers_that_are_none(lone_client: FlaskClient) -> None:
+    tab = shown(lone_client, "beside", "/head", ON_HEAD)
+    assert "over 1 sentence" in tab
+    assert "nan" not in tab.lower()
+
+
+def test_roles_that_are_unknown_say_what_to_do(corpus: Corpus) -> None:
+    unknown = corpus.roles.assign(share=corpus.roles.share * np.nan)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(vars(corpus), "roles", unknown)
+        read = read_role_panel(corpus, LinkState(page="head"), None)
+    assert isinstance(read, Unmade)
+    assert read.remedy == "Run `headscape ingest` with more sentences."
 
 
 @pytest.mark.parametrize("search", ["&evidence=<script>", "&evidence=unexplained", "&evidence=rest", "&threshold=1e9"])

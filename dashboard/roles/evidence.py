@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dashboard.roles.head_roles import kind_number, main_role, shares_of_head
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.markup import FOLLOWED
+from dashboard.ui.markup import FOLLOWED, heading
 from dashboard.ui.small_pictures import sentence_lines
 from dashboard.ui.work import watched
 from dashboard.web.context import Context
@@ -30,6 +30,8 @@ SAMPLED, SEARCHED = 1_000, 8_000
 DECILES = (10, 8, 6, 4, 2, 1)
 #: Sentences that are named as those that speak against the role, and characters of their texts.
 AGAINST, CHARACTERS = 3, 90
+#: Wordpieces that are listed on each side, and how often one occurs at least.
+LISTED, LEAST_COUNTED = 6, 5
 #: Classes of the lines that go where the role says, and of the others (assets/points.css).
 WHERE, ELSEWHERE = "of-role", "elsewhere"
 _MEASURE = (
@@ -37,7 +39,20 @@ _MEASURE = (
     "role, such as nearby tokens: the part of its attention between words that the role alone predicts. The number of a "
     "sentence is the mean over these queries."
 )
+_WORDPIECES = (
+    "Query: mean share of the attention of a wordpiece that goes where the role says. Key: mean weight that a wordpiece gets from "
+    f"a query to which the role names it. Wordpieces with fewer than {LEAST_COUNTED} of them are left out."
+)
 Pattern = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class StrongWordpiece:
+    """A wordpiece, its mean share or weight, and over how many queries or pairs that is a mean."""
+
+    name: str
+    mean: float
+    count: int
 
 
 @dataclass(frozen=True)
@@ -50,10 +65,17 @@ class RoleSentences:
         Indices: (sentence,).
     shares
         0 to 1: (sentence,).
+    even
+        Share that even attention has, mean over the sentences.
+    queries, keys
+        Wordpieces that as queries have the largest mean share, and that as keys of the role get the largest mean weight.
     """
 
     sentences: NDArray[np.int64]
     shares: NDArray[np.float64]
+    even: float
+    queries: tuple[StrongWordpiece, ...] = ()
+    keys: tuple[StrongWordpiece, ...] = ()
 
     @property
     def deciles(self) -> dict[int, int]:
@@ -72,41 +94,53 @@ class RoleSentences:
         return [int(place) for place in np.argsort(self.shares, kind="stable")[:AGAINST]]
 
 
-def share_of_role(rule: Rule, tokens: SentenceTokens, pattern: Pattern) -> float:
-    """Share of the attention of words that goes where a rule says, mean over the words with a target; NaN without any.
+@dataclass(frozen=True)
+class RoleKeys:
+    """Where a role says that the words of a sentence attend.
 
-    Parameters
+    Attributes
     ----------
-    pattern
-        (query_token, key_token), rows sum to 1.
+    targets
+        (query_token, key_token), 0 elsewhere; special tokens are no queries, and keys of sinks alone.
+    is_word
+        (token,).
+    is_named
+        Whether all keys that the rule leaves to a query are as good as each other.
     """
-    targets = _targets(rule, tokens)[tokens.is_word]
-    sums = targets.sum(axis=1)
-    asked = sums > 0
-    if not asked.any():
-        return float("nan")
-    targets, sums, own = targets[asked], sums[asked], pattern[tokens.is_word][asked]
-    if _names_keys(rule):
-        return float((own * (targets > 0)).sum(axis=1).mean())
-    mass = own[:, tokens.is_word].sum(axis=1)
-    return float(np.minimum(own, targets * (mass / sums)[:, None]).sum(axis=1).mean())
 
+    targets: NDArray[np.float32]
+    is_word: NDArray[np.bool_]
+    is_named: bool
 
-def drawn_parts(rule: Rule, tokens: SentenceTokens, pattern: Pattern) -> dict[str, Pattern]:
-    """The weights (query_token, key_token) that go elsewhere, and those that go where the rule says, by the class of their lines."""
-    where = (_targets(rule, tokens) > 0) & tokens.is_word[:, None]
-    return {ELSEWHERE: np.where(where, 0, pattern), WHERE: np.where(where, pattern, 0)}
+    @classmethod
+    def of(cls, rule: Rule, tokens: SentenceTokens) -> "RoleKeys":
+        """Those of a rule in a sentence."""
+        targets = np.asarray(rule.targets(tokens), np.float32) * tokens.is_word[:, None]
+        is_sink = rule.breadth == "sink"
+        return cls(targets if is_sink else targets * tokens.is_word, tokens.is_word, is_sink or rule.is_sieve)
 
+    @property
+    def asked(self) -> NDArray[np.bool_]:
+        """Queries that have a key: (token,)."""
+        asked: NDArray[np.bool_] = (self.targets > 0).sum(axis=1) > 0
+        return asked
 
-def _names_keys(rule: Rule) -> bool:
-    """Whether all keys that the rule leaves to a query are as good as each other."""
-    return rule.is_sieve or rule.breadth == "sink"
+    def part(self, pattern: Pattern) -> Pattern:
+        """The attention (query_token, key_token) that goes where the role says; of a broad role what it predicts of it."""
+        if self.is_named:
+            return np.where(self.targets > 0, pattern, 0)
+        between = pattern[:, self.is_word].sum(axis=1) / np.maximum(self.targets.sum(axis=1), np.finfo(np.float32).tiny)
+        return np.minimum(pattern, self.targets * between[:, None])
 
+    def share(self, pattern: Pattern) -> float:
+        """Share of the attention that goes where the role says, mean over the queries that have a key; NaN without any."""
+        asked = self.asked
+        return float(self.part(pattern)[asked].sum(axis=1).mean()) if asked.any() else float("nan")
 
-def _targets(rule: Rule, tokens: SentenceTokens) -> NDArray[np.float32]:
-    """Targets of a rule (query_token, key_token); special tokens are targets of sinks alone."""
-    targets = np.asarray(rule.targets(tokens), np.float32)
-    return targets if rule.breadth == "sink" else targets * tokens.is_word
+    def drawn(self, pattern: Pattern) -> dict[str, Pattern]:
+        """The weights (query_token, key_token) that go elsewhere, and those that go to its keys, by the class of their lines."""
+        where = self.targets > 0
+        return {ELSEWHERE: np.where(where, 0, pattern), WHERE: np.where(where, pattern, 0)}
 
 
 @cached
@@ -117,12 +151,39 @@ def role_sentences(corpus: Corpus, layer: int, head: int, role: str) -> RoleSent
     stop = max((span.stop for span in spans), default=0)
     # What all keys have in common changes no weight.
     query, key = (corpus.stored_vectors(side, layer=layer, head=head)[0][:stop].values for side in ROLES)
-    shares = np.full(len(sample), np.nan)
+    shares, even = np.full((2, len(sample)), np.nan)
+    of_query, of_key = np.zeros((2, 2, len(corpus.vocab)))
     for place, span in enumerate(watched(spans, f"Comparing {many(len(spans), 'sentence')}")):
         pattern = attention_pattern(query[span].astype(np.float32), key[span].astype(np.float32))
-        shares[place] = share_of_role(rule, corpus.rule_text.sentence(int(sample[place])), pattern)
+        tokens = corpus.rule_text.sentence(int(sample[place]))
+        keys = RoleKeys.of(rule, tokens)
+        shares[place], even[place] = keys.share(pattern), keys.share(np.full_like(pattern, 1 / len(pattern)))
+        part = keys.part(pattern)
+        for sums, added in zip(
+            (*of_query, *of_key),
+            (part.sum(axis=1), keys.asked, part.sum(axis=0), (keys.targets > 0).sum(axis=0)),
+            strict=True,
+        ):
+            np.add.at(sums, tokens.token_id, added)
     counts = np.isfinite(shares)
-    return RoleSentences(sample[counts], shares[counts])
+    return RoleSentences(
+        sample[counts],
+        shares[counts],
+        float(even[counts].mean()) if counts.any() else float("nan"),
+        strongest_wordpieces(corpus.vocab, *of_query),
+        () if rule.breadth == "sink" else strongest_wordpieces(corpus.vocab, *of_key),
+    )
+
+
+def strongest_wordpieces(vocab: NDArray[Any], sums: Pattern, counts: Pattern) -> tuple[StrongWordpiece, ...]:
+    """Of wordpieces with enough counts (vocab,) those with the largest means, the largest first."""
+    means = np.divide(sums, counts, out=np.full(sums.shape, -np.inf), where=counts >= LEAST_COUNTED)
+    order = np.argsort(-means, kind="stable")[:LISTED]
+    return tuple(
+        StrongWordpiece(str(vocab[piece]), float(means[piece]), int(counts[piece]))
+        for piece in order.tolist()
+        if np.isfinite(means[piece])
+    )
 
 
 def _sample(corpus: Corpus) -> NDArray[np.int64]:
@@ -145,6 +206,7 @@ def evidence_part(context: Context) -> list[object]:
         html.Div(cards, className=f"role-evidence kind-{kind_number(RULES[role].kind)}"),
         html.H3("What speaks against it"),
         html.Ul([_against(corpus, state, found, place) for place in found.least], className="role-against"),
+        *_wordpieces(found),
     ]
 
 
@@ -152,8 +214,8 @@ def _caption(role: str, found: RoleSentences) -> html.P:
     mean = 100 * float(found.shares.mean())
     return html.P(
         [
-            f"{mean:.0f}% on average over {many(len(found.sentences), 'sentence')}, sorted into tenths: the middle of each. "
-            "Coloured lines go where the role says.",
+            f"{mean:.0f}% on average (even attention: {100 * found.even:.0f}%) over {many(len(found.sentences), 'sentence')}; of each "
+            "tenth the middle. Coloured lines go where the role says.",
             info(f"evidence of the role {RULES[role].title}", _MEASURE),
         ],
         className="caption",
@@ -170,7 +232,7 @@ def _card(corpus: Corpus, state: LinkState, role: str, decile: int, found: RoleS
     label: Any = {"aria-label": f"{name}: attention of {head_name(state.layer, state.head)} in sentence {sentence:,}"}
     followed: Any = {FOLLOWED: ""}
     return html.A(
-        [html.Span(name, className="tenth"), sentence_lines(pieces, drawn_parts(RULES[role], tokens, pattern))],
+        [html.Span(name, className="tenth"), sentence_lines(pieces, RoleKeys.of(RULES[role], tokens).drawn(pattern))],
         href=_href(state, sentence),
         className="of-sentence",
         **label,
@@ -185,6 +247,30 @@ def _against(corpus: Corpus, state: LinkState, found: RoleSentences, place: int)
     return html.Li(
         [f"{100 * found.shares[place]:.0f}%: ", dcc.Link(html.Q(shown, dir="auto"), href=_href(state, sentence))]
     )
+
+
+def _wordpieces(found: RoleSentences) -> list[object]:
+    """The wordpieces that follow the role most, and those that its queries attend to most."""
+    tables = {"query": (found.queries, "queries"), "key": (found.keys, "pairs")}
+    drawn: list[Any] = [_wordpiece_table(side, *of_side) for side, of_side in tables.items() if of_side[0]]
+    if not drawn:
+        return []
+    about = info("strongest wordpieces", _WORDPIECES)
+    return [html.H3(["Strongest wordpieces of the sample", about]), html.Div(drawn, className="shares")]
+
+
+def _wordpiece_table(side: str, pieces: tuple[StrongWordpiece, ...], of: str) -> html.Table:
+    rows = [
+        html.Tr(
+            [
+                html.Td(html.Bdi(piece.name)),
+                html.Td(f"{100 * piece.mean:.0f}%", className="number"),
+                html.Td(f"{piece.count:,}", className="number"),
+            ]
+        )
+        for piece in pieces
+    ]
+    return html.Table([heading((side, "mean", of), {"mean", of}), html.Tbody(rows)], className="rows")
 
 
 def _href(state: LinkState, sentence: int) -> str:

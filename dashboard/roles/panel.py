@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from dash import dcc, html
+from numpy.typing import NDArray
 
 from dashboard.roles.evidence import EVIDENCE
 from dashboard.roles.head_roles import (
@@ -29,7 +31,7 @@ from dashboard.ui.text import decimal, signed
 from dashboard.web.context import Context
 from dashboard.web.state import THRESHOLDS, LinkState
 from store import Corpus
-from store.kernels.roles import LEAST_NAMED
+from store.kernels.roles import LEAST_NAMED, UNEXPLAINED
 from store.kernels.rules import RULES
 from store.phrases import many
 from store.repository.errors import NotIngested
@@ -45,8 +47,11 @@ SETS: Mapping[str, str] = {
     "all": "all rules",
     "static": "position and word",
 }
+#: Bins of distances in tokens on each side, whose widths double; the last has all that are farther.
+BINS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, None))
 #: Parts of the variance of the scores that are drawn; constants have none.
 PARTS = ("position", "word", "position and word", "context")
+_UNKNOWN = "Roles of heads: unknown, as no sentence that they are judged on has a word."
 _SHARE = (
     "Share of all attention of words that goes where the role says and that the role explains, on sentences that it was not fitted on. "
     "The shares of all roles and what is not explained sum to 100%; roles below 2% are one row."
@@ -71,6 +76,10 @@ _IOU = (
     "over sum of the larger ones, mean over sentences, 1 where they are equal; 95% interval by bootstrap over sentences. Skill: how much "
     "of what even attention misses is predicted. Position and word: a model in which the score of a pair is a number of the "
     "two positions plus a number of the two wordpieces."
+)
+_DISTANCES = (
+    "Share of the attention of all queries by distance in tokens, back on the left and ahead on the right; mean over sentences. "
+    "The bins double in width: 1, 2, 3 to 4, 5 to 8, 9 or more."
 )
 _WEIGHTS = "Weights in the score before the softmax: + attracts, − repels. In the order in which rules were chosen."
 _VARIANCE = (
@@ -111,6 +120,8 @@ class RolePanel:
         Of each of `SETS`, and the sentences that they are judged on.
     variance
         Share of the variance of the scores by part.
+    distances
+        Share of the attention by distance, see `distance_shares`.
     evidence, choices
         The role whose sentences are shown, and those to choose from with their titles.
     """
@@ -125,6 +136,7 @@ class RolePanel:
     scores: tuple[RuleScore, ...]
     judged: str
     variance: Mapping[str, float]
+    distances: Mapping[str, float]
     evidence: str
     choices: Mapping[str, str]
 
@@ -146,6 +158,8 @@ def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | N
     except NotIngested as error:
         return Unmade.of(error, ingest)
     shares = shares_of_head(corpus, state.layer, state.head)
+    if np.isnan(shares[UNEXPLAINED]):
+        return Unmade(_UNKNOWN, "Run `headscape ingest` with more sentences.", ingest)
     every = roles_of_head(roles, tests.isel(head))
     evidence = state.evidence or main_role(shares)
     offered = [name for name in largest_first(shares) if shares[name] >= LEAST_NAMED]
@@ -160,6 +174,7 @@ def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | N
         scores=tuple(_score(rules, name) for name in SETS),
         judged=_judged_on(rules),
         variance={part: float(rules.variance_share.sel(part=part)) for part in PARTS},
+        distances=distance_shares(corpus.head_profile.isel(head).values),
         evidence=evidence,
         choices={name: RULES[name].title for name in dict.fromkeys([*offered, evidence])},
     )
@@ -168,6 +183,24 @@ def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | N
 def _judged_on(rules: xr.Dataset) -> str:
     fitted = "no rule was fitted on" if rules.attrs["held_out"] else "rules were fitted on too"
     return f"{many(rules.attrs['judged_sentences'], 'sentence')} that {fitted}"
+
+
+def distance_shares(profile: NDArray[np.float64]) -> dict[str, float]:
+    """Shares of the attention by distance, from the farthest back to the farthest ahead.
+
+    `profile` (offset,) has every offset from the largest back to the largest ahead; the two ends stand for all farther ones.
+    """
+    here = len(profile) // 2
+    back, ahead = (
+        {_bin_name(*ends): float(side[ends[0] - 1 : ends[1]].sum()) for ends in BINS}
+        for side in (profile[:here][::-1], profile[here + 1 :])
+    )
+    before = {f"{name} back": share for name, share in reversed(back.items())}
+    return before | {"itself": float(profile[here])} | {f"{name} ahead": share for name, share in ahead.items()}
+
+
+def _bin_name(first: int, last: int | None) -> str:
+    return f"{first} or more" if last is None else f"{first}" if first == last else f"{first} to {last}"
 
 
 def _with_random_weights(tests: xr.Dataset) -> str:
@@ -198,13 +231,7 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
     state = shown.state
     return [
         html.P(shown.does, className="what-it-does"),
-        html.P(
-            [
-                f"Both halves of the sentences agree on these roles to {percent(shown.agreement)}.",
-                info("agreement", _AGREEMENT.format(decimal(shown.rand_index))),
-            ],
-            className="caption",
-        ),
+        *_agreement(shown),
         html.Div([html.H2("Shares of its attention"), _threshold(state)], className="role-heading"),
         _shares(shown),
         *_smaller(shown),
@@ -216,6 +243,10 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
         ),
         share_bar(shown.variance, "logit"),
         bar_legend(PARTS, "logit"),
+        html.Div(
+            html.H2(["Distance in tokens, back and ahead", info("distances", _DISTANCES)]), className="role-heading"
+        ),
+        _distances(shown.distances),
         html.P(
             [
                 "More of this head: ",
@@ -231,6 +262,15 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
             className="role-heading",
         ),
     ]
+
+
+def _agreement(shown: RolePanel) -> list[object]:
+    """How well both halves agree; nothing where one of them has no word."""
+    if np.isnan(shown.agreement):
+        return []
+    about = info("agreement", _AGREEMENT.format("unknown" if np.isnan(shown.rand_index) else decimal(shown.rand_index)))
+    said = f"Both halves of the sentences agree on these roles to {percent(shown.agreement)}."
+    return [html.P([said, about], className="caption")]
 
 
 def _threshold(state: LinkState) -> html.Div:
@@ -311,16 +351,41 @@ def _scores(shown: RolePanel) -> html.Table:
     )
 
 
+def _distances(shares: Mapping[str, float]) -> html.Div:
+    """A column for each bin, as high as its share of the largest."""
+    most = max(shares.values())
+    columns = [
+        html.Div(
+            [
+                html.Span(percent(share)),
+                html.Div(style={"height": f"{100 * share / most:.0f}%"}, className="column"),
+                html.Span(_short(name)),
+            ],
+            title=f"{name}: {100 * share:.1f}%",
+        )
+        for name, share in shares.items()
+    ]
+    text = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    label: Any = {"role": "img", "aria-label": f"Attention by distance in tokens: {text}"}
+    return html.Div(columns, className="distances", **label)
+
+
+def _short(name: str) -> str:
+    """A bin below its column, where a side says whether it is back or ahead: `5-8`, `9+`."""
+    return name.removesuffix(" back").removesuffix(" ahead").replace(" to ", "-").replace(" or more", "+")
+
+
 def _score_row(score: RuleScore) -> html.Tr:
     about = [info("the weights of rules", _WEIGHTS)] if score.title == SETS["six"] else []
     names = [html.Div(score.names, className="caption")] if score.names else []
+    interval = "" if np.isnan(score.low) else f"{decimal(score.low)} to {decimal(score.high)}"
     return html.Tr(
         [
             html.Td([score.title, *about, *names]),
             html.Td(
                 [
                     html.Div(decimal(score.iou)),
-                    html.Div(f"{decimal(score.low)} to {decimal(score.high)}", className="between"),
+                    html.Div(interval, className="between"),
                 ],
                 className="number",
             ),

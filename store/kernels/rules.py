@@ -394,8 +394,8 @@ RULES: Mapping[str, Rule] = {
         "mention to antecedent", "A pronoun or another mention attends to what it refers to.", _antecedent
     ),
     "even": Rule(
-        "all tokens evenly",
-        "Attends to all tokens evenly.",
+        "all words evenly",
+        "Attends to all words evenly.",
         lambda tokens: np.ones((len(tokens), len(tokens)), bool),
         "even",
         "broad",
