@@ -184,6 +184,17 @@ def test_a_head_that_has_the_role_gets_its_share_and_a_broad_role_only_what_it_p
     assert near.share(even) < all_evenly.share(even)
 
 
+def test_of_a_broad_role_the_share_is_what_its_weights_predict() -> None:
+    tokens, words = written_sentence(), np.flatnonzero(written_sentence().is_word)
+    even = np.full((len(tokens), len(tokens)), 1 / len(tokens))
+    shares = []
+    for query in words:
+        decay = [np.exp(-abs(int(key) - int(query)) / 5) if key != query else 0 for key in words]
+        between = len(words) / len(tokens)
+        shares.append(sum(min(1 / len(tokens), between * each / sum(decay)) for each in decay))
+    assert RoleKeys.of(RULES["near"], tokens).share(even) == pytest.approx(np.mean(shares), abs=1e-6)
+
+
 def test_a_sentence_without_a_key_of_the_role_has_no_share() -> None:
     tokens = written_sentence()
     assert np.isnan(RoleKeys.of(RULES["antecedent"], tokens).share(attending(np.ones((len(tokens), len(tokens))))))

@@ -275,7 +275,7 @@ def _agreement(shown: RolePanel) -> list[object]:
 
 def _threshold(state: LinkState) -> html.Div:
     options = {threshold: f"{threshold} times" for threshold in THRESHOLDS}
-    return choice("threshold", "Test: above", options, state.threshold, 100)
+    return choice("threshold", "Threshold of the test", options, state.threshold, 130)
 
 
 def _shares(shown: RolePanel) -> html.Table:

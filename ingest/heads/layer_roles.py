@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import adjusted_rand_score
 
 from ingest.run.parallel import side_by_side
 from store.kernels.attention import attention_pattern
@@ -292,6 +291,8 @@ class RuleBench:
 
     def _rand_index(self, weights: NDArray[np.floating], others: NDArray[np.floating], inner: Floats) -> float:
         """Agreement of the main roles of strong pairs, in sentences that neither half has fitted where there are some."""
+        from sklearn.metrics import adjusted_rand_score
+
         words, rules = self.judged_roles
         strong = inner > STRONG * words.even()
         if len(strong) > self.second_half:
