@@ -98,7 +98,11 @@ def table_of_heads(
     by = columns.get(state.sort or "")
     order = f", by {by.title}, largest first" if by else ""
     shown = f"{len(heads):,} of {labels.size:,} heads{order}. Numbers are means, shares in %."
-    empty = [html.P("No heads match. Clear the name, the role or the label.", role="status")] if not heads else []
+    empty = (
+        [html.P(f"No heads match. Clear the name{', the role' if shares else ''} or the label.", role="status")]
+        if not heads
+        else []
+    )
     return [
         html.H2("All heads"),
         _table_controls(state, labels, shares),
