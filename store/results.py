@@ -119,8 +119,8 @@ class StageResults(CorpusText):
         `rules` are the rule sets of `store.schema.roles.RULE_SETS`: uniform, single, six, all, static, without_tables.
         `iou`, `sqrt_jsd`, `top_key`, `top_word_key`, `words_share` (rules, layer, head) as in `store.kernels.rule_fit.Judge.scores`;
         `interval` (bound, rules, layer, head) of `iou`; `skill` and `words_skill`, the share of what uniform attention leaves of `iou`
-        and of `words_share`; `chosen` (layer, head, place), names of at most six rules, "" where there are fewer, with their
-        `rule_weight`; `variance_share` (part, layer, head) of the logits. Loaded at first use.
+        and of `words_share`; `chosen` (layer, head, place), names of at most six rules, the most needed first, "" where there are fewer, with
+        their `rule_weight`; `variance_share` (part, layer, head) of the logits. Loaded at first use.
         NotIngested where the ingest has not computed them.
         """
         return rules_of(self._roles)

@@ -228,7 +228,7 @@ class RuleBench:
         scored: list[Results] = []
         for head, (chosen, bare) in enumerate(zip(six, without, strict=True)):
             weights = np.zeros((len(RULE_SETS), len(self.rules) + own.shape[1]))
-            weights[_SETS.index("single"), chosen.rules[:1]] = chosen.first_weight
+            weights[_SETS.index("single"), chosen.single] = chosen.single_weight
             weights[_SETS.index("six"), chosen.rules] = chosen.weights
             weights[_SETS.index("all")] = self._all_rules(chosen, pattern[head], own[head])
             weights[_SETS.index("without_tables"), bare.rules] = bare.weights

@@ -36,7 +36,7 @@ from store.schema.model import BOUNDS, ROLES
 from store.schema.roles import DRAFT_ARRAYS, ROLE_ARRAYS, ROLE_HALVES, RULE_SETS
 from store.text import CorpusText
 
-VERSION, RANDOM_VERSION = "roles/1", "roles with random weights/1"
+VERSION, RANDOM_VERSION = "roles/2", "roles with random weights/1"
 #: Arrays that are written layer by layer.
 OF_LAYER = [
     name for name, array in ROLE_ARRAYS.items() if "layer" in array.dims and name not in ("layer", "random_bias")

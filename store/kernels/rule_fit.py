@@ -26,6 +26,8 @@ STEP_SIZES = (1.0, 0.5, 0.25, 0.1, 0.03)
 MOST_STEPS = 8
 #: The fit ends where a step lowers the cross entropy of a row by less, in nats.
 TOLERANCE = 1e-5
+#: Rules of a head that are exchanged at most.
+EXCHANGES = 3
 #: The same while rules are still being chosen.
 ROUGHLY = 1e-3
 #: Scores of a prediction, each of one head.
@@ -163,11 +165,12 @@ def _newton_step(
 
 
 class Chosen(NamedTuple):
-    """Rules of a head in the order they were chosen, their weights, and those of the first rule alone."""
+    """Rules of a head, the most needed first, and their weights; the best single rule, and its weight alone."""
 
     rules: list[int]
     weights: Floats
-    first_weight: Floats
+    single: list[int]
+    single_weight: Floats
 
 
 class Library:
@@ -189,7 +192,7 @@ class Library:
         squared = [each.max() > 1 or each.min() < 0 for each in self.shared]
         self._sloped = np.flatnonzero(squared)
 
-    def row_means(self, patterns: NDArray[np.float32]) -> NDArray[np.float32]:
+    def row_means(self, patterns: Floats) -> Floats:
         """Mean of each shared feature over the keys of each row, under each pattern: (row, rule, head) from (head, entry)."""
         means, first = [], 0
         for features in self._by_query:
@@ -199,9 +202,7 @@ class Library:
             first += tokens * tokens
         return np.concatenate(means)
 
-    def gains(
-        self, wanted: NDArray[np.float64], predicted: NDArray[np.float32], own: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
+    def gains(self, wanted: Floats, predicted: Floats, own: NDArray[np.float32]) -> NDArray[np.float64]:
         """What each rule would add to each head by the score test, g^2 / h: (head, rule), own rules last.
 
         Parameters
@@ -227,7 +228,7 @@ class Library:
         return gains
 
     def choose(self, patterns: NDArray[np.float32], own: NDArray[np.float32], most: int = MOST_RULES) -> list[Chosen]:
-        """At most so many rules for each head, one after the other, each time refitted.
+        """At most so many rules for each head: one after the other, each time refitted; then some are exchanged.
 
         Parameters
         ----------
@@ -242,23 +243,63 @@ class Library:
         """
         wanted = np.concatenate([patterns @ self.shared.T, np.einsum("hke,he->hk", own, patterns)], 1, dtype=np.float64)
         predicted = np.broadcast_to(self.entries.spread(1 / self.entries.sizes), patterns.shape).astype(np.float32)
-        chosen = [Chosen([], np.zeros(0), np.zeros(0)) for _ in patterns]
+        chosen = [Chosen([], np.zeros(0), [], np.zeros(0)) for _ in patterns]
         for place in range(min(most, wanted.shape[1])):
             gains = self.gains(wanted, predicted, own)
             predicted = predicted.copy()
             for head, (before, gain) in enumerate(zip(chosen, gains, strict=True)):
                 gain[before.rules] = -1
                 rules = [*before.rules, int(gain.argmax())]
-                features = self.features(rules, own[head])
-                weights, predicted[head] = fit_weights(
-                    self.entries,
-                    features,
-                    patterns[head],
-                    np.append(before.weights, 0),
-                    tolerance=TOLERANCE if place + 1 == most else ROUGHLY,
-                )
-                chosen[head] = Chosen(rules, weights, before.first_weight if place else weights)
-        return chosen
+                features, start = self.features(rules, own[head]), np.append(before.weights, 0)
+                close = TOLERANCE if place + 1 == most else ROUGHLY
+                weights, predicted[head] = fit_weights(self.entries, features, patterns[head], start, tolerance=close)
+                single = (before.single, before.single_weight) if place else (rules, weights)
+                chosen[head] = Chosen(rules, weights, *single)
+        return [
+            self._exchanged(one, pattern, head_wanted, head_own)
+            for one, pattern, head_wanted, head_own in zip(chosen, patterns, wanted, own, strict=True)
+        ]
+
+    def _exchanged(
+        self, chosen: Chosen, pattern: NDArray[np.float32], wanted: Floats, own: NDArray[np.float32]
+    ) -> Chosen:
+        """The rules after the least needed have been exchanged for others as long as the fit gets better.
+
+        What was chosen early may be said by later rules together: of 12 heads of a layer, IoU grew by up to 0.17.
+        """
+        rules, weights = chosen.rules, chosen.weights
+        losses = self._losses_without(rules, weights, wanted, own)
+        for _ in range(EXCHANGES if len(rules) < len(wanted) else 0):
+            least = int(losses.argmin())
+            kept = [rule for rule in rules if rule != rules[least]]
+            start = np.delete(weights, least)
+            start, predicted = fit_weights(self.entries, self.features(kept, own), pattern, start, tolerance=ROUGHLY)
+            gain = self.gains(wanted[None], predicted[None], own[None])[0]
+            gain[rules] = -1
+            tried = [*kept, int(gain.argmax())]
+            found, _ = fit_weights(self.entries, self.features(tried, own), pattern, np.append(start, 0))
+            if self._loss(tried, found, wanted, own) > self._loss(rules, weights, wanted, own) - TOLERANCE:
+                break
+            rules, weights = tried, found
+            losses = self._losses_without(rules, weights, wanted, own)
+        order = np.argsort(-losses, kind="stable")
+        return Chosen([rules[place] for place in order], weights[order], chosen.single, chosen.single_weight)
+
+    def _losses_without(self, rules: list[int], weights: Floats, wanted: Floats, own: NDArray[np.float32]) -> Floats:
+        """Loss without each rule, with the other weights as they are: the larger, the more a rule is needed."""
+        return np.array(
+            [
+                self._loss([*rules[:place], *rules[place + 1 :]], np.delete(weights, place), wanted, own)
+                for place in range(len(rules))
+            ]
+        )
+
+    def _loss(self, rules: list[int], weights: Floats, wanted: Floats, own: NDArray[np.float32]) -> float:
+        """Cross entropy of the rows under some rules; see `_predict`."""
+        if not rules:
+            return float(np.log(self.entries.sizes).mean())
+        of_rules = wanted[rules] / self.entries.rows
+        return _predict(self.entries, self.features(rules, own), weights, of_rules, RIDGE)[1]
 
     def features(self, rules: Sequence[int], own: NDArray[np.float32]) -> NDArray[np.float32]:
         """Features (rule, entry) of some rules of a head with `own` (rule, entry)."""

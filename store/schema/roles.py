@@ -62,7 +62,7 @@ ROLE_ARRAYS: Mapping[str, Array] = {
     "words_share": _of_rules("share of the attention between words that the prediction covers"),
     "interval": whole(("bound", "rules", *HEADS), "95% interval of iou, by bootstrap over sentences"),
     "chosen": Array(
-        (*HEADS, "place"), "int16", (*HEADS, "place"), "rules in the order of choice: index into rule", fill=NO_RULE
+        (*HEADS, "place"), "int16", (*HEADS, "place"), "rules, the most needed first: index into rule", fill=NO_RULE
     ),
     "rule_weight": whole((*HEADS, "place"), "their weights in the logit"),
     "variance_share": whole(("part", *HEADS), "share of the variance of the logits within rows"),
