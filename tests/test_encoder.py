@@ -13,7 +13,8 @@ import torch
 import transformers
 from flask import Flask
 
-from dashboard.sentence.encoder import MOST_CHARACTERS, Encoder, TypedSentences
+from dashboard.sentence.checkpoint import MOST_CHARACTERS
+from dashboard.sentence.encoder import Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web import errors as problems
 from dashboard.web.errors import Refusal

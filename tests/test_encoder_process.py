@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
+from dashboard.sentence.change import Change
 from dashboard.sentence.checkpoint import CorpusModel
 from dashboard.sentence.encoder import (
     BUSY,
@@ -26,6 +27,7 @@ from dashboard.sentence.encoder import (
     TypedSentences,
     _ask,
 )
+from dashboard.sentence.sentence import stored_sentence
 from dashboard.web.admission import current_tell, steps_told_to
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.processes import ServerFolder, server_folder
@@ -89,6 +91,15 @@ def test_a_sentence_is_the_one_that_this_process_would_encode(folder: ServerFold
     )
     for name, value in vars(own).items():
         np.testing.assert_array_equal(getattr(remote, name), value)
+
+
+def test_a_changed_sentence_is_the_one_that_this_process_would_encode(
+    folder: ServerFolder, tiny_corpus: Corpus
+) -> None:
+    sentence, change = stored_sentence(tiny_corpus, 3), Change(((0, 1),))
+    own, remote = (typed.change(tiny_corpus, sentence, change) for typed in (TypedSentences(), worker(folder)))
+    np.testing.assert_array_equal(remote.query, own.query)
+    np.testing.assert_array_equal(remote.last, own.last)
 
 
 def test_workers_that_ask_at_once_start_one_process_which_ends_when_its_server_ends_in_good_order() -> None:

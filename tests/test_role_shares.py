@@ -1,5 +1,6 @@
 """What every head does, on the pages: shares by kind, roles that tests find, and the heads that a role chooses."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,10 @@ def test_overview_of_a_store_without_roles_says_how_to_get_them(tiny_store: str)
     context = resolve(ServedStore(tiny_store), "overview", "")
     assert isinstance(read_shares(context.corpus, None), Unmade)
     assert "Rules and roles of heads: not computed." in text_of(TOPICS["overview"].layout(context).above)
+
+
+def test_shares_that_are_no_numbers_are_not_known() -> None:
+    assert not replace(SHARES, share=np.full_like(SHARES.share, np.nan)).are_known
 
 
 def test_page_heads_shows_the_heads_in_which_a_test_finds_the_role(corpus: Corpus) -> None:

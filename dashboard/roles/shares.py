@@ -47,6 +47,8 @@ _TESTS = (
     "sentence, against twice as much; false discoveries are held at 5% over all heads and roles (Benjamini and Hochberg 1995). A "
     "role of grammar must also get more attention than other words at the same distance."
 )
+_UNKNOWN = "Roles of heads: unknown, as the sentences that they are fitted on have no words."
+_MORE_SENTENCES = "Ingest more sentences."
 TESTED_ROLE = f"Heads in which a test finds the role. {_TESTS}"
 
 
@@ -84,6 +86,11 @@ class RoleShares:
     tested: tuple[str, ...]
     bias: NDArray[np.float64]
     found: NDArray[np.bool_]
+
+    @property
+    def are_known(self) -> bool:
+        """False where no sentence of the fit has words."""
+        return bool(np.isfinite(self.share).all())
 
     @cached_property
     def of_kinds(self) -> NDArray[np.float64]:
@@ -152,17 +159,16 @@ def kinds_of_clearest(shares: RoleShares | None, shape: tuple[int, ...]) -> NDAr
 def read_shares(corpus: Corpus, running: IngestProgress | None) -> RoleShares | Unmade:
     """The shares of a corpus; where it has none, how to get them."""
     try:
-        return shares_of(corpus)
+        shares = shares_of(corpus)
     except NotIngested as error:
         return Unmade.of(error, running)
+    return shares if shares.are_known else Unmade(_UNKNOWN, _MORE_SENTENCES, running)
 
 
 def known_shares(corpus: Corpus) -> RoleShares | None:
     """The shares of a corpus; None where it has none, for pages that do without."""
-    try:
-        return shares_of(corpus)
-    except NotIngested:
-        return None
+    shares = read_shares(corpus, None)
+    return None if isinstance(shares, Unmade) else shares
 
 
 def role_choice(state: LinkState, shares: RoleShares, label: str) -> html.Div:

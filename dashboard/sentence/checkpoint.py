@@ -1,18 +1,23 @@
-"""The checkpoint that a corpus was made with: how the store names it, and how it is found and loaded again."""
+"""The checkpoint that a corpus was made with: how the store names it, how it is found and loaded again, and one sentence run by it."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dashboard.sentence.change import Change
+from dashboard.sentence.sentence import Sentence
 from dashboard.web.errors import Refusal
 from store import Corpus
 from store.process import missing_packages
 
 if TYPE_CHECKING:
-    from ingest.encode.hooked_model import SentenceModel
+    from ingest.encode.hooked_model import SentenceModel, Vectors
     from ingest.run.checkpoint import Checkpoint
+    from ingest.text.tokenizer import Pair, Tokens
 
+#: Most characters of a text, and of the second of a pair.
+MOST_CHARACTERS = 5_000
 log = logging.getLogger("headscape")
 
 
@@ -116,3 +121,52 @@ def cannot_run(error: RuntimeError) -> Refusal:
     """The `Refusal` of an error of torch, which it raises for whatever a device cannot do."""
     log.error("could not run a model", exc_info=error)
     return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
+
+
+def encoded(model: "SentenceModel", text: str, second: str, change: Change) -> Sentence:
+    """A sentence, or a pair, by a loaded model whose heads may be changed; a `Refusal` where it cannot be encoded."""
+    first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
+    pair = model.tokenize(first, other)
+    tokens = pair.tokens
+    words = pair.segment[tokens.word_index >= 0]
+    check_words(0 in words, "first " if other else "")
+    check_words(not other or 1 in words, "second ")
+    _check_vectors(model, tokens)
+    vectors = _run(model, pair, change)
+    return Sentence(
+        text=first,
+        second=other,
+        label="",
+        wordpieces=tuple(model.tokenizer.vocab[number] for number in tokens.token_id),
+        texts=tuple(map(model.tokenizer.piece_text, tokens.token_id.tolist())),
+        flags=tokens.token_flags,
+        word_index=tokens.word_index,
+        segment=pair.segment,
+        query=vectors.query,
+        key=vectors.key,
+        value_norm=vectors.value_norm,
+        mixing=vectors.mixing,
+        cut=bool(tokens.truncated[0]) or any(len(each) > MOST_CHARACTERS for each in (text, second)),
+        last=vectors.last,
+    )
+
+
+def _check_vectors(model: "SentenceModel", tokens: "Tokens") -> None:
+    """Refuse a text with a wordpiece of the tokenizer that the model lacks."""
+    if lacking := model.without_vector(tokens):
+        raise Refusal(
+            f"The model cannot encode this text: its embedding has no vector for the wordpiece {lacking[0]!r}. Type a text without it."
+        )
+
+
+def _run(model: "SentenceModel", pair: "Pair", change: Change) -> "Vectors":
+    try:
+        return model.run(pair.tokens, pair.token_type, change.patterns(len(pair.tokens.token_id)))
+    except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
+        raise cannot_run(error) from error
+
+
+def check_words(present: bool, which: str) -> None:
+    """Refuse a text without words."""
+    if not present:
+        raise Refusal(f"The {which}sentence has no word. Type one, such as: The film was good.")

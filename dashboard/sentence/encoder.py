@@ -1,4 +1,5 @@
-"""Forward passes of typed sentences, and of sentences without stored vectors: in this process, or in the one that a server has for it.
+"""Forward passes of typed sentences, of sentences without stored vectors, and of sentences whose heads are changed: in this process, or in
+the one that a server has for it.
 
 `python -m dashboard.sentence.encoder FOLDER IDLE` serves; a worker starts it when the first sentence is typed (`RemoteEncoder`).
 It ends with the server, and after `IDLE` seconds without a request.
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from cachetools import LRUCache
 
-from dashboard.sentence.checkpoint import CorpusModel, cannot_run, load, runs_models
+from dashboard.sentence.change import NO_CHANGE, Change
+from dashboard.sentence.checkpoint import MOST_CHARACTERS, CorpusModel, check_words, encoded, load, runs_models
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
 from dashboard.web.admission import (
     LOOK_SECONDS,
@@ -41,11 +43,8 @@ from dashboard.web.state import LinkState
 from store import Corpus
 
 if TYPE_CHECKING:
-    from ingest.encode.hooked_model import SentenceModel, Vectors
-    from ingest.text.tokenizer import Pair, Tokens
+    from ingest.encode.hooked_model import SentenceModel
 
-#: Most characters of a text, and of the second of a pair.
-MOST_CHARACTERS = 5_000
 #: Bytes of weights that stay loaded; at least one model.
 WEIGHTS = 1 << 30
 #: Most readers who wait for a forward pass.
@@ -73,6 +72,8 @@ IDLE_PAUSE = 1.0
 QUEUE = "typed sentences"
 STARTS = "Starting the process that runs the model"
 Request = tuple[CorpusModel, str, str]
+#: The same, with what is changed in the model.
+Changed = tuple[CorpusModel, str, str, Change]
 
 
 class SentenceEncoder(Protocol):
@@ -84,6 +85,9 @@ class SentenceEncoder(Protocol):
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """The encoded sentence, or a `Refusal`."""
+
+    def change(self, request: Changed, has_left: Callable[[], bool]) -> Sentence:
+        """The same by a model with other heads."""
 
 
 class TypedSentences:
@@ -105,9 +109,19 @@ class TypedSentences:
 
         `has_left` tells whether the reader has left; then nothing is computed. Raises a `Refusal` where encoding fails.
         """
-        request = CorpusModel.of(corpus), _readable(text), _readable(second)
+        request = _request(corpus, text, second)
         check_words(bool(request[1]), "")
         return current_cache().get(self, request, lambda: self._encoded(*request, has_left))
+
+    def change(self, corpus: Corpus, sentence: Sentence, change: Change = NO_CHANGE) -> Sentence:
+        """A sentence as the model encodes it with other heads, or, of the corpus, without a change; as `encode` otherwise."""
+        request = (*_request(corpus, sentence.text, sentence.second), change)
+        return current_cache().get(self, request, lambda: self._changed(request))
+
+    def is_changed(self, corpus: Corpus, sentence: Sentence, change: Change = NO_CHANGE) -> bool:
+        """Whether `change` would answer at once."""
+        request = (*_request(corpus, sentence.text, sentence.second), change)
+        return current_cache().find(self, request) is not None
 
     def encode_counted(self, corpus: Corpus, sentence: int, has_left: Callable[[], bool] = lambda: False) -> Sentence:
         """A sentence of the corpus whose vectors are not stored; as `encode` otherwise."""
@@ -132,6 +146,11 @@ class TypedSentences:
         self._loaded.add(model)
         return encoded
 
+    def _changed(self, request: Changed) -> Sentence:
+        changed = self._encoder.change(request, reader_left)
+        self._loaded.add(request[0])
+        return changed
+
     def has_loaded(self, corpus: Corpus) -> bool:
         """Whether the model has encoded a sentence: the first waits until it is loaded."""
         return self._encoder.is_running and CorpusModel.of(corpus) in self._loaded
@@ -142,7 +161,7 @@ class TypedSentences:
 
     def is_encoded(self, corpus: Corpus, text: str, second: str = "") -> bool:
         """Whether `encode` would answer at once: the sentence is cached."""
-        return current_cache().find(self, (CorpusModel.of(corpus), _readable(text), _readable(second))) is not None
+        return current_cache().find(self, _request(corpus, text, second)) is not None
 
 
 def encodable_sentences(corpus: Corpus) -> int:
@@ -188,6 +207,10 @@ def _key(sentence: int) -> Hashable:
     return "encoded sentence", sentence
 
 
+def _request(corpus: Corpus, text: str, second: str) -> Request:
+    return CorpusModel.of(corpus), _readable(text), _readable(second)
+
+
 def _readable(text: str) -> str:
     """The part of a text that is read, and one character more where it is longer; empty for a blank text.
 
@@ -216,64 +239,21 @@ class Encoder:
 
         `has_left` tells whether the reader has left; then nothing is computed.
         """
+        return self.change((model, text, second, NO_CHANGE), has_left)
+
+    def change(self, request: Changed, has_left: Callable[[], bool]) -> Sentence:
+        """The same by a model with other heads."""
         tell = current_tell()
         tell(WAITS)
         with self._turns.turn(has_left):
-            return self._thread.submit(lambda: self._encoded(model, text, second, tell)).result()
+            return self._thread.submit(lambda: self._encoded(*request, tell)).result()
 
-    def _encoded(self, model: CorpusModel, text: str, second: str, tell: Tell) -> Sentence:
+    def _encoded(self, model: CorpusModel, text: str, second: str, change: Change, tell: Tell) -> Sentence:
         if model not in self._models:
             tell(f"Loading the model {model.model_id}")
             self._models[model] = load(model, self._make_model)
         tell("Encoding the sentence")
-        return _encode(self._models[model], text, second)
-
-
-def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
-    first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
-    pair = model.tokenize(first, other)
-    tokens = pair.tokens
-    words = pair.segment[tokens.word_index >= 0]
-    check_words(0 in words, "first " if other else "")
-    check_words(not other or 1 in words, "second ")
-    _check_vectors(model, tokens)
-    vectors = _run(model, pair)
-    return Sentence(
-        text=first,
-        second=other,
-        label="",
-        wordpieces=tuple(model.tokenizer.vocab[number] for number in tokens.token_id),
-        texts=tuple(map(model.tokenizer.piece_text, tokens.token_id.tolist())),
-        flags=tokens.token_flags,
-        word_index=tokens.word_index,
-        segment=pair.segment,
-        query=vectors.query,
-        key=vectors.key,
-        value_norm=vectors.value_norm,
-        mixing=vectors.mixing,
-        cut=bool(tokens.truncated[0]) or any(len(each) > MOST_CHARACTERS for each in (text, second)),
-    )
-
-
-def _check_vectors(model: "SentenceModel", tokens: "Tokens") -> None:
-    """Refuse a text with a wordpiece of the tokenizer that the model lacks."""
-    if lacking := model.without_vector(tokens):
-        raise Refusal(
-            f"The model cannot encode this text: its embedding has no vector for the wordpiece {lacking[0]!r}. Type a text without it."
-        )
-
-
-def _run(model: "SentenceModel", pair: "Pair") -> "Vectors":
-    try:
-        return model.run(pair.tokens, pair.token_type)
-    except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
-        raise cannot_run(error) from error
-
-
-def check_words(present: bool, which: str) -> None:
-    """Refuse a text without words."""
-    if not present:
-        raise Refusal(f"The {which}sentence has no word. Type one, such as: The film was good.")
+        return encoded(self._models[model], text, second, change)
 
 
 class RemoteEncoder:
@@ -293,7 +273,11 @@ class RemoteEncoder:
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """As `Encoder.encode`."""
-        request, deadline = (model, text, second), time.monotonic() + self._patience
+        return self.change((model, text, second, NO_CHANGE), has_left)
+
+    def change(self, request: Changed, has_left: Callable[[], bool]) -> Sentence:
+        """As `Encoder.change`."""
+        deadline = time.monotonic() + self._patience
         with self._room.entered(), self._connect(deadline) as connection:
             answer = _ask(connection, request, lambda: _check(has_left, deadline))
         if isinstance(answer, Refusal):
@@ -341,7 +325,7 @@ class RemoteEncoder:
         return process
 
 
-def _ask(connection: Connection, request: tuple[CorpusModel, str, str], check: Callable[[], None]) -> object:
+def _ask(connection: Connection, request: Changed, check: Callable[[], None]) -> object:
     try:
         connection.send(request)
         while True:
@@ -398,13 +382,11 @@ class EncoderProcess:
             self._under_way -= 1
             self._last = time.monotonic()
 
-    def _result(self, request: Request, connection: Connection) -> object:
+    def _result(self, request: Changed, connection: Connection) -> object:
         """A client sends one request; anything readable after it is the end of the connection."""
         try:
             with steps_told_to(lambda step: _tell(connection, step)):
-                return self._cache.get(
-                    self._encoder, request, lambda: self._encoder.encode(*request, has_left=connection.poll)
-                )
+                return self._cache.get(self._encoder, request, lambda: self._encoder.change(request, connection.poll))
         except NotYet as later:
             return later
         except Exception as error:

@@ -24,6 +24,7 @@ from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, r
 from dashboard.sentence.routes import register
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
 from dashboard.sentence.why import WHY, why_panel
+from dashboard.sentence.without import WITHOUT, without_panel
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import (
     control_group,
@@ -102,6 +103,8 @@ class SentencePage:
         None where the sentence has none.
     why
         The parts of the logit of the selected pair.
+    without
+        The heads that are switched off, and what that changes.
     notes, found
         The panels of notes, and the search for a sentence, which may be computed after the page.
     """
@@ -121,6 +124,7 @@ class SentencePage:
     means: ShownMeans | None
     tree: Tree | None
     why: list[object]
+    without: list[object]
     notes: list[object]
     found: html.Div
 
@@ -146,6 +150,7 @@ def read(context: Context) -> SentencePage:
         means=read_positions(corpus, state.layer, state.head) if shown and state.show == "positions" else None,
         tree=read_tree(corpus, state) if shown and state.show != "mixing" and not unstored else None,
         why=why_panel(context, shown) if shown and state.show != "mixing" else [],
+        without=without_panel(context, shown) if shown and state.show != "mixing" else [],
         notes=_notes(corpus, shown) if shown and not unstored else [],
         found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
     )
@@ -185,7 +190,9 @@ def draw(page: SentencePage) -> Page:
         below = [*sentence_mixing(page.shown), *page.notes]
         return Page(above=above, beside=found, below=below, notices=_notices(page.shown))
     beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
-    below = [_caption(page, page.shown), *page.why, *page.notes, *(dependency_tree(page.tree) if page.tree else [])]
+    questions = html.Div([html.Section(part) for part in (page.why, page.without) if part], className="questions")
+    tree = dependency_tree(page.tree) if page.tree else []
+    below = [_caption(page, page.shown), questions, *page.notes, *tree]
     return Page(above=above, beside=[*beside, *found], below=below, notices=_notices(page.shown))
 
 
@@ -324,6 +331,6 @@ SENTENCE = Topic(
     choices=choices,
     sentence=picture,
     before_sentence=before_views,
-    deferred=(FOUND, TYPED, WHY),
+    deferred=(FOUND, TYPED, WHY, WITHOUT),
     routes=(register,),
 )

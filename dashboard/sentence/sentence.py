@@ -100,6 +100,8 @@ class Sentence:
         Share of each token that comes from others (ratio, layer, token); `store.schema.model.RATIOS`.
     cut
         Whether the text was longer than the model allows.
+    last
+        Output of the last layer (token, feature); None of stored vectors, which have none.
     """
 
     text: str
@@ -115,6 +117,7 @@ class Sentence:
     value_norm: Layers
     mixing: Floats
     cut: bool
+    last: Floats | None = None
 
     @property
     def pattern(self) -> Floats:

@@ -20,7 +20,7 @@ from dashboard.web.state import (
     Kind,
     LinkState,
     Of,
-    head_numbers,
+    heads_numbers,
 )
 from store import Corpus, Snapshot, StoreError
 from store.repository.errors import SnapshotNotFound
@@ -33,7 +33,18 @@ MAX_QUERY = 8_000
 #: Fields of feature points: the bounds of one depend on another.
 _OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "fonly", "ftoken", "flasso", "fit")
 #: Fields that `LinkReader.read` alone does not read.
-_READ_APART = ("model", "snapshot", "view", "pinned", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
+_READ_APART = (
+    "model",
+    "snapshot",
+    "view",
+    "pinned",
+    "without",
+    "text",
+    "second",
+    "statistic",
+    "other",
+    *_OF_FEATURE_POINTS,
+)
 _SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
 
 _NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
@@ -275,7 +286,7 @@ def _values(reader: LinkReader) -> dict[str, Any]:
     values = {name: reader.read(name) for name in _SIMPLE}
     values["text"], values["second"] = reader.typed_pair()
     values["statistic"] = _statistic(reader, values["source"])
-    values["pinned"] = _pinned(reader)
+    values["pinned"], values["without"] = (_heads(reader, name) for name in ("pinned", "without"))
     return values
 
 
@@ -289,17 +300,19 @@ def _view(reader: LinkReader, ingest: IngestProgress | None) -> str | None:
     return name if name in views[1:] else None
 
 
-def _pinned(reader: LinkReader) -> str | None:
-    """A head of the model, such as `3-7`."""
-    heads = head_numbers(reader.read("pinned"))
-    if heads is None:
-        return None
+def _heads(reader: LinkReader, name: str) -> str | None:
+    """Heads of the model, such as `3-7` or `2-8.3-1`, each once; None where none is of the model."""
     layers, of_layer = reader.bounds[Of.LAYERS], reader.bounds[Of.HEADS]
-    if heads[0] in layers and heads[1] in of_layer:
-        return "-".join(map(str, heads))
-    there = f"layers 0-{len(layers) - 1}, heads 0-{len(of_layer) - 1}"
-    reader.notices.append(f"pinned={reader.written['pinned']} is not a head of the model ({there}); ignoring it")
-    return None
+    each = dict.fromkeys(heads_numbers(reader.read(name)))
+    within = [(layer, head) for layer, head in each if layer in layers and head in of_layer]
+    if len(within) < len(each):
+        there = f"layers 0-{len(layers) - 1}, heads 0-{len(of_layer) - 1}"
+        problem = "is not a head" if len(each) == 1 else "names heads that are not"
+        shown = reader.written[name][:40]
+        reader.notices.append(
+            f"{name}={shown} {problem} of the model ({there}); ignoring {'it' if len(each) == 1 else 'them'}"
+        )
+    return ".".join(f"{layer}-{head}" for layer, head in within) or None
 
 
 def _statistic(reader: LinkReader, source: str) -> str | None:

@@ -44,6 +44,7 @@ Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
 Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
+Instead = Literal["off", "even", "rule"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
@@ -52,6 +53,9 @@ MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
 SCALES: tuple[Scale, ...] = get_args(Scale)
 MATRIX_SCALES: tuple[MatrixScale, ...] = get_args(MatrixScale)
+INSTEAD: tuple[Instead, ...] = get_args(Instead)
+#: Heads that are changed at once.
+MOST_CHANGED = 24
 TABS = ("role", "statistics", "point", "selection", "pairs", "distance", "positions", "notes")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: Biases above which a head is said to have a role.
@@ -87,6 +91,7 @@ _MINIMUM = r"\d{1,5}(\.\d{1,3})?"
 _CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
 #: Layer and head, as `3-7`.
 HEAD = r"\d{1,3}-\d{1,3}"
+_CHANGED = rf"{HEAD}(\.{HEAD}){{0,{MOST_CHANGED - 1}}}"
 
 
 class Of(Enum):
@@ -146,6 +151,12 @@ def head_numbers(text: str | None) -> tuple[int, int] | None:
     """Layer and head of `3-7`."""
     layer, _, head = (text or "").partition("-")
     return (int(layer), int(head)) if layer and head else None
+
+
+def heads_numbers(text: str | None) -> list[tuple[int, int]]:
+    """Layer and head of each of `2-8.3-1`."""
+    each = map(head_numbers, (text or "").split("."))
+    return [numbers for numbers in each if numbers is not None]
 
 
 def _link(page: str, written: Mapping[str, object]) -> str:
@@ -222,6 +233,8 @@ class LinkState:
     renormalize: Annotated[str | None, _ON] = None
     words: Annotated[str | None, Field("switch", ("1",), clears=_OF_TOKENS)] = None
     rollout: Annotated[str | None, _ON] = None
+    without: Annotated[str | None, Field("pattern", _CHANGED)] = None
+    instead: Annotated[Instead, Field("choice", INSTEAD)] = "off"
     find: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     labelled: Annotated[str | None, Field("choice", Of.LABELS)] = None
     fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None

@@ -2,12 +2,13 @@
 
 The model runs on its fast attention path (sdpa), which never hands out a pattern; whoever needs one computes it from
 the captured queries and keys of a batch and drops it. `SentenceModel` gives everything that the heads compute of one
-sentence or pair.
+sentence or pair, as they are or with the patterns of some heads replaced.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,10 @@ from store.kernels.attention import (
     value_norm,
 )
 
+#: (layer, head) -> its weights (query_token, key_token) instead of the pattern of its queries and keys; of zeros the head is off.
+Replaced = Mapping[tuple[int, int], NDArray[np.floating]]
+NOTHING: Replaced = MappingProxyType({})
+
 
 @dataclass
 class Capture:
@@ -51,6 +56,7 @@ class _Passing(threading.local):
 
     capture: Capture
     sentences: Sentences | None = None
+    replaced: Replaced = NOTHING
 
 
 class HookedModel:
@@ -95,6 +101,24 @@ class HookedModel:
                 self._keep_point(module, f"L{number:02d}.{kind}", points)
             layer.output.register_forward_pre_hook(self._keep_mixed(f"L{number:02d}.mixed"))
 
+    def listen_for_replaced(self) -> None:
+        """From now on `run_replaced` can be called."""
+        for number, layer in enumerate(self.parts.layers):
+            layer.output.register_forward_pre_hook(self._replace(number))
+
+    def _replace(self, layer: int) -> Callable[..., tuple[Tensor] | None]:
+        """Before the output projection: where patterns of heads of the layer are replaced, these mix the values again."""
+
+        def hook(_module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] | None:
+            own = {head: weights for (of, head), weights in self._passing.replaced.items() if of == layer}
+            if not own:
+                return None
+            value = self._passing.capture.value[layer].unflatten(-1, (self.heads, self.channels))
+            contexts = {head: _like(weights, value) @ value[..., head, :] for head, weights in own.items()}
+            return (with_contexts(inputs[0], contexts, self.heads),)
+
+        return hook
+
     def _keep_point(self, module: nn.Module, point: str, points: Sequence[str]) -> None:
         def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
             self._passing.capture.points[point] = output
@@ -124,6 +148,14 @@ class HookedModel:
         """
         mask = None if real is None else real.long()
         return self._pass(input_ids=token_ids, attention_mask=mask, token_type_ids=segment)
+
+    def run_replaced(self, token_ids: Tensor, segment: Tensor, replaced: Replaced) -> Capture:
+        """One forward pass over (sentence, token) without padding, in which some heads have other patterns."""
+        self._passing.replaced = replaced
+        try:
+            return self.run(token_ids, None, segment)
+        finally:
+            self._passing.replaced = NOTHING
 
     def count_patterns(self, grams: Sequence[Tensor]) -> None:
         """From now on `run_counted` can be called, on a CPU in float32; `grams` are the model's `output_grams`."""
@@ -171,6 +203,18 @@ class HookedModel:
         return side_by_side(lambda own: expansion_rate(*own), exact)
 
 
+def with_contexts(context: Tensor, contexts: Mapping[int, Tensor | float], heads: int) -> Tensor:
+    """The outputs of `heads` heads side by side (sentence, token, feature), those of some replaced by (sentence, token, channel)."""
+    split = context.unflatten(-1, (heads, -1)).clone()
+    for head, own in contexts.items():
+        split[..., head, :] = own
+    return split.flatten(-2)
+
+
+def _like(weights: NDArray[np.floating], tensor: Tensor) -> Tensor:
+    return torch.as_tensor(weights, dtype=tensor.dtype, device=tensor.device)
+
+
 @dataclass(frozen=True)
 class OutputProjection:
     """The output projection of a layer, in float32: `weight` (head and channel, feature), `bias` and `gain` (feature).
@@ -212,6 +256,7 @@ class Vectors:
     key: NDArray[np.float32]  # (layer, head, token, channel)
     value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
     mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.model.RATIOS`
+    last: NDArray[np.float32]  # (token, feature), the output of the last layer
 
 
 class SentenceModel:
@@ -221,6 +266,9 @@ class SentenceModel:
         self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest_input(checkpoint)))
         device = find_device("auto")
         self._model = HookedModel(checkpoint, device=device, dtype=find_dtype(dtype, device))
+        self._last = f"L{self._model.layers - 1:02d}.feedforward"
+        self._model.listen_at_points([self._last])
+        self._model.listen_for_replaced()
         self._grams = self._model.output_grams()
         self._projections = self._model.output_projections()
         self._token_types = checkpoint.family.size(checkpoint.config, "type_vocab_size")
@@ -243,30 +291,37 @@ class SentenceModel:
         rows = int(self._model.config.vocab_size)
         return [self.tokenizer.vocab[number] for number in tokens.token_id if number >= rows]
 
-    def run(self, tokens: Tokens, token_type: NDArray[np.uint8]) -> Vectors:
-        """One forward pass."""
+    def run(self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING) -> Vectors:
+        """One forward pass, in which the patterns of some heads may be replaced: of as many tokens as there are."""
         # Some checkpoints know one token type only.
         known = np.minimum(token_type, self._token_types - 1)
         token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in (tokens.token_id, known))
-        capture = self._model.run(token_ids.to(self._model.device), None, segments.to(self._model.device))
+        device = self._model.device
+        capture = self._model.run_replaced(token_ids.to(device), segments.to(device), replaced)
         with torch.inference_mode():
-            return self._vectors(capture)
+            return self._vectors(capture, replaced)
 
-    def _vectors(self, capture: Capture) -> Vectors:
+    def _vectors(self, capture: Capture, replaced: Replaced) -> Vectors:
         query, key, value = (
             [self._heads(layer) for layer in layers] for layers in (capture.query, capture.key, capture.value)
         )
         norms = [value_norm(vectors, gram) for vectors, gram in zip(value, self._grams, strict=True)]
         mixing = [
-            self._mixing(layer, capture, *query_key_value)
+            self._mixing(layer, capture, replaced, *query_key_value)
             for layer, query_key_value in enumerate(zip(query, key, value, strict=True))
         ]
         stacked = [torch.stack(layers) for layers in (query, key, norms)]
-        return Vectors(*(array.cpu().numpy() for array in (*stacked, torch.stack(mixing, dim=1))))
+        last = capture.points[self._last][0].float()
+        return Vectors(*(array.cpu().numpy() for array in (*stacked, torch.stack(mixing, dim=1), last)))
 
-    def _mixing(self, layer: int, capture: Capture, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def _mixing(
+        self, layer: int, capture: Capture, replaced: Replaced, query: Tensor, key: Tensor, value: Tensor
+    ) -> Tensor:
         """Mixing ratios of a layer (ratio, token) from its vectors (head, token, channel)."""
         pattern, layer_input = attention_pattern(query, key), capture.layer_input[layer][0]
+        for (of, head), weights in replaced.items():
+            if of == layer:
+                pattern[head] = _like(weights, pattern)
         return self._projections[layer].mixing(pattern, value.transpose(0, 1), layer_input)
 
     def _heads(self, tensor: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ingest.encode.encoder import BATCH_TOKENS
+from ingest.encode.hooked_model import with_contexts
 from ingest.encode.loading import load_model, weight_shapes
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
@@ -141,7 +142,6 @@ class SilencedModel:
         self._answer = self._guess_wordpieces if kind == "mlm" else self._guess_labels
         self.layers: int = self._model.config.num_hidden_layers
         self.heads: int = self._model.config.num_attention_heads
-        self._channels: int = self._model.config.hidden_size // self.heads
         self._silenced: tuple[int, int] | None = None
         for number, layer in enumerate(self._parts.layers):
             layer.output.register_forward_pre_hook(self._gate(number))
@@ -182,9 +182,7 @@ class SilencedModel:
         def hook(_module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] | None:
             if self._silenced is None or self._silenced[0] != layer:
                 return None
-            context = inputs[0].unflatten(-1, (self.heads, self._channels)).clone()
-            context[..., self._silenced[1], :] = 0
-            return (context.flatten(-2),)
+            return (with_contexts(inputs[0], {self._silenced[1]: 0}, self.heads),)
 
         return hook
 

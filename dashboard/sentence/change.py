@@ -1,0 +1,94 @@
+"""What is changed in a model, heads that do nothing or attend otherwise, and what differs downstream in a sentence."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.sentence.sentence import Sentence
+from dashboard.web.state import Instead
+from store.kernels.heads import row_divergence
+
+#: Most pairs of a head that are listed, and the smallest change of a weight that is one.
+LISTED, LEAST = 5, 0.0005
+
+
+@dataclass(frozen=True)
+class Change:
+    """Heads of a model whose pattern is replaced before values are mixed.
+
+    Attributes
+    ----------
+    heads
+        Layer and head of each, 0-based.
+    instead
+        `off`: no pattern, the head adds nothing; `even`: each key gets the same weight; `rule`: as predicted.
+    predicted
+        Of `rule`: the predicted patterns (head, query_token, key_token) in float32.
+    """
+
+    heads: tuple[tuple[int, int], ...] = ()
+    instead: Instead = "off"
+    predicted: bytes = b""
+
+    def patterns(self, tokens: int) -> dict[tuple[int, int], NDArray[np.float32]]:
+        """(layer, head) -> its weights (query_token, key_token) in a sentence of so many tokens."""
+        if self.instead == "rule":
+            weights = np.frombuffer(self.predicted, np.float32).reshape(-1, tokens, tokens).copy()
+        else:
+            same = 1 / tokens if self.instead == "even" else 0
+            weights = np.full((len(self.heads), tokens, tokens), same, np.float32)
+        return dict(zip(self.heads, weights, strict=True))
+
+    def is_later(self, layer: int, head: int) -> bool:
+        """Whether a head can attend otherwise: it is above one that is changed, and not changed itself."""
+        return layer > min(layer for layer, _ in self.heads) and (layer, head) not in self.heads
+
+
+NO_CHANGE = Change()
+
+
+class ChangedPair(NamedTuple):
+    """Positions of a query and a key, and the weight before and after a change."""
+
+    query: int
+    key: int
+    before: float
+    after: float
+
+
+def vector_change(before: Sentence, after: Sentence) -> float:
+    """1 - cosine of the mean output of the last layer over the tokens of words, before and after; 0 to 2."""
+    words = before.word_index >= 0
+    own, other = (_last(each)[words].mean(axis=0, dtype=np.float64) for each in (before, after))
+    return float(max(0.0, 1 - own @ other / np.sqrt((own @ own) * (other @ other))))
+
+
+def _last(sentence: Sentence) -> NDArray[np.float32]:
+    assert sentence.last is not None, "the model has encoded it"
+    return sentence.last
+
+
+def attention_change(before: Sentence, after: Sentence) -> NDArray[np.float64]:
+    """Jensen-Shannon divergence of each head's rows before and after, in nats, mean over queries: (layer, head)."""
+    # Layer by layer: all patterns of a long sentence at once are large.
+    return np.stack(
+        [
+            row_divergence(*(each.layer_pattern(layer).astype(np.float64) for each in (before, after))).mean(axis=-1)
+            for layer in range(len(before.query))
+        ]
+    )
+
+
+def changed_pairs(before: Sentence, after: Sentence, layer: int, head: int) -> list[ChangedPair]:
+    """The pairs of a head whose weights change most, the largest change first."""
+    own, other = (each.layer_pattern(layer)[head] for each in (before, after))
+    difference = np.abs(other - own)
+    order = np.argsort(-difference, axis=None, kind="stable")[:LISTED]
+    queries, keys = (axis.tolist() for axis in np.unravel_index(order, difference.shape))
+    return [
+        ChangedPair(query, key, float(own[query, key]), float(other[query, key]))
+        for query, key in zip(queries, keys, strict=True)
+        if difference[query, key] >= LEAST
+    ]

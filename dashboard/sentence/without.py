@@ -1,0 +1,305 @@
+"""If heads were not there: heads of a sentence are switched off or replaced, and the reader sees what changes downstream."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.roles.shares import known_shares
+from dashboard.sentence.change import NO_CHANGE, Change, ChangedPair, attention_change, changed_pairs, vector_change
+from dashboard.sentence.checkpoint import CorpusModel, runs_models
+from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
+from dashboard.sentence.picture import ShownSentence, isolated_head, read_shown
+from dashboard.sentence.sentence import Sentence
+from dashboard.ui.controls import action, choice, info
+from dashboard.ui.deferred import DeferredPart, deferred, was_computed
+from dashboard.ui.markup import FOLLOWED, heading, scrolling
+from dashboard.ui.text import with_commands
+from dashboard.web.context import Context
+from dashboard.web.errors import Refusal
+from dashboard.web.results import cached
+from dashboard.web.state import MOST_CHANGED, LinkState, heads_numbers
+from store import Corpus
+from store.kernels.heads import LARGEST_DIVERGENCE
+from store.schema.model import head_name
+
+#: What a head does instead -> its title as a choice, and as a cell of the grid.
+TITLES = {"off": "nothing: it is off", "even": "attend evenly to all tokens", "rule": "attend as its rules predict"}
+CELLS = {"off": "off", "even": "even", "rule": "rule"}
+#: Heads that are named in words.
+NAMED = 3
+#: Pixels of the part, of a model of twelve layers.
+HEIGHT = 680
+_ABOUT = (
+    "The model runs again on this sentence. Before the values are mixed, the attention weights of the heads below are replaced: by "
+    "nothing, so that the head adds nothing to its layer (Michel et al. 2019), by the same weight for every token, or by the weights "
+    "that the rules of the head predict from the text. The picture and all other numbers of this page are of the model as it is."
+)
+_EMPTY = "Switch heads off to see what changes downstream: the sentence vector, and the attention of every later head."
+_NO_RULES = "Rules are known of sentences of the corpus with stored vectors, in a store with roles. Choose what else the heads do."
+_NO_TORCH = "Heads cannot be switched off: this server lacks PyTorch, which runs the model. Install the extra `ingest` on the server."
+_NO_CHECKPOINT = (
+    "Heads cannot be switched off: the store does not say where its model is. Run `headscape ingest` with the model."
+)
+_VECTOR = (
+    "1 - cosine between the sentence vector before and after: the mean of the last layer's output over the tokens of words. "
+    "An angle of 0 degrees is the same direction, of 90 degrees nothing in common."
+)
+_GRID = (
+    "Jensen-Shannon divergence of the head's attention before and after, in thousandths of a nat, mean over the queries of this sentence: "
+    f"0 is the same attention, {1000 * LARGEST_DIVERGENCE:.0f} (ln 2) attention to other tokens altogether."
+)
+_COLUMNS = ("query", "key", "weight before", "after")
+
+
+@dataclass(frozen=True, eq=False)
+class ShownChange:
+    """What changes downstream.
+
+    Attributes
+    ----------
+    change
+        What is changed, in one head or more.
+    vector
+        1 - cosine of the sentence vector before and after.
+    divergence
+        Of the attention before and after, in nats: (layer, head).
+    layer, head
+        The head that the page shows.
+    wordpieces
+        Of the sentence.
+    pairs
+        Those of that head whose weights change most.
+    """
+
+    state: LinkState
+    change: Change
+    vector: float
+    divergence: NDArray[np.float64]
+    layer: int
+    head: int
+    wordpieces: tuple[str, ...]
+    pairs: list[ChangedPair]
+
+    @property
+    def most_changed(self) -> list[tuple[int, int]]:
+        """Layer and head of the later heads whose attention changes most."""
+        order = np.argsort(-self.divergence, axis=None, kind="stable")
+        heads = zip(*(axis.tolist() for axis in np.unravel_index(order, self.divergence.shape)), strict=True)
+        return [(layer, head) for layer, head in heads if self.change.is_later(layer, head)][:NAMED]
+
+
+def without_panel(context: Context, shown: ShownSentence) -> list[object]:
+    """The heads that are switched off, and what changes downstream, which is computed after the page."""
+    corpus, state = context.corpus, context.state
+    title = html.H2(["If heads were not there", info("switching heads off", _ABOUT)])
+    if reason := _cannot_change(corpus):
+        return [title, html.P(with_commands(reason), className="caption")]
+    has_rules = knows_rules(corpus, state)
+    below: Any = html.P(_EMPTY, className="caption")
+    if state.without and state.instead == "rule" and not has_rules:
+        below = html.P(_NO_RULES, className="caption")
+    elif state.without:
+        below = deferred(context, WITHOUT, ready=_is_computed(context, shown.sentence))
+    return [title, draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules), below]
+
+
+def _cannot_change(corpus: Corpus) -> str:
+    """Why no model can run, as far as it is known without looking for the checkpoint; empty where one can."""
+    if not runs_models():
+        return _NO_TORCH
+    return _NO_CHECKPOINT if CorpusModel.of(corpus).source is None else ""
+
+
+def knows_rules(corpus: Corpus, state: LinkState) -> bool:
+    """Whether the rules of heads predict their attention in the sentence of a link."""
+    return not state.text and not has_no_vectors(corpus, state) and known_shares(corpus) is not None
+
+
+def draw_choices(state: LinkState, shown: tuple[int, int], *, has_rules: bool) -> html.Div:
+    """What switches the shown head off or on again, what replaces the heads, and the heads that are switched off."""
+    heads = heads_numbers(state.without)
+    titles = {name: title for name, title in TITLES.items() if name != "rule" or has_rules or state.instead == "rule"}
+    each = [
+        action(
+            f"{head_name(*head)} ✕",
+            _with(state, heads, head),
+            title=f"Switch {head_name(*head)} on again",
+            look="plain",
+        )
+        for head in heads
+    ]
+    every = action("Switch all on again", state.with_(without=None).href, look="plain")
+    listed: list[Any] = ["Switched off: " if state.instead == "off" else "Replaced: ", *each, every]
+    return html.Div(
+        [
+            html.Div(
+                [choice("instead", "Instead, a head does", titles, state.instead, 220), _toggle(state, heads, shown)],
+                className="controls",
+            ),
+            *([html.P(listed, className="switched-off")] if heads else []),
+        ]
+    )
+
+
+def _toggle(state: LinkState, heads: list[tuple[int, int]], shown: tuple[int, int]) -> Any:
+    name, href = head_name(*shown), _with(state, heads, shown)
+    if shown in heads:
+        return action(f"Switch {name} on again", href)
+    if len(heads) >= MOST_CHANGED:
+        return html.Span(f"{MOST_CHANGED} heads can be switched off at once.", className="caption")
+    return action(f"Switch off {name}", href)
+
+
+def _with(state: LinkState, heads: list[tuple[int, int]], head: tuple[int, int]) -> str:
+    """The link in which a head is switched off that was on, or on that was off."""
+    others = [other for other in heads if other != head]
+    changed = others if head in heads else [*heads, head]
+    return state.with_(without=".".join(f"{layer}-{number}" for layer, number in changed) or None).href
+
+
+def change_of(corpus: Corpus, state: LinkState) -> Change:
+    """What a link changes in the model."""
+    heads = tuple(heads_numbers(state.without))
+    predicted = _predicted(corpus, state.sentence, heads) if state.instead == "rule" else b""
+    return Change(heads, state.instead, predicted)
+
+
+@cached
+def _predicted(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...]) -> bytes:
+    patterns = [corpus.predicted_pattern(sentence, layer=layer, head=head).values for layer, head in heads]
+    return np.stack(patterns).astype(np.float32).tobytes()
+
+
+def _is_computed(context: Context, sentence: Sentence) -> bool:
+    """Whether the sentence was encoded with and without the change: the part is then on the page at once."""
+    corpus, typed = context.corpus, context.served_store.service(TypedSentences)
+    if not was_computed(corpus, context.state, WITHOUT) or not typed.is_changed(corpus, sentence):
+        return False
+    return typed.is_changed(corpus, sentence, change_of(corpus, context.state))
+
+
+def compute_change(context: Context) -> list[object]:
+    """Encode the sentence by the model as it is, and by the changed one."""
+    corpus, state, shown = context.corpus, context.state, read_shown(context)
+    if not state.without:
+        return []
+    typed = context.served_store.service(TypedSentences)
+    before = typed.change(corpus, shown.sentence, NO_CHANGE)
+    if before.wordpieces != shown.sentence.wordpieces:
+        raise Refusal(UNLIKE)
+    change = change_of(corpus, state)
+    after = typed.change(corpus, shown.sentence, change)
+    layer, head = state.layer, isolated_head(state)
+    pairs = changed_pairs(before, after, layer, head) if change.is_later(layer, head) else []
+    measures = vector_change(before, after), attention_change(before, after)
+    return draw_change(ShownChange(state, change, *measures, layer, head, before.wordpieces, pairs))
+
+
+WITHOUT = DeferredPart(
+    "without",
+    "what changes without these heads",
+    compute_change,
+    ("sentence", "text", "second", "without", "instead", "layer", "head", "heads", "show"),
+    HEIGHT,
+)
+
+
+def draw_change(shown: ShownChange) -> list[object]:
+    """The change of the sentence vector, the heads that change most, all of them as a grid, and the pairs of the shown head."""
+    return [
+        _said(shown),
+        html.Div([_grid(shown), html.Div(_pairs(shown))], className="change-parts"),
+    ]
+
+
+def _said(shown: ShownChange) -> html.P:
+    """In words: how far the sentence vector turns, and the heads whose attention changes most."""
+    angle = np.degrees(np.arccos(np.clip(1 - shown.vector, -1, 1)))
+    most = [
+        part
+        for layer, head in shown.most_changed
+        for part in (", ", _link(shown.state, layer, head), f" ({1000 * shown.divergence[layer, head]:.1f})")
+    ]
+    attention = (
+        [
+            "Of the later heads, attention changes most in ",
+            *most[1:],
+            " thousandths of a nat.",
+            info("the change of attention", _GRID),
+        ]
+        if most
+        else ["No head comes later, so no attention changes."]
+    )
+    return html.P(
+        [
+            html.Strong(f"The sentence vector turns by {angle:.1f}°"),
+            f" (1 - cosine {shown.vector:.4f}).",
+            info("the sentence vector", _VECTOR),
+            " ",
+            *attention,
+        ],
+        role="status",
+    )
+
+
+def _link(state: LinkState, layer: int, head: int) -> dcc.Link:
+    return dcc.Link(head_name(layer, head), href=_href(state, layer, head))
+
+
+def _href(state: LinkState, layer: int, head: int) -> str:
+    return state.with_(layer=layer, head=head, heads=str(head)).href
+
+
+def _grid(shown: ShownChange) -> html.Div:
+    """Layers down, heads across: how much the attention of each later head changes; a cell shows its head."""
+    layers, heads = shown.divergence.shape
+    top = [html.Th(f"H{head}", scope="col") for head in range(heads)]
+    rows = [
+        html.Tr([html.Th(f"L{layer}", scope="row"), *(_cell(shown, layer, head) for head in range(heads))])
+        for layer in range(layers)
+    ]
+    named: Any = {"aria-label": "Change of the attention of every head", "role": "region"}
+    table = html.Table([html.Thead(html.Tr([html.Td(), *top])), html.Tbody(rows)], className="label-table change-grid")
+    return html.Div(table, className="label-table-frame", tabIndex=0, **named)
+
+
+def _cell(shown: ShownChange, layer: int, head: int) -> html.Td:
+    changed, name = float(shown.divergence[layer, head]), head_name(layer, head)
+    share, text, says = 0.0, "", f"{name} is not above a changed head"
+    if (layer, head) in shown.change.heads:
+        text, says = CELLS[shown.change.instead], f"{name} is {CELLS[shown.change.instead]}"
+    elif shown.change.is_later(layer, head):
+        share = changed / (shown.divergence.max() or 1)
+        text, says = f"{1000 * changed:.0f}", f"{name} changes by {1000 * changed:.1f} thousandths of a nat"
+    named: Any = {"aria-label": says, FOLLOWED: ""}
+    link = html.A(html.Span(text), href=_href(shown.state, layer, head), title=says, **named)
+    return html.Td(link, style={"--share": f"{100 * share:.0f}%"})
+
+
+def _pairs(shown: ShownChange) -> list[Any]:
+    """The pairs of the shown head whose weights change most, or why there are none."""
+    name = head_name(shown.layer, shown.head)
+    if (shown.layer, shown.head) in shown.change.heads:
+        return [html.P(f"{name} is changed itself. Click another head for its pairs.", className="caption")]
+    if not shown.change.is_later(shown.layer, shown.head):
+        return [
+            html.P(
+                f"{name} is not above a changed head and attends as before. Click a later head for its pairs.",
+                className="caption",
+            )
+        ]
+    if not shown.pairs:
+        return [html.P(f"No weight of {name} changes by more than 0.05%.", className="caption")]
+    table = html.Table(
+        [heading(_COLUMNS, _COLUMNS[2:]), html.Tbody([_pair(shown, pair) for pair in shown.pairs])], className="rows"
+    )
+    return [html.P(f"Largest changes of {name}:"), scrolling(table, f"Largest changes of {name}")]
+
+
+def _pair(shown: ShownChange, pair: ChangedPair) -> html.Tr:
+    tokens = (html.Td([html.Bdi(shown.wordpieces[place]), f" at {place}"]) for place in (pair.query, pair.key))
+    weights = (html.Td(f"{100 * weight:.1f}%", className="number") for weight in (pair.before, pair.after))
+    return html.Tr([*tokens, *weights])
