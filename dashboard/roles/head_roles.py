@@ -1,12 +1,13 @@
 """The roles of one head: their shares, their tests, and what the head does in a sentence."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
 
+from dashboard.roles.shares import KINDS
 from dashboard.web.results import cached
 from store import Corpus
 from store.kernels.roles import LEAST_NAMED, MOST_NAMED, UNEXPLAINED
@@ -79,14 +80,14 @@ def shares_of_head(corpus: Corpus, layer: int, head: int) -> dict[str, float]:
 
 
 def main_role(shares: Mapping[str, float]) -> str:
-    """The role with the largest share of the attention of a head, of those that explain something."""
-    return max((role for role in shares if role != UNEXPLAINED), key=lambda role: shares[role])
+    """The role with the largest share of the attention of a head to words: nearly every head gives much to special tokens."""
+    of_words = (role for role in shares if role != UNEXPLAINED and RULES[role].kind != "sinks")
+    return max(of_words, key=lambda role: shares[role])
 
 
 def kind_number(kind: str) -> int:
     """The number of the class of a kind of roles, `kind-0` and so on (assets/overview.css)."""
-    kinds: Iterable[str] = dict.fromkeys(rule.kind for rule in RULES.values())
-    return [*kinds, UNEXPLAINED].index(kind)
+    return list(KINDS).index(kind)
 
 
 @cached
