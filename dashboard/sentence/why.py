@@ -15,7 +15,7 @@ from dashboard.sentence.picture import ShownSentence, is_mean, isolated_head, re
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import heading
-from dashboard.ui.text import signed
+from dashboard.ui.text import decimal, signed
 from dashboard.web.context import Context
 from dashboard.web.results import cached
 from store import Corpus
@@ -146,7 +146,7 @@ def draw_why(shown: WhyPair | None) -> list[object]:
         html.P(
             [
                 f"{shown.head} gives {100 * shown.weight:.1f}% of the attention of “{shown.query}” to “{shown.key}”: "
-                f"its logit {shown.logit:.2f} is ",
+                f"its logit {decimal(shown.logit)} is ",
                 html.Strong(_compared(shown.total)),
                 ", most of it by ",
                 html.Strong(PARTS[max(shown.above, key=lambda name: shown.above[name] * np.sign(shown.total))]),
