@@ -309,7 +309,10 @@ class Corpus(StageResults):
         ...     return (pieces == "not")[:, None] & (sentence.tokens.offset == 1)
         >>> corpus.hypothesis(negated).precision.max()  # doctest: +SKIP
         """
-        return test_hypothesis(self, names, sentences, self._bootstrap_seed)
+        vectors = {"query": self.query, "key": self.key}
+        return test_hypothesis(self, vectors, names, sentences, self._bootstrap_seed).assign_attrs(
+            snapshot=self.snapshot
+        )
 
     @cached_property
     def rule_text(self) -> RuleText:

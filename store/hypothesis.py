@@ -1,7 +1,7 @@
 """A reader's hypothesis on what heads attend to, tested on the sentences of a corpus."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -14,9 +14,7 @@ from store.kernels.rules import SentenceTokens
 from store.repository.errors import StoreError
 from store.rules import RuleText
 from store.schema.model import BOUNDS, HEADS, ROLES
-
-if TYPE_CHECKING:
-    from store.corpus import Corpus
+from store.text import CorpusText
 
 #: Sentences that a hypothesis is tested on, if a reader says no other number: the first, a uniform sample.
 SENTENCES = 500
@@ -47,8 +45,10 @@ class HypothesisSentence(NamedTuple):
 Hypothesis = Callable[[HypothesisSentence], ArrayLike]
 
 
-def test_hypothesis(corpus: "Corpus", names: Hypothesis, sentences: int, seed: int) -> xr.Dataset:
-    """See `store.Corpus.hypothesis`."""
+def test_hypothesis(
+    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], names: Hypothesis, sentences: int, seed: int
+) -> xr.Dataset:
+    """See `store.Corpus.hypothesis`; `vectors` are the queries and keys of the model, lazy (layer, head, token, channel)."""
     count = min(sentences, corpus.n_sentences)
     if count < 1:
         raise StoreError(f"A hypothesis cannot be tested on {sentences} sentences. Give at least 1.")
@@ -56,25 +56,25 @@ def test_hypothesis(corpus: "Corpus", names: Hypothesis, sentences: int, seed: i
     texts = corpus.sentences.text.values[:count]
     counts: list[NDArray[np.float64]] = []
     for first in range(0, count, READ):
-        for index, pattern in _patterns(corpus, range(first, min(first + READ, count))):
+        for index, pattern in _patterns(corpus, vectors, range(first, min(first + READ, count))):
             pieces = tuple(map(str, corpus.wordpieces(corpus.sentence_rows(index))))
             sentence = HypothesisSentence(index, str(texts[index]), pieces, text.sentence(index))
-            named = _named(names, sentence)
-            counts.append(count_sentence(pattern, named, sentence.tokens.is_word))
-    return _labelled(corpus, HypothesisCounts(np.stack(counts, axis=-1)), draw_counts(seed, 0, count))
+            counts.append(count_sentence(pattern, _named(names, sentence), sentence.tokens.is_word))
+    shape = vectors["query"].shape[:2]
+    return _labelled(shape, HypothesisCounts(np.stack(counts, axis=-1)), draw_counts(seed, 0, count))
 
 
-def _patterns(corpus: "Corpus", sentences: range) -> list[tuple[int, NDArray[np.float32]]]:
+def _patterns(
+    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: range
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Index and pattern (head through all layers, query_token, key_token) of each sentence."""
     first, stop = corpus.sentence_rows(sentences[0]).start, corpus.sentence_rows(sentences[-1]).stop
-    query, key = (getattr(corpus, role).variable[:, :, first:stop].values for role in ROLES)
-    query, key = (vectors.reshape(-1, *vectors.shape[2:]) for vectors in (query, key))
-    found = []
+    query, key = (vectors[role].variable[:, :, first:stop].values for role in ROLES)
+    query, key = (part.reshape(-1, *part.shape[2:]) for part in (query, key))
     for index in sentences:
         rows = corpus.sentence_rows(index)
         own = slice(rows.start - first, rows.stop - first)
-        found.append((index, attention_pattern(query[:, own].astype(np.float32), key[:, own].astype(np.float32))))
-    return found
+        yield index, attention_pattern(query[:, own].astype(np.float32), key[:, own].astype(np.float32))
 
 
 def _named(names: Hypothesis, sentence: HypothesisSentence) -> NDArray[np.bool_]:
@@ -87,11 +87,11 @@ def _named(names: Hypothesis, sentence: HypothesisSentence) -> NDArray[np.bool_]
     return named.astype(bool)
 
 
-def _labelled(corpus: "Corpus", counts: HypothesisCounts, drawn: NDArray[np.floating]) -> xr.Dataset:
-    shape = len(MEASURES), corpus.layers, corpus.heads
+def _labelled(heads: tuple[int, ...], counts: HypothesisCounts, drawn: NDArray[np.floating]) -> xr.Dataset:
+    """The numbers by their names; `heads`: how many layers, and heads of each."""
+    shape = len(MEASURES), *heads
     measures, interval = counts.measures.reshape(shape), counts.interval(drawn).reshape(len(BOUNDS), *shape)
-    coordinates: dict[str, Any] = {"bound": list(BOUNDS), "layer": range(corpus.layers), "head": range(corpus.heads)}
+    coordinates: dict[str, Any] = {"bound": list(BOUNDS), "layer": range(heads[0]), "head": range(heads[1])}
     arrays: dict[str, Any] = {name: (HEADS, measures[place]) for place, name in enumerate(MEASURES)}
     arrays |= {f"{name}_interval": (("bound", *HEADS), interval[:, place]) for place, name in enumerate(MEASURES)}
-    attributes = {"sentences": counts.counts.shape[-1], "named_queries": counts.named, "snapshot": corpus.snapshot}
-    return xr.Dataset(arrays, coordinates, attributes)
+    return xr.Dataset(arrays, coordinates, {"sentences": counts.counts.shape[-1], "named_queries": counts.named})
