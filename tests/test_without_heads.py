@@ -18,7 +18,7 @@ from dashboard.sentence.change import (
     vector_change,
 )
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.sentence.sentence import Sentence
 from dashboard.sentence.without import WITHOUT, ShownChange, draw_change, draw_choices
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
@@ -264,13 +264,6 @@ def test_hostile_heads_give_a_notice_and_no_error(client: FlaskClient) -> None:
 
 def test_the_part_is_computed_after_the_page() -> None:
     assert WITHOUT in TOPICS["sentence"].deferred
-
-
-def test_a_sentence_without_a_change_has_the_numbers_of_the_store(corpus: Corpus) -> None:
-    sentence = stored_sentence(corpus, 1)
-    own = TypedSentences().change(corpus, sentence)
-    np.testing.assert_allclose(own.query, np.asarray(sentence.query), rtol=2e-3, atol=2e-3)
-    assert own.wordpieces == sentence.wordpieces
 
 
 @pytest.fixture

@@ -86,7 +86,9 @@ class SentenceEncoder(Protocol):
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """The encoded sentence, or a `Refusal`."""
 
-    def change(self, request: Changed, has_left: Callable[[], bool]) -> Sentence:
+    def change(
+        self, model: CorpusModel, text: str, second: str, change: Change, has_left: Callable[[], bool]
+    ) -> Sentence:
         """The same by a model with other heads."""
 
 
@@ -113,12 +115,12 @@ class TypedSentences:
         check_words(bool(request[1]), "")
         return current_cache().get(self, request, lambda: self._encoded(*request, has_left))
 
-    def change(self, corpus: Corpus, sentence: Sentence, change: Change = NO_CHANGE) -> Sentence:
-        """A sentence as the model encodes it with other heads, or, of the corpus, without a change; as `encode` otherwise."""
+    def change(self, corpus: Corpus, sentence: Sentence, change: Change) -> Sentence:
+        """A sentence as the model encodes it with other heads; as `encode` otherwise."""
         request = (*_request(corpus, sentence.text, sentence.second), change)
         return current_cache().get(self, request, lambda: self._changed(request))
 
-    def is_changed(self, corpus: Corpus, sentence: Sentence, change: Change = NO_CHANGE) -> bool:
+    def is_changed(self, corpus: Corpus, sentence: Sentence, change: Change) -> bool:
         """Whether `change` would answer at once."""
         request = (*_request(corpus, sentence.text, sentence.second), change)
         return current_cache().find(self, request) is not None
@@ -147,7 +149,7 @@ class TypedSentences:
         return encoded
 
     def _changed(self, request: Changed) -> Sentence:
-        changed = self._encoder.change(request, reader_left)
+        changed = self._encoder.change(*request, reader_left)
         self._loaded.add(request[0])
         return changed
 
@@ -239,14 +241,16 @@ class Encoder:
 
         `has_left` tells whether the reader has left; then nothing is computed.
         """
-        return self.change((model, text, second, NO_CHANGE), has_left)
+        return self.change(model, text, second, NO_CHANGE, has_left)
 
-    def change(self, request: Changed, has_left: Callable[[], bool]) -> Sentence:
+    def change(
+        self, model: CorpusModel, text: str, second: str, change: Change, has_left: Callable[[], bool]
+    ) -> Sentence:
         """The same by a model with other heads."""
         tell = current_tell()
         tell(WAITS)
         with self._turns.turn(has_left):
-            return self._thread.submit(lambda: self._encoded(*request, tell)).result()
+            return self._thread.submit(lambda: self._encoded(model, text, second, change, tell)).result()
 
     def _encoded(self, model: CorpusModel, text: str, second: str, change: Change, tell: Tell) -> Sentence:
         if model not in self._models:
@@ -273,10 +277,15 @@ class RemoteEncoder:
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """As `Encoder.encode`."""
-        return self.change((model, text, second, NO_CHANGE), has_left)
+        return self._asked((model, text, second), has_left)
 
-    def change(self, request: Changed, has_left: Callable[[], bool]) -> Sentence:
+    def change(
+        self, model: CorpusModel, text: str, second: str, change: Change, has_left: Callable[[], bool]
+    ) -> Sentence:
         """As `Encoder.change`."""
+        return self._asked((model, text, second, change), has_left)
+
+    def _asked(self, request: Request | Changed, has_left: Callable[[], bool]) -> Sentence:
         deadline = time.monotonic() + self._patience
         with self._room.entered(), self._connect(deadline) as connection:
             answer = _ask(connection, request, lambda: _check(has_left, deadline))
@@ -325,7 +334,7 @@ class RemoteEncoder:
         return process
 
 
-def _ask(connection: Connection, request: Changed, check: Callable[[], None]) -> object:
+def _ask(connection: Connection, request: Request | Changed, check: Callable[[], None]) -> object:
     try:
         connection.send(request)
         while True:
@@ -382,15 +391,20 @@ class EncoderProcess:
             self._under_way -= 1
             self._last = time.monotonic()
 
-    def _result(self, request: Changed, connection: Connection) -> object:
+    def _result(self, request: Request | Changed, connection: Connection) -> object:
         """A client sends one request; anything readable after it is the end of the connection."""
         try:
             with steps_told_to(lambda step: _tell(connection, step)):
-                return self._cache.get(self._encoder, request, lambda: self._encoder.change(request, connection.poll))
+                return self._cache.get(self._encoder, request, lambda: self._encoded(request, connection))
         except NotYet as later:
             return later
         except Exception as error:
             return Refusal(*sentence_for(error))
+
+    def _encoded(self, request: Request | Changed, connection: Connection) -> Sentence:
+        if len(request) == 4:
+            return self._encoder.change(*request, has_left=connection.poll)
+        return self._encoder.encode(*request, has_left=connection.poll)
 
     def _end_with_server(self) -> None:
         with suppress(FileNotFoundError):  # it ended in good order

@@ -8,7 +8,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.roles.shares import known_shares
-from dashboard.sentence.change import NO_CHANGE, Change, ChangedPair, attention_change, changed_pairs, vector_change
+from dashboard.sentence.change import Change, ChangedPair, attention_change, changed_pairs, vector_change
 from dashboard.sentence.checkpoint import CorpusModel, runs_models
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
 from dashboard.sentence.picture import ShownSentence, isolated_head, read_shown
@@ -17,6 +17,7 @@ from dashboard.ui.controls import action, choice, info
 from dashboard.ui.deferred import DeferredPart, deferred, was_computed
 from dashboard.ui.markup import FOLLOWED, heading, scrolling
 from dashboard.ui.text import with_commands
+from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from dashboard.web.results import cached
@@ -31,7 +32,7 @@ CELLS = {"off": "off", "even": "even", "rule": "rule"}
 #: Heads that are named in words.
 NAMED = 3
 #: Pixels of the part, of a model of twelve layers.
-HEIGHT = 680
+HEIGHT = 660
 _ABOUT = (
     "The model runs again on this sentence. Before the values are mixed, the attention weights of the heads below are replaced: by "
     "nothing, so that the head adds nothing to its layer (Michel et al. 2019), by the same weight for every token, or by the weights "
@@ -176,7 +177,7 @@ def _predicted(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...]
 def _is_computed(context: Context, sentence: Sentence) -> bool:
     """Whether the sentence was encoded with and without the change: the part is then on the page at once."""
     corpus, typed = context.corpus, context.served_store.service(TypedSentences)
-    if not was_computed(corpus, context.state, WITHOUT) or not typed.is_changed(corpus, sentence):
+    if not was_computed(corpus, context.state, WITHOUT) or not typed.is_encoded(corpus, sentence.text, sentence.second):
         return False
     return typed.is_changed(corpus, sentence, change_of(corpus, context.state))
 
@@ -187,7 +188,7 @@ def compute_change(context: Context) -> list[object]:
     if not state.without:
         return []
     typed = context.served_store.service(TypedSentences)
-    before = typed.change(corpus, shown.sentence, NO_CHANGE)
+    before = typed.encode(corpus, shown.sentence.text, shown.sentence.second, reader_left)
     if before.wordpieces != shown.sentence.wordpieces:
         raise Refusal(UNLIKE)
     change = change_of(corpus, state)
