@@ -19,7 +19,7 @@ from dashboard.sentence.change import (
 )
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
-from dashboard.sentence.without import WITHOUT, ShownChange, draw_change, draw_choices
+from dashboard.sentence.without import WITHOUT, ShownChange, cannot_change, draw_change, draw_choices
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import MOST_CHANGED, LinkState
@@ -289,8 +289,5 @@ def test_without_a_checkpoint_the_page_says_so(
     assert said in below(client, f"{ON}&without=0-1")
 
 
-def test_a_server_without_torch_says_so(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.sentence.without.runs_models", lambda: False)
-    page = below(client, f"{ON}&without=0-1")
-    assert "this server lacks PyTorch" in page
-    assert "Switch off" not in page
+def test_a_server_without_torch_says_so(tiny_corpus: Corpus) -> None:
+    assert "this server lacks PyTorch" in cannot_change(tiny_corpus, has_torch=False)

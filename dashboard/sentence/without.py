@@ -96,7 +96,7 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
     """The heads that are switched off, and what changes downstream, which is computed after the page."""
     corpus, state = context.corpus, context.state
     title = html.H2(["If heads were not there", info("switching heads off", _ABOUT)])
-    if reason := _cannot_change(corpus):
+    if reason := cannot_change(corpus, has_torch=runs_models()):
         return [title, html.P(with_commands(reason), className="caption")]
     has_rules = knows_rules(corpus, state)
     below: Any = html.P(_EMPTY, className="caption")
@@ -107,9 +107,9 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
     return [title, draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules), below]
 
 
-def _cannot_change(corpus: Corpus) -> str:
+def cannot_change(corpus: Corpus, *, has_torch: bool) -> str:
     """Why no model can run, as far as it is known without looking for the checkpoint; empty where one can."""
-    if not runs_models():
+    if not has_torch:
         return _NO_TORCH
     return _NO_CHECKPOINT if CorpusModel.of(corpus).source is None else ""
 
