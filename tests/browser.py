@@ -34,7 +34,7 @@ FLAGS = [
     "--disable-gpu-compositing",
 ]
 #: How long a page may take to be as a test says: test processes share their cores.
-SECONDS = 15
+SECONDS = 30
 expect.set_options(timeout=1000 * SECONDS)
 EMPTY = "about:blank"
 #: Pages that tests hold now.

@@ -29,7 +29,7 @@ KINDS: Mapping[str, str] = {
     "same word": "the same word",
     "words": "a kind of word or mark",
     "grammar": "a word linked by grammar",
-    "even": "all tokens evenly",
+    "even": "all words evenly",
     UNEXPLAINED: "not explained",
 }
 NO_ROLE = "no role that a test finds"
