@@ -12,7 +12,7 @@ from flask import Flask, Response
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
-from dashboard.roles.shares import KINDS, NO_ROLE, RoleShares, described, kinds_of_clearest, known_shares
+from dashboard.roles.shares import RoleShares, described, groups_by_kind, known_shares, summary
 from dashboard.statistics.data import head_columns, hover_texts, values_of
 from dashboard.statistics.heads import (
     Nearest,
@@ -26,12 +26,26 @@ from dashboard.statistics.heads import (
     read_nearest,
 )
 from dashboard.topic import Topic, read_then_draw
-from dashboard.ui.charts import NOTE, QUIET, RAMP, SERIES, STEPS, chart, colour_bar_above, every, layout, names, square
+from dashboard.ui.charts import (
+    NOTE,
+    QUIET,
+    RAMP,
+    SERIES,
+    STEPS,
+    DotGroup,
+    chart,
+    colour_bar_above,
+    dot_groups,
+    every,
+    layout,
+    names,
+    square,
+)
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import Page, Unmade, file_href, file_links
 from dashboard.ui.text import unit_title
-from dashboard.ui.theme import KIND_COLOURS, KIND_SYMBOLS, LABEL_COLOURS
+from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of, data_link
 from dashboard.web.results import cached
@@ -42,11 +56,8 @@ from store.kernels.heads import LABELS, clustered_order
 from store.repository.errors import NotIngested
 from store.schema.model import head_name, varying_statistics
 
-#: Symbols of labels.
-#: Dots without a category, and with one.
-_SMALL: dict[str, Any] = {"size": 7, "color": QUIET, "opacity": 0.85}
-_LARGE: dict[str, Any] = {"size": 13, "line": {"color": QUIET, "width": 1}}
-_SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
+#: Pixels of a dot with a category.
+LARGE = 13
 #: Most heads whose names fit on an axis of the matrix.
 NAMED = 24
 #: Lines around the selected head: seen on the darkest and on the lightest cell.
@@ -86,37 +97,26 @@ def _bands(count: int) -> list[tuple[float, str]]:
 
 
 def _filled(values: Floats) -> dict[str, Any]:
-    return {"size": 13, "color": values.ravel(), "line": {"color": QUIET, "width": 1}}
+    return {"size": LARGE, "color": values.ravel(), "line": {"color": QUIET, "width": 1}}
 
 
 def by_label(places: Floats, labels: NDArray[np.str_], hover: Texts, chosen: tuple[int, int]) -> go.Figure:
     """Dots with the colour and symbol of their label (layer, head); unlabelled ones are small and grey."""
-    flat = labels.ravel()
-    traces = [_dots(places, hover, flat == "", _SMALL, "unlabelled")]
-    for index, label in enumerate(LABELS):
-        look = {"color": LABEL_COLOURS[index], "symbol": _SYMBOLS[index]} | _LARGE
-        if (flat == label).any():
-            traces.append(_dots(places, hover, flat == label, look, label))
-    figure = _figure_of_map(traces, places, chosen)
-    figure.update_layout(showlegend=True)
-    return figure
+    titles = {label: label for label in LABELS}
+    groups = dot_groups(labels, titles, LABEL_COLOURS, size=LARGE, without="unlabelled")
+    return _by_group(places, groups, hover, chosen)
 
 
 def by_role(places: Floats, shares: RoleShares, chosen: tuple[int, int]) -> go.Figure:
     """Dots with the colour and symbol of the kind of their clearest role; those without one are small and grey."""
-    hover = [[described(shares, *head).partition(": ")[2] for head in row] for row in _heads_of(shares.clearest)]
-    kinds = kinds_of_clearest(shares, places.shape[:2]).ravel()
-    traces = [_dots(places, hover, kinds == "", _SMALL, NO_ROLE)]
-    for index, (kind, title) in enumerate(KINDS.items()):
-        look = {"color": KIND_COLOURS[index], "symbol": KIND_SYMBOLS[index]} | _LARGE
-        if (kinds == kind).any():
-            traces.append(_dots(places, hover, kinds == kind, look, title))
+    layers, heads = shares.clearest.shape
+    hover = [[summary(shares, layer, head) for head in range(heads)] for layer in range(layers)]
+    return _by_group(places, groups_by_kind(shares, LARGE), hover, chosen)
+
+
+def _by_group(places: Floats, groups: Sequence[DotGroup], hover: Texts, chosen: tuple[int, int]) -> go.Figure:
+    traces = [_dots(places, hover, group.heads.ravel(), group.marker, group.title) for group in groups]
     return _figure_of_map(traces, places, chosen).update_layout(showlegend=True)
-
-
-def _heads_of(values: NDArray[Any]) -> list[list[tuple[int, int]]]:
-    layers, heads = values.shape
-    return [[(layer, head) for head in range(heads)] for layer in range(layers)]
 
 
 def _dots(places: Floats, hover: Texts, which: NDArray[np.bool_], marker: dict[str, Any], name: str) -> Any:

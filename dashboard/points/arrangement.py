@@ -62,10 +62,8 @@ def arrangement(corpus: Corpus, state: LinkState) -> Arrangement:
 
 def _with_role(corpus: Corpus, role: str) -> NDArray[np.bool_]:
     """In which heads a test finds the role: (head,) through all layers."""
-    shares, found = known_shares(corpus), np.zeros((corpus.layers, corpus.heads), bool)
-    for head in shares.heads_of(role) if shares else ():
-        found[head] = True
-    return found.ravel()
+    shares = known_shares(corpus)
+    return shares.with_role(role).ravel() if shares else np.zeros(corpus.layers * corpus.heads, bool)
 
 
 def minimum(state: LinkState) -> float:

@@ -7,7 +7,8 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.roles.head_roles import kind_number, main_role, shares_of_head
+from dashboard.roles.head_roles import main_role, shares_of_head
+from dashboard.roles.shares import kind_number
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import FOLLOWED, heading

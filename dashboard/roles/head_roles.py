@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from dashboard.roles.shares import KINDS
+from dashboard.roles.shares import kind_number
 from dashboard.web.results import cached
 from store import Corpus
 from store.kernels.roles import LEAST_NAMED, MOST_NAMED, UNEXPLAINED
@@ -83,11 +83,6 @@ def main_role(shares: Mapping[str, float]) -> str:
     """The role with the largest share of the attention of a head to words: nearly every head gives much to special tokens."""
     of_words = (role for role in shares if role != UNEXPLAINED and RULES[role].kind != "sinks")
     return max(of_words, key=lambda role: shares[role])
-
-
-def kind_number(kind: str) -> int:
-    """The number of the class of a kind of roles, `kind-0` and so on (assets/overview.css)."""
-    return list(KINDS).index(kind)
 
 
 @cached

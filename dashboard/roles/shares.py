@@ -9,9 +9,11 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.ui.charts import DotGroup, dot_groups
 from dashboard.ui.controls import choice, explained, info
 from dashboard.ui.markup import FOLLOWED, Unmade
 from dashboard.ui.text import capital
+from dashboard.ui.theme import KIND_COLOURS
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -108,13 +110,16 @@ class RoleShares:
         place = int(self.clearest[layer, head])
         return RULES[self.tested[place]].title if place >= 0 else ""
 
+    def with_role(self, role: str) -> NDArray[np.bool_]:
+        """In which heads the role is found, in none one that is not tested: (layer, head)."""
+        return self.found[self.tested.index(role)] if role in self.tested else np.zeros(self.clearest.shape, bool)
+
     def heads_of(self, role: str) -> list[tuple[int, int]]:
         """Heads in which the role is found, the largest bias first: (layer, head)."""
-        if role not in self.tested:
+        heads = np.argwhere(self.with_role(role))
+        if not len(heads):
             return []
-        place = self.tested.index(role)
-        heads = np.argwhere(self.found[place])
-        order = np.argsort(-self.bias[place][tuple(heads.T)], kind="stable")
+        order = np.argsort(-self.bias[self.tested.index(role)][tuple(heads.T)], kind="stable")
         return [(int(layer), int(head)) for layer, head in heads[order]]
 
     @property
@@ -149,11 +154,15 @@ def shares_of(corpus: Corpus) -> RoleShares:
     )
 
 
-def kinds_of_clearest(shares: RoleShares | None, shape: tuple[int, ...]) -> NDArray[np.str_]:
-    """Kind of the clearest role of every head, empty without one: (layer, head)."""
-    if shares is None:
-        return np.full(shape, "")
-    return np.array([*(RULES[role].kind for role in shares.tested), ""])[shares.clearest]
+def kind_number(kind: str) -> int:
+    """The number of the class of a kind of roles, `kind-0` and so on (assets/overview.css)."""
+    return list(KINDS).index(kind)
+
+
+def groups_by_kind(shares: RoleShares, size: int) -> list[DotGroup]:
+    """Heads by the kind of their clearest role, with dots of that size; first those without one."""
+    kinds = np.array([*(RULES[role].kind for role in shares.tested), ""])[shares.clearest]
+    return dot_groups(kinds, KINDS, KIND_COLOURS, size=size, without=NO_ROLE)
 
 
 def read_shares(corpus: Corpus, running: IngestProgress | None) -> RoleShares | Unmade:
@@ -177,14 +186,14 @@ def role_choice(state: LinkState, shares: RoleShares, label: str) -> html.Div:
     return explained(choice("does", label, {"": "any"} | titles, state.does or "", 165), info("roles", TESTED_ROLE))
 
 
-def stacked_bar(shares: Sequence[float], kind: str = "kind-bar") -> html.Div:
+def stacked_bar(shares: Sequence[float]) -> html.Div:
     """Shares of the kinds as one bar; a reader of it is told by what it stands in."""
     parts = [
         html.Span(className=f"kind-{number}", style={"width": f"{100 * share:.1f}%"})
         for number, share in enumerate(shares)
         if share >= 0.001
     ]
-    return html.Div(parts, className=kind)
+    return html.Div(parts, className="kind-bar")
 
 
 def kinds_legend() -> html.P:
@@ -217,6 +226,11 @@ def _cell(state: LinkState, shown: RoleShares, layer: int, head: int) -> html.Td
 
 
 def described(shown: RoleShares, layer: int, head: int) -> str:
+    """The name of a head, and what it does."""
+    return f"{head_name(layer, head)}: {summary(shown, layer, head)}"
+
+
+def summary(shown: RoleShares, layer: int, head: int) -> str:
     """What a head does in one line: its shares, what is not explained, and its clearest role."""
     rest = f"{100 * shown.share[-1, layer, head]:.0f}% not explained"
     place = int(shown.clearest[layer, head])
@@ -225,7 +239,7 @@ def described(shown: RoleShares, layer: int, head: int) -> str:
         if place >= 0
         else ""
     )
-    return f"{head_name(layer, head)}: {shown.wording[layer, head]}; {rest}{role}"
+    return f"{shown.wording[layer, head]}; {rest}{role}"
 
 
 def what_heads_do(state: LinkState, shown: RoleShares) -> list[object]:
@@ -262,13 +276,13 @@ def what_heads_do(state: LinkState, shown: RoleShares) -> list[object]:
 def _role(state: LinkState, shown: RoleShares, role: str) -> html.Li:
     """A role with the number of heads in which it is found, and the clearest of them."""
     heads = shown.heads_of(role)
-    (layer, head), kind = heads[0], list(KINDS).index(RULES[role].kind)
+    layer, head = heads[0]
     count = dcc.Link(many(len(heads), "head"), href=state.on("heads").with_(does=role).href)
     clearest = dcc.Link(head_name(layer, head), href=state.on("head").with_(layer=layer, head=head).href)
     times = f"{shown.bias[shown.tested.index(role), layer, head]:.0f}"
     return html.Li(
         [
-            html.Span(className=f"kind-mark kind-{kind}"),
+            html.Span(className=f"kind-mark kind-{kind_number(RULES[role].kind)}"),
             html.Span(
                 [
                     f"{capital(RULES[role].title)}: ",

@@ -19,6 +19,7 @@ from dashboard.ui.text import decimal, signed
 from dashboard.web.context import Context
 from dashboard.web.results import cached
 from store import Corpus
+from store.kernels.attention import softmax
 from store.schema.model import head_name
 
 #: Part of a logit -> what it is, in words.
@@ -80,10 +81,9 @@ def why_pair(
     """
     rows = parts[:, query].astype(np.float64)
     logits = rows.sum(axis=0)
-    weights = np.exp(logits - logits.max())
     above = rows[:, key] - rows.mean(axis=1)
     return (
-        float(weights[key] / weights.sum()),
+        float(softmax(logits)[key]),
         float(logits[key]),
         {name: float(part) for name, part in zip(names, above, strict=True) if name in PARTS},
     )

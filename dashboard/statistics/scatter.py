@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 from dash import html
-from numpy.typing import NDArray
 
-from dashboard.roles.shares import KINDS, NO_ROLE, RoleShares, described, kinds_of_clearest, known_shares
+from dashboard.roles.shares import KINDS, NO_ROLE, RoleShares, groups_by_kind, known_shares, summary
 from dashboard.statistics.data import Values, importance_of, values_of
-from dashboard.ui.charts import QUIET, chart, layout
+from dashboard.ui.charts import DotGroup, chart, dot_groups, layout
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import file_href
 from dashboard.ui.text import all_of, brief, unit_title
-from dashboard.ui.theme import KIND_COLOURS, KIND_SYMBOLS
+from dashboard.ui.theme import KIND_COLOURS
 from dashboard.web.http import data_link
 from dashboard.web.state import SCORES, LinkState
 from store import STATISTICS, Corpus
@@ -24,6 +23,8 @@ from store.schema.model import head_name, varying_statistics
 
 #: Axes where the link chooses none: the first that are known.
 ACROSS, UP = ("to_sink", "layer"), ("explained", "entropy")
+#: Pixels of a dot with a role.
+DOT = 10
 _SHARE_OF = "share_"
 _ABOUT = (
     "Each dot is a head, with the colour and shape of the kind of its clearest role. Statistics are means over all queries; shares "
@@ -150,31 +151,25 @@ def scatter(shown: HeadScatter) -> list[object]:
 
 def scatter_figure(shown: HeadScatter) -> go.Figure:
     """A dot for each head; those without a role that a test finds are small and grey."""
-    kinds = kinds_of_clearest(shown.shares, shown.x.values.shape)
-    small: dict[str, Any] = {"size": 7, "color": QUIET, "opacity": 0.85}
-    traces = [_dots(shown, kinds == "", small, NO_ROLE)]
-    for index, (kind, title) in enumerate(KINDS.items()):
-        look = {
-            "size": 10,
-            "color": KIND_COLOURS[index],
-            "symbol": KIND_SYMBOLS[index],
-            "line": {"color": QUIET, "width": 1},
-        }
-        if (kinds == kind).any():
-            traces.append(_dots(shown, kinds == kind, look, title))
-    axes = ({"title": score.axis, "zeroline": False} for score in (shown.x, shown.y))
-    across, up = axes
+    no_kinds = np.full(shown.x.values.shape, "")
+    groups = (
+        groups_by_kind(shown.shares, DOT)
+        if shown.shares
+        else dot_groups(no_kinds, KINDS, KIND_COLOURS, size=DOT, without=NO_ROLE)
+    )
+    traces = [_dots(shown, group) for group in groups]
+    across, up = ({"title": score.axis, "zeroline": False} for score in (shown.x, shown.y))
     return go.Figure(traces, layout(across, up | {"showgrid": True})).update_layout(showlegend=shown.shares is not None)
 
 
-def _dots(shown: HeadScatter, which: NDArray[np.bool_], marker: dict[str, Any], name: str) -> Any:
-    heads = [(int(layer), int(head)) for layer, head in np.argwhere(which)]
+def _dots(shown: HeadScatter, group: DotGroup) -> Any:
+    heads = [(int(layer), int(head)) for layer, head in np.argwhere(group.heads)]
     return go.Scatter(
-        x=shown.x.values[which],
-        y=shown.y.values[which],
+        x=shown.x.values[group.heads],
+        y=shown.y.values[group.heads],
         mode="markers",
-        marker=marker,
-        name=name,
+        marker=group.marker,
+        name=group.title,
         customdata=[head_name(*head) for head in heads],
         text=[_hover(shown, head) for head in heads],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
@@ -183,4 +178,4 @@ def _dots(shown: HeadScatter, which: NDArray[np.bool_], marker: dict[str, Any], 
 
 def _hover(shown: HeadScatter, head: tuple[int, int]) -> str:
     numbers = f"{shown.x.written(head)}, {shown.y.written(head)}"
-    return f"{numbers}<br>{described(shown.shares, *head).partition(': ')[2]}" if shown.shares else numbers
+    return f"{numbers}<br>{summary(shown.shares, *head)}" if shown.shares else numbers

@@ -1,7 +1,7 @@
 """Charts: the look that all figures share, the heat map of all heads, and a figure with its caption on a page."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,7 +9,7 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.ui.markup import Chart
-from dashboard.ui.theme import MANTINE
+from dashboard.ui.theme import DOT_SYMBOLS, MANTINE
 from store.schema.model import head_name
 
 #: Grey that is legible on white and on black; charts.css sets the page's own.
@@ -37,6 +37,30 @@ ISOLATES: Layout = {"itemclick": "toggleothers", "itemdoubleclick": False}
 #: Above this many heads a cell is too narrow for its number; it is there on hover.
 WRITTEN = 20
 _CONFIG: Any = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
+
+
+class DotGroup(NamedTuple):
+    """Heads of a chart that look alike: their title, which they are (layer, head), and plotly's marker of their dots."""
+
+    title: str
+    heads: NDArray[np.bool_]
+    marker: dict[str, Any]
+
+
+def dot_groups(
+    categories: NDArray[np.str_], titles: Mapping[str, str], colours: Sequence[str], *, size: int, without: str
+) -> list[DotGroup]:
+    """Heads by category (layer, head), each with a colour and a symbol; first those `without` one, "", small and grey.
+
+    `titles` has the categories in the order of the colours; those of no head are left out.
+    """
+    line = {"color": QUIET, "width": 1}
+    every = [
+        DotGroup(titles[name], categories == name, {"size": size, "color": colour, "symbol": symbol, "line": line})
+        for name, colour, symbol in zip(titles, colours, DOT_SYMBOLS, strict=True)
+    ]
+    small = {"size": 7, "color": QUIET, "opacity": 0.85}
+    return [DotGroup(without, categories == "", small), *(group for group in every if group.heads.any())]
 
 
 def chart(

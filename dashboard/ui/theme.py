@@ -54,8 +54,8 @@ COLOURED = len(CATEGORIES["light"])
 LABEL_COLOURS = ("#56B4E9", "#009E73", "#5A6067", "#E69F00", "#CC79A7", "#7E57C2", "#998000")
 #: Colour of each kind of role, in the order of `dashboard.roles.shares.KINDS`; what is not explained is last.
 KIND_COLOURS = ("#7E57C2", "#56B4E9", "#009E73", "#E69F00", "#CC3311", "#998000", "#B4B8BE")
-#: Its symbol, in the same order.
-KIND_SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
+#: Symbols beside these colours, in the same order.
+DOT_SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
 #: Lightness (of HLS) of the colours of heads, taken in turn: neighbours in hue differ in it too.
 _LIGHTNESS: Mapping[Scheme, tuple[float, ...]] = {"light": (0.42, 0.3, 0.54), "dark": (0.62, 0.76, 0.52)}
 #: Codes of colours that a point can have; one more means that it has none.
