@@ -18,7 +18,7 @@ LONGEST = 126
 
 def save_roberta(folder: Path, *, architecture: str = "RobertaModel", seed: int = 0) -> Path:
     """As `tests.tiny_models.save_model`: attention is not uniform, and no bias is zero."""
-    tokenizer = _tokenizer()
+    tokenizer = byte_level_tokenizer()
     torch.manual_seed(seed)
     config = transformers.RobertaConfig(
         vocab_size=len(tokenizer),
@@ -43,7 +43,8 @@ def save_roberta(folder: Path, *, architecture: str = "RobertaModel", seed: int 
     return folder
 
 
-def _tokenizer() -> transformers.RobertaTokenizer:
+def byte_level_tokenizer() -> transformers.RobertaTokenizer:
+    """A byte-level BPE of the words of the reviews."""
     trained = tokenizers.ByteLevelBPETokenizer()
     trained.train_from_iterator([f" {word}" for word in WORDS] * 2, vocab_size=380, special_tokens=SPECIAL)
     model = json.loads(trained.to_str())["model"]

@@ -18,6 +18,14 @@ STOPS = ["\N{IDEOGRAPHIC FULL STOP}", "\N{FULLWIDTH COMMA}", "\N{DEVANAGARI DAND
 def save_sentencepiece(folder: Path) -> Path:
     """The tiny model's weights with another tokenizer, of no more wordpieces."""
     save_model(folder)
+    for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink(missing_ok=True)
+    sentencepiece_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def sentencepiece_tokenizer() -> transformers.PreTrainedTokenizerFast:
+    """The words of the reviews as SentencePiece has them."""
     pieces = [
         "▁",
         *".,!?",
@@ -35,12 +43,9 @@ def save_sentencepiece(folder: Path) -> Path:
         special_tokens=[(name, SPECIAL.index(name)) for name in ("<s>", "</s>")],
     )
     names = {"cls": "<s>", "sep": "</s>", "pad": "<pad>", "unk": "<unk>", "mask": "<mask>"}
-    for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
-        (folder / name).unlink(missing_ok=True)
-    transformers.PreTrainedTokenizerFast(
+    return transformers.PreTrainedTokenizerFast(
         tokenizer_object=backend, **{f"{name}_token": token for name, token in names.items()}
-    ).save_pretrained(folder)
-    return folder
+    )
 
 
 @pytest.fixture(scope="session")

@@ -102,7 +102,7 @@ def test_a_config_without_a_number_of_layers_has_that_of_transformers(broken: Pa
     leave_out(broken, "num_hidden_layers")
     bert = find_checkpoint(str(broken))
     check_features(Settings(features="pca-L11.mixed"), bert, find_data("embedded"))
-    assert bert.config["num_hidden_layers"] == transformers.BertConfig().num_hidden_layers
+    assert bert.family.size(bert.config, "num_hidden_layers") == transformers.BertConfig().num_hidden_layers
 
 
 def test_a_config_without_a_number_of_positions_has_that_of_transformers(broken: Path) -> None:

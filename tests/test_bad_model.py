@@ -28,7 +28,7 @@ def test_a_model_that_is_not_a_bert_is_refused(broken: Path, complaint: Complain
     change_config(broken, model_type="gpt2")
     told = complaint(model=broken)
     assert (
-        "is no BERT or RoBERTa: its config.json says model_type gpt2. Give a checkpoint of model_type bert or roberta."
+        "is of no family that is read here: its config.json says model_type gpt2. Give a checkpoint of model_type bert, roberta, "
         in told
     )
 

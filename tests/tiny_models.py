@@ -39,7 +39,7 @@ def save_model(
             if parameter.ndim == 1:
                 parameter += 0.2 * torch.randn_like(parameter)
     model.save_pretrained(folder)
-    _save_tokenizer(folder)
+    wordpiece_tokenizer().save_pretrained(folder)
     return folder
 
 
@@ -63,9 +63,10 @@ def _vocabulary() -> list[str]:
     return list(dict.fromkeys([*pieces, *(f"##{letter}" for letter in letters), *WORDS]))
 
 
-def _save_tokenizer(folder: Path) -> None:
+def wordpiece_tokenizer() -> transformers.BertTokenizer:
+    """The wordpieces of the reviews."""
     vocabulary = {piece: number for number, piece in enumerate(_vocabulary())}
-    transformers.BertTokenizer(vocab=vocabulary, do_lower_case=True).save_pretrained(folder)
+    return transformers.BertTokenizer(vocab=vocabulary, do_lower_case=True)
 
 
 @pytest.fixture(scope="session")

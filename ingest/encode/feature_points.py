@@ -55,7 +55,7 @@ COMPARED_TOKENS = 1_000
 
 def check_features(settings: Settings, checkpoint: Checkpoint, data: Data) -> None:
     """Refuse a point or a review that does not exist at once, not after the hours of an ingest."""
-    points = point_names(int(checkpoint.config["num_hidden_layers"]), fine=settings.points == "fine")
+    points = point_names(checkpoint.family.size(checkpoint.config, "num_hidden_layers"), fine=settings.points == "fine")
     for name in settings.feature_names:
         if name.point and name.point not in points:
             raise IngestError(

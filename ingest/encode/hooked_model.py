@@ -59,6 +59,10 @@ class _Passing(threading.local):
     replaced: Replaced = NOTHING
 
 
+def _as_it_is(vectors: Tensor) -> Tensor:
+    return vectors
+
+
 class HookedModel:
     """A loaded checkpoint on a device. Layers, heads and sizes are those of the model.
 
@@ -73,7 +77,7 @@ class HookedModel:
         # cuDNN plans attention anew for every shape of a batch, and in every thread, for longer than the batch takes.
         torch.backends.cuda.enable_cudnn_sdp(False)
         family = checkpoint.family
-        module = load_model(checkpoint, family.encoder_class, add_pooling_layer=False).to(device).eval()
+        module = load_model(checkpoint, family.encoder_class, **family.encoder_options).to(device).eval()
         self.parts = family.parts(module)
         if packed and can_pack(device, dtype):
             pack_linears(self.parts.encoder)
@@ -94,8 +98,8 @@ class HookedModel:
 
     def listen_at_points(self, points: Sequence[str]) -> None:
         """From now on also capture the vectors at these feature points (`store.schema.features`)."""
-        self._keep_point(self.parts.embedding, "embedding", points)
-        self._keep_point(self.parts.embedded, "position", points)
+        self._keep_point(self.parts.embedding, "embedding", points, self.parts.in_layer_size)
+        self._keep_point(self.parts.embeddings[-1], "position", points)
         for number, layer in enumerate(self.parts.layers):
             for kind, module in layer.points.items():
                 self._keep_point(module, f"L{number:02d}.{kind}", points)
@@ -119,9 +123,11 @@ class HookedModel:
 
         return hook
 
-    def _keep_point(self, module: nn.Module, point: str, points: Sequence[str]) -> None:
+    def _keep_point(
+        self, module: nn.Module, point: str, points: Sequence[str], change: Callable[[Tensor], Tensor] = _as_it_is
+    ) -> None:
         def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
-            self._passing.capture.points[point] = output
+            self._passing.capture.points[point] = change(output)
 
         if point in points:
             module.register_forward_hook(hook)
@@ -147,7 +153,8 @@ class HookedModel:
         `segment` (sentence, token) says which sentence of a pair a token is of; None: all are of the first.
         """
         mask = None if real is None else real.long()
-        return self._pass(input_ids=token_ids, attention_mask=mask, token_type_ids=segment)
+        kinds = {"token_type_ids": segment} if self.parts.has_token_types else {}
+        return self._pass(input_ids=token_ids, attention_mask=mask, **kinds)
 
     def run_replaced(self, token_ids: Tensor, segment: Tensor, replaced: Replaced) -> Capture:
         """One forward pass over (sentence, token) without padding, in which some heads have other patterns."""

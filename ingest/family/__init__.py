@@ -5,11 +5,21 @@ Here: the families that there are, and which one a config.json is of.
 
 from collections.abc import Sequence
 
-from ingest.family.bert import Bert
+from ingest.family.bert import Bert, Electra, Ernie
+from ingest.family.distilbert import DistilBert
 from ingest.family.protocol import Config, Family
-from ingest.family.roberta import Roberta
+from ingest.family.roberta import Camembert, Data2VecText, Roberta, XlmRoberta
 
-FAMILIES: Sequence[Family] = (Bert(), Roberta())
+FAMILIES: Sequence[Family] = (
+    Bert(),
+    Roberta(),
+    XlmRoberta(),
+    Camembert(),
+    DistilBert(),
+    Electra(),
+    Ernie(),
+    Data2VecText(),
+)
 _BY_TYPE = {family.model_type: family for family in FAMILIES}
 
 

@@ -1,4 +1,4 @@
-"""BERT (Devlin et al. 2019), as transformers has it."""
+"""BERT (Devlin et al. 2019), as transformers has it, and families with its modules and its kind of tokenizer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ from ingest.family.protocol import LABELS, TEXTS, TRUTH, Config, Field, ModelPar
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": "BertForSequenceClassification"}
 #: Of `transformers.BertConfig`, where config.json leaves them out.
 DEFAULTS = {
     "vocab_size": 30522,
@@ -57,6 +56,11 @@ READ_FIELDS = {
 FIELDS = MODEL_FIELDS | READ_FIELDS
 
 
+def trained(family: str) -> Mapping[str, str]:
+    """Transformers' classes with a trained head, by the loss of the head."""
+    return {"mlm": f"{family}ForMaskedLM", "classification": f"{family}ForSequenceClassification"}
+
+
 class Bert:
     """The family of BERT: see `ingest.family.protocol.Family`."""
 
@@ -64,7 +68,8 @@ class Bert:
     name = "BERT"
     config_class = "BertConfig"
     encoder_class = "BertModel"
-    architectures: Mapping[str, str] = ARCHITECTURES
+    encoder_options: Mapping[str, Any] = {"add_pooling_layer": False}
+    architectures: Mapping[str, str] = trained("Bert")
     head_weights: Mapping[str, Sequence[str]] = {
         "mlm": ("cls.predictions.transform.dense.weight",),
         "classification": ("classifier.weight", "bert.pooler.dense.weight"),
@@ -75,13 +80,14 @@ class Bert:
     layers_prefix = "encoder."
     vocabulary: Sequence[str] = ("vocab.txt",)
     post_processor = "BertProcessing"
+    names: Mapping[str, str] = {}
     defaults: Mapping[str, int] = DEFAULTS
     model_fields: Mapping[str, Field] = MODEL_FIELDS
     fields: Mapping[str, Field] = FIELDS
 
     def size(self, config: Config, field: str) -> int:
         """A size from a checked config.json, or its default."""
-        return int(config.get(field, self.defaults[field]))
+        return int(config.get(self.names.get(field, field), self.defaults[field]))
 
     def longest_input(self, config: Config) -> int:
         """As many tokens as there are positions."""
@@ -107,7 +113,66 @@ class Bert:
 
     def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
         """By the classifier, from what the pooler makes of the first token."""
-        return model.classifier(model.bert.pooler(vectors))
+        return model.classifier(model.base_model.pooler(vectors))
+
+
+class Ernie(Bert):
+    """ERNIE (Sun et al. 2019): the modules of BERT, and a vector of the task in its embeddings."""
+
+    model_type = "ernie"
+    name = "ERNIE"
+    config_class, encoder_class = "ErnieConfig", "ErnieModel"
+    architectures = trained("Ernie")
+    prefix = "ernie."
+    head_weights: Mapping[str, Sequence[str]] = {
+        "mlm": ("cls.predictions.transform.dense.weight",),
+        "classification": ("classifier.weight", "ernie.pooler.dense.weight"),
+    }
+    new_weights: tuple[str, ...] = ("classifier.", "ernie.pooler.")
+    model_fields: Mapping[str, Field] = MODEL_FIELDS | {"use_task_id": TRUTH, "task_type_vocab_size": whole(1, MOST)}
+    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
+
+
+class Electra(Bert):
+    """ELECTRA (Clark et al. 2020): the modules of BERT after embeddings that may have fewer features, and other trained heads."""
+
+    model_type = "electra"
+    name = "ELECTRA"
+    config_class, encoder_class = "ElectraConfig", "ElectraModel"
+    encoder_options: Mapping[str, Any] = {}
+    architectures = trained("Electra")
+    prefix = "electra."
+    head_weights: Mapping[str, Sequence[str]] = {
+        "mlm": ("generator_predictions.dense.weight",),
+        "classification": ("classifier.out_proj.weight", "classifier.dense.weight"),
+    }
+    new_weights: tuple[str, ...] = ("classifier.",)
+    defaults: Mapping[str, int] = DEFAULTS | {
+        "embedding_size": 128,
+        "hidden_size": 256,
+        "num_attention_heads": 4,
+        "intermediate_size": 1024,
+    }
+    model_fields: Mapping[str, Field] = MODEL_FIELDS | {"embedding_size": whole(1, MOST)}
+    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
+
+    def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
+        """Vectors of embeddings have a size of their own."""
+        size = self.size(config, "embedding_size")
+        shapes = super().weight_shapes(config).items()
+        return {name: (shape[0], size) if name.startswith("embeddings.") else shape for name, shape in shapes}
+
+    def parts(self, model: Any) -> ModelParts:
+        """The modules of a loaded model."""
+        return ElectraParts(model.base_model)
+
+    def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
+        """By the head of the generator."""
+        return model.generator_lm_head(model.generator_predictions(vectors))
+
+    def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
+        """By the classifier, which takes the first token."""
+        return model.classifier(vectors)
 
 
 @dataclass(frozen=True)
@@ -115,6 +180,8 @@ class BertParts:
     """Modules of a `transformers.BertModel`, or of a model that is built like it."""
 
     module: Any
+    #: Whether it is told which sentence of a pair a token is of.
+    has_token_types = True
 
     @property
     def embedding(self) -> Any:
@@ -122,9 +189,13 @@ class BertParts:
         return self.module.embeddings.word_embeddings
 
     @property
-    def embedded(self) -> "nn.Module":
+    def embeddings(self) -> "Sequence[nn.Module]":
         """The sum of the embeddings after its layer norm."""
-        return self.module.embeddings
+        return [self.module.embeddings]
+
+    def in_layer_size(self, vectors: "Tensor") -> "Tensor":
+        """Embeddings have as many features as layers."""
+        return vectors
 
     @property
     def encoder(self) -> "nn.Module":
@@ -139,6 +210,22 @@ class BertParts:
     def positions(self, token_ids: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ARG002
         """The place in the sentence."""
         return place
+
+
+class ElectraParts(BertParts):
+    """Modules of a `transformers.ElectraModel`."""
+
+    @property
+    def embeddings(self) -> "Sequence[nn.Module]":
+        """Where embeddings have another size than layers, a linear layer stands between them."""
+        project = getattr(self.module, "embeddings_project", None)
+        return [self.module.embeddings] if project is None else [self.module.embeddings, project]
+
+    def in_layer_size(self, vectors: "Tensor") -> "Tensor":
+        """By that linear layer, where there is one."""
+        project = getattr(self.module, "embeddings_project", None)
+        # Its bias belongs to the sum of the embeddings, not to that of a wordpiece.
+        return vectors if project is None else vectors @ project.weight.T.to(vectors.dtype)
 
 
 @dataclass

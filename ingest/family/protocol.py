@@ -116,12 +116,19 @@ class ModelParts(Protocol):
         """The model without a trained head: called as transformers' own, by names of arguments."""
 
     @property
+    def has_token_types(self) -> bool:
+        """Whether it is told which sentence of a pair a token is of."""
+
+    @property
     def embedding(self) -> Any:
         """The table of the vectors of the wordpieces."""
 
     @property
-    def embedded(self) -> "nn.Module":
-        """The module whose output is the input of the first layer."""
+    def embeddings(self) -> Sequence["nn.Module"]:
+        """The modules before the first layer: the output of the last one is its input."""
+
+    def in_layer_size(self, vectors: "Tensor") -> "Tensor":
+        """Vectors of `embedding` (..., feature) with as many features as a layer has."""
 
     @property
     def encoder(self) -> "nn.Module":
@@ -152,6 +159,8 @@ class Family(Protocol):
         As config.json and as people call it.
     config_class, encoder_class
         transformers' class of its configuration, and of a model without a trained head.
+    encoder_options
+        Arguments of that class: no weights are made that the checkpoint may lack.
     architectures
         transformers' class of a model with a trained head, by the loss of the head (`store.schema.model.LOSSES`).
     head_weights
@@ -166,8 +175,10 @@ class Family(Protocol):
         Files of the wordpieces where there is no tokenizer.json.
     post_processor
         Class of `tokenizers.processors` that puts the special tokens around a text.
+    names
+        What config.json calls a size, where it is not as in BERT's.
     defaults
-        Sizes where config.json leaves them out.
+        Sizes where config.json leaves them out, by BERT's names.
     model_fields, fields
         Fields of config.json that a model is built from, and all that are read.
     """
@@ -176,6 +187,7 @@ class Family(Protocol):
     name: str
     config_class: str
     encoder_class: str
+    encoder_options: Mapping[str, Any]
     architectures: Mapping[str, str]
     head_weights: Mapping[str, Sequence[str]]
     new_weights: tuple[str, ...]
@@ -184,6 +196,7 @@ class Family(Protocol):
     layers_prefix: str
     vocabulary: Sequence[str]
     post_processor: str
+    names: Mapping[str, str]
     defaults: Mapping[str, int]
     model_fields: Mapping[str, Field]
     fields: Mapping[str, Field]

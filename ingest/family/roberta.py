@@ -1,4 +1,4 @@
-"""RoBERTa (Liu et al. 2019): the modules of BERT, whose positions begin after the number of the padding, and other trained heads."""
+"""RoBERTa (Liu et al. 2019) and those built like it: the modules of BERT, whose positions begin after the number of the padding."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, READ_FIELDS, Bert, BertParts
+from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, READ_FIELDS, Bert, BertParts, trained
 from ingest.family.protocol import Config, Field, ModelParts, whole
 
 if TYPE_CHECKING:
@@ -21,10 +21,7 @@ class Roberta(Bert):
     name = "RoBERTa"
     config_class = "RobertaConfig"
     encoder_class = "RobertaModel"
-    architectures: Mapping[str, str] = {
-        "mlm": "RobertaForMaskedLM",
-        "classification": "RobertaForSequenceClassification",
-    }
+    architectures = trained("Roberta")
     head_weights: Mapping[str, Sequence[str]] = {
         "mlm": ("lm_head.dense.weight",),
         "classification": ("classifier.out_proj.weight", "classifier.dense.weight"),
@@ -52,6 +49,38 @@ class Roberta(Bert):
     def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
         """By the classifier, which takes the first token."""
         return model.classifier(vectors)
+
+
+class XlmRoberta(Roberta):
+    """XLM-RoBERTa (Conneau et al. 2020): RoBERTa in a hundred languages, with a tokenizer of sentencepiece."""
+
+    model_type = "xlm-roberta"
+    name = "XLM-RoBERTa"
+    config_class, encoder_class = "XLMRobertaConfig", "XLMRobertaModel"
+    architectures = trained("XLMRoberta")
+    vocabulary: Sequence[str] = ("sentencepiece.bpe.model",)
+    post_processor = "TemplateProcessing"
+    defaults: Mapping[str, int] = DEFAULTS | {"pad_token_id": 1}
+
+
+class Camembert(XlmRoberta):
+    """CamemBERT (Martin et al. 2020): RoBERTa in French, with a tokenizer of sentencepiece."""
+
+    model_type = "camembert"
+    name = "CamemBERT"
+    config_class, encoder_class = "CamembertConfig", "CamembertModel"
+    architectures = trained("Camembert")
+
+
+class Data2VecText(Roberta):
+    """data2vec (Baevski et al. 2022) of text: RoBERTa trained on its own vectors."""
+
+    model_type = "data2vec-text"
+    name = "data2vec"
+    config_class, encoder_class = "Data2VecTextConfig", "Data2VecTextModel"
+    architectures = trained("Data2VecText")
+    prefix = "data2vec_text."
+    defaults: Mapping[str, int] = DEFAULTS | {"pad_token_id": 1}
 
 
 @dataclass(frozen=True)

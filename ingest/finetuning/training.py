@@ -56,7 +56,7 @@ def load_classifier(checkpoint: Checkpoint, names: list[str], *, freeze: int, se
 
 def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
     """Refuse to freeze more layers than the model has."""
-    layers = int(checkpoint.config["num_hidden_layers"])
+    layers = checkpoint.family.size(checkpoint.config, "num_hidden_layers")
     if freeze > layers:
         raise IngestError(
             f"--freeze={freeze} is more than the {layers} layers of {checkpoint.name}. Give {layers} or less."
@@ -65,7 +65,7 @@ def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
 
 def freeze_lower(model: ModelParts, layers: int) -> None:
     """Freeze the embeddings and the lowest layers; 0 freezes nothing."""
-    for module in [model.embedded, *(layer.module for layer in model.layers[:layers])] if layers else []:
+    for module in [*model.embeddings, *(layer.module for layer in model.layers[:layers])] if layers else []:
         module.requires_grad_(False)
 
 

@@ -170,7 +170,9 @@ def _download(model: str, revision: str | None, weights: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(model, revision=revision, allow_patterns=["*.json", "*.txt", weights]))
+        return Path(
+            snapshot_download(model, revision=revision, allow_patterns=["*.json", "*.txt", "*.bpe.model", weights])
+        )
     except Exception as error:  # the hub's client lets through whatever its transport raises
         there = "nor in the cache, and the hub cannot be reached" if is_unreachable(error) else "nor on the hub"
         raise IngestError(
@@ -184,12 +186,10 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
     config = _read_config(folder)
     family = find_family(config)
     if family is None:
-        names, types = (
-            " or ".join(each) for each in zip(*((own.name, own.model_type) for own in FAMILIES), strict=True)
-        )
+        types = [own.model_type for own in FAMILIES]
         raise IngestError(
-            f"{name} is no {names}: its config.json says model_type {short(config.get('model_type', 'nothing'))}. "
-            f"Give a checkpoint of model_type {types}."
+            f"{name} is of no family that is read here: its config.json says model_type {short(config.get('model_type', 'nothing'))}. "
+            f"Give a checkpoint of model_type {', '.join(types[:-1])} or {types[-1]}."
         )
     check_config(name, family, config)
     check_whole(name, family, config)
@@ -207,7 +207,6 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
         raise IngestError(
             f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a --model that save_pretrained wrote."
         )
-    config = {"num_hidden_layers": family.defaults["num_hidden_layers"]} | config
     return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder, family))
 
 
@@ -346,7 +345,8 @@ def check_config(name: str, family: Family, config: Mapping[str, Any]) -> None:
             raise _refused(name, f"{field} = {short(repr(config[field]))}", kind.explanation)
     size, heads = family.size(config, "hidden_size"), family.size(config, "num_attention_heads")
     if size % heads:
-        raise _refused(name, f"num_attention_heads = {heads}", f"a divisor of hidden_size = {size}")
+        counted, whole = (family.names.get(field, field) for field in ("num_attention_heads", "hidden_size"))
+        raise _refused(name, f"{counted} = {heads}", f"a divisor of {whole} = {size}")
     padding, words = config.get("pad_token_id", family.defaults["pad_token_id"]) or 0, family.size(config, "vocab_size")
     if padding >= words:
         raise _refused(name, f"pad_token_id = {padding}", f"less than vocab_size = {words}")

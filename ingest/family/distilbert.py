@@ -1,0 +1,75 @@
+"""DistilBERT (Sanh et al. 2019): the layers of BERT under other names, and no token types."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.family.bert import DEFAULTS, MOST, MOST_LAYERS, READ_FIELDS, Bert, trained
+from ingest.family.protocol import LABELS, TRUTH, Config, Field, ModelParts, number, text, whole
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class DistilBert(Bert):
+    """The family of DistilBERT: see `ingest.family.protocol.Family`."""
+
+    model_type = "distilbert"
+    name = "DistilBERT"
+    config_class, encoder_class = "DistilBertConfig", "DistilBertModel"
+    encoder_options: Mapping[str, Any] = {}
+    architectures = trained("DistilBert")
+    head_weights: Mapping[str, Sequence[str]] = {
+        "mlm": ("vocab_transform.weight",),
+        "classification": ("classifier.weight", "pre_classifier.weight"),
+    }
+    new_weights: tuple[str, ...] = ("classifier.", "pre_classifier.")
+    prefix, layers_prefix = "distilbert.", "transformer."
+    names: Mapping[str, str] = {
+        "hidden_size": "dim",
+        "num_hidden_layers": "n_layers",
+        "num_attention_heads": "n_heads",
+        "intermediate_size": "hidden_dim",
+    }
+    defaults: Mapping[str, int] = DEFAULTS | {"num_hidden_layers": 6, "type_vocab_size": 1}
+    model_fields: Mapping[str, Field] = {
+        "vocab_size": whole(1, MOST),
+        "max_position_embeddings": whole(3, MOST),
+        "sinusoidal_pos_embds": TRUTH,
+        "n_layers": whole(1, MOST_LAYERS),
+        **{name: whole(1, MOST) for name in ("n_heads", "dim", "hidden_dim")},
+        **{name: number(0, 1) for name in ("dropout", "attention_dropout", "seq_classif_dropout")},
+        "activation": text(),
+        "initializer_range": number(0, 1000),
+        "pad_token_id": whole(0, MOST, none=True),
+        "tie_word_embeddings": TRUTH,
+        "id2label": LABELS,
+        "problem_type": text(none=True),
+    }
+    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
+
+    def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of the weights whose sizes config.json sets."""
+        size, layers = self.size(config, "hidden_size"), self.size(config, "num_hidden_layers")
+        rows = {"word": "vocab_size", "position": "max_position_embeddings"}
+        embeddings = {
+            f"embeddings.{name}_embeddings.weight": (self.size(config, count), size) for name, count in rows.items()
+        }
+        return embeddings | {
+            f"transformer.layer.{layers - 1}.ffn.lin2.weight": (size, self.size(config, "intermediate_size"))
+        }
+
+    def parts(self, model: Any) -> ModelParts:
+        """The modules of a loaded model."""
+        from ingest.family.distilbert_modules import (
+            DistilBertParts,  # with torch, which who reads a config.json need not have
+        )
+
+        return DistilBertParts(model.base_model)
+
+    def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
+        """By the head of masked wordpieces."""
+        return model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(vectors))))
+
+    def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
+        """By the classifier, from the first token."""
+        return model.classifier(model.pre_classifier(vectors[:, 0]).relu())

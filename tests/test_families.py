@@ -1,0 +1,205 @@
+"""Every family of models against transformers: attention, trained heads, and whole stores of those that differ most from BERT."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from flask.testing import FlaskClient
+
+import store
+from dashboard.app import create_app
+from dashboard.pages import TOPICS
+from dashboard.sentence.encoder import TypedSentences
+from dashboard.web.served_store import ServedStore
+from ingest.encode.counted_attention import Sentences
+from ingest.encode.hooked_model import Capture, HookedModel
+from ingest.encode.loading import load_model
+from ingest.finetuning.training import load_classifier
+from ingest.heads.importance import find_kind
+from ingest.run.checkpoint import find_checkpoint, longest_input
+from ingest.run.errors import IngestError
+from ingest.text.tokenizer import Tokenizer
+from store.__main__ import main
+from store.kernels.attention import attention_pattern
+from tests.broken_model import change_config
+from tests.client import shown
+from tests.family_models import BY_TYPE, SIZES, save_family
+from tests.made_once import made_once
+from tests.stores import Ingest
+
+CPU = torch.device("cpu")
+#: Wordpieces of two sentences, the second longer; every vocabulary of the tests has so many.
+SENTENCES = [np.array([2, 40, 30, 31, 3]), np.array([2, 50, 51, 42, 41, 52, 3])]
+LENGTHS = np.array(list(map(len, SENTENCES)))
+TEXT = "The film was good, zany!"
+each_family = pytest.mark.parametrize("model_type", BY_TYPE)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    def saved(model_type: str) -> Path:
+        make = partial(save_family, model_type=model_type)
+        return made_once(tmp_path_factory, f"family-{model_type}", make)
+
+    return saved
+
+
+def transformers_patterns(folder: Path, model_type: str, sentences: list[np.ndarray] = SENTENCES) -> list[np.ndarray]:
+    """(layer, head, query_token, key_token) of each sentence, from transformers' slow attention in float64."""
+    family = BY_TYPE[model_type]
+    options = {"attn_implementation": "eager", "dtype": torch.float64, **family.encoder_options}
+    model = getattr(transformers, family.encoder_class).from_pretrained(folder, **options).eval()
+    with torch.no_grad():
+        outputs = [model(torch.from_numpy(ids)[None], output_attentions=True) for ids in sentences]
+    return [torch.cat(output.attentions).numpy() for output in outputs]
+
+
+def patterns(model: HookedModel, capture: Capture, row: int, tokens: slice) -> np.ndarray:
+    vectors = zip(capture.query, capture.key, strict=True)
+    heads = [[model.split_heads(each)[row, tokens].transpose(0, 1) for each in layer] for layer in vectors]
+    return np.stack([attention_pattern(query, key).numpy() for query, key in heads])
+
+
+@each_family
+def test_attention_is_that_of_transformers(model_type: str, saved: Callable[[str], Path]) -> None:
+    folder = saved(model_type)
+    model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
+    real = np.arange(LENGTHS.max()) < LENGTHS[:, None]
+    padded = np.full(real.shape, model.config.pad_token_id)
+    padded[real] = np.concatenate(SENTENCES)
+    capture = model.run(torch.from_numpy(padded), torch.from_numpy(real))
+    for row, expected in enumerate(transformers_patterns(folder, model_type)):
+        found = patterns(model, capture, row, slice(0, int(LENGTHS[row])))
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@each_family
+def test_counted_attention_is_that_of_transformers(model_type: str, saved: Callable[[str], Path]) -> None:
+    folder = saved(model_type)
+    model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32, packed=True)
+    model.count_patterns(model.output_grams())
+    one_after_the_other = np.concatenate(SENTENCES)
+    counted = Sentences(LENGTHS, np.zeros(len(one_after_the_other), np.uint8))
+    capture = model.run_counted(torch.from_numpy(one_after_the_other), counted)
+    stops = np.cumsum(LENGTHS)
+    for expected, stop, size in zip(transformers_patterns(folder, model_type), stops, LENGTHS, strict=True):
+        found = patterns(model, capture, 0, slice(int(stop - size), int(stop)))
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@each_family
+def test_the_layers_end_with_the_vectors_of_transformers(model_type: str, saved: Callable[[str], Path]) -> None:
+    folder, family = saved(model_type), BY_TYPE[model_type]
+    last = f"L{SIZES['num_hidden_layers'] - 1:02d}.feedforward"
+    model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
+    model.listen_at_points(["position", last])
+    own = getattr(transformers, family.encoder_class).from_pretrained(folder, **family.encoder_options).eval()
+    ids = torch.from_numpy(SENTENCES[1])[None]
+    with torch.no_grad():
+        expected = own(ids, output_hidden_states=True).hidden_states
+    found = model.run(ids, None).points
+    torch.testing.assert_close([found["position"], found[last]], [expected[0], expected[-1]], atol=1e-5, rtol=0)
+
+
+@each_family
+@pytest.mark.parametrize("kind", ["mlm", "classification"])
+def test_a_trained_head_answers_as_in_transformers(kind: str, model_type: str, tmp_path: Path) -> None:
+    checkpoint = find_checkpoint(str(save_family(tmp_path / "model", model_type, kind)))
+    assert find_kind(checkpoint) == kind
+    model = load_model(checkpoint, checkpoint.family.architectures[kind]).eval()
+    ids = torch.from_numpy(SENTENCES[1])[None]
+    with torch.no_grad():
+        vectors = model.base_model(ids).last_hidden_state
+        guess = checkpoint.family.guess_wordpieces if kind == "mlm" else checkpoint.family.guess_labels
+        torch.testing.assert_close(guess(model, vectors), model(ids).logits)
+
+
+@each_family
+def test_a_model_without_a_head_gets_a_classifier(model_type: str, saved: Callable[[str], Path]) -> None:
+    model = load_classifier(find_checkpoint(str(saved(model_type))), ["bad", "good", "odd"], freeze=1, seed=0)
+    assert model(torch.from_numpy(SENTENCES[1])[None]).logits.shape == (1, 3)
+    trained = [name for name, weight in model.named_parameters() if weight.requires_grad]
+    assert not [name for name in trained if "embeddings." in name or ".layer.0." in name]
+
+
+@each_family
+def test_sizes_that_are_left_out_are_those_of_transformers(model_type: str) -> None:
+    family = BY_TYPE[model_type]
+    config = getattr(transformers, family.config_class)()
+    known = {name: getattr(config, family.names.get(name, name), None) for name in family.defaults}
+    assert {name: size for name, size in known.items() if size is not None}.items() <= family.defaults.items()
+
+
+@each_family
+def test_a_sentence_stands_between_the_special_tokens_of_the_family(
+    model_type: str, saved: Callable[[str], Path]
+) -> None:
+    folder = saved(model_type)
+    tokenizer = Tokenizer(folder, max_length=40)
+    tokens = tokenizer.tokenize([TEXT]).token_id.tolist()
+    assert tokens == transformers.AutoTokenizer.from_pretrained(folder)(TEXT)["input_ids"]
+    ends = [tokenizer.vocab[number] for number in (tokens[0], tokens[-1])]
+    assert ends == (["[CLS]", "[SEP]"] if "vocab.txt" in BY_TYPE[model_type].vocabulary else ["<s>", "</s>"])
+
+
+@pytest.mark.parametrize(("model_type", "longest"), [("electra", 130), ("distilbert", 130), ("xlm-roberta", 128)])
+def test_a_model_reads_as_many_tokens_as_it_has_positions_for(
+    model_type: str, longest: int, saved: Callable[[str], Path]
+) -> None:
+    assert longest_input(find_checkpoint(str(saved(model_type)))) == longest
+
+
+def test_a_size_is_refused_under_the_name_that_its_config_has(tmp_path: Path) -> None:
+    model = save_family(tmp_path / "model", "distilbert")
+    change_config(model, n_heads=3)
+    with pytest.raises(IngestError, match=r"n_heads = 3\. It must be a divisor of dim = 16"):
+        find_checkpoint(str(model))
+
+
+# -- whole stores ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["distilbert", "electra"])
+def masked_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    make = partial(save_family, model_type=request.param, kind="mlm")
+    return made_once(tmp_path_factory, f"mlm-{request.param}", make)
+
+
+@pytest.fixture(scope="module")
+def family_store(masked_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """With pictures, feature points and importance."""
+    make = partial(ingest, model=masked_model, views="pca-exact-2d", features="pca-joint", points="fine", importance=5)
+    return str(made_once(tmp_path_factory, f"store-{masked_model.name}", make))
+
+
+@pytest.fixture(scope="module")
+def client(family_store: str) -> FlaskClient:
+    return create_app(ServedStore(family_store)).server.test_client()
+
+
+def test_the_store_is_sound(family_store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", family_store]) == 0
+    assert "sound" in capsys.readouterr().out
+
+
+def test_stored_patterns_are_those_of_transformers(family_store: str, masked_model: Path) -> None:
+    corpus = store.open_corpus(family_store)
+    ids = corpus.tokens.token_id.values[corpus.sentence_rows(3)].astype(np.int64)
+    expected = transformers_patterns(masked_model, corpus.attributes["config"]["model_type"], [ids])[0]
+    np.testing.assert_allclose(corpus.pattern(3).values, expected, atol=2e-3)
+
+
+@pytest.mark.parametrize("page", TOPICS)
+def test_every_page_is_shown(page: str, client: FlaskClient) -> None:
+    told = shown(client, "above", f"/{page}")
+    assert "Something went wrong" not in told
+    assert "cannot be shown" not in told
+
+
+def test_a_typed_pair_is_read(family_store: str) -> None:
+    typed = TypedSentences().encode(store.open_corpus(family_store), "The film was good.", "We loved it.")
+    assert [piece for piece in typed.wordpieces if piece.startswith("[")] == ["[CLS]", "[SEP]", "[SEP]"]
