@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parents[1]
 #: A command in a message, and its flags.
-NAMED = re.compile(r"`headscape (\w+)([^`]*)`")
+NAMED = re.compile(r"`headscape ([\w-]+)([^`]*)`")
 
 
 def run(*arguments: str, at: Path) -> subprocess.CompletedProcess[str]:

@@ -1,5 +1,6 @@
 """Every family of models against transformers: attention, trained heads, and whole stores of those that differ most from BERT."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,9 @@ from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.served_store import ServedStore
+from headscape.__main__ import main as headscape
 from ingest.encode.counted_attention import Sentences
-from ingest.encode.hooked_model import Capture, HookedModel
+from ingest.encode.hooked_model import Capture, HookedModel, check_attention
 from ingest.encode.loading import load_model
 from ingest.finetuning.training import load_classifier
 from ingest.heads.importance import find_kind
@@ -103,6 +105,60 @@ def test_the_layers_end_with_the_vectors_of_transformers(model_type: str, saved:
         expected = own(ids, output_hidden_states=True).hidden_states
     found = model.run(ids, None).points
     torch.testing.assert_close([found["position"], found[last]], [expected[0], expected[-1]], atol=1e-5, rtol=0)
+
+
+@each_family
+def test_a_model_is_tried_before_it_is_read(model_type: str, saved: Callable[[str], Path]) -> None:
+    model = HookedModel(find_checkpoint(str(saved(model_type))), device=CPU, dtype=torch.float32, packed=True)
+    assert model.attention_error() < 1e-6
+    assert model.parts.module.config._attn_implementation == "sdpa"
+    check_attention(model, "tiny")
+
+
+def change_queries(model: HookedModel, layer: int) -> None:
+    """The model goes on with other queries than were captured."""
+    model.parts.layers[layer].query.register_forward_hook(lambda _module, _inputs, output: output + 1)
+
+
+def hide(model: HookedModel, layer: int) -> None:
+    """Nothing is captured of a layer: the first hook of a module is the one that captures."""
+    hooks = model.parts.layers[layer].key._forward_hooks
+    hooks.popitem()
+
+
+@pytest.mark.parametrize("make_other", [change_queries, hide])
+def test_a_model_that_attends_otherwise_is_refused(
+    make_other: Callable[[HookedModel, int], None], saved: Callable[[str], Path]
+) -> None:
+    model = HookedModel(find_checkpoint(str(saved("electra"))), device=CPU, dtype=torch.float32)
+    make_other(model, 2)
+    with pytest.raises(
+        IngestError, match=r"odd attends otherwise than its queries and keys say: .* Give another model"
+    ):
+        check_attention(model, "odd")
+
+
+def test_a_checked_model_says_what_it_is_and_costs(
+    saved: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert headscape(["check-model", str(saved("distilbert"))]) == 0
+    told = capsys.readouterr().out
+    assert "(DistilBERT)" in told
+    assert re.search(r"layers, heads +3 of 2 heads with 8 channels", told)
+    assert re.search(r"does not apply +token types: it has none", told)
+    assert re.search(r"trained head +none: head importance does not apply", told)
+    error = re.search(r"largest error +(\S+)", told)
+    assert error is not None
+    assert float(error[1]) < 1e-6
+
+
+def test_a_model_that_no_ingest_reads_is_refused_by_its_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = save_family(tmp_path / "model", "bert")
+    change_config(model, model_type="gpt2")
+    assert headscape(["check-model", str(model)]) == 1
+    assert capsys.readouterr().err.startswith("check-model: model is of no family that is read here: ")
 
 
 @each_family

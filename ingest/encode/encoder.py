@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.encode.counted_attention import CountedMixing, Sentences, attend_and_summarize
-from ingest.encode.hooked_model import Capture, HookedModel
+from ingest.encode.hooked_model import Capture, HookedModel, check_attention
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.parallel import one_thread_each
@@ -209,6 +209,7 @@ def default_batch(device: str, *, max_length: int) -> int:
 def open_encoder(checkpoint: Checkpoint, settings: Settings, device: torch.device, dtype: torch.dtype) -> "Encoder":
     """The model on the device, with the batches that an ingest of these settings takes."""
     model = HookedModel(checkpoint, device=device, dtype=dtype, packed=True)
+    check_attention(model, checkpoint.name)
     usual = default_batch(device.type, max_length=settings.max_length)
     return Encoder(model, batch_tokens=settings.batch or usual)
 

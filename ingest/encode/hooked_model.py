@@ -20,6 +20,7 @@ from ingest.encode.counted_attention import CountedAttention, Sentences, can_pac
 from ingest.encode.loading import find_device, find_dtype, load_model
 from ingest.family.protocol import LayerParts
 from ingest.run.checkpoint import Checkpoint, longest_input
+from ingest.run.errors import IngestError, short
 from ingest.run.parallel import side_by_side
 from ingest.text.tokenizer import Pair, Tokenizer, Tokens
 from store.kernels.attention import (
@@ -35,6 +36,10 @@ from store.kernels.attention import (
 #: (layer, head) -> its weights (query_token, key_token) instead of the pattern of its queries and keys; of zeros the head is off.
 Replaced = Mapping[tuple[int, int], NDArray[np.floating]]
 NOTHING: Replaced = MappingProxyType({})
+#: Wordpieces that a model is tried on.
+PROBED = 24
+#: What a weight may differ in from transformers' own, by the order of float32's additions.
+LARGEST_ERROR = 1e-4
 
 
 @dataclass
@@ -181,6 +186,32 @@ class HookedModel:
         finally:
             self._passing.sentences = None
 
+    def attention_error(self) -> float:
+        """Largest difference between a weight of transformers' own pattern and that of the captured queries and keys, in float32.
+
+        Infinite where not every layer was seen. Of a row of wordpieces, before `count_patterns`.
+        """
+        first = (self.config.pad_token_id or 0) + 1
+        last = min(first + PROBED, self.config.vocab_size)
+        token_ids = torch.arange(first, last, device=self.device)[None, : self.longest]
+        self._passing.capture = capture = Capture()
+        module: Any = self.parts.module
+        module.set_attn_implementation("eager")
+        try:
+            with torch.inference_mode():
+                patterns = module(input_ids=token_ids, output_attentions=True).attentions
+        finally:
+            module.set_attn_implementation("sdpa")
+        if not len(capture.query) == len(capture.key) == len(patterns) == self.layers:
+            return float("inf")
+        errors = [
+            float(
+                (attention_pattern(*(self.split_heads(each).transpose(1, 2) for each in vectors)) - pattern).abs().max()
+            )
+            for *vectors, pattern in zip(capture.query, capture.key, patterns, strict=True)
+        ]
+        return max(errors)
+
     def _pass(self, **inputs: Tensor | None) -> Capture:
         self._passing.capture = capture = Capture()
         with torch.inference_mode(), torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
@@ -208,6 +239,22 @@ class HookedModel:
         exact = [[weight.detach().cpu().double() for weight in own] for own in weights]
         # On one core each: several threads would add the squares in an order of their own.
         return side_by_side(lambda own: expansion_rate(*own), exact)
+
+
+def check_attention(model: HookedModel, name: str) -> None:
+    """Refuse a model whose attention is not the softmax of its queries and keys, before anything is stored of it.
+
+    Raises
+    ------
+    IngestError
+        Says by how much its weights differ.
+    """
+    error = model.attention_error()
+    if not error <= LARGEST_ERROR:
+        raise IngestError(
+            f"{short(name)} attends otherwise than its queries and keys say: a weight differs by {error:.2g}, at most {LARGEST_ERROR:g} is "
+            "allowed. Give another model, or report the family of this one."
+        )
 
 
 def with_contexts(context: Tensor, contexts: Mapping[int, Tensor | float], heads: int) -> Tensor:
