@@ -279,7 +279,7 @@ class Corpus(StageResults):
         labels = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
         return xr.DataArray(weights, labels, ("query_token", "key_token"), "predicted")
 
-    def hypothesis(self, names: Hypothesis, *, sentences: int = SENTENCES) -> xr.Dataset:
+    def hypothesis(self, names: Hypothesis, *, sentences: int = SENTENCES, watch: Watch = lambda _: None) -> xr.Dataset:
         """How well a hypothesis says what each head attends to, on the first sentences of the corpus, a uniform sample.
 
         Parameters
@@ -289,6 +289,8 @@ class Corpus(StageResults):
             query attends to the key. Pairs with a special token do not count.
         sentences
             How many; fewer where the corpus has fewer.
+        watch
+            Called with the finished share, 0 to 1; an error that it raises ends the computation.
 
         Returns
         -------
@@ -310,9 +312,8 @@ class Corpus(StageResults):
         >>> corpus.hypothesis(negated).precision.max()  # doctest: +SKIP
         """
         vectors = {"query": self.query, "key": self.key}
-        return test_hypothesis(self, vectors, names, sentences, self._bootstrap_seed).assign_attrs(
-            snapshot=self.snapshot
-        )
+        tested = test_hypothesis(self, vectors, names, sentences, self._bootstrap_seed, watch)
+        return tested.assign_attrs(snapshot=self.snapshot)
 
     @cached_property
     def rule_text(self) -> RuleText:
