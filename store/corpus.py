@@ -295,7 +295,8 @@ class Corpus(StageResults):
         Returns
         -------
         `precision`, `recall`, `iou` and `bias` (layer, head), see `store.kernels.hypothesis.MEASURES`, each with its 95% interval
-        (bound, layer, head) by bootstrap over sentences. NaN where it names no key. Attributes: `sentences`, `named_queries`.
+        (bound, layer, head) by bootstrap over sentences. NaN where it names no key. Attributes: `sentences`,
+        and those with named keys: `named_sentences`, `named_queries`.
 
         Raises
         ------

@@ -116,4 +116,4 @@ def _labelled(heads: tuple[int, ...], counts: HypothesisCounts, drawn: NDArray[n
     coordinates: dict[str, Any] = {"bound": list(BOUNDS), "layer": range(heads[0]), "head": range(heads[1])}
     arrays: dict[str, Any] = {name: (HEADS, measures[place]) for place, name in enumerate(MEASURES)}
     arrays |= {f"{name}_interval": (("bound", *HEADS), interval[:, place]) for place, name in enumerate(MEASURES)}
-    return xr.Dataset(arrays, coordinates, {"sentences": counts.counts.shape[-1], "named_queries": counts.named})
+    return xr.Dataset(arrays, coordinates, counts.sizes)

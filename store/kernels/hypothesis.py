@@ -27,9 +27,10 @@ class HypothesisCounts(NamedTuple):
     counts: NDArray[np.float64]
 
     @property
-    def named(self) -> int:
-        """Queries with named keys."""
-        return int(self.counts[_NAMED, 0].sum())
+    def sizes(self) -> dict[str, int]:
+        """How many sentences there are, how many of them have queries with named keys, and how many such queries."""
+        named = self.counts[_NAMED, 0]
+        return {"sentences": len(named), "named_sentences": int((named > 0).sum()), "named_queries": int(named.sum())}
 
     @property
     def measures(self) -> NDArray[np.float64]:
