@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from zarr.abc.store import Store
 
+from store.dictionary import head_dictionary
 from store.features import Features
 from store.hypothesis import SENTENCES, Hypothesis, test_hypothesis
 from store.kernels.attention import attention_pattern, merge_words
@@ -330,6 +331,20 @@ class Corpus(StageResults):
             # A new mapping: other threads may read the one before.
             self._tables = dict([*self._tables.items()][1 - KEPT_TABLES :]) | {(layer, head): tables}
         return tables
+
+    def head_dictionary(self, layer: int, head: int) -> xr.Dataset:
+        """What the tables of a head bring together most: logits above that of an average key of the same query, context left out.
+
+        Of the sentences that the tables are made of. NotIngested where the rules are not computed.
+
+        Returns
+        -------
+        `word_pair_logit` (word_pair) of pairs of wordpieces, `word_position_logit` (word_position) and `position_word_logit` (position_word)
+        of a wordpiece and a position, the largest first, each with its `_query`, `_key` and the number of `_sentences` that have both;
+        `offset_logit` (offset), mean of two positions at a distance.
+        """
+        sentences = RuleSentences.stored(self._roles).in_tables
+        return head_dictionary(self, sentences, self.head_tables(layer, head)).assign_attrs(snapshot=self.snapshot)
 
     # -- pictures -----------------------------------------------------------------------------------
 
