@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from zarr.abc.store import Store
 
+from store.dictionary import head_dictionary
 from store.features import Features
 from store.hypothesis import SENTENCES, Hypothesis, test_hypothesis
 from store.kernels.attention import attention_pattern, merge_words
@@ -279,7 +280,7 @@ class Corpus(StageResults):
         labels = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
         return xr.DataArray(weights, labels, ("query_token", "key_token"), "predicted")
 
-    def hypothesis(self, names: Hypothesis, *, sentences: int = SENTENCES) -> xr.Dataset:
+    def hypothesis(self, names: Hypothesis, *, sentences: int = SENTENCES, watch: Watch = lambda _: None) -> xr.Dataset:
         """How well a hypothesis says what each head attends to, on the first sentences of the corpus, a uniform sample.
 
         Parameters
@@ -289,11 +290,14 @@ class Corpus(StageResults):
             query attends to the key. Pairs with a special token do not count.
         sentences
             How many; fewer where the corpus has fewer.
+        watch
+            Called with the finished share, 0 to 1; an error that it raises ends the computation.
 
         Returns
         -------
         `precision`, `recall`, `iou` and `bias` (layer, head), see `store.kernels.hypothesis.MEASURES`, each with its 95% interval
-        (bound, layer, head) by bootstrap over sentences. NaN where it names no key. Attributes: `sentences`, `named_queries`.
+        (bound, layer, head) by bootstrap over sentences. NaN where it names no key. Attributes: `sentences`,
+        and those with named keys: `named_sentences`, `named_queries`.
 
         Raises
         ------
@@ -310,9 +314,8 @@ class Corpus(StageResults):
         >>> corpus.hypothesis(negated).precision.max()  # doctest: +SKIP
         """
         vectors = {"query": self.query, "key": self.key}
-        return test_hypothesis(self, vectors, names, sentences, self._bootstrap_seed).assign_attrs(
-            snapshot=self.snapshot
-        )
+        tested = test_hypothesis(self, vectors, names, sentences, self._bootstrap_seed, watch)
+        return tested.assign_attrs(snapshot=self.snapshot)
 
     @cached_property
     def rule_text(self) -> RuleText:
@@ -328,6 +331,20 @@ class Corpus(StageResults):
             # A new mapping: other threads may read the one before.
             self._tables = dict([*self._tables.items()][1 - KEPT_TABLES :]) | {(layer, head): tables}
         return tables
+
+    def head_dictionary(self, layer: int, head: int) -> xr.Dataset:
+        """What the tables of a head bring together most: logits above that of an average key of the same query, context left out.
+
+        Of the sentences that the tables are made of. NotIngested where the rules are not computed.
+
+        Returns
+        -------
+        `word_pair_logit` (word_pair) of pairs of wordpieces, `word_position_logit` (word_position) and `position_word_logit` (position_word)
+        of a wordpiece and a position, the largest first, each with its `_query`, `_key` and the number of `_sentences` that have both;
+        `offset_logit` (offset), mean of two positions at a distance.
+        """
+        sentences = RuleSentences.stored(self._roles).in_tables
+        return head_dictionary(self, sentences, self.head_tables(layer, head)).assign_attrs(snapshot=self.snapshot)
 
     # -- pictures -----------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from store.kernels.attention import attention_pattern
 from store.kernels.hypothesis import MEASURES, HypothesisCounts, count_sentence
 from store.kernels.intervals import draw_counts
 from store.kernels.rules import SentenceTokens
+from store.means import Watch
 from store.repository.errors import StoreError
 from store.rules import RuleText
 from store.schema.model import BOUNDS, HEADS, ROLES
@@ -43,38 +44,59 @@ class HypothesisSentence(NamedTuple):
 
 #: Names the keys of every query: (query_token, key_token) of bool.
 Hypothesis = Callable[[HypothesisSentence], ArrayLike]
+Vectors = NDArray[np.floating]
 
 
 def test_hypothesis(
-    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], names: Hypothesis, sentences: int, seed: int
+    corpus: CorpusText,
+    vectors: Mapping[str, xr.DataArray],
+    names: Hypothesis,
+    sentences: int,
+    seed: int,
+    watch: Watch,
 ) -> xr.Dataset:
     """See `store.Corpus.hypothesis`; `vectors` are the queries and keys of the model, lazy (layer, head, token, channel)."""
     count = min(sentences, corpus.n_sentences)
     if count < 1:
         raise StoreError(f"A hypothesis cannot be tested on {sentences} sentences. Give at least 1.")
-    text = RuleText(corpus, corpus.n_sentences)
-    texts = corpus.sentences.text.values[:count]
-    counts: list[NDArray[np.float64]] = []
-    for first in range(0, count, READ):
-        for index, pattern in _patterns(corpus, vectors, range(first, min(first + READ, count))):
-            pieces = tuple(map(str, corpus.wordpieces(corpus.sentence_rows(index))))
-            sentence = HypothesisSentence(index, str(texts[index]), pieces, text.sentence(index))
-            counts.append(count_sentence(pattern, _named(names, sentence), sentence.tokens.is_word))
     shape = vectors["query"].shape[:2]
-    return _labelled(shape, HypothesisCounts(np.stack(counts, axis=-1)), draw_counts(seed, 0, count))
+    counts = np.stack(
+        [_count(sentence, query, key, names) for sentence, query, key in _sentences(corpus, vectors, count, watch)],
+        axis=-1,
+    )
+    return _labelled(shape, HypothesisCounts(counts), draw_counts(seed, 0, count))
 
 
-def _patterns(
-    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: range
-) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Index and pattern (head through all layers, query_token, key_token) of each sentence."""
-    first, stop = corpus.sentence_rows(sentences[0]).start, corpus.sentence_rows(sentences[-1]).stop
-    query, key = (vectors[role].variable[:, :, first:stop].values for role in ROLES)
-    query, key = (part.reshape(-1, *part.shape[2:]) for part in (query, key))
-    for index in sentences:
-        rows = corpus.sentence_rows(index)
-        own = slice(rows.start - first, rows.stop - first)
-        yield index, attention_pattern(query[:, own].astype(np.float32), key[:, own].astype(np.float32))
+def _sentences(
+    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], count: int, watch: Watch
+) -> Iterator[tuple[HypothesisSentence, Vectors, Vectors]]:
+    """The first sentences with their queries and keys (head through all layers, token, channel)."""
+    text, texts = RuleText(corpus, corpus.n_sentences), corpus.sentences.text.values
+    starts, sizes = (corpus.sentences[name].values[:count].tolist() for name in ("row_start", "row_size"))
+    token_id = corpus.tokens.token_id.values
+    for first in range(0, count, READ):
+        some = range(first, min(first + READ, count))
+        start = starts[first]
+        read = (vectors[role].variable[:, :, start : starts[some[-1]] + sizes[some[-1]]].values for role in ROLES)
+        query, key = (part.reshape(-1, *part.shape[2:]) for part in read)
+        for index in some:
+            watch(index / count)
+            rows = slice(starts[index], starts[index] + sizes[index])
+            pieces = tuple(map(str, corpus.vocab[token_id[rows]]))
+            sentence = HypothesisSentence(index, str(texts[index]), pieces, text.sentence(index))
+            own = slice(rows.start - start, rows.stop - start)
+            yield sentence, query[:, own], key[:, own]
+
+
+def _count(sentence: HypothesisSentence, query: Vectors, key: Vectors, names: Hypothesis) -> NDArray[np.float64]:
+    """What the sentence adds; weights are computed of the queries with named keys alone."""
+    words = np.flatnonzero(sentence.tokens.is_word)
+    named = _named(names, sentence)[np.ix_(words, words)]
+    asked = np.flatnonzero(named.any(axis=1))
+    if not len(asked):
+        return count_sentence(np.zeros((len(query), 0, len(words)), np.float32), named[asked], len(words))
+    of_queries, of_keys = (side[:, chosen].astype(np.float32) for side, chosen in ((query, words[asked]), (key, words)))
+    return count_sentence(attention_pattern(of_queries, of_keys), named[asked], len(words))
 
 
 def _named(names: Hypothesis, sentence: HypothesisSentence) -> NDArray[np.bool_]:
@@ -94,4 +116,4 @@ def _labelled(heads: tuple[int, ...], counts: HypothesisCounts, drawn: NDArray[n
     coordinates: dict[str, Any] = {"bound": list(BOUNDS), "layer": range(heads[0]), "head": range(heads[1])}
     arrays: dict[str, Any] = {name: (HEADS, measures[place]) for place, name in enumerate(MEASURES)}
     arrays |= {f"{name}_interval": (("bound", *HEADS), interval[:, place]) for place, name in enumerate(MEASURES)}
-    return xr.Dataset(arrays, coordinates, {"sentences": counts.counts.shape[-1], "named_queries": counts.named})
+    return xr.Dataset(arrays, coordinates, counts.sizes)

@@ -24,8 +24,17 @@ def attending_to_next(share: float = 1.0) -> np.ndarray:
     return pattern[None].astype(np.float32)
 
 
+def counted(pattern: np.ndarray, named: np.ndarray, is_word: np.ndarray = IS_WORD) -> np.ndarray:
+    """The counts (count, head) of a sentence from its whole pattern (head, query_token, key_token)."""
+    words = np.flatnonzero(is_word)
+    keys = named[np.ix_(words, words)]
+    asked = keys.any(axis=1)
+    weights = pattern[:, words[asked][:, None], words]
+    return count_sentence(weights / weights.sum(axis=-1, keepdims=True), keys[asked], len(words))
+
+
 def measured(pattern: np.ndarray, named: np.ndarray = NEXT) -> dict[str, float]:
-    counts = HypothesisCounts(count_sentence(pattern, named, IS_WORD)[..., None])
+    counts = HypothesisCounts(counted(pattern, named)[..., None])
     return dict(zip(MEASURES, counts.measures[:, 0].tolist(), strict=True))
 
 
@@ -66,7 +75,7 @@ def test_the_counts_are_those_of_loops_over_all_pairs(seed: int) -> None:
     random = np.random.default_rng(seed)
     pattern = random.dirichlet(np.ones(5), (3, 5)).astype(np.float32)
     named = random.random((5, 5)) < 0.4
-    counts = HypothesisCounts(count_sentence(pattern, named, IS_WORD)[..., None])
+    counts = HypothesisCounts(counted(pattern, named)[..., None])
     np.testing.assert_allclose(counts.measures, recounted(pattern, named), rtol=1e-5)
 
 
@@ -93,7 +102,7 @@ def recounted(pattern: np.ndarray, named: np.ndarray) -> np.ndarray:
 
 
 def test_an_interval_of_equal_sentences_is_their_number() -> None:
-    counts = np.repeat(count_sentence(attending_to_next(), NEXT, IS_WORD)[..., None], 8, axis=-1)
+    counts = np.repeat(counted(attending_to_next(), NEXT)[..., None], 8, axis=-1)
     interval = HypothesisCounts(counts).interval(draw_counts(0, 0, 8))
     np.testing.assert_allclose(interval, np.stack([HypothesisCounts(counts).measures] * 2))
 
@@ -111,7 +120,7 @@ def previous(sentence: HypothesisSentence) -> np.ndarray:
 def test_a_hypothesis_is_tested_on_the_patterns_of_the_corpus(corpus: Corpus) -> None:
     found: xr.Dataset = corpus.hypothesis(previous, sentences=7)
     by_hand = [
-        count_sentence(
+        counted(
             corpus.weights(index).reshape(-1, *corpus.weights(index).shape[-2:]),
             previous(HypothesisSentence(index, "", (), corpus_tokens(corpus, index))),
             corpus_tokens(corpus, index).is_word,

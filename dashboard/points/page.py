@@ -35,7 +35,9 @@ from dashboard.points.routes import register
 from dashboard.points.search import hit_table
 from dashboard.points.shown import ShownPoints, selection_panel
 from dashboard.points.similar import SIMILAR
+from dashboard.roles.dictionary import DICTIONARY
 from dashboard.roles.evidence import EVIDENCE
+from dashboard.roles.files import register as register_role_files
 from dashboard.roles.head_roles import has_roles
 from dashboard.roles.panel import role_panel
 from dashboard.topic import Topic
@@ -364,5 +366,6 @@ def head_topic(statistics: Layout, positions: Layout) -> Topic:
         links=PageLinks(always=frozenset({"layer", "head"})),
         choices=lambda context: ({"tab": tab_of(context)} if context.corpus.views else {}, {}),
         picture=picture_of_head,
-        deferred=(SIMILAR, EVIDENCE),
+        deferred=(SIMILAR, EVIDENCE, DICTIONARY),
+        routes=(register_role_files,),
     )

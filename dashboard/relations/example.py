@@ -29,7 +29,10 @@ from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many
 from store.schema.model import head_name
+from store.words import ANY
 
+#: Fields of a link that make a hypothesis, but how words are counted.
+HYPOTHESIS_FIELDS = ("hquery", "hkey", "hoffset", "hjoined", "hlabel")
 #: Heads that are listed, and most pairs that can be marked.
 LISTED, MOST_MARKED = 10, 20
 _MEANING = (
@@ -288,9 +291,18 @@ def _head_row(state: LinkState, ranked: RankedHead, first: WordOfSentence) -> li
 
 
 def _kind(state: LinkState, kind: CommonKind) -> list[object]:
-    """What the marked pairs have in common, in words; a pattern that a dependency joins with a link to its heads."""
+    """What the marked pairs have in common, in words, with a link that tests it; a pattern that a dependency joins with a link to its heads."""
+    test = [" ", action("Test as a hypothesis", state.with_(**as_hypothesis(kind)).href, look="link"), "."]
     if not kind.joined:
-        return [f"{kind.pattern}, the parts of speech of the marked words. No dependency joins every pair."]
+        return [f"{kind.pattern}, the parts of speech of the marked words. No dependency joins every pair.", *test]
     label = f"joined by {kind.label}" if kind.label else "joined by a dependency"
     link = dcc.Link("All heads at this pattern", href=state.with_(relation=kind.pattern).href)
-    return [f"{kind.pattern}, the parts of speech of the marked words, {label}. ", link, "."]
+    return [f"{kind.pattern}, the parts of speech of the marked words, {label}. ", link, ".", *test]
+
+
+def as_hypothesis(kind: CommonKind) -> dict[str, str | None]:
+    """Fields of a link that test over the corpus what the marked pairs have in common; a dependency where all have the same."""
+    ends = {"hquery": kind.first, "hkey": kind.last}
+    joined = {"hjoined": "depends" if kind.up else "governs", "hlabel": kind.label.lower().partition(":")[0]}
+    fields = {name: end for name, end in ends.items() if end != ANY} | (joined if kind.label else {})
+    return dict.fromkeys(HYPOTHESIS_FIELDS) | fields

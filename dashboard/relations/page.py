@@ -42,6 +42,8 @@ from dashboard.relations.found_words import (
     read_antecedents,
     read_governors,
 )
+from dashboard.relations.hypothesis_table import HYPOTHESIS, OwnHypothesis, own_hypothesis, read_own
+from dashboard.relations.hypothesis_table import register as register_hypothesis
 from dashboard.statistics.data import head_columns
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import choice, explained, head_choices, info
@@ -107,17 +109,26 @@ class RelationsPage:
     marked: html.Div | None
     governors: Governors | Unmade | None
     antecedents: Antecedents | Unmade
+    own: OwnHypothesis
     notices: tuple[str, ...]
 
 
-def read(context: Context) -> RelationsPage | Unmade:
+@dataclass(frozen=True)
+class WithoutRelations:
+    """What the page shows of a corpus without relations: how to get them, and a reader's own hypothesis."""
+
+    missing: Unmade
+    own: OwnHypothesis
+
+
+def read(context: Context) -> RelationsPage | WithoutRelations:
     """Everything that the page shows; where the corpus has no relations, how to get them."""
     corpus, state = context.corpus, context.state
     try:
         relation, notices = shown_relation(corpus, state.relation)
         accuracies = read_accuracies(corpus, state, relation)
     except NotIngested as error:
-        return Unmade.of(error, context.ingest)
+        return WithoutRelations(Unmade.of(error, context.ingest), read_own(context))
     marking, counted = read_marking(corpus, state), corpus.relations
     return RelationsPage(
         state=state,
@@ -133,15 +144,17 @@ def read(context: Context) -> RelationsPage | Unmade:
         marked=deferred(context, MARKED) if marking.pairs else None,
         governors=read_governors(corpus, context.ingest),
         antecedents=read_antecedents(corpus, context.ingest),
+        own=read_own(context),
         notices=notices,
     )
 
 
-def draw(shown: RelationsPage | Unmade) -> Page:
+def draw(shown: RelationsPage | WithoutRelations) -> Page:
     """The page; where there are no relations, how to get them."""
     title = html.H1("Relations between words")
-    if isinstance(shown, Unmade):
-        return Page(above=[title, dmc.Alert(shown.text, color="blue", variant="light")])
+    if isinstance(shown, WithoutRelations):
+        alert = dmc.Alert(shown.missing.text, color="blue", variant="light")
+        return Page(above=[title, alert, *own_hypothesis(shown.own)])
     state, accuracies = shown.state, shown.accuracies
     relation = accuracies.relation
     return Page(
@@ -154,6 +167,7 @@ def draw(shown: RelationsPage | Unmade) -> Page:
             shown.ranked,
             *_pairs(shown),
             *by_example(state, shown.marking, shown.marked),
+            *own_hypothesis(shown.own),
             *best_of_relations(state, accuracies),
             *all_relations(accuracies),
             *head_at_relations(accuracies),
@@ -405,6 +419,6 @@ RELATIONS = Topic(
     docs="statistics.md#relations",
     layout=read_then_draw(read, draw),
     links=PageLinks(stored_sentences=True),
-    deferred=(RANKED, EXAMPLES, MARKED),
-    routes=(register,),
+    deferred=(RANKED, EXAMPLES, MARKED, HYPOTHESIS),
+    routes=(register, register_hypothesis),
 )

@@ -9,6 +9,7 @@ import xarray as xr
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.roles.dictionary import DICTIONARY
 from dashboard.roles.evidence import EVIDENCE
 from dashboard.roles.head_roles import (
     RoleShare,
@@ -25,10 +26,11 @@ from dashboard.roles.head_roles import (
 )
 from dashboard.ui.controls import action, choice, info
 from dashboard.ui.deferred import deferred
-from dashboard.ui.markup import Unmade, unmade_line
+from dashboard.ui.markup import Unmade, file_links, unmade_line
 from dashboard.ui.small_pictures import bar_legend, share_bar
 from dashboard.ui.text import decimal, signed
 from dashboard.web.context import Context
+from dashboard.web.http import data_link
 from dashboard.web.state import THRESHOLDS, LinkState
 from store import Corpus
 from store.kernels.roles import LEAST_NAMED, UNEXPLAINED
@@ -124,6 +126,8 @@ class RolePanel:
         Share of the attention by distance, see `distance_shares`.
     evidence, choices
         The role whose sentences are shown, and those to choose from with their titles.
+    files
+        The beginning of the URLs of the corpus' files.
     """
 
     state: LinkState
@@ -139,6 +143,7 @@ class RolePanel:
     distances: Mapping[str, float]
     evidence: str
     choices: Mapping[str, str]
+    files: str
 
 
 def role_panel(context: Context) -> list[object]:
@@ -146,7 +151,8 @@ def role_panel(context: Context) -> list[object]:
     shown = read_role_panel(context.corpus, context.state, context.ingest)
     if isinstance(shown, Unmade):
         return [html.H2("Roles of this head"), unmade_line(shown)]
-    return [*draw_role_panel(shown), deferred(context, EVIDENCE)]
+    dictionary = html.Div(html.H2("Dictionary"), className="role-heading")
+    return [*draw_role_panel(shown), deferred(context, EVIDENCE), dictionary, deferred(context, DICTIONARY)]
 
 
 def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> RolePanel | Unmade:
@@ -177,6 +183,7 @@ def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | N
         distances=distance_shares(corpus.head_profile.isel(head).values),
         evidence=evidence,
         choices={name: RULES[name].title for name in dict.fromkeys([*offered, evidence])},
+        files=data_link(corpus),
     )
 
 
@@ -227,14 +234,16 @@ def _score(rules: xr.Dataset, name: str) -> RuleScore:
 
 
 def draw_role_panel(shown: RolePanel) -> list[object]:
-    """The tab without the sentences of the evidence."""
+    """The tab without the sentences of the evidence and the dictionary."""
     state = shown.state
+    of_head = f"{state.layer}/{state.head}"
     return [
         html.P(shown.does, className="what-it-does"),
         *_agreement(shown),
         html.Div([html.H2("Shares of its attention"), _threshold(state)], className="role-heading"),
         _shares(shown),
         *_smaller(shown),
+        file_links(shown.files, "Roles", f"roles/{of_head}", {"threshold": state.threshold}),
         html.Div(html.H2("How well rules predict it"), className="role-heading"),
         _scores(shown),
         html.P(
@@ -243,6 +252,7 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
         ),
         share_bar(shown.variance, "logit"),
         bar_legend(PARTS, "logit"),
+        file_links(shown.files, "Rules", f"rules/{of_head}"),
         html.Div(
             html.H2(["Distance in tokens, back and ahead", info("distances", _DISTANCES)]), className="role-heading"
         ),

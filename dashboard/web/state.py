@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from dashboard.web.paths import first_page, links_of, page_links, root
 from store import STATISTICS
 from store.kernels.heads import LABELS
+from store.kernels.hypothesis import MEASURES
 from store.kernels.relations import DIRECTIONS
 from store.kernels.rules import roles_for
 from store.schema.corpus import ALL
@@ -31,8 +32,8 @@ TRIED, MOST_TRIED, MOST_NEIGHBORS = 1_000, 2_000, 200
 NEIGHBORS, MIN_DIST = 15, 0.1
 #: Words of a sentence that can be marked on page Relations.
 MOST_WORDS = 1_000
-#: Characters of a search.
-MOST_SOUGHT = 200
+#: Characters of a search, and of what one word of a hypothesis is.
+MOST_SOUGHT, MOST_OF_END = 200, 80
 #: Bytes of a typed text in a link, and of both texts of a pair. With every position hidden or selected, a request for the
 #: longest pair still fits into the request line that servers accept.
 MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
@@ -45,6 +46,7 @@ Pair = Literal["all", "aa", "ab", "ba", "bb"]
 Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 Instead = Literal["off", "even", "rule"]
+Unit = Literal["word", "wordpiece"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
@@ -54,6 +56,9 @@ PAIRS: tuple[Pair, ...] = get_args(Pair)
 SCALES: tuple[Scale, ...] = get_args(Scale)
 MATRIX_SCALES: tuple[MatrixScale, ...] = get_args(MatrixScale)
 INSTEAD: tuple[Instead, ...] = get_args(Instead)
+UNITS: tuple[Unit, ...] = get_args(Unit)
+#: What can stand between the two words of a hypothesis.
+JOINED = ("depends", "governs", "same", "rest")
 #: Heads that are changed at once.
 MOST_CHANGED = 24
 TABS = ("role", "statistics", "point", "selection", "pairs", "distance", "positions", "notes")
@@ -263,6 +268,15 @@ class LinkState:
     examples: Annotated[str, Field("choice", ("best", "chosen"))] = "best"
     start: Annotated[int | None, Field("number", range(MOST_WORDS))] = None
     example: Annotated[str | None, Field("pattern", _EXAMPLE)] = None
+
+    # A reader's own hypothesis.
+    hquery: Annotated[str | None, Field("text", MOST_OF_END)] = None
+    hkey: Annotated[str | None, Field("text", MOST_OF_END)] = None
+    hoffset: Annotated[str | None, Field("text", 20)] = None
+    hjoined: Annotated[str | None, Field("choice", JOINED)] = None
+    hlabel: Annotated[str | None, Field("text", 40)] = None
+    hunit: Annotated[Unit, Field("choice", UNITS)] = "word"
+    hsort: Annotated[str, Field("choice", tuple(MEASURES))] = "bias"
 
     # Page Notes: which notes it lists.
     containing: Annotated[str | None, Field("text", MOST_SOUGHT, clears=("leaf",))] = None

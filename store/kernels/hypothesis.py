@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels.intervals import PERCENTILES
-from store.kernels.roles import relative_weights
 
 #: Numbers of a hypothesis -> what they say. "Named" are the keys that the hypothesis names for a query; only words count.
 MEASURES: Mapping[str, str] = {
@@ -28,9 +27,10 @@ class HypothesisCounts(NamedTuple):
     counts: NDArray[np.float64]
 
     @property
-    def named(self) -> int:
-        """Queries with named keys."""
-        return int(self.counts[_NAMED, 0].sum())
+    def sizes(self) -> dict[str, int]:
+        """How many sentences there are, how many of them have queries with named keys, and how many such queries."""
+        named = self.counts[_NAMED, 0]
+        return {"sentences": len(named), "named_sentences": int((named > 0).sum()), "named_queries": int(named.sum())}
 
     @property
     def measures(self) -> NDArray[np.float64]:
@@ -53,38 +53,33 @@ class HypothesisCounts(NamedTuple):
         return bounds
 
 
-def count_sentence(
-    pattern: NDArray[np.floating], named: NDArray[np.bool_], is_word: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def count_sentence(weights: NDArray[np.floating], named: NDArray[np.bool_], words: int) -> NDArray[np.float64]:
     """What a sentence adds to the counts: (count, head).
 
     Parameters
     ----------
-    pattern
-        (head, query_token, key_token).
+    weights
+        Attention between words (head, query, key) of the queries with named keys; every row sums to 1.
     named
-        Whether the hypothesis names the key for the query: (query_token, key_token).
-    is_word
-        Which tokens are no special tokens: (token,). Only pairs of them count.
+        Whether the hypothesis names the key for the query: (query, key).
+    words
+        Words of the sentence, all of which are keys, and queries with or without named keys.
     """
-    words = np.flatnonzero(is_word)
-    counts = np.zeros((_COUNTS, len(pattern)))
-    if not len(words):
+    counts = np.zeros((_COUNTS, len(weights)))
+    queries = len(named)
+    counts[_NAMED], counts[_QUERIES], counts[_LARGER] = queries, words, words
+    if not queries:
         return counts
-    keys = named[np.ix_(words, words)]
-    relative = relative_weights(pattern[:, words[:, None], words])
-    weights, names = relative / len(words), keys.sum(axis=1)
-    predicted = (keys / np.maximum(names, 1)[:, None]).astype(pattern.dtype)
-    has_names = names > 0
+    query, key = np.nonzero(named)
+    even = (1 / named.sum(axis=1)).astype(weights.dtype)[query]
+    of_named = weights[:, query, key]
     top = weights.argmax(axis=-1)
-    counts[_HITS] = keys[np.arange(len(words)), top].sum(axis=-1)
-    counts[_NAMED], counts[_QUERIES] = has_names.sum(), len(words)
-    smaller = np.minimum(weights, predicted).sum(axis=(1, 2), dtype=np.float64)
-    # Of two numbers the smaller and the larger have their sum.
-    counts[_SMALLER], counts[_LARGER] = smaller, weights.sum(axis=(1, 2), dtype=np.float64) + predicted.sum() - smaller
-    if has_names.any():
-        counts[_BIAS] = (relative * predicted)[:, has_names].sum(axis=-1, dtype=np.float64).mean(axis=-1)
-        counts[_BIASED] = 1
+    counts[_HITS] = named[np.arange(queries), top].sum(axis=-1)
+    counts[_SMALLER] = np.minimum(of_named, even).sum(axis=-1, dtype=np.float64)
+    # Of two numbers the smaller and the larger have their sum; the weights of every query, and even weights, sum to 1.
+    counts[_LARGER] += queries - counts[_SMALLER]
+    counts[_BIAS] = (of_named * even).sum(axis=-1, dtype=np.float64) * words / queries
+    counts[_BIASED] = 1
     return counts
 
 

@@ -1,0 +1,102 @@
+"""Dictionary of a head on the tab Role: the pairs of wordpieces, the distances and the positions that its tables bring together most."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from dash import html
+
+from dashboard.ui.controls import info
+from dashboard.ui.deferred import DeferredPart
+from dashboard.ui.markup import file_links, heading
+from dashboard.ui.text import signed
+from dashboard.web.context import Context
+from dashboard.web.http import data_link
+from dashboard.web.results import cached
+from store import Corpus
+from store.dictionary import LEAST_AT_POSITION, LEAST_COUNTED, LEAST_SENTENCES
+from store.kernels.dictionary import MOST_OF_ONE
+from store.phrases import many
+
+#: Distances that are listed.
+LISTED = 5
+_MEANING = (
+    "The score q·k/√d of a pair is a sum of what its wordpieces, its positions, one of each and the context say. Here context is left "
+    f"out. Listed are wordpieces that occur at least {LEAST_COUNTED} times, pairs of them in at least {LEAST_SENTENCES} sentences, "
+    f"pairs with a position in at least {LEAST_AT_POSITION}, each wordpiece or position at most {MOST_OF_ONE} times on a side; "
+    "distances up to 10 tokens, mean over sentences. Sentences are those that have both. Position 0 is the first special token."
+)
+#: Dimensions of `Corpus.head_dictionary` whose pairs have a query and a key.
+PAIRS = ("word_pair", "word_position", "position_word")
+#: Of these, those with a position -> the title of their pairs.
+_OF_POSITION = {"word_position": "wordpiece → position", "position_word": "position → wordpiece"}
+_NUMBERS = ("score", "sentences")
+
+
+@cached
+def dictionary_of(corpus: Corpus, layer: int, head: int) -> xr.Dataset:
+    """The dictionary of a head, see `Corpus.head_dictionary`."""
+    return corpus.head_dictionary(layer, head)
+
+
+def dictionary_part(context: Context) -> list[object]:
+    """What brings a query and a key together in the tables of the head, the strongest first."""
+    corpus, state = context.corpus, context.state
+    found = dictionary_of(corpus, state.layer, state.head)
+    of_positions: list[Any] = [
+        _table((title,), [(f"{query} → {key}", *numbers) for query, key, *numbers in pairs])
+        for name, title in _OF_POSITION.items()
+        if (pairs := pairs_of(found, name))
+    ]
+    return [
+        html.P(
+            [
+                "How much the score of a pair, without context, exceeds that of the same query with an average key; +1 makes the weight "
+                f"2.7 times as large. From {many(found.attrs['sentences'], 'sentence')}.",
+                info("the dictionary", _MEANING),
+            ],
+            className="caption",
+        ),
+        _table(("query", "key"), pairs_of(found, "word_pair")),
+        html.P(f"Distances of the key: {_distances(found)}.", className="caption"),
+        html.Div(of_positions, className="shares"),
+        file_links(data_link(corpus), "Dictionary", f"dictionary/{state.layer}/{state.head}"),
+    ]
+
+
+def pairs_of(found: xr.Dataset, name: str) -> list[tuple[Any, ...]]:
+    """Query, key, score and number of sentences of the pairs of one dimension, the largest score first."""
+    columns = (found[f"{name}_{part}"].values.tolist() for part in ("query", "key", "logit", "sentences"))
+    return list(zip(*columns, strict=True))
+
+
+def _distances(found: xr.Dataset) -> str:
+    """The distances with the largest scores: `1 ahead +8.7, itself +6.7`."""
+    scores = found.offset_logit.values
+    order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")[:LISTED].tolist()
+    return ", ".join(f"{_distance(int(found.offset[place]))} {signed(float(scores[place]), 1)}" for place in order)
+
+
+def _distance(offset: int) -> str:
+    return "itself" if not offset else f"{abs(offset)} {'ahead' if offset > 0 else 'back'}"
+
+
+def _table(names: tuple[str, ...], pairs: Sequence[tuple[Any, ...]]) -> html.Table:
+    """Pairs whose last two parts are a score and a number of sentences."""
+    rows = [
+        html.Tr(
+            [
+                *(html.Td(html.Bdi(str(name))) for name in own),
+                html.Td(signed(score, 1), className="number"),
+                html.Td(f"{sentences:,}", className="number"),
+            ]
+        )
+        for *own, score, sentences in pairs
+    ]
+    return html.Table([heading((*names, *_NUMBERS), _NUMBERS), html.Tbody(rows)], className="rows")
+
+
+DICTIONARY = DeferredPart(
+    "role-dictionary", "the dictionary of the head", dictionary_part, ("layer", "head"), 690, 900, shape="box"
+)
