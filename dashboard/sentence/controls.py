@@ -45,6 +45,10 @@ _ROLLOUT = (
     "Attention from every token to the input tokens up to the layer: the product of the layers' mean patterns, each half "
     "residual (Abnar and Zuidema 2020)."
 )
+_HEAD_COLOUR = (
+    "Role: where the clearest role of a head looks, among those that a test finds in it (page Head, tab Role). Heads with roles of one "
+    "kind share a colour. Head: each head of the layer has its own."
+)
 #: Views of attention weights, those in which tokens can be hidden, and those with a scale of colours.
 OF_WEIGHTS, HIDING, SCALED = ("head", "model", "matrix"), ("head", "matrix"), ("model", "matrix")
 _SCALE = (
@@ -53,9 +57,18 @@ _SCALE = (
 )
 
 
-def view_group(state: LinkState, layers: int, heads: int) -> html.Fieldset:
-    """The view, what it is of in a model of so many layers and heads, and which weights it shows."""
-    return control_group("View", [*_view_choices(state, layers, heads), *_weight_choices(state)])
+def view_group(state: LinkState, layers: int, heads: int, *, roles: bool = False) -> html.Fieldset:
+    """The view, what it is of in a model of so many layers and heads, and which weights it shows.
+
+    Where the `roles` of heads are known, heads may have their colours.
+    """
+    colour = [_head_colour(state)] if roles and state.show == "head" and not state.rollout else []
+    return control_group("View", [*_view_choices(state, layers, heads), *_weight_choices(state), *colour])
+
+
+def _head_colour(state: LinkState) -> html.Div:
+    control = choice("headcolour", "Colour heads by", {"role": "role", "head": "head"}, state.headcolour, 136)
+    return explained(control, info("the colours of heads", _HEAD_COLOUR))
 
 
 def filter_group(shown: ShownSentence) -> list[html.Fieldset]:

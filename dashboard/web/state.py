@@ -45,6 +45,7 @@ Pair = Literal["all", "aa", "ab", "ba", "bb"]
 Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 Instead = Literal["off", "even", "rule"]
+HeadColour = Literal["role", "head"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
@@ -54,6 +55,7 @@ PAIRS: tuple[Pair, ...] = get_args(Pair)
 SCALES: tuple[Scale, ...] = get_args(Scale)
 MATRIX_SCALES: tuple[MatrixScale, ...] = get_args(MatrixScale)
 INSTEAD: tuple[Instead, ...] = get_args(Instead)
+HEAD_COLOURS: tuple[HeadColour, ...] = get_args(HeadColour)
 #: Heads that are changed at once.
 MOST_CHANGED = 24
 TABS = ("role", "statistics", "point", "selection", "pairs", "distance", "positions", "notes")
@@ -221,6 +223,7 @@ class LinkState:
     second: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_TOKENS)] = None
     show: Annotated[str, Field("choice", SHOWS)] = "head"
     heads: Annotated[str | None, Field("numbers", Of.HEADS)] = None
+    headcolour: Annotated[HeadColour, Field("choice", HEAD_COLOURS)] = "role"
     queries: Annotated[str | None, Field("numbers", Of.POSITIONS)] = None
     toward: Annotated[int | None, Field("number", Of.POSITIONS)] = None
     weights: Annotated[str, Field("choice", ("attention", "norm"))] = "attention"
