@@ -90,6 +90,9 @@ _RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
 _MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
 _EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
 _MINIMUM = r"\d{1,5}(\.\d{1,3})?"
+_END = r"-?\d{1,7}(\.\d{1,6})?"
+#: From one number to another, such as `20..50`; either may be missing.
+_INTERVAL = rf"({_END})?\.\.({_END})?"
 _CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
 #: Layer and head, as `3-7`.
 HEAD = r"\d{1,3}-\d{1,3}"
@@ -250,8 +253,12 @@ class LinkState:
     source: Annotated[str, Field("choice", SOURCES)] = "all"
     values: Annotated[str, Field("choice", VALUES)] = "value"
     against: Annotated[str | None, Field("choice", tuple(STATISTICS))] = None
-    across: Annotated[str | None, Field("choice", SCORES)] = None
-    up: Annotated[str | None, Field("choice", SCORES)] = None
+    across: Annotated[str | None, Field("choice", SCORES, clears=("acrossin",))] = None
+    up: Annotated[str | None, Field("choice", SCORES, clears=("upin",))] = None
+    acrossin: Annotated[str | None, Field("pattern", _INTERVAL)] = None
+    upin: Annotated[str | None, Field("pattern", _INTERVAL)] = None
+    tint: Annotated[str, Field("choice", ("role", *SCORES))] = "role"
+    sized: Annotated[str | None, Field("choice", SCORES)] = None
     other: Annotated[str | None, Field("choice", Of.OTHER_MODELS)] = None
     ranked: Annotated[str, Field("choice", ("divergence", "statistic"))] = "divergence"
     pictures: Annotated[str, Field("choice", ("head", "point"))] = "head"
