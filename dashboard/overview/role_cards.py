@@ -17,8 +17,9 @@ from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
+from store.kernels.attention import attention_pattern
 from store.kernels.rules import RULES
-from store.schema.model import head_name
+from store.schema.model import ROLES, head_name
 
 #: Cards; tokens of a sentence at most, and sentences among which a typical one is sought.
 SHOWN, MOST_TOKENS, SOUGHT = 8, 11, 64
@@ -63,7 +64,14 @@ def example_of(corpus: Corpus, of: RoleHead) -> RoleExample | None:
     """Of the first short sentences the one whose share of attention to the role is nearest to their median; None without any."""
     sizes = corpus.sentences.row_size.values
     short = np.flatnonzero((sizes >= FEWEST_TOKENS) & (sizes <= MOST_TOKENS))[:SOUGHT].tolist()
-    patterns = {sentence: corpus.weights(sentence, layer=of.layer, head=of.head) for sentence in short}
+    spans = {sentence: corpus.sentence_rows(sentence) for sentence in short}
+    stop = max((span.stop for span in spans.values()), default=0)
+    # What all keys have in common changes no weight.
+    query, key = (corpus.stored_vectors(side, layer=of.layer, head=of.head)[0][:stop].values for side in ROLES)
+    patterns = {
+        sentence: attention_pattern(query[span].astype(np.float32), key[span].astype(np.float32))
+        for sentence, span in spans.items()
+    }
     keys = {sentence: RoleKeys.of(RULES[of.role], corpus.rule_text.sentence(sentence)) for sentence in short}
     shares = {sentence: keys[sentence].share(patterns[sentence]) for sentence in short if keys[sentence].asked.any()}
     if not shares:
@@ -71,8 +79,7 @@ def example_of(corpus: Corpus, of: RoleHead) -> RoleExample | None:
     median = float(np.median(list(shares.values())))
     typical = min(shares, key=lambda sentence: abs(shares[sentence] - median))
     part = keys[typical].part(patterns[typical])
-    query, key = (int(token) for token in np.unravel_index(part.argmax(), part.shape))
-    return RoleExample(typical, query, key)
+    return RoleExample(typical, *(int(token) for token in np.unravel_index(part.argmax(), part.shape)))
 
 
 def cards(context: Context) -> list[object]:
