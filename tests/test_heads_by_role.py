@@ -83,14 +83,21 @@ def test_a_store_without_roles_shows_what_it_showed(roles_store: str) -> None:
     assert (picture["roles"], picture["colours"]) == (None, head_colours(2))
 
 
-@pytest.mark.parametrize(
-    ("query", "roles", "offered"), [("", True, True), ("", False, False), ("show=model", True, False)]
-)
-def test_the_colour_can_be_chosen_where_heads_have_roles_and_lines(
-    tiny_store: str, query: str, roles: bool, offered: bool
+@pytest.mark.parametrize(("query", "offered"), [("", True), ("show=model", False), ("rollout=1", False)])
+def test_the_colour_can_be_chosen_where_heads_have_lines(
+    roles_store: str, shares: RoleShares, query: str, offered: bool
 ) -> None:
-    state = resolve(ServedStore(tiny_store), "sentence", f"?sentence=1&{query}").state
-    assert ("headcolour" in str(view_group(state, 2, 2, roles=roles))) == offered
+    state = resolve(ServedStore(roles_store), "sentence", f"?sentence=1&{query}").state
+    assert ("headcolour" in str(view_group(state, 2, 2, shares))) == offered
+    assert "headcolour" not in str(view_group(state, 2, 2))
+
+
+@pytest.mark.parametrize(("query", "named"), [("layer=1", True), ("layer=0", False), ("layer=1&mean=layers", False)])
+def test_a_head_is_offered_with_its_clearest_role(
+    roles_store: str, shares: RoleShares, query: str, named: bool
+) -> None:
+    state = resolve(ServedStore(roles_store), "sentence", f"?show=matrix&{query}").state
+    assert (f"0: {RULES[ROLE].title}" in str(view_group(state, 2, 2, shares))) == named
 
 
 def test_heads_ranked_by_a_pair_have_their_roles(roles_store: str, shares: RoleShares) -> None:
