@@ -342,11 +342,17 @@ def _follow_canvas(app: Dash) -> None:
 
 
 def _follow_charts(app: Dash) -> None:
-    """A click on a head in a chart opens the head."""
+    """A click on a head in a chart opens the head; a box that is drawn in one becomes a part of the link."""
     app.clientside_callback(
         "(clicks) => window.headscape.address.opened()",
         Output("location", "href", allow_duplicate=True),
         Input({"opens": ALL}, "clickData"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        "(boxes) => window.headscape.address.boxed()",
+        Output("location", "search", allow_duplicate=True),
+        Input({"opens": ALL}, "selectedData"),
         prevent_initial_call=True,
     )
 

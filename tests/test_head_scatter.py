@@ -9,12 +9,13 @@ import pytest
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.roles.shares import KINDS, NO_ROLE, shares_of
-from dashboard.statistics.scatter import read_scatter, scatter_figure, scores_of
+from dashboard.statistics.scatter import SIZES, heads_inside, read_scatter, scatter_figure, scores_of
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import SCORES, LinkState
 from store import Corpus, open_corpus
+from tests.components import components
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,62 @@ def test_a_dot_stands_at_the_numbers_of_its_head(corpus: Corpus) -> None:
     }
     entropy = float(corpus.head_statistic.sel(source="all", statistic="entropy", layer=1, head=0))
     unexplained = float(corpus.roles.share.sel(role="unexplained", layer=1, head=0))
-    assert places["L1 H0"] == pytest.approx((entropy, 1 - unexplained))
+    assert places["L1 H0"] == pytest.approx((entropy, 100 - 100 * unexplained))
+
+
+@pytest.mark.parametrize(
+    ("across", "up", "inside"),
+    [
+        (None, None, None),
+        ("..", None, [[True, True], [True, True]]),
+        ("0..0", None, [[True, True], [False, False]]),
+        ("1..", "..", [[False, False], [True, True]]),
+        ("..-1", None, [[False, False], [False, False]]),
+    ],
+)
+def test_a_box_has_the_heads_whose_numbers_lie_in_it(
+    corpus: Corpus, across: str | None, up: str | None, inside: list[list[bool]] | None
+) -> None:
+    found = heads_inside(corpus, LinkState(across="layer", up="layer", acrossin=across, upin=up))
+    assert (found if found is None else found.tolist()) == inside
+
+
+def test_shares_of_a_box_are_per_cent(corpus: Corpus) -> None:
+    share = float(100 - 100 * corpus.roles.share.sel(role="unexplained", layer=1, head=0))
+    inside = heads_inside(corpus, LinkState(up="explained", upin=f"{share - 0.001:.4f}..{share + 0.001:.4f}"))
+    assert inside is not None
+    assert inside[1, 0]
+
+
+def test_a_box_is_drawn_as_wide_as_the_dots_where_it_has_no_end(corpus: Corpus) -> None:
+    figure = scatter_figure(read_scatter(corpus, LinkState(across="layer", acrossin="0.5..")))
+    (box,) = figure.layout.selections
+    assert (box.x0, box.x1) == (0.5, pytest.approx(1.03))
+
+
+def test_the_table_lists_the_heads_in_the_box_alone(roles_store: str) -> None:
+    page = TOPICS["statistics"].layout(resolve(ServedStore(roles_store), "statistics", "?across=layer&acrossin=1.."))
+    table = next(each for each in components(page.above) if getattr(each, "className", "") == "rows heads")
+    names = {each.children for each in components(table) if getattr(each, "href", None)}
+    assert names == {"L1 H0", "L1 H1"}
+    assert "2 of 4 heads in the box" in str(page)
+
+
+def test_the_box_can_be_taken_away(roles_store: str) -> None:
+    page = TOPICS["statistics"].layout(resolve(ServedStore(roles_store), "statistics", "?across=layer&acrossin=1.."))
+    clear = [each for each in components(page.above) if getattr(each, "children", None) == "Clear the box"]
+    assert {each.href for each in clear} == {"/statistics?across=layer"}
+
+
+def test_colours_of_a_number_are_its_values(corpus: Corpus) -> None:
+    (dots,) = scatter_figure(read_scatter(corpus, LinkState(tint="layer"))).data
+    assert dots.marker.color.tolist() == [0, 0, 1, 1]
+
+
+def test_the_area_of_a_dot_grows_with_its_number(corpus: Corpus) -> None:
+    figure = scatter_figure(read_scatter(corpus, LinkState(tint="layer", sized="layer")))
+    sizes = figure.data[0].marker.size
+    assert sizes.tolist() == [SIZES[0]] * 2 + [SIZES[1]] * 2
 
 
 def test_heads_without_a_role_are_their_own_group(corpus: Corpus) -> None:

@@ -7,13 +7,16 @@ import pytest
 from scipy.special import softmax
 
 from dashboard.pages import TOPICS
-from dashboard.sentence.why import PARTS, WHY, WhyPair, compute_why, draw_why, why_pair
+from dashboard.sentence.picture import read_shown
+from dashboard.sentence.why import PARTS, WHY, WhyPair, compute_why, draw_why, sentence_parts, unknown_parts, why_pair
 from dashboard.web.context import Context, resolve
 from dashboard.web.served_store import ServedStore
 from store import open_corpus
+from store.kernels.head_tables import HeadTables
 from tests.components import components
 
 NAMES = [*PARTS, "constants"]
+TYPED = "?text=The+film+was+good&layer=1&head=1&heads=1"
 
 
 def texts(part: object) -> str:
@@ -60,6 +63,48 @@ def test_a_selected_pair_is_told_which_part_lifts_it_most(roles_store: str) -> N
     text = texts(compute_why(shown(roles_store, "?sentence=0&layer=1&head=1&heads=1&queries=2&toward=1")))
     assert text.startswith("L1 H1 gives ")
     assert any(title in text for title in PARTS.values())
+
+
+def test_the_parts_of_a_typed_sentence_sum_to_its_logits(roles_store: str) -> None:
+    context = shown(roles_store, TYPED)
+    sentence, tables = read_shown(context).sentence, context.corpus.head_tables(1, 1)
+    names = context.corpus.vocab.tolist()
+    parts = sentence_parts(sentence, tables, np.array(list(map(names.index, sentence.wordpieces))), 1, 1)
+    query, key = (np.asarray(vectors[1, 1], np.float64) for vectors in (sentence.query, sentence.key))
+    np.testing.assert_allclose(parts.sum(axis=0), query @ key.T / np.sqrt(query.shape[-1]), rtol=0, atol=1e-4)
+
+
+def test_a_stored_sentence_has_the_parts_of_the_notebook(roles_store: str) -> None:
+    context = shown(roles_store, "?sentence=0&layer=1&head=1")
+    corpus = context.corpus
+    token_id = corpus.tokens.token_id.values[corpus.sentence_rows(0)]
+    parts = sentence_parts(read_shown(context).sentence, corpus.head_tables(1, 1), token_id, 1, 1)
+    np.testing.assert_allclose(parts, corpus.logit_parts(0, layer=1, head=1).values, atol=1e-6)
+
+
+def test_a_typed_pair_is_told_which_part_lifts_it_most(roles_store: str) -> None:
+    assert texts(compute_why(shown(roles_store, f"{TYPED}&queries=2&toward=1"))).startswith("L1 H1 gives ")
+
+
+@pytest.mark.parametrize("query", [TYPED, f"{TYPED}&second=It+was+good"])
+def test_the_page_of_a_typed_sentence_offers_the_parts(roles_store: str, query: str) -> None:
+    context = shown(roles_store, query)
+    read_shown(context)  # the page has its place until the model is loaded
+    assert "Select a query and a key" in below(context)
+
+
+def test_what_the_tables_have_not_seen_has_no_part_of_its_own() -> None:
+    tables = HeadTables(
+        np.array([3, 7]), np.zeros((2, 1, 4)), np.zeros((2, 1, 6, 4)), np.zeros((2, 1, 3, 4)), np.zeros((1, 3))
+    )
+    pieces = list("abcdefg")
+    assert unknown_parts(tables, np.array([3, 7, 8, 3, 3, 3, -1]), pieces, (0, 1)) == ()
+    assert unknown_parts(tables, np.array([3, 7, 8, 3, 3, 3, -1]), pieces, (2, 6)) == ("“c”", "“g”", "position 6")
+
+
+def test_the_page_says_what_has_no_part_of_its_own() -> None:
+    pair = WhyPair("L1 H1", "a", "b", 0.5, 1.0, dict.fromkeys(PARTS, 1.0), ("“b”",))
+    assert "New to the corpus: “b” has no part of its own" in texts(draw_why(pair))
 
 
 def test_without_a_pair_the_page_says_how_to_get_the_parts(roles_store: str) -> None:

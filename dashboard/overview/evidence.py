@@ -221,17 +221,21 @@ def _cards(state: LinkState, pictures: HeadPictures, sentences: Mapping[HeadKind
 
 
 def _card(state: LinkState, pictures: HeadPictures, kind: HeadKind, sentence: Component) -> html.Li:
-    layer, head = kind.heads[0]
+    does = BEHAVIOURS[kind.label].replace("attend", "attends")
+    evidence = f"Mean {kind.title}: {unbroken(spell(kind.values[0], 'share'))}."
+    return head_card(state, pictures, kind.heads[0], (does, evidence), sentence)
+
+
+def head_card(
+    state: LinkState, pictures: HeadPictures, of: tuple[int, int], words: tuple[str, str], sentence: Component
+) -> html.Li:
+    """A head with its picture and a sentence; `words` are what it does, and how clearly."""
+    does, evidence = words
     return html.Li(
         [
-            html.H3(
-                [
-                    head_link(state, layer, head),
-                    html.Span(BEHAVIOURS[kind.label].replace("attend", "attends")),
-                ]
-            ),
-            html.P(f"Mean {kind.title}: {unbroken(spell(kind.values[0], 'share'))}.", className="evidence"),
-            html.Div([picture_of_head(state, pictures, layer, head, PICTURE), sentence], className="pair-of"),
+            html.H3([head_link(state, *of), html.Span(does)]),
+            html.P(evidence, className="evidence"),
+            html.Div([picture_of_head(state, pictures, *of, PICTURE), sentence], className="pair-of"),
         ],
         className="card",
     )

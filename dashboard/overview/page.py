@@ -13,8 +13,6 @@ from dashboard.overview.evidence import (
     SINK_SHARE,
     HeadPictures,
     WhereAttentionGoes,
-    cards_outline,
-    example_cards,
     exceptions,
     faithful_pictures,
     head_link,
@@ -24,6 +22,8 @@ from dashboard.overview.evidence import (
     read_spearman,
     where_attention_goes,
 )
+from dashboard.overview.role_cards import CAPTION as ROLE_CAPTION
+from dashboard.overview.role_cards import cards, heads_of_cards, outline
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
 from dashboard.roles.shares import RoleShares, read_shares, what_heads_do
 from dashboard.statistics.heads import (
@@ -65,7 +65,7 @@ _RELATIONS = (
     "most frequent offset between the two words finds, and the best head of the network with random weights. Intervals are by bootstrap "
     f"over sentences. Relations with fewer than {ENOUGH_PAIRS} reported pairs are left out."
 )
-CARDS = DeferredPart("cards", "a typical sentence of each kind", example_cards, (), 348, outline=cards_outline)
+CARDS = DeferredPart("cards", "a typical sentence of each kind", cards, (), 348, outline=outline)
 UNUSUAL = DeferredPart(
     "unusual",
     "the least usual sentence of each kind",
@@ -105,7 +105,10 @@ class OverviewPage:
         Pictures of heads, and of each the rank correlation of attention and distance on screen: (layer, head); how to get
         them where there are none.
     cards, exceptions
-        A card of each kind, and its least usual sentence, which may be computed after the page; None without a kind.
+        A card of each role that is found, else of each kind, and the least usual sentence of each kind, which may be computed after
+        the page; None without any.
+    by_role
+        Whether cards are of roles.
     relations, source
         The relations that a head finds best beyond the offset of their words, and where the words come from.
     outlier
@@ -124,6 +127,7 @@ class OverviewPage:
     pictures: HeadPictures
     spearman: NDArray[np.float64] | list[Any]
     cards: html.Div | None
+    by_role: bool
     exceptions: html.Div | None
     relations: Sequence[BestHead] | Unmade
     source: str
@@ -134,6 +138,7 @@ def read(context: Context) -> OverviewPage:
     """Everything that the page shows."""
     corpus = context.corpus
     kinds, (relations, source) = kinds_of(corpus), _read_relations(corpus, context.ingest)
+    by_role = bool(heads_of_cards(corpus))
     no_picture = unmade(context.ingest, "This model has no picture yet.")
     return OverviewPage(
         state=context.state,
@@ -150,7 +155,8 @@ def read(context: Context) -> OverviewPage:
         attention=read_attention(corpus, context.state),
         pictures=read_pictures(corpus, context.state),
         spearman=read_spearman(corpus, context.view) if corpus.views else no_picture,
-        cards=deferred(context, CARDS) if kinds else None,
+        cards=deferred(context, CARDS) if kinds or by_role else None,
+        by_role=by_role,
         exceptions=deferred(context, UNUSUAL) if kinds else None,
         relations=relations,
         source=source,
@@ -336,10 +342,13 @@ def _relation(state: LinkState, row: BestHead) -> html.Tr:
 
 
 def _examples(shown: OverviewPage) -> list[object]:
-    """The clearest heads; nothing where no head has a label."""
+    """The clearest heads; nothing where no head has a role or a label."""
     if shown.cards is None:
         return []
-    return [html.H2("The clearest head of each kind"), html.P(CAPTION, className="caption"), shown.cards]
+    title, caption = (
+        ("A head for each role", ROLE_CAPTION) if shown.by_role else ("The clearest head of each kind", CAPTION)
+    )
+    return [html.H2(title), html.P(caption, className="caption"), shown.cards]
 
 
 def _unusual(shown: OverviewPage) -> list[object]:

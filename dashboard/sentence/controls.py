@@ -1,10 +1,12 @@
 """The controls of page Sentence, in groups: what is shown, in which view, and which tokens and weights are left out."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import html
 
+from dashboard.roles.shares import RoleShares
 from dashboard.sentence.picture import ShownSentence, is_mean, options_of
 from dashboard.ui.controls import (
     OF_DATA,
@@ -45,6 +47,10 @@ _ROLLOUT = (
     "Attention from every token to the input tokens up to the layer: the product of the layers' mean patterns, each half "
     "residual (Abnar and Zuidema 2020)."
 )
+_HEAD_COLOUR = (
+    "Role: where the clearest role of a head looks, among those that a test finds in it (page Head, tab Role). Heads with roles of one "
+    "kind share a colour. Head: each head of the layer has its own."
+)
 #: Views of attention weights, those in which tokens can be hidden, and those with a scale of colours.
 OF_WEIGHTS, HIDING, SCALED = ("head", "model", "matrix"), ("head", "matrix"), ("model", "matrix")
 _SCALE = (
@@ -53,9 +59,18 @@ _SCALE = (
 )
 
 
-def view_group(state: LinkState, layers: int, heads: int) -> html.Fieldset:
-    """The view, what it is of in a model of so many layers and heads, and which weights it shows."""
-    return control_group("View", [*_view_choices(state, layers, heads), *_weight_choices(state)])
+def view_group(state: LinkState, layers: int, heads: int, shares: RoleShares | None = None) -> html.Fieldset:
+    """The view, what it is of in a model of so many layers and heads, and which weights it shows.
+
+    Where the roles of heads are known, heads are offered with their clearest ones and may have their colours.
+    """
+    colour = [_head_colour(state)] if shares and state.show == "head" and not state.rollout else []
+    return control_group("View", [*_view_choices(state, layers, heads, shares), *_weight_choices(state), *colour])
+
+
+def _head_colour(state: LinkState) -> html.Div:
+    control = choice("headcolour", "Colour heads by", {"role": "role", "head": "head"}, state.headcolour, 136)
+    return explained(control, info("the colours of heads", _HEAD_COLOUR))
 
 
 def filter_group(shown: ShownSentence) -> list[html.Fieldset]:
@@ -108,13 +123,13 @@ def _hide(shown: ShownSentence) -> list[html.Button]:
     ]
 
 
-def _view_choices(state: LinkState, layers: int, heads: int) -> list[Any]:
+def _view_choices(state: LinkState, layers: int, heads: int, shares: RoleShares | None) -> list[Any]:
     """The view; of what, in the matrix; layer and head where they change what is drawn."""
     return [
         choice("show", "View", SHOWN, state.show, 120),
         *([_mean(state)] if state.show == "matrix" else []),
-        *([_number("layer", "Layer", layers, state.layer)] if _is_of_one_layer(state) else []),
-        *([_number("head", "Head", heads, state.head)] if _is_of_one_head(state) else []),
+        *([_number("layer", "Layer", list(map(str, range(layers))), state.layer)] if _is_of_one_layer(state) else []),
+        *([_head_choice(state, heads, shares)] if _is_of_one_head(state) else []),
     ]
 
 
@@ -136,8 +151,19 @@ def _is_of_one_head(state: LinkState) -> bool:
     return state.show in ("neuron", "positions")
 
 
-def _number(field: str, title: str, count: int, value: int) -> dmc.Select:
-    return choice(field, title, {str(number): str(number) for number in range(count)}, str(value), 72, of_data=True)
+def _head_choice(state: LinkState, heads: int, shares: RoleShares | None) -> dmc.Select:
+    """Heads of the layer with their clearest roles; of a mean over layers, by number alone."""
+    if shares is None or is_mean(state):
+        return _number("head", "Head", list(map(str, range(heads))), state.head)
+    roles = [shares.clearest_title(state.layer, head) for head in range(heads)]
+    titles = [f"{head}: {role}" if role else str(head) for head, role in enumerate(roles)]
+    return _number("head", "Head", titles, state.head, 170)
+
+
+def _number(field: str, label: str, titles: Sequence[str], value: int, width: int = 72) -> dmc.Select:
+    """One of the layers or heads, which have these titles."""
+    options = {str(number): title for number, title in enumerate(titles)}
+    return choice(field, label, options, str(value), width, of_data=True)
 
 
 def _weight_choices(state: LinkState) -> list[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from dash import dcc, html
 
 from dashboard.relations.data import BestHead, best_of, clearest_relations, direction_titles, links_of_pairs
+from dashboard.roles.shares import RoleShares, kind_number, summary
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
 from dashboard.sentence.sentence import Sentence
@@ -21,6 +22,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern
+from store.kernels.rules import RULES
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
@@ -75,7 +77,7 @@ def ranking_panel(shown: ShownSentence) -> list[object]:
     return [
         html.H2("Heads ranked by a token pair"),
         html.Div(choices, className="controls"),
-        *(_ranking(shown.state, sentence, *pair) if pair else [empty, _table([])]),
+        *(_ranking(shown, *pair) if pair else [empty, _table([], shown.shares)]),
     ]
 
 
@@ -86,18 +88,21 @@ def selected_pair(shown: ShownSentence) -> tuple[int, int] | None:
     return (query, key) if query is not None and key is not None and is_there else None
 
 
-def _ranking(state: LinkState, sentence: Sentence, query: int, key: int) -> list[object]:
+def _ranking(shown: ShownSentence, query: int, key: int) -> list[object]:
+    sentence, shares = shown.sentence, shown.shares
     pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
     heads = ranked_heads(sentence, query, key)
-    rows = [_row(state, head) for head in heads[:LISTED]]
+    rows = [_row(shown.state, head, shares) for head in heads[:LISTED]]
     caption = f"{pair}: the first {len(rows)} of {len(heads)} heads."
-    return [html.P(caption, className="caption of-pair", role="status"), _table(rows)]
+    return [html.P(caption, className="caption of-pair", role="status"), _table(rows, shares)]
 
 
-def _table(rows: list[html.Tr]) -> html.Div:
+def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
     """The titles stand there without rows, too."""
-    columns = ("head", "weight", "rank of the key")
-    table = html.Table([heading(columns, columns[1:]), html.Tbody(rows)], className="rows even")
+    numbers = ("weight", "rank of the key")
+    columns = ("head", *(["clearest role"] if shares else []), *numbers)
+    look = "rows even with-role" if shares else "rows even"
+    table = html.Table([heading(columns, numbers), html.Tbody(rows)], className=look)
     return scrolling(table, "Heads ranked by a token pair", _BOX)
 
 
@@ -112,15 +117,26 @@ def _clear(*, disabled: bool) -> html.Button:
     return html.Button("Clear", type="button", className="plain", disabled=disabled, title="Or press Escape", **named)
 
 
-def _row(state: LinkState, head: RankedHead) -> html.Tr:
+def _row(state: LinkState, head: RankedHead, shares: RoleShares | None) -> html.Tr:
     href = state.with_(layer=head.layer, head=head.head, heads=str(head.head)).href
     return html.Tr(
         [
             html.Td(dcc.Link(head_name(head.layer, head.head), href=href)),
+            *([_role(shares, head.layer, head.head)] if shares else []),
             html.Td(f"{100 * head.weight:.1f}%", className="number"),
             html.Td(f"{head.rank_in_row}.", className="number"),
         ]
     )
+
+
+def _role(shares: RoleShares, layer: int, head: int) -> html.Td:
+    """The clearest role of a head with the colour of its kind."""
+    place = int(shares.clearest[layer, head])
+    if place < 0:
+        return html.Td(title=summary(shares, layer, head))
+    kind = kind_number(RULES[shares.tested[place]].kind)
+    mark = html.Span(className=f"kind-mark kind-{kind}")
+    return html.Td([mark, " ", shares.clearest_title(layer, head)], title=summary(shares, layer, head))
 
 
 @dataclass(frozen=True)

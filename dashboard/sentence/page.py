@@ -9,6 +9,7 @@ from dash import dcc, html
 
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
+from dashboard.roles.shares import RoleShares, known_shares
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import SHOWN, filter_group, view_group
 from dashboard.sentence.encoder import (
@@ -93,6 +94,8 @@ class SentencePage:
         None where it cannot be encoded, or not yet.
     encoded, origin
         In words: that a sentence without stored vectors was encoded now, and where the weights are from.
+    shares
+        What every head does; None of a store without roles.
     has_picture
         Whether the corpus has a picture of its queries and keys.
     about
@@ -119,6 +122,7 @@ class SentencePage:
     shown: ShownSentence | None
     encoded: str
     origin: str
+    shares: RoleShares | None
     has_picture: bool
     about: list[html.P]
     means: ShownMeans | None
@@ -145,6 +149,7 @@ def read(context: Context) -> SentencePage:
         shown=shown,
         encoded=_ENCODED.format(corpus.attributes["dtype"], first_of(corpus, "sentence")) if unstored and shown else "",
         origin="encoded by the corpus' model" if state.text or unstored else _FROM_STORE,
+        shares=known_shares(corpus),
         has_picture=bool(corpus.views),
         about=about_head(state, partial(opening_of, corpus)) if shown else [],
         means=read_positions(corpus, state.layer, state.head) if shown and state.show == "positions" else None,
@@ -174,7 +179,8 @@ def draw(page: SentencePage) -> Page:
     if page.shown is None and page.refused:
         alert = dmc.Alert(with_commands(page.refused), color="red", className="problem")
         return Page(above=[title, _plain_text(page), _groups(typing), alert], beside=found)
-    view, how = view_group(page.state, page.layers, page.heads), _how_to_read(page.state.show)
+    view = view_group(page.state, page.layers, page.heads, page.shares)
+    how = _how_to_read(page.state.show)
     if page.shown is None:  # until the model is loaded, everything has its place
         above = [title, _plain_text(page), _groups(typing, view), html.P(how, className="how-to-read")]
         return Page(above=above, beside=found)

@@ -1,11 +1,14 @@
 """The views of a sentence: the component, and what it draws: selected tokens and heads, a title, and the URLs of the weights."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+import numpy as np
+
+from dashboard.roles.shares import RoleShares, groups_by_kind, known_shares, summary
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.sentence import FIELDS, PatternOptions, Sentence, Unit, parse_options, shown_units
 from dashboard.ui.markup import BrowserComponent
@@ -38,6 +41,7 @@ class SentenceViews(BrowserComponent):
         - `layer_url`, `model_url`, `neuron_url`: bytes (HSL1), bytes (HST1) and JSON of what is shown, None where there is none
         - `title`: what it is, for a screen reader and in a saved file
         - `colours`: of the heads by scheme, `{"light": ["#0072B2", ...], "dark": [...]}`
+        - `roles`: what the shown heads do, `HeadRoles`; None of a store without roles
         - `palette`: colours by scheme, `dashboard.ui.theme.PALETTE`
     noted
         Counts of notes on its tokens, by position, and the beginning of the data URLs of the sentence that they are for:
@@ -65,6 +69,32 @@ def options_of(state: LinkState) -> PatternOptions:
     return replace(options, weights="attention") if state.show == "positions" else options
 
 
+class Kind(NamedTuple):
+    """A kind of clearest roles, or none, with its colour."""
+
+    name: str
+    colour: str
+
+
+@dataclass(frozen=True)
+class HeadRoles:
+    """What heads do.
+
+    Attributes
+    ----------
+    kinds
+        What the colours of heads mean; empty where these are not of roles.
+    of
+        The kind of each head, by its number: [layer][head].
+    does
+        What each head does in one line: [layer][head], of the shown layer, in Model view of all.
+    """
+
+    kinds: list[Kind]
+    of: list[list[int]]
+    does: dict[int, list[str]]
+
+
 @dataclass(frozen=True, eq=False)
 class ShownSentence:
     """A sentence as a link shows it.
@@ -75,6 +105,8 @@ class ShownSentence:
         How many the model has.
     files
         The beginning of the URLs of the corpus' data.
+    shares
+        What every head does; None of a store without roles.
     """
 
     state: LinkState
@@ -82,6 +114,7 @@ class ShownSentence:
     layers: int
     heads: int
     files: str
+    shares: RoleShares | None = None
 
     @property
     def options(self) -> PatternOptions:
@@ -129,7 +162,8 @@ class ShownSentence:
 def read_shown(context: Context) -> ShownSentence:
     """The sentence of a link. Raises `Refusal` where it cannot be encoded."""
     corpus = context.corpus
-    return ShownSentence(context.state, shown_sentence(context), corpus.layers, corpus.heads, data_link(corpus))
+    sentence, shares = shown_sentence(context), known_shares(corpus)
+    return ShownSentence(context.state, sentence, corpus.layers, corpus.heads, data_link(corpus), shares)
 
 
 def isolated_head(state: LinkState) -> int:
@@ -218,6 +252,7 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
     """The prop `sentence` of `dashboard.sentence.picture`, but for the provenance."""
     state, options = shown.state, shown.options
     queries, keys = shown.units
+    roles = head_roles(shown)
     return {
         "show": "matrix" if state.show == "positions" else state.show,
         "units": [asdict(unit) for unit in queries],
@@ -238,9 +273,38 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
         "model_url": f"{shown.url}/model.bin{query_string(state, options.fields)}",
         "neuron_url": neuron_url(shown, "json") if state.show == "neuron" else None,
         "title": title(state),
-        "colours": head_colours(shown.heads),
+        "colours": _colours(shown, roles),
+        "roles": None if roles is None else asdict(roles) | {"kinds": [kind._asdict() for kind in roles.kinds]},
         "palette": PALETTE,
     }
+
+
+def head_roles(shown: ShownSentence) -> HeadRoles | None:
+    """What heads do in the views that show several; None of a rollout, which is of no head, and of a store without roles."""
+    state, shares = shown.state, shown.shares
+    if shares is None or shown.options.rollout or state.show not in ("head", "model"):
+        return None
+    groups = groups_by_kind(shares, size=0)
+    of = np.stack([group.heads for group in groups]).argmax(axis=0)
+    layers = range(shown.layers) if state.show == "model" else [state.layer]
+    return HeadRoles(
+        [Kind(group.title, group.marker["color"]) for group in groups] if is_by_role(state) else [],
+        of.tolist(),
+        {layer: [summary(shares, layer, head) for head in range(shown.heads)] for layer in layers},
+    )
+
+
+def is_by_role(state: LinkState) -> bool:
+    """Whether colours of heads are of their roles, where the store has some; thumbnails have no other."""
+    return state.show == "model" or state.headcolour == "role"
+
+
+def _colours(shown: ShownSentence, roles: HeadRoles | None) -> Mapping[str, list[str]]:
+    """The colour of each head of the layer by scheme."""
+    if roles is None or not roles.kinds:
+        return head_colours(shown.heads)
+    colours = [roles.kinds[kind].colour for kind in roles.of[shown.state.layer]]
+    return {"light": colours, "dark": colours}
 
 
 def _paired_key(state: LinkState, keys: Sequence[Unit]) -> int | None:

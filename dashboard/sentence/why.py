@@ -1,6 +1,6 @@
 """Why a head attends from one token to another: the parts of the logit of a selected pair, from position, word and context."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +9,9 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.roles.shares import known_shares
-from dashboard.sentence.encoder import has_no_vectors
 from dashboard.sentence.heads import selected_pair
 from dashboard.sentence.picture import ShownSentence, is_mean, isolated_head, read_shown
+from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import heading
@@ -20,6 +20,8 @@ from dashboard.web.context import Context
 from dashboard.web.results import cached
 from store import Corpus
 from store.kernels.attention import softmax
+from store.kernels.head_tables import PARTS as NAMES
+from store.kernels.head_tables import HeadTables, logit_parts
 from store.schema.model import head_name
 
 #: Part of a logit -> what it is, in words.
@@ -34,7 +36,8 @@ HEIGHT = 250
 _ABOUT = (
     "A logit is q·k / √channels; the softmax of a query's logits are its weights. Queries and keys are split into their mean, the mean at "
     "a position, the mean of a wordpiece, and the rest, which is context (after Song and Zhong 2023). Shown is how far each part lifts "
-    "the key above the mean of all keys of the query: what all keys have in common changes no weight."
+    "the key above the mean of all keys of the query: what all keys have in common changes no weight. The means are of the corpus, also "
+    "for a typed sentence; a wordpiece or a position that they were not made of has no part of its own, which is then context."
 )
 _EMPTY = "Select a query and a key to see which part of the attention position, words and context explain."
 _COLUMNS = ("part", "above the mean key", "")
@@ -50,6 +53,8 @@ class WhyPair:
         Name of the head, and the two wordpieces.
     weight, logit
         Of the pair.
+    unknown
+        Wordpieces and positions of the pair that have no part of their own, in words.
     above
         How far the logit, and each part of it by its name, is above the mean of the query's keys.
     """
@@ -60,6 +65,7 @@ class WhyPair:
     weight: float
     logit: float
     above: dict[str, float]
+    unknown: tuple[str, ...] = ()
 
     @property
     def total(self) -> float:
@@ -89,18 +95,40 @@ def why_pair(
     )
 
 
+def sentence_parts(
+    sentence: Sentence, tables: HeadTables, token_id: NDArray[np.integer], layer: int, head: int
+) -> NDArray[np.floating]:
+    """Parts (part, query_token, key_token) of the logits of a sentence, of the corpus or typed, by the tables of the head.
+
+    Parameters
+    ----------
+    token_id
+        Of its wordpieces: (token,).
+    """
+    query, key = (np.asarray(vectors[layer, head])[None] for vectors in (sentence.query, sentence.key))
+    return logit_parts(query, key, tables, token_id, np.arange(len(token_id)))[:, 0]
+
+
 @cached
-def _parts(corpus: Corpus, sentence: int, layer: int, head: int) -> tuple[NDArray[np.floating], list[str]]:
-    parts = corpus.logit_parts(sentence, layer=layer, head=head)
-    return parts.values, parts.part.values.tolist()
+def _ids(corpus: Corpus) -> Mapping[str, int]:
+    """The token id of each wordpiece of the corpus' tokenizer."""
+    return {str(piece): number for number, piece in enumerate(corpus.vocab)}
+
+
+def unknown_parts(
+    tables: HeadTables, token_id: NDArray[np.integer], pieces: Sequence[str], pair: tuple[int, int]
+) -> tuple[str, ...]:
+    """In words, the wordpieces and the positions of a pair that the tables were not made of."""
+    types, positions = tables.types(token_id), tables.position.shape[2] - 1
+    tokens = list(dict.fromkeys(pair))
+    unseen = dict.fromkeys(f"“{pieces[token]}”" for token in tokens if types[token] == len(tables.token_ids))
+    return (*unseen, *(f"position {token}" for token in tokens if token >= positions))
 
 
 def can_say_why(corpus: Corpus, shown: ShownSentence) -> bool:
-    """Whether the parts are known: of a sentence of the corpus, token by token, in a store with roles."""
+    """Whether the parts are known: token by token, in a store with roles."""
     state = shown.state
-    if state.text or state.words or is_mean(state) or has_no_vectors(corpus, state):
-        return False
-    return known_shares(corpus) is not None
+    return not (state.words or is_mean(state)) and known_shares(corpus) is not None
 
 
 def compute_why(context: Context) -> list[object]:
@@ -109,19 +137,21 @@ def compute_why(context: Context) -> list[object]:
     pair = selected_pair(shown)
     if pair is None:
         return draw_why(None)
-    state, (query, key) = context.state, pair
-    head = isolated_head(state)
-    parts, names = _parts(context.corpus, state.sentence, state.layer, head)
-    pieces = shown.sentence.wordpieces
-    name = head_name(state.layer, head)
-    return draw_why(WhyPair(name, pieces[query], pieces[key], *why_pair(parts, names, query, key)))
+    layer, head, pieces = context.state.layer, isolated_head(context.state), shown.sentence.wordpieces
+    tables, ids = context.corpus.head_tables(layer, head), _ids(context.corpus)
+    token_id = np.array([ids.get(piece, -1) for piece in pieces])
+    parts = sentence_parts(shown.sentence, tables, token_id, layer, head)
+    query, key = pair
+    unknown = unknown_parts(tables, token_id, pieces, pair)
+    why = why_pair(parts, NAMES, query, key)
+    return draw_why(WhyPair(head_name(layer, head), pieces[query], pieces[key], *why, unknown))
 
 
 WHY = DeferredPart(
     "why",
     "the parts of the logit",
     compute_why,
-    ("sentence", "layer", "head", "heads", "queries", "toward"),
+    ("sentence", "text", "second", "layer", "head", "heads", "queries", "toward"),
     HEIGHT,
     shape="lines",
 )
@@ -155,7 +185,16 @@ def draw_why(shown: WhyPair | None) -> list[object]:
             role="status",
         ),
         html.Table([heading(_COLUMNS, _COLUMNS[1:2]), html.Tbody([*rows, total])], className="rows why"),
+        *_unknown(shown.unknown),
     ]
+
+
+def _unknown(unknown: Sequence[str]) -> list[html.P]:
+    """What of the pair has no part of its own."""
+    if not unknown:
+        return []
+    has = "have no part of their own" if len(unknown) > 1 else "has no part of its own"
+    return [html.P(f"New to the corpus: {', '.join(unknown)} {has}; it counts as context.", className="caption")]
 
 
 def _compared(total: float) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dashboard.roles.shares import RoleShares, role_choice
 from dashboard.statistics.data import Values, importance_of
+from dashboard.statistics.scatter import without_box
 from dashboard.ui.controls import action, choice, info
 from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
 from dashboard.ui.text import all_of, brief, signed, unit_title
@@ -60,6 +61,8 @@ BEHAVIOURS: Mapping[str, str] = {
 OF_LARGEST: Mapping[str, str] = {"broad": "entropy relative to uniform attention"}
 #: Heads that are listed as nearest.
 LISTED = 10
+#: Pixels of a row of the table of heads.
+_ROW = 27
 _MEANING = (
     "Mean Jensen-Shannon divergence of the attention of two heads, in nats per token: 0 for the same attention, at most "
     "ln 2 = 0.693 (Clark et al. 2019, section 6)."
@@ -91,23 +94,34 @@ def read_columns(corpus: Corpus, means: xr.DataArray, source: str) -> Columns:
 
 
 def table_of_heads(
-    state: LinkState, columns: Columns, labels: NDArray[np.str_], shares: RoleShares | None, files: str
+    state: LinkState,
+    columns: Columns,
+    labels: NDArray[np.str_],
+    shares: RoleShares | None,
+    inside: NDArray[np.bool_] | None,
+    files: str,
 ) -> list[object]:
-    """The table of all heads with their labels (layer, head) and their roles; `files` begins the URLs of the corpus' files."""
-    heads = _sorted_heads(_matching_heads(state, labels, shares), columns, state.sort)
+    """The table of all heads with their labels and their roles, or of those in a box of the scatter.
+
+    `labels` and `inside` are (layer, head); `files` begins the URLs of the corpus' files.
+    """
+    matching = _matching_heads(state, labels, shares)
+    matching = matching if inside is None else [head for head in matching if inside[head]]
+    heads = _sorted_heads(matching, columns, state.sort)
     by = columns.get(state.sort or "")
     order = f", by {by.title}, largest first" if by else ""
-    shown = f"{len(heads):,} of {labels.size:,} heads{order}. Numbers are means, shares in %."
-    empty = (
-        [html.P(f"No heads match. Clear the name{', the role' if shares else ''} or the label.", role="status")]
-        if not heads
-        else []
-    )
+    box = " in the box of the scatter below" if inside is not None else ""
+    shown = f"{len(heads):,} of {labels.size:,} heads{box}{order}. Numbers are means, shares in %. "
+    filters = [*(["the box"] if box else []), "the name", *(["the role"] if shares else [])]
+    empty = [html.P(f"No heads match. Clear {', '.join(filters)} or the label.", role="status")] if not heads else []
+    clear = [dcc.Link("Clear the box", href=without_box(state).href)] if box else []
+    # As high as with all heads: a box moves nothing below.
+    room = {"minHeight": f"min(420px, {_ROW * (labels.size + 2)}px)"} if box else {}
     return [
         html.H2("All heads"),
         _table_controls(state, labels, shares),
-        html.P(shown, className="caption", role="status"),
-        *(empty or [_heads_table(state, heads, columns, labels, shares)]),
+        html.P([shown, *clear], className="caption", role="status"),
+        html.Div(empty or [_heads_table(state, heads, columns, labels, shares)], style=room),
         file_links(files, "All heads", "statistics", {"source": state.source, "where": state.where}),
     ]
 

@@ -144,7 +144,7 @@ def draw(shown: StatisticsPage) -> Page:
     else:
         numbers = draw_numbers(state, shown.numbers)
     heads = html.Div(head_choices(state, shown.layers, shown.heads), className="controls")
-    return Page(above=[*top, *numbers, *_draw_whole(shown.whole, heads)], notices=shown.notices)
+    return Page(above=[*top, *numbers, *_draw_whole(state, shown.whole, heads)], notices=shown.notices)
 
 
 def draw_numbers(state: LinkState, numbers: Numbers) -> list[object]:
@@ -162,7 +162,7 @@ def draw_numbers(state: LinkState, numbers: Numbers) -> list[object]:
             file_href(numbers.files, "mixing.csv", {"where": state.where}),
             file_href(numbers.files, "expansion.csv"),
         ),
-        *table_of_heads(state, numbers.columns, numbers.labels, numbers.shares, numbers.files),
+        *table_of_heads(state, numbers.columns, numbers.labels, numbers.shares, numbers.inside, numbers.files),
     ]
 
 
@@ -176,10 +176,10 @@ def _skeleton(layers: int) -> list[object]:
     ]
 
 
-def _draw_whole(whole: WholeCorpus, heads: html.Div) -> list[object]:
+def _draw_whole(state: LinkState, whole: WholeCorpus, heads: html.Div) -> list[object]:
     return [
         *([html.P(whole.remark, className="caption")] if whole.remark else []),
-        *scatter(whole.scatter),
+        *scatter(state, whole.scatter),
         relative_position_heading(whole.sentences),
         heads,
         html.Div(relative_position(whole.of_layers, whole.profile), className="figures halves"),

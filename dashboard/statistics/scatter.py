@@ -1,16 +1,18 @@
-"""Two numbers of every head against each other: statistics, importance, and what its roles and rules explain."""
+"""Numbers of every head against each other: statistics, importance, and what its roles and rules explain; a box picks heads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import dash_mantine_components as dmc
 import numpy as np
 import plotly.graph_objects as go
-from dash import html
+from dash import dcc, html
+from numpy.typing import NDArray
 
 from dashboard.roles.shares import KINDS, NO_ROLE, RoleShares, groups_by_kind, known_shares, summary
 from dashboard.statistics.data import Values, importance_of, values_of
-from dashboard.ui.charts import DotGroup, chart, dot_groups, layout
+from dashboard.ui.charts import QUIET, STEPS, DotGroup, chart, colour_bar, dot_groups, layout
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import file_href
 from dashboard.ui.text import all_of, brief, unit_title
@@ -19,12 +21,15 @@ from dashboard.web.http import data_link
 from dashboard.web.state import SCORES, LinkState
 from store import STATISTICS, Corpus
 from store.kernels.roles import UNEXPLAINED
+from store.phrases import many
 from store.schema.model import head_name, varying_statistics
 
 #: Axes where the link chooses none: the first that are known.
 ACROSS, UP = ("to_sink", "layer"), ("explained", "entropy")
-#: Pixels of a dot with a role.
-DOT = 10
+#: Pixels of a dot with a role, and of the smallest and the largest where sizes are of a number.
+DOT, SIZES = 10, (5, 22)
+#: Colours are of roles.
+_ROLE = "role"
 _SHARE_OF = "share_"
 _ABOUT = (
     "Each dot is a head, with the colour and shape of the kind of its clearest role. Statistics are means over all queries; shares "
@@ -38,6 +43,11 @@ class Score(NamedTuple):
     title: str
     unit: str
     values: Values
+
+    @property
+    def drawn(self) -> Values:
+        """The values in the unit of its axis: shares in per cent."""
+        return 100 * self.values if self.unit == "share" else self.values
 
     @property
     def axis(self) -> str:
@@ -69,6 +79,14 @@ class HeadScatter:
         Names of the two scores that are shown.
     x, y
         Their numbers.
+    tint, hue
+        Whether colours are of roles, or of which number: its name, and its numbers.
+    sized, area
+        The number that is the size of a dot, if any: its name, and its numbers.
+    inside
+        Heads in the box of the link: (layer, head); None without a box.
+    within
+        The ends of the box as the link has them, across and up.
     shares
         Roles of the heads; None of a store without.
     of
@@ -82,6 +100,12 @@ class HeadScatter:
     up: str
     x: Score
     y: Score
+    tint: str
+    hue: Score | None
+    sized: str
+    area: Score | None
+    inside: NDArray[np.bool_] | None
+    within: tuple[str, str]
     shares: RoleShares | None
     of: str
     files: str
@@ -112,7 +136,7 @@ def scores_of(corpus: Corpus, shares: RoleShares | None) -> dict[str, Score]:
 
 
 def read_scatter(corpus: Corpus, state: LinkState) -> HeadScatter:
-    """The two scores of the link."""
+    """The scores of the link."""
     shares = known_shares(corpus)
     scores = scores_of(corpus, shares)
     across, up = (
@@ -121,24 +145,66 @@ def read_scatter(corpus: Corpus, state: LinkState) -> HeadScatter:
     )
     titles = {name: score.title for name, score in scores.items()}
     return HeadScatter(
-        titles, across, up, scores[across], scores[up], shares, all_of(corpus, "sentence"), data_link(corpus)
+        scores=titles,
+        across=across,
+        up=up,
+        x=scores[across],
+        y=scores[up],
+        tint=state.tint if state.tint in scores else _ROLE,
+        hue=scores.get(state.tint),
+        sized=state.sized if state.sized in scores else "",
+        area=scores.get(state.sized or ""),
+        inside=_inside([(scores[across], state.acrossin), (scores[up], state.upin)]),
+        within=(state.acrossin or "", state.upin or ""),
+        shares=shares,
+        of=all_of(corpus, "sentence"),
+        files=data_link(corpus),
     )
 
 
-def scatter(shown: HeadScatter) -> list[object]:
-    """The chart with the choices of its axes."""
+def heads_inside(corpus: Corpus, state: LinkState) -> NDArray[np.bool_] | None:
+    """Heads in the box of the link: (layer, head); None without one."""
+    return read_scatter(corpus, state).inside if state.acrossin or state.upin else None
+
+
+def _inside(axes: Sequence[tuple[Score, str | None]]) -> NDArray[np.bool_] | None:
+    """Heads whose numbers lie in the intervals; None where there is no interval."""
+    within = [_lies_in(score.drawn, interval) for score, interval in axes if interval]
+    return np.logical_and.reduce(within) if within else None
+
+
+def _lies_in(values: Values, interval: str) -> NDArray[np.bool_]:
+    low, high = _ends(interval)
+    return (values >= low) & (values <= high)
+
+
+def _ends(interval: str) -> tuple[float, float]:
+    """The numbers of `20..50`; infinite where one is missing."""
+    low, _, high = interval.partition("..")
+    return float(low or "-inf"), float(high or "inf")
+
+
+def scatter(state: LinkState, shown: HeadScatter) -> list[object]:
+    """The chart with the choices of its axes, colours and sizes, and the heads in its box."""
+    colours = ({_ROLE: "clearest role"} if shown.shares else {_ROLE: "none"}) | dict(shown.scores)
     controls = [
-        choice("across", "Across", shown.scores, shown.across, 260),
-        choice("up", "Up", shown.scores, shown.up, 260),
+        choice("across", "Across", shown.scores, shown.across, 230),
+        _interval("acrossin", "Across", shown.x, shown.within[0]),
+        choice("up", "Up", shown.scores, shown.up, 230),
+        _interval("upin", "Up", shown.y, shown.within[1]),
+        choice("tint", "Colour", colours, shown.tint, 180),
+        choice("sized", "Size", {"": "the same"} | dict(shown.scores), shown.sized, 180),
     ]
     heads = shown.x.values.size
+    sizes = [f"Larger dots: more {shown.area.title}. "] if shown.area else []
     return [
         html.H2(["Heads by two numbers", info("heads by two numbers", _ABOUT)]),
         html.Div(controls, className="controls"),
+        _box_line(state, shown),
         *chart(
             scatter_figure(shown),
             name="scatter",
-            caption="Click a dot to open the head. ",
+            caption=["Click a dot to open the head. ", *sizes],
             label=f"{heads} heads: {shown.x.title} across, {shown.y.title} up",
             of=shown.of,
             data=file_href(shown.files, "scores.csv"),
@@ -149,26 +215,92 @@ def scatter(shown: HeadScatter) -> list[object]:
     ]
 
 
-def scatter_figure(shown: HeadScatter) -> go.Figure:
-    """A dot for each head; those without a role that a test finds are small and grey."""
-    no_kinds = np.full(shown.x.values.shape, "")
-    groups = (
-        groups_by_kind(shown.shares, DOT)
-        if shown.shares
-        else dot_groups(no_kinds, KINDS, KIND_COLOURS, size=DOT, without=NO_ROLE)
+def _interval(field: str, axis: str, score: Score, value: str) -> dmc.TextInput:
+    """One side of the box, for a keyboard."""
+    unit = f", {unit_title(score.unit)}" if score.unit else ""
+    return dmc.TextInput(
+        id={"choose": field, "by": "scatter"},
+        label=f"{axis} from..to{unit}",
+        placeholder="any, or 20..50",
+        value=value,
+        debounce=True,
+        size="xs",
+        w=130,
     )
-    traces = [_dots(shown, group) for group in groups]
+
+
+def _box_line(state: LinkState, shown: HeadScatter) -> html.P:
+    """How many heads are in the box, and how to take it away; without one, how to draw it. One line either way."""
+    if shown.inside is None:
+        return html.P("Draw a box or type its sides to filter the table above.", className="caption one-row")
+    count = f"{int(shown.inside.sum()):,} of {many(shown.inside.size, 'head')} in the box, listed above. "
+    clear = dcc.Link("Clear the box", href=without_box(state).href)
+    return html.P([count, clear], className="caption one-row", role="status")
+
+
+def without_box(state: LinkState) -> LinkState:
+    """The same state without the box."""
+    return state.with_(acrossin=None, upin=None)
+
+
+def scatter_figure(shown: HeadScatter) -> go.Figure:
+    """A dot for each head; by role, those without a role that a test finds are small and grey."""
+    traces = [_dots(shown, group) for group in _groups(shown)]
     across, up = ({"title": score.axis, "zeroline": False} for score in (shown.x, shown.y))
-    return go.Figure(traces, layout(across, up | {"showgrid": True})).update_layout(showlegend=shown.shares is not None)
+    figure = go.Figure(traces, layout(across, up | {"showgrid": True}, dragmode="select"))
+    figure.update_layout(showlegend=shown.shares is not None and shown.hue is None, selections=_box(shown))
+    return figure
+
+
+def _groups(shown: HeadScatter) -> list[DotGroup]:
+    """All heads at once where colours are of a number, else by the kind of their clearest role."""
+    shape = shown.x.values.shape
+    if shown.hue is not None:
+        return [DotGroup("", np.ones(shape, bool), _scale(shown.hue) | {"size": DOT})]
+    if shown.shares:
+        return groups_by_kind(shown.shares, DOT)
+    return dot_groups(np.full(shape, ""), KINDS, KIND_COLOURS, size=DOT, without=NO_ROLE)
+
+
+def _scale(hue: Score) -> dict[str, Any]:
+    """Colours of a number, with their bar."""
+    steps = [(step / (len(STEPS) - 1), colour) for step, colour in enumerate(STEPS)]
+    bar = colour_bar("") | {"title": {"text": hue.axis, "side": "right"}}
+    return {"color": hue.drawn.ravel(), "colorscale": steps, "colorbar": bar, "line": {"color": QUIET, "width": 1}}
+
+
+def _sizes(area: Score) -> Values:
+    """Pixels of the dot of each head (layer, head): areas grow with the number, heads without one are smallest."""
+    low, high = np.nanmin(area.values), np.nanmax(area.values)
+    share = np.nan_to_num((area.values - low) / (high - low if high > low else 1))
+    small, large = SIZES
+    return np.sqrt(small**2 + share * (large**2 - small**2))
+
+
+def _box(shown: HeadScatter) -> list[dict[str, Any]]:
+    """The box of the link as plotly draws it; a side without an end is that of the dots."""
+    if shown.inside is None:
+        return []
+    sides = zip("xy", (shown.x, shown.y), shown.within, strict=True)
+    ends = {axis: np.clip(_ends(interval or ".."), *_room(score.drawn)) for axis, score, interval in sides}
+    corners = {f"{axis}{number}": float(end) for axis, pair in ends.items() for number, end in enumerate(pair)}
+    return [{"type": "rect", "line": {"color": QUIET, "width": 1, "dash": "dot"}, **corners}]
+
+
+def _room(values: Values) -> tuple[float, float]:
+    """From a little below the smallest number to a little above the largest."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    beside = 0.03 * (high - low) or 1.0
+    return low - beside, high + beside
 
 
 def _dots(shown: HeadScatter, group: DotGroup) -> Any:
     heads = [(int(layer), int(head)) for layer, head in np.argwhere(group.heads)]
     return go.Scatter(
-        x=shown.x.values[group.heads],
-        y=shown.y.values[group.heads],
+        x=shown.x.drawn[group.heads],
+        y=shown.y.drawn[group.heads],
         mode="markers",
-        marker=group.marker,
+        marker=group.marker | ({"size": _sizes(shown.area)[group.heads]} if shown.area else {}),
         name=group.title,
         customdata=[head_name(*head) for head in heads],
         text=[_hover(shown, head) for head in heads],
@@ -177,5 +309,6 @@ def _dots(shown: HeadScatter, group: DotGroup) -> Any:
 
 
 def _hover(shown: HeadScatter, head: tuple[int, int]) -> str:
-    numbers = f"{shown.x.written(head)}, {shown.y.written(head)}"
+    scores = [shown.x, shown.y, *(score for score in (shown.hue, shown.area) if score is not None)]
+    numbers = ", ".join(dict.fromkeys(score.written(head) for score in scores))
     return f"{numbers}<br>{summary(shown.shares, *head)}" if shown.shares else numbers

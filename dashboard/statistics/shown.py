@@ -26,7 +26,7 @@ from dashboard.statistics.data import (
 )
 from dashboard.statistics.heads import Columns, read_columns
 from dashboard.statistics.parts import REST, Part, PartCounts, PartNumbers, part_labels, part_of, sides, size_of_rest
-from dashboard.statistics.scatter import HeadScatter, read_scatter
+from dashboard.statistics.scatter import HeadScatter, heads_inside, read_scatter
 from dashboard.statistics.sections import (
     CurveFigure,
     Importance,
@@ -80,6 +80,8 @@ class Numbers:
         The figures by layer, and of mixing ratios.
     columns, labels, shares
         The table of heads, the label of every head: (layer, head), and their roles; None of a store without roles.
+    inside
+        Heads in the box of the scatter: (layer, head); None without a box.
     files
         The beginning of the URLs of the corpus' files.
     """
@@ -94,6 +96,7 @@ class Numbers:
     columns: Columns
     labels: NDArray[np.str_]
     shares: RoleShares | None
+    inside: NDArray[np.bool_] | None
     files: str
 
 
@@ -194,6 +197,7 @@ def read_numbers(context: Context, counting: Job | None = None) -> Numbers:
         columns=read_columns(corpus, counted.means, state.source),
         labels=part_labels(corpus, part, counted.means).values,
         shares=known_shares(corpus),
+        inside=heads_inside(corpus, state),
         files=data_link(corpus),
     )
 

@@ -147,7 +147,7 @@ class BrowserComponent(Component, metaclass=BrowserComponentMeta):
 class Chart(BrowserComponent):
     """Dash's `dcc.Graph`, drawn once it is near the window, else when the browser rests (assets/web/chart.mjs)."""
 
-    properties = ("id", "figure", "config", "style", "clickData")
+    properties = ("id", "figure", "config", "style", "clickData", "selectedData")
 
 
 class Markup(BrowserComponent):

@@ -47,6 +47,7 @@ Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 Instead = Literal["off", "even", "rule"]
 Unit = Literal["word", "wordpiece"]
+HeadColour = Literal["role", "head"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
@@ -59,6 +60,7 @@ INSTEAD: tuple[Instead, ...] = get_args(Instead)
 UNITS: tuple[Unit, ...] = get_args(Unit)
 #: What can stand between the two words of a hypothesis.
 JOINED = ("depends", "governs", "same", "rest")
+HEAD_COLOURS: tuple[HeadColour, ...] = get_args(HeadColour)
 #: Heads that are changed at once.
 MOST_CHANGED = 24
 TABS = ("role", "statistics", "point", "selection", "pairs", "distance", "positions", "notes")
@@ -93,6 +95,9 @@ _RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
 _MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
 _EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
 _MINIMUM = r"\d{1,5}(\.\d{1,3})?"
+_END = r"-?\d{1,7}(\.\d{1,6})?"
+#: From one number to another, such as `20..50`; either may be missing.
+_INTERVAL = rf"({_END})?\.\.({_END})?"
 _CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
 #: Layer and head, as `3-7`.
 HEAD = r"\d{1,3}-\d{1,3}"
@@ -226,6 +231,7 @@ class LinkState:
     second: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_TOKENS)] = None
     show: Annotated[str, Field("choice", SHOWS)] = "head"
     heads: Annotated[str | None, Field("numbers", Of.HEADS)] = None
+    headcolour: Annotated[HeadColour, Field("choice", HEAD_COLOURS)] = "role"
     queries: Annotated[str | None, Field("numbers", Of.POSITIONS)] = None
     toward: Annotated[int | None, Field("number", Of.POSITIONS)] = None
     weights: Annotated[str, Field("choice", ("attention", "norm"))] = "attention"
@@ -252,8 +258,12 @@ class LinkState:
     source: Annotated[str, Field("choice", SOURCES)] = "all"
     values: Annotated[str, Field("choice", VALUES)] = "value"
     against: Annotated[str | None, Field("choice", tuple(STATISTICS))] = None
-    across: Annotated[str | None, Field("choice", SCORES)] = None
-    up: Annotated[str | None, Field("choice", SCORES)] = None
+    across: Annotated[str | None, Field("choice", SCORES, clears=("acrossin",))] = None
+    up: Annotated[str | None, Field("choice", SCORES, clears=("upin",))] = None
+    acrossin: Annotated[str | None, Field("pattern", _INTERVAL)] = None
+    upin: Annotated[str | None, Field("pattern", _INTERVAL)] = None
+    tint: Annotated[str, Field("choice", ("role", *SCORES))] = "role"
+    sized: Annotated[str | None, Field("choice", SCORES)] = None
     other: Annotated[str | None, Field("choice", Of.OTHER_MODELS)] = None
     ranked: Annotated[str, Field("choice", ("divergence", "statistic"))] = "divergence"
     pictures: Annotated[str, Field("choice", ("head", "point"))] = "head"

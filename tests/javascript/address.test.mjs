@@ -170,6 +170,19 @@ for (const [chart, point] of [
     assert.equal(address.opened(), "/map?paint=label&head=5");
   });
 
+for (const [selected, search, wanted] of [
+  [{ range: { x: [34.7638, 3.77191], y: [0.000012345, 2] } }, "", "?acrossin=3.772..34.76&upin=0.000012..2"],
+  [null, "?across=iou&acrossin=1..2&upin=3..4", "?across=iou"],
+  [undefined, "?acrossin=1..2", "stay"],
+  [{ points: [] }, "?acrossin=1..2", "stay"],
+  [{ range: { x: [1, 2], y: [3, 4] } }, "?acrossin=1..2&upin=3..4", "stay"],
+])
+  test(`a box ${JSON.stringify(selected)} on "${search}" leads to ${wanted}`, () => {
+    stand(`/statistics${search}`);
+    trigger('{"opens":"scatter"}.selectedData', selected);
+    assert.equal(address.boxed(), wanted);
+  });
+
 test("a chosen point and a region become a link", () => {
   assert.equal(address.pick({ token: 7, role: "key" }), `${FIELDS}&token=7&role=key`);
   assert.equal(address.pick({ token: -1, role: "key" }), FIELDS);

@@ -136,6 +136,8 @@ export const headAlone = (chosen, head, heads) =>
 /** @param {string} name */
 const spokenName = (name) => name.replace(/^H(?=\d)/, "Head ");
 
+const CLICK = "Click: on or off, one stays on. Double click: this head alone, and again: all.";
+
 /** The heads as a row of coloured boxes. @param {Views} views @param {AbortSignal} signal */
 export function createSwatches(views, signal) {
   const row = make("div", {
@@ -182,7 +184,6 @@ export function createSwatches(views, signal) {
       className: "head",
       role: "checkbox",
       "data-head": head,
-      title: "Click: on or off, one stays on. Double click: this head alone, and again: all.",
     });
     button.append(make("span", { className: "colour" }), make("span", { className: "head-name" }));
     return button;
@@ -196,7 +197,9 @@ export function createSwatches(views, signal) {
       swatchOfHead.setAttribute("aria-checked", String(shown.chosen.includes(head)));
       swatchOfHead.style.setProperty("--colour", views.colour(head));
       elementIn(swatchOfHead, ".head-name").textContent = views.nameOf(head);
-      swatchOfHead.setAttribute("aria-label", spokenName(views.nameOf(head)));
+      const does = views.roleOf(shown.layer, head);
+      swatchOfHead.title = does ? `${does}\n${CLICK}` : CLICK;
+      swatchOfHead.setAttribute("aria-label", spokenName(views.nameOf(head)) + (does && `: ${does}`));
     });
   }
 

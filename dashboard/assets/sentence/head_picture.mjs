@@ -1,6 +1,6 @@
 // The picture of the head view for a file: heads, tokens, lines and weights; and which line a point is on.
 import { ROW_HEIGHT, pairOf, rowTops } from "./choice.mjs";
-import { measureText, titleShape } from "./picture.mjs";
+import { kindShapes, measureText, titleShape } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 import { squaredDistance } from "../web/drawing.mjs";
 
@@ -85,22 +85,25 @@ function numberShapes(views, only, ys, { query, key }) {
 /** @param {Views} views @param {Only | null} only */
 export function headPicture(views, only) {
   const { units, keys, title } = views.shown;
-  /** @param {Unit[]} column */
-  const place = (column) => rowTops(column).map((y) => ABOVE + y + ROW_HEIGHT / 2);
-  const ys = { query: place(units), key: place(keys) };
   const left = MARGIN + NUMBER_ROOM + widest(units);
   const width = Math.max(
     left + BETWEEN + widest(keys) + NUMBER_ROOM + MARGIN,
     2 * MARGIN + measureText(title, 15),
     2 * MARGIN + 44 * views.shown.chosen.length,
   );
-  const height = ABOVE + Math.max(...[units, keys].map((column) => rowTops(column).at(-1) ?? 0)) + MARGIN;
+  const kinds = kindShapes(views.shown.roles?.kinds ?? [], [MARGIN, 76], width - 2 * MARGIN, views.palette.ink);
+  const above = ABOVE + kinds.height;
+  /** @param {Unit[]} column */
+  const place = (column) => rowTops(column).map((y) => above + y + ROW_HEIGHT / 2);
+  const ys = { query: place(units), key: place(keys) };
+  const height = above + Math.max(...[units, keys].map((column) => rowTops(column).at(-1) ?? 0)) + MARGIN;
   const pair = pairOf(views.shown);
   /** @param {Side} side */
   const boldOf = (side) => [...(only?.side === side ? only.units : []), ...(pair ? [pair[side]] : [])];
   const shapes = [
     titleShape(title, views.palette.ink),
     ...legendShapes(views, 54),
+    ...kinds.shapes,
     ...(pair ? markShapes(views, [left + 6, ys.query[pair.query], left + BETWEEN - 6, ys.key[pair.key]]) : []),
     ...lineShapes(views, only, ys, [left + 6, left + BETWEEN - 6]),
     ...tokenShapes(views, units, ys.query, left, "end", boldOf("query")),

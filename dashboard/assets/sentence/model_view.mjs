@@ -1,6 +1,6 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
 import { NO_TOKEN } from "./choice.mjs";
-import { fontOf, titleShape } from "./picture.mjs";
+import { fontOf, kindShapes, titleShape } from "./picture.mjs";
 import { createScale, legendShapes, shadesOf } from "./weights.mjs";
 import { contextOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
@@ -11,6 +11,8 @@ const TOP = 22;
 const GAP = 4;
 /** Pixels above the thumbnails of a saved picture, for its title and its legend. */
 const ABOVE = 88;
+/** Pixels of the bar below a thumbnail that says its kind of role, in the gap to the next. */
+const BAR = 3;
 const SIDE = { least: 18, most: 96 };
 
 /**
@@ -96,6 +98,10 @@ export function createModelView(views, stage, signal) {
   function paintOn(context) {
     const { data } = views.shown;
     if (data.codes.length) paintHeads(context, atlas(data, colourScale(), views.ramp));
+    for (const { box, colour } of kindBars()) {
+      context.fillStyle = colour;
+      context.fillRect(...box);
+    }
     context.fillStyle = views.palette.ink;
     context.font = fontOf(12);
     context.textBaseline = "middle";
@@ -106,6 +112,19 @@ export function createModelView(views, stage, signal) {
     outline(context);
     for (let layer = 0; layer < data.layers; layer++)
       context.fillText(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2);
+  }
+
+  /** A bar below each thumbnail in the colour of its kind of role. @returns {{ box: Box, colour: string }[]} */
+  function kindBars() {
+    const { data, roles } = views.shown;
+    if (!roles?.kinds.length || data.heads !== roles.of[0].length) return [];
+    return roles.of.flatMap((row, layer) =>
+      row.map((kind, head) => {
+        const [left, top] = corner(place.side, layer, head);
+        const box = /** @type {Box} */ ([left, top + place.side, place.side, BAR]);
+        return { box, colour: roles.kinds[kind].colour };
+      }),
+    );
   }
 
   /** The head that other views show. @param {CanvasRenderingContext2D} context */
@@ -144,9 +163,10 @@ export function createModelView(views, stage, signal) {
     const [layer, head] = (stood = position);
     const [left, top] = corner(place.side, layer, head);
     showRing(ring, left - 2, top - 2, place.side + 4, place.side + 4);
-    const text = `Layer ${layer}, ${views.spokenNameOf(head)}`;
-    views.pointer.place([make("strong", { textContent: text })], ring.getBoundingClientRect());
-    views.announce(text);
+    const [text, does] = [`Layer ${layer}, ${views.spokenNameOf(head)}`, views.roleOf(layer, head)];
+    const content = [make("strong", { textContent: text }), ...(does ? [make("p", { textContent: does })] : [])];
+    views.pointer.place(content, ring.getBoundingClientRect());
+    views.announce(does ? `${text}: ${does}` : text);
   }
 
   function leave() {
@@ -178,7 +198,7 @@ export function createModelView(views, stage, signal) {
 
   /** For a file: names as text, each thumbnail as an image of its cells. */
   function picture() {
-    const { data, title } = views.shown;
+    const { data, roles, title } = views.shown;
     /** @param {string} text @param {number} x @param {number} y @param {string} [align] */
     const name = (text, x, y, align) => ({ text, at: [20 + x, ABOVE + y], colour: views.palette.ink, size: 12, align });
     const heads = Array.from({ length: data.heads }, (_, head) =>
@@ -187,16 +207,25 @@ export function createModelView(views, stage, signal) {
     const layers = Array.from({ length: data.layers }, (_, layer) =>
       name(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2),
     );
+    const width = Math.max(place.width + 40, 340);
+    const under = ABOVE + place.height + BAR + 8;
+    const kinds = kindShapes(roles?.kinds ?? [], [20, under], width - 40, views.palette.ink);
+    const bars = kindBars().map(({ box: [left, top, ...size], colour }) => ({
+      box: /** @type {Box} */ ([20 + left, ABOVE + top, ...size]),
+      colour,
+    }));
     const shapes = [
       titleShape(title, views.palette.ink),
       ...legendShapes(colourScale(), [20, 48], views.ramp, views.palette.ink),
       ...heads,
       ...layers,
       ...(data.codes.length ? images() : []),
+      ...bars,
+      ...kinds.shapes,
     ];
     return {
-      width: Math.max(place.width + 40, 340),
-      height: place.height + ABOVE + 20,
+      width,
+      height: place.height + ABOVE + 20 + kinds.height,
       ground: views.palette.background,
       title,
       shapes,

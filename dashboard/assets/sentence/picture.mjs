@@ -29,6 +29,33 @@ export function measureText(text, size) {
 /** The title at the top of a saved picture. @param {string} title @param {string} ink @returns {TextShape} */
 export const titleShape = (title, ink) => ({ text: title, at: [20, 26], colour: ink, size: 15, weight: 600 });
 
+/** What stands before the kinds of roles, which are the colours of heads. */
+export const KINDS_ARE = "Clearest role:";
+/** Pixels of a row of kinds, of the box before a name, and after a name. */
+const [KIND_ROW, KIND_BOX, KIND_GAP] = [16, 16, 12];
+
+/**
+ * What the colours of heads mean, in rows that fit the width: the shapes, and how high they are.
+ * @param {Kind[]} kinds @param {Pair} at @param {number} width @param {string} ink
+ */
+export function kindShapes(kinds, [left, top], width, ink) {
+  const start = left + measureText(KINDS_ARE, 12) + KIND_GAP;
+  let [x, y] = [start, top];
+  const shapes = kinds.flatMap(({ name, colour }) => {
+    const wide = KIND_BOX + measureText(name, 12) + KIND_GAP;
+    if (x > start && x + wide > left + width) [x, y] = [start, y + KIND_ROW];
+    const at = x;
+    x += wide;
+    return [
+      { box: [at, y - 6, 12, 12], colour },
+      { text: name, at: [at + KIND_BOX, y], colour: ink, size: 12 },
+    ];
+  });
+  if (!kinds.length) return { shapes: [], height: 0 };
+  const title = { text: KINDS_ARE, at: [left, top], colour: ink, size: 12 };
+  return { shapes: /** @type {Shape[]} */ ([title, ...shapes]), height: y - top + KIND_ROW };
+}
+
 /** @param {CanvasRenderingContext2D} context @param {TextShape} shape */
 function paintText(context, shape) {
   context.save();

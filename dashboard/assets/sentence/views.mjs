@@ -3,7 +3,7 @@ import { createHeadView } from "./head_view.mjs";
 import { createMatrixView } from "./matrix_view.mjs";
 import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
-import { createSaveButtons } from "./picture.mjs";
+import { KINDS_ARE, createSaveButtons } from "./picture.mjs";
 import { decodeLayer, decodeThumbnails, weightRamp } from "./weights.mjs";
 import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
 import { markNoted } from "../notes/marks.mjs";
@@ -42,6 +42,7 @@ export class Views {
       make("span", { className: "ramp" }, make("span", { className: "bar" }), make("span", { className: "ticks" })),
       make("span", { className: "scale-name" }),
     );
+    this.kinds = make("p", { className: "legend of-heads", hidden: true });
     this.lead = make("div", { className: "lead" });
     this.tools = make("fieldset", { className: "tools control-group", hidden: true });
     this.problem = make("p", { className: "problem", role: "alert" });
@@ -50,7 +51,7 @@ export class Views {
     this.tip = make("div", { className: "tip" });
     this.announcement = make("div", { className: "announcement", "aria-live": "polite" });
     const above = make("div", { className: "above" }, this.lead, this.legend, this.tools);
-    this.host.replaceChildren(above, this.problem, this.note, this.stage, this.tip, this.announcement);
+    this.host.replaceChildren(above, this.kinds, this.problem, this.note, this.stage, this.tip, this.announcement);
     this.pointer = createTip(this);
     this.files = createSaveButtons(this, { offline });
     this.listening = new AbortController();
@@ -88,6 +89,11 @@ export class Views {
   /** As it is said: `head 3`. @param {number} head */
   spokenNameOf(head) {
     return this.nameOf(head).replace(/^H(?=\d)/, "head ");
+  }
+
+  /** What a head does, in one line; empty where it is not known. @param {number} layer @param {number} head */
+  roleOf(layer, head) {
+    return this.shown.roles?.does[layer]?.[head] ?? "";
   }
 
   // -- what is asked and what has come ------------------------------------------------------------
@@ -153,6 +159,7 @@ export class Views {
   finish(problem, url) {
     this.problem.textContent = problem;
     this.stage.hidden = this.lead.hidden = this.tools.hidden = this.legend.hidden = Boolean(problem);
+    this.kinds.hidden = Boolean(problem) || !this.now?.roles?.kinds.length;
     if (problem) this.remark("");
     this.host.removeAttribute("aria-busy");
     this.host.dataset.drawn = url || "";
@@ -187,6 +194,7 @@ export class Views {
     if (!this.view || this.stage.hidden) return;
     this.files.renew();
     this.legend.hidden = !["model", "matrix"].includes(this.shown.show);
+    this.drawKinds(this.shown.roles?.kinds ?? []);
     this.view.draw(this.shown);
     markNoted(this.host, this.shown, this.noted);
   }
@@ -209,6 +217,17 @@ export class Views {
       return mark;
     });
     elementIn(this.legend, ".ticks").replaceChildren(...marks);
+  }
+
+  /** What the colours of heads mean, of all heads: another layer moves nothing. @param {Kind[]} kinds */
+  drawKinds(kinds) {
+    const chips = kinds.map(({ name, colour }) => {
+      const mark = make("span", { className: "colour", "aria-hidden": "true" });
+      mark.style.setProperty("--colour", colour);
+      return make("span", { className: "chip" }, mark, name);
+    });
+    this.kinds.hidden = !kinds.length;
+    this.kinds.replaceChildren(KINDS_ARE, ...chips);
   }
 
   // -- remarks and announcements ------------------------------------------------------------------

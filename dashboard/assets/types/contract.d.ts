@@ -181,7 +181,21 @@ interface SentencePicture {
   source: string;
   stem: string;
   colours: Record<Scheme, string[]>;
+  roles: HeadRoles | null;
   palette: Record<Scheme, Palette>;
+}
+
+/** What heads do (dashboard/sentence/picture.py). */
+interface HeadRoles {
+  kinds: Kind[];
+  of: number[][];
+  does: Record<string, string[]>;
+}
+
+/** A kind of clearest roles. */
+interface Kind {
+  name: string;
+  colour: string;
 }
 
 /** How the weights of one query come about, channel by channel. */

@@ -249,6 +249,22 @@ export function opened() {
   return (SELECTS.includes(chart) ? selectedLink : headLink)(numbersOf(name));
 }
 
+/** The end of a box as a link holds it. @param {number} end */
+const written = (end) => Number(Number(end.toPrecision(4)).toFixed(6));
+
+/** @param {number[]} ends */
+const interval = (ends) => ends.map(written).sort((a, b) => a - b).join("..");
+
+/** The query string after a box was drawn in a chart of heads, or taken away. */
+export function boxed() {
+  const [, selected] = used();
+  if (selected === undefined || (selected && !selected.range)) return dash().no_update;
+  const { x, y } = selected?.range ?? {};
+  const fields = withField(fieldsNow(), "acrossin", x ? interval(x) : null);
+  const search = link(withField(fields, "upin", y ? interval(y) : null));
+  return search === link(fieldsNow()) ? dash().no_update : search;
+}
+
 /**
  * The point that was clicked, or none.
  * @param {{ token: number, role: string } | null} picked @param {Picture | null} picture

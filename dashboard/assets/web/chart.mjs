@@ -37,6 +37,13 @@ function drawLater(element, draw) {
   return withdraw;
 }
 
+/** A finger scrolls the page: where it is what points, no box is drawn. @param {Record<string, any>} properties */
+function withoutBox(properties) {
+  const { figure } = properties;
+  if (figure?.layout?.dragmode !== "select" || !window.matchMedia("(pointer: coarse)").matches) return properties;
+  return { ...properties, figure: { ...figure, layout: { ...figure.layout, dragmode: false } } };
+}
+
 /**
  * The Dash component Chart. Plotly takes long to draw: what is in view comes first. No translator writes into it: what
  * it would put into an SVG text is not drawn.
@@ -49,7 +56,7 @@ export function Chart(properties) {
   useEffect(() => {
     if (!drawn) return drawLater(required(place.current, "the place of a chart"), () => setDrawn(true));
   }, [drawn]);
-  const graph = createElement(window.dash_core_components.Graph, properties);
+  const graph = createElement(window.dash_core_components.Graph, withoutBox(properties));
   if (drawn) return createElement("div", { translate: "no" }, graph);
   return createElement("div", { ref: place, style: properties.style, className: "undrawn" });
 }

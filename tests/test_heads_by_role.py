@@ -1,0 +1,107 @@
+"""Heads of page Sentence have the colours of their roles."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dashboard.roles.shares import KINDS, NO_ROLE, RoleShares, shares_of, summary
+from dashboard.sentence.controls import view_group
+from dashboard.sentence.heads import ranking_panel
+from dashboard.sentence.picture import read_shown, sentence_picture
+from dashboard.ui.theme import KIND_COLOURS, head_colours
+from dashboard.web.context import resolve
+from dashboard.web.served_store import ServedStore
+from store import open_corpus
+from store.kernels.rules import RULES
+from tests.components import components
+
+#: The head of the tests with a role, and a role of grammar.
+HEAD, ROLE = (1, 0), next(name for name, rule in RULES.items() if rule.kind == "grammar")
+
+
+@pytest.fixture(scope="module")
+def shares(roles_store: str) -> RoleShares:
+    """One head of four has a role."""
+    shares = shares_of(open_corpus(roles_store))
+    found = np.zeros(shares.found.shape, bool)
+    found[(shares.tested.index(ROLE), *HEAD)] = True
+    return replace(shares, found=found, bias=np.full(shares.bias.shape, 3.0))
+
+
+def drawn(store: str, shares: RoleShares | None, query: str) -> dict[str, Any]:
+    context = resolve(ServedStore(store), "sentence", f"?sentence=1&{query}")
+    return sentence_picture(replace(read_shown(context), shares=shares))
+
+
+def test_a_head_has_the_colour_of_the_kind_of_its_clearest_role(roles_store: str, shares: RoleShares) -> None:
+    picture = drawn(roles_store, shares, "layer=1")
+    assert picture["colours"]["light"][0] == KIND_COLOURS[list(KINDS).index("grammar")]
+
+
+def test_the_legend_names_each_kind_and_heads_without_a_role(roles_store: str, shares: RoleShares) -> None:
+    kinds = drawn(roles_store, shares, "layer=1")["roles"]["kinds"]
+    assert [kind["name"] for kind in kinds] == [NO_ROLE, KINDS["grammar"]]
+
+
+def test_heads_without_a_role_have_the_colour_that_the_legend_says(roles_store: str, shares: RoleShares) -> None:
+    picture = drawn(roles_store, shares, "layer=0")
+    assert set(picture["colours"]["light"]) == {picture["roles"]["kinds"][0]["colour"]}
+
+
+def test_the_legend_is_the_same_in_every_layer(roles_store: str, shares: RoleShares) -> None:
+    one, other = (drawn(roles_store, shares, f"layer={layer}")["roles"]["kinds"] for layer in (0, 1))
+    assert one == other
+
+
+def test_every_head_of_the_layer_says_what_it_does(roles_store: str, shares: RoleShares) -> None:
+    does = drawn(roles_store, shares, "layer=1")["roles"]["does"]
+    assert does == {1: [summary(shares, 1, head) for head in range(2)]}
+
+
+def test_the_thumbnails_of_all_layers_say_what_their_heads_do(roles_store: str, shares: RoleShares) -> None:
+    assert list(drawn(roles_store, shares, "show=model")["roles"]["does"]) == [0, 1]
+
+
+def test_by_head_each_has_its_own_colour_and_says_what_it_does(roles_store: str, shares: RoleShares) -> None:
+    picture = drawn(roles_store, shares, "layer=1&headcolour=head")
+    assert picture["colours"] == head_colours(2)
+    assert picture["roles"]["kinds"] == []
+    assert picture["roles"]["does"][1]
+
+
+@pytest.mark.parametrize("query", ["layer=1&rollout=1", "show=matrix", "show=neuron"])
+def test_where_no_heads_stand_side_by_side_nothing_is_coloured_by_role(
+    roles_store: str, shares: RoleShares, query: str
+) -> None:
+    assert drawn(roles_store, shares, query)["roles"] is None
+
+
+def test_a_store_without_roles_shows_what_it_showed(roles_store: str) -> None:
+    picture = drawn(roles_store, None, "layer=1")
+    assert (picture["roles"], picture["colours"]) == (None, head_colours(2))
+
+
+@pytest.mark.parametrize(("query", "offered"), [("", True), ("show=model", False), ("rollout=1", False)])
+def test_the_colour_can_be_chosen_where_heads_have_lines(
+    roles_store: str, shares: RoleShares, query: str, offered: bool
+) -> None:
+    state = resolve(ServedStore(roles_store), "sentence", f"?sentence=1&{query}").state
+    assert ("headcolour" in str(view_group(state, 2, 2, shares))) == offered
+    assert "headcolour" not in str(view_group(state, 2, 2))
+
+
+@pytest.mark.parametrize(("query", "named"), [("layer=1", True), ("layer=0", False), ("layer=1&mean=layers", False)])
+def test_a_head_is_offered_with_its_clearest_role(
+    roles_store: str, shares: RoleShares, query: str, named: bool
+) -> None:
+    state = resolve(ServedStore(roles_store), "sentence", f"?show=matrix&{query}").state
+    assert (f"0: {RULES[ROLE].title}" in str(view_group(state, 2, 2, shares))) == named
+
+
+def test_heads_ranked_by_a_pair_have_their_roles(roles_store: str, shares: RoleShares) -> None:
+    context = resolve(ServedStore(roles_store), "sentence", "?sentence=1&layer=1&queries=1&toward=2")
+    panel = ranking_panel(replace(read_shown(context), shares=shares))
+    cells = [each for each in components(panel) if getattr(each, "title", None) == summary(shares, *HEAD)]
+    assert RULES[ROLE].title in str(cells)
