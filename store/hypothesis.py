@@ -1,6 +1,6 @@
 """A reader's hypothesis on what heads attend to, tested on the sentences of a corpus."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +56,7 @@ def test_hypothesis(
     texts = corpus.sentences.text.values[:count]
     counts: list[NDArray[np.float64]] = []
     for first in range(0, count, READ):
-        for index, pattern in _patterns(corpus, vectors, range(first, min(first + READ, count))):
+        for index, pattern in read_patterns(corpus, vectors, range(first, min(first + READ, count))):
             pieces = tuple(map(str, corpus.wordpieces(corpus.sentence_rows(index))))
             sentence = HypothesisSentence(index, str(texts[index]), pieces, text.sentence(index))
             counts.append(count_sentence(pattern, _named(names, sentence), sentence.tokens.is_word))
@@ -64,10 +64,10 @@ def test_hypothesis(
     return _labelled(shape, HypothesisCounts(np.stack(counts, axis=-1)), draw_counts(seed, 0, count))
 
 
-def _patterns(
-    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: range
+def read_patterns(
+    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int]
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Index and pattern (head through all layers, query_token, key_token) of each sentence."""
+    """Index and pattern (head through all layers, query_token, key_token) of each sentence; what lies between is read, too."""
     first, stop = corpus.sentence_rows(sentences[0]).start, corpus.sentence_rows(sentences[-1]).stop
     query, key = (vectors[role].variable[:, :, first:stop].values for role in ROLES)
     query, key = (part.reshape(-1, *part.shape[2:]) for part in (query, key))

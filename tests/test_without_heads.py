@@ -232,7 +232,7 @@ def test_without_a_head_the_page_computes_nothing(roles_client: FlaskClient) -> 
     assert "The sentence vector turns" not in page
 
 
-@pytest.mark.parametrize("instead", ["off", "even", "rule"])
+@pytest.mark.parametrize("instead", ["off", "even", "mean", "rule"])
 def test_one_head_changes_the_sentence_vector_and_the_later_heads(instead: str, roles_client: FlaskClient) -> None:
     page = below(roles_client, f"{ON}&without=0-1&instead={instead}")
     assert "The sentence vector turns by" in page

@@ -11,6 +11,7 @@ from dashboard.roles.shares import known_shares
 from dashboard.sentence.change import Change, ChangedPair, attention_change, changed_pairs, vector_change
 from dashboard.sentence.checkpoint import CorpusModel, runs_models
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
+from dashboard.sentence.over_corpus import over_corpus
 from dashboard.sentence.picture import ShownSentence, isolated_head, read_shown
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import action, choice, info
@@ -26,17 +27,21 @@ from store import Corpus
 from store.kernels.heads import LARGEST_DIVERGENCE
 from store.schema.model import head_name
 
-#: What a head does instead -> its title as a choice, and as a cell of the grid.
-TITLES = {"off": "nothing: it is off", "even": "attend evenly to all tokens", "rule": "attend as its rules predict"}
-CELLS = {"off": "off", "even": "even", "rule": "rule"}
+#: What a head does instead -> its title as a choice.
+TITLES = {
+    "off": "nothing: it is off",
+    "even": "attend evenly to all tokens",
+    "mean": "attend as on average",
+    "rule": "attend as its rules predict",
+}
 #: Heads that are named in words.
 NAMED = 3
 #: Pixels of the part, of a model of twelve layers.
 HEIGHT = 660
 _ABOUT = (
     "The model runs again on this sentence. Before the values are mixed, the attention weights of the heads below are replaced: by "
-    "nothing, so that the head adds nothing to its layer (Michel et al. 2019), by the same weight for every token, or by the weights "
-    "that the rules of the head predict from the text. The picture and all other numbers of this page are of the model as it is."
+    "nothing, so that the head adds nothing to its layer (Michel et al. 2019), by the same weight for every token, by the mean pattern "
+    "of the head (by offset, and whether a token begins or ends the sentence), or by the weights that its rules predict from the text. The picture and all other numbers of this page are of the model as it is."
 )
 _EMPTY = "Switch heads off to see what changes downstream: the sentence vector, and the attention of every later head."
 _NO_RULES = "Rules are known of sentences of the corpus with stored vectors, in a store with roles. Choose what else the heads do."
@@ -104,7 +109,8 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
         below = html.P(_NO_RULES, className="caption")
     elif state.without:
         below = deferred(context, WITHOUT, ready=_is_computed(context, shown.sentence))
-    return [title, draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules), below]
+    choices = draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules)
+    return [title, choices, below, *(over_corpus(context) if state.without else [])]
 
 
 def cannot_change(corpus: Corpus, *, has_torch: bool) -> str:
@@ -132,7 +138,7 @@ def draw_choices(state: LinkState, shown: tuple[int, int], *, has_rules: bool) -
         )
         for head in heads
     ]
-    every = action("Switch all on again", state.with_(without=None).href, look="plain")
+    every = action("Switch all on again", state.with_(without=None, sampled=None).href, look="plain")
     listed: list[Any] = ["Switched off: " if state.instead == "off" else "Replaced: ", *each, every]
     return html.Div(
         [
@@ -161,15 +167,21 @@ def _with(state: LinkState, heads: list[tuple[int, int]], head: tuple[int, int])
     return state.with_(without=".".join(f"{layer}-{number}" for layer, number in changed) or None).href
 
 
-def change_of(corpus: Corpus, state: LinkState) -> Change:
+def change_of(corpus: Corpus, state: LinkState, sentence: Sentence) -> Change:
     """What a link changes in the model."""
     heads = tuple(heads_numbers(state.without))
-    predicted = _predicted(corpus, state.sentence, heads) if state.instead == "rule" else b""
-    return Change(heads, state.instead, predicted)
+    return Change(heads, state.instead, _predicted(corpus, state, sentence, heads))
+
+
+def _predicted(corpus: Corpus, state: LinkState, sentence: Sentence, heads: tuple[tuple[int, int], ...]) -> bytes:
+    if state.instead == "mean":
+        every = [layer * corpus.heads + head for layer, head in heads]
+        return corpus.mean_patterns.patterns(every, sentence.flags).tobytes()
+    return _by_rules(corpus, state.sentence, heads) if state.instead == "rule" else b""
 
 
 @cached
-def _predicted(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...]) -> bytes:
+def _by_rules(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...]) -> bytes:
     patterns = [corpus.predicted_pattern(sentence, layer=layer, head=head).values for layer, head in heads]
     return np.stack(patterns).astype(np.float32).tobytes()
 
@@ -179,7 +191,7 @@ def _is_computed(context: Context, sentence: Sentence) -> bool:
     corpus, typed = context.corpus, context.served_store.service(TypedSentences)
     if not was_computed(corpus, context.state, WITHOUT) or not typed.is_encoded(corpus, sentence.text, sentence.second):
         return False
-    return typed.is_changed(corpus, sentence, change_of(corpus, context.state))
+    return typed.is_changed(corpus, sentence, change_of(corpus, context.state, sentence))
 
 
 def compute_change(context: Context) -> list[object]:
@@ -191,7 +203,7 @@ def compute_change(context: Context) -> list[object]:
     before = typed.encode(corpus, shown.sentence.text, shown.sentence.second, reader_left)
     if before.wordpieces != shown.sentence.wordpieces:
         raise Refusal(UNLIKE)
-    change = change_of(corpus, state)
+    change = change_of(corpus, state, shown.sentence)
     after = typed.change(corpus, shown.sentence, change)
     layer, head = state.layer, isolated_head(state)
     pairs = changed_pairs(before, after, layer, head) if change.is_later(layer, head) else []
@@ -271,7 +283,7 @@ def _cell(shown: ShownChange, layer: int, head: int) -> html.Td:
     changed, name = float(shown.divergence[layer, head]), head_name(layer, head)
     share, text, says = 0.0, "", f"{name} is not above a changed head"
     if (layer, head) in shown.change.heads:
-        text, says = CELLS[shown.change.instead], f"{name} is {CELLS[shown.change.instead]}"
+        text, says = shown.change.instead, f"{name} is {shown.change.instead}"
     elif shown.change.is_later(layer, head):
         share = changed / (shown.divergence.max() or 1)
         text, says = f"{1000 * changed:.0f}", f"{name} changes by {1000 * changed:.1f} thousandths of a nat"
