@@ -31,6 +31,9 @@ COMMANDS = {
     "projections": Command("ingest.__main__", ("--stage", "projections"), "make more pictures of what a store holds"),
     "finetune": Command("ingest.finetuning.__main__", (), "teach a BERT the labels of reviews; the result is a model"),
     "serve": Command("dashboard.__main__", (), "serve a store in the browser"),
+    "replace": Command(
+        "dashboard.sentence.replace", (), "measure what changes where heads attend by rules, or are off"
+    ),
     "users": Command("dashboard.access.__main__", (), "add, change and remove people who sign in with a password"),
     "notes": Command("dashboard.notes.__main__", (), "export or import the notes and saved views of a server"),
     "describe": Command("store.__main__", ("describe",), "list models, corpora, pictures, size and history of a store"),

@@ -30,6 +30,10 @@ HEADS = [(0, 1), (0, 0)]
 SENTENCES = 6
 
 
+def watch(_share: float, _title: str | None) -> None:
+    """Nobody waits."""
+
+
 @pytest.fixture(scope="module")
 def corpus(roles_store: str) -> Corpus:
     return open_corpus(roles_store)
@@ -47,7 +51,7 @@ def encode(served_store: ServedStore, corpus: Corpus) -> Encode:
 
 @pytest.fixture(scope="module")
 def measured(corpus: Corpus, encode: Encode) -> Callable[[Instead], SampleChange]:
-    return lambda instead: measure(corpus, encode, HEADS, instead, SENTENCES)
+    return lambda instead: measure(corpus, encode, HEADS, instead, SENTENCES, watch)
 
 
 def weights(corpus: Corpus, instead: Instead, sentence: int) -> dict[tuple[int, int], np.ndarray]:
@@ -97,7 +101,7 @@ def test_own_patterns_put_back_change_nothing(corpus: Corpus, encode: Encode) ->
         own = encode(text, Change()).pattern
         return encode(text, Change(change.heads, "rule", np.stack([own[head] for head in change.heads]).tobytes()))
 
-    found = measure(corpus, put_back, HEADS, "off", SENTENCES)
+    found = measure(corpus, put_back, HEADS, "off", SENTENCES, watch)
     assert found.vectors.changes.max() <= 1e-6
     assert found.vectors.spearman > 1 - 1e-6
     assert found.vectors.nearest == 1

@@ -6,7 +6,7 @@ from dash import html
 
 from dashboard.roles.shares import known_shares
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.sample import SENTENCES, EncodedSample, LinkChange, SampleChange, Sampling
+from dashboard.sentence.sample import EncodedSample, LinkChange, SampleChange, Sampling
 from dashboard.ui.controls import action, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import heading, scrolling
@@ -16,6 +16,7 @@ from dashboard.web.results import current_cache
 from dashboard.web.state import LinkState, heads_numbers
 from store import Corpus
 from store.phrases import many
+from store.replacement import SENTENCES
 from store.schema.model import head_name
 
 #: Relations that are listed, and pixels of the part.

@@ -17,11 +17,9 @@ from store import Corpus
 from store.kernels.intervals import draw_counts
 from store.kernels.relations import StrongestWords, WordPairs, linked, strongest_words, word_pattern, word_tokens
 from store.kernels.replacement import VectorChange
-from store.replacement import Heads, RulePatterns, judged_sentences
+from store.replacement import SENTENCES, Heads, RulePatterns, judged_sentences
 from store.repository.errors import NotIngested
 
-#: Sentences of a sample by default, and at most.
-SENTENCES, MOST_SENTENCES = 100, 1_000
 #: Pairs of words from which on a relation is listed.
 FEWEST_PAIRS = 10
 AS_IT_IS, CHANGED = "Encoding with all heads", "Encoding with changed heads"
@@ -93,7 +91,8 @@ class SampleChange:
             "linked": ("when", [before, after]),
             **columns,
         }
-        labels = {"relation": [link.relation for link in self.links], "bound": ["low", "high"]}
+        relations = np.array([link.relation for link in self.links], np.str_)
+        labels = {"relation": relations, "bound": ["low", "high"]}
         heads = ".".join(f"{layer}-{head}" for layer, head in self.heads)
         told = {"heads": heads, "instead": self.instead, "sentences": self.sentences, "linked_pairs": pairs}
         return xr.Dataset(arrays, labels | {"when": ["before", "after"]}, told)
@@ -241,8 +240,8 @@ def measure(
     encode: Encode,
     heads: Heads,
     instead: Instead,
-    wanted: int = SENTENCES,
-    watch: Watch = lambda _share, _title: None,
+    wanted: int,
+    watch: Watch,
 ) -> SampleChange:
     """What changes in a sample of a corpus where heads are switched off or replaced; see `SampleChange`."""
     sampling = Sampling(corpus, encode, wanted)

@@ -25,15 +25,9 @@ from dashboard.web.results import cached
 from dashboard.web.state import MOST_CHANGED, LinkState, heads_numbers
 from store import Corpus
 from store.kernels.heads import LARGEST_DIVERGENCE
+from store.replacement import INSTEAD
 from store.schema.model import head_name
 
-#: What a head does instead -> its title as a choice.
-TITLES = {
-    "off": "nothing: it is off",
-    "even": "attend evenly to all tokens",
-    "mean": "attend as on average",
-    "rule": "attend as its rules predict",
-}
 #: Heads that are named in words.
 NAMED = 3
 #: Pixels of the part, of a model of twelve layers.
@@ -128,7 +122,7 @@ def knows_rules(corpus: Corpus, state: LinkState) -> bool:
 def draw_choices(state: LinkState, shown: tuple[int, int], *, has_rules: bool) -> html.Div:
     """What switches the shown head off or on again, what replaces the heads, and the heads that are switched off."""
     heads = heads_numbers(state.without)
-    titles = {name: title for name, title in TITLES.items() if name != "rule" or has_rules or state.instead == "rule"}
+    titles = {name: title for name, title in INSTEAD.items() if name != "rule" or has_rules or state.instead == "rule"}
     each = [
         action(
             f"{head_name(*head)} ✕",
