@@ -9,12 +9,14 @@ import pytest
 import torch
 from flask.testing import FlaskClient
 from scipy.spatial.distance import cosine
+from transformers import BertForSequenceClassification
 
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.sentence.change import Change
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.over_corpus import SAMPLED, draw_sampled
+from dashboard.sentence.replace import replace_heads as replace_heads_here
 from dashboard.sentence.sample import Encode, SampleChange, measure
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.served_store import ServedStore
@@ -25,6 +27,8 @@ from store.replacement import judged_sentences
 from tests.client import shown
 from tests.components import components
 from tests.edited_model import replace_heads
+from tests.stores import Ingest
+from tests.tiny_models import save_model
 
 HEADS = [(0, 1), (0, 0)]
 SENTENCES = 6
@@ -198,3 +202,51 @@ def test_a_store_without_roles_measures_no_rules(client: FlaskClient) -> None:
 
 def test_the_part_is_computed_after_the_page() -> None:
     assert SAMPLED in TOPICS["sentence"].deferred
+
+
+# -- a classifier ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("judge") / "judge", architecture="BertForSequenceClassification")
+
+
+@pytest.fixture(scope="module")
+def labelled(classifier: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """The reviews, whose labels the classifier knows, without rules."""
+    return open_corpus(ingest(tmp_path_factory.mktemp("labelled") / "store", model=classifier))
+
+
+def test_answers_of_a_classifier_are_those_of_an_edited_model_of_transformers(
+    labelled: Corpus, classifier: Path
+) -> None:
+    found = replace_heads_here(labelled, HEADS, "even", SENTENCES)
+    logits: list[list[np.ndarray]] = [[], []]
+    for sentence in judged_sentences(labelled, SENTENCES).tolist():
+        model, edited = (BertForSequenceClassification.from_pretrained(classifier).double().eval() for _ in range(2))
+        replace_heads(edited, weights(labelled, "even", sentence))
+        token_id = torch.from_numpy(labelled.tokens.token_id.values[labelled.sentence_rows(sentence)].astype(np.int64))
+        with torch.no_grad():
+            for each, own in zip(logits, (model, edited), strict=True):
+                each.append(own(input_ids=token_id[None]).logits[0].numpy())
+    right = torch.from_numpy(labelled.sentences.label.values[judged_sentences(labelled, SENTENCES)].astype(np.int64))
+    own, other = (torch.from_numpy(np.stack(each)) for each in logits)
+    assert found.labels is not None
+    assert found.labels.labelled == SENTENCES
+    assert found.labels.same == pytest.approx(float((own.argmax(1) == other.argmax(1)).double().mean()))
+    for scores, each in zip((found.labels.before, found.labels.after), (own, other), strict=True):
+        assert scores is not None
+        assert scores.accuracy == pytest.approx(float((each.argmax(1) == right).double().mean()))
+        assert scores.loss == pytest.approx(float(torch.nn.functional.cross_entropy(each, right)), abs=1e-5)
+
+
+def test_answers_of_a_classifier_are_on_the_page_and_labelled(labelled: Corpus) -> None:
+    found = replace_heads_here(labelled, HEADS, "off", SENTENCES)
+    assert "mean loss in nats" in texts(draw_sampled(found))
+    assert found.labelled().loss.dims == ("when",)
+
+
+def test_a_model_without_a_classifier_has_no_answers(measured: Callable[[Instead], SampleChange]) -> None:
+    assert measured("off").labels is None
+    assert "classifier" not in texts(draw_sampled(measured("off")))

@@ -110,6 +110,16 @@ def _numbers(shown: SampleChange) -> html.Div:
         linked = f"{100 * before:.1f}% before, {100 * after:.1f}% after"
         what = f"of {many(pairs, 'pair')} of words, linked by later heads"
         rows.append(([what, info("linked pairs", _LINKS)], linked))
+    if shown.labels is not None:
+        rows.append(("same answer of the classifier", f"{100 * shown.labels.same:.0f}%"))
+        if (own := shown.labels.before) and (other := shown.labels.after):
+            rows.append(
+                (
+                    f"right answers of {shown.labels.labelled:,}",
+                    f"{own.accuracy:.1%} before, {other.accuracy:.1%} after",
+                )
+            )
+            rows.append(("mean loss in nats", f"{own.loss:.3f} before, {other.loss:.3f} after"))
     body = [html.Tr([html.Th(title, scope="row"), html.Td(number, className="number")]) for title, number in rows]
     return scrolling(html.Table(html.Tbody(body), className="rows"), "What changes over the corpus")
 

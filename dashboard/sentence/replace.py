@@ -100,7 +100,19 @@ def _as_text(corpus: Corpus, found: "SampleChange") -> str:
     ]
     if pairs:
         lines.append(f"linked by later heads: {100 * before:.1f}% before, {100 * after:.1f}% after, of {pairs:,} pairs")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_of_labels(found)])
+
+
+def _of_labels(found: "SampleChange") -> list[str]:
+    labels = found.labels
+    if labels is None:
+        return []
+    lines = [f"same answer of the classifier: {labels.same:.0%}"]
+    if labels.before and labels.after:
+        (right, loss), (then, worse) = labels.before, labels.after
+        lines.append(f"right answers of {labels.labelled:,}: {right:.1%} before, {then:.1%} after")
+        lines.append(f"mean loss in nats: {loss:.3f} before, {worse:.3f} after")
+    return lines
 
 
 def _parser() -> argparse.ArgumentParser:

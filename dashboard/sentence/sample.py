@@ -16,9 +16,10 @@ from dashboard.web.state import Instead
 from store import Corpus
 from store.kernels.intervals import draw_counts
 from store.kernels.relations import StrongestWords, WordPairs, linked, strongest_words, word_pattern, word_tokens
-from store.kernels.replacement import VectorChange
+from store.kernels.replacement import LabelScores, VectorChange
 from store.replacement import SENTENCES, Heads, RulePatterns, judged_sentences
 from store.repository.errors import NotIngested
+from store.text import match_labels
 
 #: Pairs of words from which on a relation is listed.
 FEWEST_PAIRS = 10
@@ -41,6 +42,25 @@ class LinkChange(NamedTuple):
     after: float
 
 
+class LabelChange(NamedTuple):
+    """What a classifier answers before and after.
+
+    Attributes
+    ----------
+    same
+        Share of all sentences with the same answer.
+    labelled
+        Sentences with a label that the classifier knows, which the scores are of; 0 where the data has none.
+    before, after
+        Scores; None without labels.
+    """
+
+    same: float
+    labelled: int
+    before: LabelScores | None
+    after: LabelScores | None
+
+
 @dataclass(frozen=True)
 class SampleChange:
     """What changes in a sample.
@@ -57,6 +77,8 @@ class SampleChange:
         95% interval of its mean, by bootstrap over sentences.
     links
         Relations with the most pairs first; empty where no head is later, or the corpus has no words.
+    labels
+        What the model answers; None where it is no classifier.
     """
 
     heads: tuple[tuple[int, int], ...]
@@ -66,6 +88,7 @@ class SampleChange:
     vectors: VectorChange
     interval: tuple[float, float]
     links: tuple[LinkChange, ...]
+    labels: LabelChange | None
 
     @property
     def linked(self) -> tuple[int, float, float]:
@@ -91,6 +114,11 @@ class SampleChange:
             "linked": ("when", [before, after]),
             **columns,
         }
+        if self.labels is not None:
+            arrays["same_answer"] = self.labels.same
+            for score in LabelScores._fields:
+                sides = (self.labels.before, self.labels.after)
+                arrays[score] = ("when", [np.nan if side is None else getattr(side, score) for side in sides])
         relations = np.array([link.relation for link in self.links], np.str_)
         labels = {"relation": relations, "bound": ["low", "high"]}
         heads = ".".join(f"{layer}-{head}" for layer, head in self.heads)
@@ -108,10 +136,14 @@ class EncodedSample:
         Mean of the last layer over words: (sentence, feature).
     strongest
         Of all words of the sample, one sentence after the other: (layer, head, word); None where the corpus has no words.
+    answer, answers
+        Logits of a classifier (sentence, label) and what it calls its labels; None and empty of another model.
     """
 
     vector: NDArray[np.float64]
     strongest: StrongestWords | None
+    answer: NDArray[np.float32] | None
+    answers: tuple[str, ...]
 
 
 class Steps:
@@ -160,7 +192,8 @@ class Sampling:
         seed = int(self.corpus.attributes["provenance"]["settings"]["seed"])
         interval = vectors.interval(draw_counts(seed, 0, len(self.sentences)))
         links = self._links(before, after, Change(tuple(heads)))
-        return SampleChange(tuple(heads), instead, self.wanted, len(self.sentences), vectors, interval, links)
+        found = (vectors, interval, links, self._labels(before, after))
+        return SampleChange(tuple(heads), instead, self.wanted, len(self.sentences), *found)
 
     def _patterns(self, heads: Heads, instead: Instead, steps: Steps) -> Callable[[int], bytes]:
         """Of a sentence what the heads do instead, as `Change.predicted`."""
@@ -176,16 +209,22 @@ class Sampling:
     def _encoded(self, change: Callable[[int], Change], title: str, steps: Steps) -> EncodedSample:
         vectors: list[NDArray[np.float64]] = []
         strongest: list[StrongestWords] = []
+        answer: list[NDArray[np.float32]] = []
+        answers: tuple[str, ...] = ()
         for index in self.sentences.tolist():
             steps.begin(title)
             sentence = self._encode(str(self.corpus.sentences.text.values[index]), change(index))
             if list(sentence.wordpieces) != self.corpus.wordpieces(self.corpus.sentence_rows(index)):
                 raise Refusal(UNLIKE)
             vectors.append(sentence_vector(sentence))
+            answers = sentence.answers
+            if sentence.answer is not None and answers:
+                answer.append(sentence.answer)
             if self.corpus.has_words:
                 strongest.append(self._strongest(index, sentence))
         joined = (np.concatenate(each, axis=-1) for each in zip(*strongest, strict=True))
-        return EncodedSample(np.stack(vectors), StrongestWords(*joined) if strongest else None)
+        words = StrongestWords(*joined) if strongest else None
+        return EncodedSample(np.stack(vectors), words, np.stack(answer) if answer else None, answers)
 
     def _strongest(self, index: int, sentence: Sentence) -> StrongestWords:
         """Of the words of a sentence: (layer, head, word)."""
@@ -196,6 +235,19 @@ class Sampling:
         pattern = word_pattern(sentence.pattern.reshape(-1, 1, tokens, tokens), covers)
         found = strongest_words(pattern, np.ones((1, len(start)), bool))
         return StrongestWords(*(each.reshape(*sentence.pattern.shape[:2], -1) for each in found))
+
+    def _labels(self, before: EncodedSample, after: EncodedSample) -> LabelChange | None:
+        if before.answer is None or after.answer is None:
+            return None
+        both = before.answer, after.answer
+        own, other = (logits.argmax(axis=1) for logits in both)
+        same, right = float((own == other).mean()), match_labels(before.answers, self.corpus.label_names)
+        labels = self.corpus.sentences.label.values[self.sentences]
+        known = labels >= 0
+        if right is None or not known.any():
+            return LabelChange(same, 0, None, None)
+        scores = (LabelScores.of(logits[known], right[labels[known]]) for logits in both)
+        return LabelChange(same, int(known.sum()), *scores)
 
     def _links(self, before: EncodedSample, after: EncodedSample, change: Change) -> tuple[LinkChange, ...]:
         later = np.array(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +114,21 @@ class VectorChange:
         means = self.changes @ drawn / np.maximum(drawn.sum(axis=0), 1)
         low, high = np.percentile(means, PERCENTILES)
         return float(low), float(high)
+
+
+class LabelScores(NamedTuple):
+    """How often a classifier is right, and its mean loss: -ln of the probability of the right label, in nats."""
+
+    accuracy: float
+    loss: float
+
+    @classmethod
+    def of(cls, logits: NDArray[np.floating], right: NDArray[np.integer]) -> "LabelScores":
+        """From logits (sentence, label) and the right labels (sentence,)."""
+        exact = logits.astype(np.float64)
+        exact -= exact.max(axis=1, keepdims=True)
+        loss = np.log(np.exp(exact).sum(axis=1)) - exact[np.arange(len(right)), right]
+        return cls(float((exact.argmax(axis=1) == right).mean()), float(loss.mean()))
 
 
 def spearman(values: NDArray[np.floating], others: NDArray[np.floating]) -> float:
