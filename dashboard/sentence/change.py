@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.state import Instead
+from store.kernels.attention import softmax
 from store.kernels.heads import row_divergence
 
 #: Most pairs of a head that are listed, and the smallest change of a weight that is one.
 LISTED, LEAST = 5, 0.0005
 #: What a head does instead that depends on the sentence and the head.
-PREDICTED: tuple[Instead, ...] = ("mean", "rule")
+PREDICTED: tuple[Instead, ...] = ("mean", "rule", "patch")
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Change:
         Layer and head of each, 0-based.
     instead
         `off`: no pattern, the head adds nothing; `even`: each key gets the same weight; `mean`: its mean pattern; `rule`: as
-        its rules predict.
+        its rules predict; `patch`: as in another sentence.
     predicted
-        Of `mean` and `rule`: the patterns (head, query_token, key_token) in float32.
+        Of the last three: the patterns (head, query_token, key_token) in float32.
     """
 
     heads: tuple[tuple[int, int], ...] = ()
@@ -96,3 +97,19 @@ def changed_pairs(before: Sentence, after: Sentence, layer: int, head: int) -> l
         for query, key in zip(queries, keys, strict=True)
         if difference[query, key] >= LEAST
     ]
+
+
+class AnswerChange(NamedTuple):
+    """What a classifier calls an answer, and its probability before and after."""
+
+    name: str
+    before: float
+    after: float
+
+
+def answer_changes(before: Sentence, after: Sentence) -> list[AnswerChange]:
+    """The answers of a classifier, the likeliest before first; empty of another model."""
+    if not before.answers or before.answer is None or after.answer is None:
+        return []
+    own, other = (softmax(each.astype(np.float64)).tolist() for each in (before.answer, after.answer))
+    return sorted(map(AnswerChange, before.answers, own, other), key=lambda answer: -answer.before)

@@ -20,7 +20,7 @@ from store.replacement import SENTENCES
 from store.schema.model import head_name
 
 #: Relations that are listed, and pixels of the part.
-LISTED, HEIGHT = 5, 330
+LISTED, HEIGHT = 5, 560
 _ABOUT = (
     "The model runs on sentences of the corpus that no rule of a head was fitted on, with all heads and with these ones replaced. "
     "The vector of a sentence is the mean of the last layer's output over the tokens of words."
@@ -34,9 +34,12 @@ _COLUMNS = ("relation", "head", "pairs", "before", "after")
 
 
 def over_corpus(context: Context) -> list[object]:
-    """A button that measures the change over the corpus, or the measured change; nothing where heads have no rules."""
+    """A button that measures the change over the corpus, or the measured change; nothing where heads have no rules.
+
+    Nor where they attend as in one other sentence: it has as many tokens as few sentences of the corpus.
+    """
     state = context.state
-    if state.instead == "rule" and known_shares(context.corpus) is None:
+    if state.instead == "patch" or (state.instead == "rule" and known_shares(context.corpus) is None):
         return []
     if not state.sampled:
         button = action(f"Measure over {SENTENCES} sentences of the corpus", state.with_(sampled="1").href)
@@ -58,7 +61,7 @@ def _known(corpus: Corpus, state: LinkState) -> SampleChange | None:
 def compute_sampled(context: Context) -> list[object]:
     """The change over the corpus, which is kept."""
     corpus, state = context.corpus, context.state
-    if not (state.without and state.sampled):
+    if not (state.without and state.sampled) or state.instead == "patch":
         return []
     return draw_sampled(current_cache().get(corpus, _key(state), lambda: _measured(context)))
 
@@ -85,7 +88,7 @@ SAMPLED = DeferredPart(
 
 
 def draw_sampled(shown: SampleChange) -> list[object]:
-    """The numbers as a table, and the relations whose pairs are linked least any more."""
+    """The numbers as a table, and the relations of which fewer pairs are linked."""
     return [_numbers(shown), *_links(shown)]
 
 
@@ -100,9 +103,9 @@ def _numbers(shown: SampleChange) -> html.Div:
     ]
     if shown.sentences > 1:
         rows += [
-            ("the same between two different sentences", f"{vectors.distance:.3f}"),
-            ("so much of the distance between two sentences", f"{100 * vectors.share:.1f}%"),
-            (["similarities in the same order", info("the order", _SPEARMAN)], f"{vectors.spearman:.3f}"),
+            ("1 - cosine of two different sentences", f"{vectors.distance:.3f}"),
+            ("change as a share of the distance between two sentences", f"{100 * vectors.share:.1f}%"),
+            (["order of similarities", info("the order of similarities", _SPEARMAN)], f"{vectors.spearman:.3f}"),
             ("same nearest sentence", f"{100 * vectors.nearest:.0f}%"),
         ]
     pairs, before, after = shown.linked
@@ -125,8 +128,8 @@ def _numbers(shown: SampleChange) -> html.Div:
 
 
 def _links(shown: SampleChange) -> list[object]:
-    """The relations whose later head loses the largest share of its pairs."""
-    worst = sorted(shown.links, key=lambda link: link.after - link.before)[:LISTED]
+    """The relations of which later heads link fewer pairs, the most pairs first."""
+    worst = sorted(shown.links, key=lambda link: link.pairs * (link.after - link.before))[:LISTED]
     lost = [link for link in worst if link.after < link.before]
     if not lost:
         return []

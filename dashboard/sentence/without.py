@@ -1,6 +1,6 @@
 """If heads were not there: heads of a sentence are switched off or replaced, and the reader sees what changes downstream."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,13 +8,21 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.roles.shares import known_shares
-from dashboard.sentence.change import Change, ChangedPair, attention_change, changed_pairs, vector_change
+from dashboard.sentence.change import (
+    AnswerChange,
+    Change,
+    ChangedPair,
+    answer_changes,
+    attention_change,
+    changed_pairs,
+    vector_change,
+)
 from dashboard.sentence.checkpoint import CorpusModel, runs_models
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
 from dashboard.sentence.over_corpus import over_corpus
 from dashboard.sentence.picture import ShownSentence, isolated_head, read_shown
 from dashboard.sentence.sentence import Sentence
-from dashboard.ui.controls import action, choice, info
+from dashboard.ui.controls import action, choice, info, text_input
 from dashboard.ui.deferred import DeferredPart, deferred, was_computed
 from dashboard.ui.markup import FOLLOWED, heading, scrolling
 from dashboard.ui.text import with_commands
@@ -28,6 +36,8 @@ from store.kernels.heads import LARGEST_DIVERGENCE
 from store.replacement import INSTEAD
 from store.schema.model import head_name
 
+#: What a head does instead -> its title as a choice.
+TITLES = {**INSTEAD, "patch": "attend as in another sentence"}
 #: Heads that are named in words.
 NAMED = 3
 #: Pixels of the part, of a model of twelve layers.
@@ -35,10 +45,15 @@ HEIGHT = 660
 _ABOUT = (
     "The model runs again on this sentence. Before the values are mixed, the attention weights of the heads below are replaced: by "
     "nothing, so that the head adds nothing to its layer (Michel et al. 2019), by the same weight for every token, by the mean pattern "
-    "of the head (by offset, and whether a token begins or ends the sentence), or by the weights that its rules predict from the text. The picture and all other numbers of this page are of the model as it is."
+    "of the head (by offset, and whether a token begins or ends the sentence), by the weights that its rules predict from the text, "
+    "or by those of another sentence. The picture and all other numbers of this page are of the model as it is."
 )
 _EMPTY = "Switch heads off to see what changes downstream: the sentence vector, and the attention of every later head."
 _NO_RULES = "Rules are known of sentences of the corpus with stored vectors, in a store with roles. Choose what else the heads do."
+_NO_SENTENCE = "Type another sentence with {} tokens, [CLS] and [SEP] included: the heads attend as they do there."
+_OTHER_LENGTH = (
+    "This sentence has {} tokens, the other one {}. Type another one with {} tokens, [CLS] and [SEP] included."
+)
 _NO_TORCH = "Heads cannot be switched off: this server lacks PyTorch, which runs the model. Install the extra `ingest` on the server."
 _NO_CHECKPOINT = (
     "Heads cannot be switched off: the store does not say where its model is. Run `headscape ingest` with the model."
@@ -72,6 +87,8 @@ class ShownChange:
         Of the sentence.
     pairs
         Those of that head whose weights change most.
+    answers
+        Of a classifier; empty of another model.
     """
 
     state: LinkState
@@ -82,6 +99,7 @@ class ShownChange:
     head: int
     wordpieces: tuple[str, ...]
     pairs: list[ChangedPair]
+    answers: list[AnswerChange] = field(default_factory=list)
 
     @property
     def most_changed(self) -> list[tuple[int, int]]:
@@ -101,6 +119,8 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
     below: Any = html.P(_EMPTY, className="caption")
     if state.without and state.instead == "rule" and not has_rules:
         below = html.P(_NO_RULES, className="caption")
+    elif state.without and state.instead == "patch" and not state.patch:
+        below = html.P(_NO_SENTENCE.format(len(shown.sentence.wordpieces)), className="caption")
     elif state.without:
         below = deferred(context, WITHOUT, ready=_is_computed(context, shown.sentence))
     choices = draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules)
@@ -122,7 +142,7 @@ def knows_rules(corpus: Corpus, state: LinkState) -> bool:
 def draw_choices(state: LinkState, shown: tuple[int, int], *, has_rules: bool) -> html.Div:
     """What switches the shown head off or on again, what replaces the heads, and the heads that are switched off."""
     heads = heads_numbers(state.without)
-    titles = {name: title for name, title in INSTEAD.items() if name != "rule" or has_rules or state.instead == "rule"}
+    titles = {name: title for name, title in TITLES.items() if name != "rule" or has_rules or state.instead == "rule"}
     each = [
         action(
             f"{head_name(*head)} ✕",
@@ -137,12 +157,20 @@ def draw_choices(state: LinkState, shown: tuple[int, int], *, has_rules: bool) -
     return html.Div(
         [
             html.Div(
-                [choice("instead", "Instead, a head does", titles, state.instead, 220), _toggle(state, heads, shown)],
+                [
+                    choice("instead", "Instead, a head does", titles, state.instead, 220),
+                    *([_other_sentence(state)] if state.instead == "patch" else []),
+                    _toggle(state, heads, shown),
+                ],
                 className="controls",
             ),
             *([html.P(listed, className="switched-off")] if heads else []),
         ]
     )
+
+
+def _other_sentence(state: LinkState) -> Any:
+    return text_input("patch", "The other sentence", "type, then Enter", state.patch, 220)
 
 
 def _toggle(state: LinkState, heads: list[tuple[int, int]], shown: tuple[int, int]) -> Any:
@@ -161,17 +189,28 @@ def _with(state: LinkState, heads: list[tuple[int, int]], head: tuple[int, int])
     return state.with_(without=".".join(f"{layer}-{number}" for layer, number in changed) or None).href
 
 
-def change_of(corpus: Corpus, state: LinkState, sentence: Sentence) -> Change:
-    """What a link changes in the model."""
+def change_of(typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence) -> Change:
+    """What a link changes in the model; a `Refusal` where another sentence has another number of tokens."""
     heads = tuple(heads_numbers(state.without))
-    return Change(heads, state.instead, _predicted(corpus, state, sentence, heads))
+    return Change(heads, state.instead, _predicted(typed, corpus, state, sentence, heads))
 
 
-def _predicted(corpus: Corpus, state: LinkState, sentence: Sentence, heads: tuple[tuple[int, int], ...]) -> bytes:
+def _predicted(
+    typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence, heads: tuple[tuple[int, int], ...]
+) -> bytes:
     if state.instead == "mean":
         every = [layer * corpus.heads + head for layer, head in heads]
         return corpus.mean_patterns.patterns(every, sentence.flags).tobytes()
+    if state.instead == "patch":
+        return _of_other(typed.encode(corpus, state.patch or "", "", reader_left), len(sentence.wordpieces), heads)
     return _by_rules(corpus, state.sentence, heads) if state.instead == "rule" else b""
+
+
+def _of_other(other: Sentence, tokens: int, heads: tuple[tuple[int, int], ...]) -> bytes:
+    """The patterns of heads in another sentence."""
+    if len(other.wordpieces) != tokens:
+        raise Refusal(_OTHER_LENGTH.format(tokens, len(other.wordpieces), tokens))
+    return np.stack([other.layer_pattern(layer)[head] for layer, head in heads]).tobytes()
 
 
 @cached
@@ -182,10 +221,12 @@ def _by_rules(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...])
 
 def _is_computed(context: Context, sentence: Sentence) -> bool:
     """Whether the sentence was encoded with and without the change: the part is then on the page at once."""
-    corpus, typed = context.corpus, context.served_store.service(TypedSentences)
-    if not was_computed(corpus, context.state, WITHOUT) or not typed.is_encoded(corpus, sentence.text, sentence.second):
+    corpus, state, typed = context.corpus, context.state, context.served_store.service(TypedSentences)
+    if not was_computed(corpus, state, WITHOUT) or not typed.is_encoded(corpus, sentence.text, sentence.second):
         return False
-    return typed.is_changed(corpus, sentence, change_of(corpus, context.state, sentence))
+    if state.instead == "patch" and not typed.is_encoded(corpus, state.patch or ""):
+        return False
+    return typed.is_changed(corpus, sentence, change_of(typed, corpus, state, sentence))
 
 
 def compute_change(context: Context) -> list[object]:
@@ -197,19 +238,20 @@ def compute_change(context: Context) -> list[object]:
     before = typed.encode(corpus, shown.sentence.text, shown.sentence.second, reader_left)
     if before.wordpieces != shown.sentence.wordpieces:
         raise Refusal(UNLIKE)
-    change = change_of(corpus, state, shown.sentence)
+    change = change_of(typed, corpus, state, shown.sentence)
     after = typed.change(corpus, shown.sentence, change)
     layer, head = state.layer, isolated_head(state)
     pairs = changed_pairs(before, after, layer, head) if change.is_later(layer, head) else []
     measures = vector_change(before, after), attention_change(before, after)
-    return draw_change(ShownChange(state, change, *measures, layer, head, before.wordpieces, pairs))
+    answers = answer_changes(before, after)
+    return draw_change(ShownChange(state, change, *measures, layer, head, before.wordpieces, pairs, answers))
 
 
 WITHOUT = DeferredPart(
     "without",
     "what changes without these heads",
     compute_change,
-    ("sentence", "text", "second", "without", "instead", "layer", "head", "heads", "show"),
+    ("sentence", "text", "second", "without", "instead", "patch", "layer", "head", "heads", "show"),
     HEIGHT,
 )
 
@@ -247,6 +289,10 @@ def _said(shown: ShownChange) -> html.P:
             info("the sentence vector", _VECTOR),
             " ",
             *attention,
+            *[
+                f" Answer {name}: {before:.0%} before, {after:.0%} after."
+                for name, before, after in shown.answers[:NAMED]
+            ],
         ],
         role="status",
     )

@@ -44,7 +44,7 @@ Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
 Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
-Instead = Literal["off", "even", "mean", "rule"]
+Instead = Literal["off", "even", "mean", "rule", "patch"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
@@ -235,6 +235,7 @@ class LinkState:
     rollout: Annotated[str | None, _ON] = None
     without: Annotated[str | None, Field("pattern", _CHANGED)] = None
     instead: Annotated[Instead, Field("choice", INSTEAD)] = "off"
+    patch: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     sampled: Annotated[str | None, _ON] = None
     find: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     labelled: Annotated[str | None, Field("choice", Of.LABELS)] = None
