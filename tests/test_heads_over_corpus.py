@@ -1,6 +1,7 @@
 """Heads replaced over a sample of the corpus: the numbers against an edited model of transformers, and the part of page Sentence."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.sentence.change import Change
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.over_corpus import SAMPLED, draw_sampled
+from dashboard.sentence.over_corpus import READERS, SAMPLED, Measuring, compute_sampled, draw_sampled
 from dashboard.sentence.replace import replace_heads as replace_heads_here
 from dashboard.sentence.sample import Encode, SampleChange, measure
-from dashboard.web.errors import ReaderLeft
+from dashboard.web.context import resolve
+from dashboard.web.errors import NotYet, ReaderLeft
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import Instead
 from store import Corpus, open_corpus
@@ -193,6 +195,16 @@ def test_a_button_measures_over_the_corpus_where_a_head_is_replaced(roles_client
 def test_the_measured_change_is_on_the_page(roles_client: FlaskClient) -> None:
     page = shown(roles_client, "below", "/sentence", f"{ON}&without=0-1&instead=mean&sampled=1")
     assert "of the distance between two sentences" in page
+
+
+def test_more_than_some_readers_wait(roles_store: str) -> None:
+    served_store = ServedStore(roles_store)
+    context = resolve(served_store, "/sentence", f"{ON}&without=0-0&sampled=1")
+    with ExitStack() as others:
+        for _ in range(READERS):
+            others.enter_context(served_store.service(Measuring).entered())
+        with pytest.raises(NotYet):
+            compute_sampled(context)
 
 
 def test_a_store_without_roles_measures_no_rules(client: FlaskClient) -> None:

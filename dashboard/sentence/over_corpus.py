@@ -11,8 +11,10 @@ from dashboard.ui.controls import action, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.work import current_job
+from dashboard.web.admission import Room
 from dashboard.web.context import Context
 from dashboard.web.results import current_cache
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState, heads_numbers
 from store import Corpus
 from store.phrases import many
@@ -21,6 +23,9 @@ from store.schema.model import head_name
 
 #: Relations that are listed, and pixels of the part.
 LISTED, HEIGHT = 5, 560
+#: Threads of a worker that measure at once: the others still answer.
+READERS = 2
+BUSY = "The server measures for other readers. Try again in a minute."
 _ABOUT = (
     "The model runs on sentences of the corpus that no rule of a head was fitted on, with all heads and with these ones replaced. "
     "The vector of a sentence is the mean of the last layer's output over the tokens of words."
@@ -31,6 +36,15 @@ _LINKS = (
     "pairs it links before and after. Later heads are above a replaced one and not replaced themselves."
 )
 _COLUMNS = ("relation", "head", "pairs", "before", "after")
+
+
+class Measuring(Room):
+    """Room for those who measure in this process."""
+
+    @classmethod
+    def of(cls, _served_store: ServedStore) -> "Measuring":
+        """That of a served store."""
+        return cls(READERS, BUSY)
 
 
 def over_corpus(context: Context) -> list[object]:
@@ -63,7 +77,8 @@ def compute_sampled(context: Context) -> list[object]:
     corpus, state = context.corpus, context.state
     if not (state.without and state.sampled) or state.instead == "patch":
         return []
-    return draw_sampled(current_cache().get(corpus, _key(state), lambda: _measured(context)))
+    with context.served_store.service(Measuring).entered():
+        return draw_sampled(current_cache().get(corpus, _key(state), lambda: _measured(context)))
 
 
 def _measured(context: Context) -> SampleChange:

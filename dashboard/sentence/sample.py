@@ -230,11 +230,15 @@ class Sampling:
         """Of the words of a sentence: (layer, head, word)."""
         words = self.corpus.words
         start, stop = (words.table[name].values[words.rows(index)] for name in ("token_start", "token_stop"))
-        tokens = len(sentence.wordpieces)
+        pattern = sentence.pattern
+        layers, heads, tokens = pattern.shape[:3]
+        if not len(start):
+            nothing = np.zeros((layers, heads, 0), np.int16)
+            return StrongestWords(nothing, nothing)
         covers = word_tokens(start, stop, tokens)[None]
-        pattern = word_pattern(sentence.pattern.reshape(-1, 1, tokens, tokens), covers)
-        found = strongest_words(pattern, np.ones((1, len(start)), bool))
-        return StrongestWords(*(each.reshape(*sentence.pattern.shape[:2], -1) for each in found))
+        between = word_pattern(pattern.reshape(-1, 1, tokens, tokens), covers)
+        found = strongest_words(between, np.ones((1, len(start)), bool))
+        return StrongestWords(*(each.reshape(layers, heads, -1) for each in found))
 
     def _labels(self, before: EncodedSample, after: EncodedSample) -> LabelChange | None:
         if before.answer is None or after.answer is None:
@@ -274,12 +278,10 @@ class Sampling:
 
     def _pairs(self) -> dict[str, WordPairs]:
         """Pairs of each relation in the sample, as words of the sample, one sentence after the other."""
-        words, rows = (
-            self.corpus.words,
-            [np.arange(len(self.corpus.words))[self.corpus.words.rows(i)] for i in self.sentences],
-        )
+        words = self.corpus.words
+        rows = np.concatenate([np.arange(len(words))[words.rows(index)] for index in self.sentences.tolist()])
         place = np.full(len(words), -1, np.int64)
-        place[np.concatenate(rows)] = np.arange(sum(map(len, rows)))
+        place[rows] = np.arange(len(rows))
         within = {name: pairs.only(place[pairs.source] >= 0) for name, pairs in words.relations.items()}
         return {
             name: pairs._replace(source=place[pairs.source], target=place[pairs.target])
@@ -287,14 +289,7 @@ class Sampling:
         }
 
 
-def measure(
-    corpus: Corpus,
-    encode: Encode,
-    heads: Heads,
-    instead: Instead,
-    wanted: int,
-    watch: Watch,
-) -> SampleChange:
+def measure(corpus: Corpus, encode: Encode, heads: Heads, instead: Instead, wanted: int, watch: Watch) -> SampleChange:
     """What changes in a sample of a corpus where heads are switched off or replaced; see `SampleChange`."""
     sampling = Sampling(corpus, encode, wanted)
     before = sampling.as_it_is(lambda share, title: watch(share / 2, title))

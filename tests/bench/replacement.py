@@ -23,6 +23,7 @@ COLUMNS = (
     "Spearman",
     "same nearest",
     "linked before, after",
+    "right answers before, after",
 )
 
 
@@ -73,6 +74,12 @@ def _row(share: float, found: SampleChange) -> tuple[str, ...]:
     vectors, (low, high) = found.vectors, found.interval
     _, linked, still = found.linked
     links = "" if np.isnan(linked) else f"{linked:.1%}, {still:.1%}"
+    labels = found.labels
+    right = (
+        f"{labels.before.accuracy:.1%}, {labels.after.accuracy:.1%}"
+        if labels and labels.before and labels.after
+        else ""
+    )
     change = f"{vectors.mean:.4f} ({low:.4f} to {high:.4f})"
     return (
         f"{share:.0%}",
@@ -82,4 +89,5 @@ def _row(share: float, found: SampleChange) -> tuple[str, ...]:
         f"{vectors.spearman:.3f}",
         f"{vectors.nearest:.0%}",
         links,
+        right,
     )
