@@ -1,4 +1,4 @@
-"""Headscape in a notebook: open a store, show the picture of a head, show a sentence, read the notes of a server.
+"""Headscape in a notebook: open a store, show the picture of a head, show a sentence, replace heads, read the notes of a server.
 
 `open` gives a `store.Corpus`, whose arrays are labelled. `show` and `sentence` give plotly figures, which a notebook
 draws. Imports nothing slow, and no package of Headscape before `check_packages`: every process of the command `headscape`
@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pandas import DataFrame
     from plotly.graph_objects import Figure
+    from xarray import Dataset
 
+    from dashboard.web.state import Instead
     from store import Corpus
 
-__all__ = ["notes", "open", "sentence", "show"]
+__all__ = ["notes", "open", "replace", "sentence", "show"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,6 +73,37 @@ def sentence(corpus: "Corpus", index: int, layer: int, head: int) -> "Figure":
     from headscape.figures import sentence_figure
 
     return sentence_figure(corpus, index, layer, head)
+
+
+def replace(
+    corpus: "Corpus", heads: "Sequence[tuple[int, int]]", instead: "Instead" = "rule", *, sentences: int = 100
+) -> "Dataset":
+    """What changes over a sample of the corpus where heads do something else. Needs the extras `ingest` and `dashboard`.
+
+    Parameters
+    ----------
+    heads
+        Layer and head of each.
+    instead
+        `rule`: attend as the rules of the head predict; `mean`: as on average; `even`: evenly; `off`: nothing.
+    sentences
+        At most so many of those that no rule was fitted on.
+
+    Returns
+    -------
+    `change`, 1 - cosine of the sentence vectors, mean with its 95% `interval` (bound); `distance`, the same of two different
+    sentences, and the `share` of it; `spearman` of the similarities before and after; share with the same `nearest` sentence;
+    `linked` (when), pairs of words that later heads link, and by relation `before` and `after`.
+
+    Raises
+    ------
+    StoreError
+        With a sentence that ends in what to do next.
+    """
+    check_packages("store", "dashboard")
+    from dashboard.sentence.replace import replace_heads
+
+    return replace_heads(corpus, heads, instead, sentences).labelled()
 
 
 def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "DataFrame":

@@ -32,6 +32,9 @@ COMMANDS = {
     "check-model": Command("ingest.model_check", (), "say whether an ingest can read a model, and what it costs"),
     "finetune": Command("ingest.finetuning.__main__", (), "teach a BERT the labels of reviews; the result is a model"),
     "serve": Command("dashboard.__main__", (), "serve a store in the browser"),
+    "replace": Command(
+        "dashboard.sentence.replace", (), "measure what changes where heads attend by rules, or are off"
+    ),
     "users": Command("dashboard.access.__main__", (), "add, change and remove people who sign in with a password"),
     "notes": Command("dashboard.notes.__main__", (), "export or import the notes and saved views of a server"),
     "describe": Command("store.__main__", ("describe",), "list models, corpora, pictures, size and history of a store"),

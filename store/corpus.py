@@ -11,22 +11,25 @@ from zarr.abc.store import Store
 
 from store.dictionary import head_dictionary
 from store.features import Features
-from store.hypothesis import SENTENCES, Hypothesis, test_hypothesis
+from store.hypothesis import SENTENCES, Hypothesis, read_patterns, test_hypothesis
 from store.kernels.attention import attention_pattern, merge_words
 from store.kernels.head_tables import PARTS, HeadTables, logit_parts
 from store.kernels.heads import head_labels
+from store.kernels.replacement import MeanPatterns
 from store.means import ChosenTokens, Watch, contrast_statistics, part_means, part_statistics
 from store.repository.arrays import Groups, Views, missing_statistics, stored_vectors, with_keys, with_statistics
-from store.repository.errors import StoreError
+from store.repository.errors import NotIngested, StoreError
 from store.repository.tiles import read_rows
 from store.results import StageResults
-from store.rules import RuleSentences, RuleText, predict, read_tables
+from store.rules import RuleSentences, RuleText, predict, read_tables, sentences_within
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
 
 HEADS = "layer", "head"
 #: Heads whose tables are kept: some megabytes each.
 KEPT_TABLES = 8
+#: Sentences that mean patterns are of, and weights of a head in them, at most.
+MEAN_SENTENCES, MEAN_WEIGHTS = 60, 1 << 19
 
 
 class Corpus(StageResults):
@@ -274,8 +277,8 @@ class Corpus(StageResults):
         """Attention pattern (query_token, key_token) that at most six rules of a head predict, from the text and the head's tables."""
         rules = self.rules[["chosen", "rule_weight"]].isel(layer=layer, head=head)
         names = [str(name) for name in rules.chosen.values if name]
-        tokens = self.rule_text.sentence(sentence)
-        weights = predict(names, rules.rule_weight.values[: len(names)], tokens, self.head_tables(layer, head))
+        tokens, own = self.rule_text.sentence(sentence), (names, rules.rule_weight.values[: len(names)])
+        weights = predict([own], tokens, self.head_tables(layer, head))[0]
         pieces = self.wordpieces(self.sentence_rows(sentence))
         labels = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
         return xr.DataArray(weights, labels, ("query_token", "key_token"), "predicted")
@@ -321,6 +324,25 @@ class Corpus(StageResults):
     def rule_text(self) -> RuleText:
         """The sentences as rules see them. NotIngested where the rules are not computed."""
         return RuleText(self, RuleSentences.stored(self._roles).tabled)
+
+    @cached_property
+    def rule_sentences(self) -> RuleSentences:
+        """Which sentences the rules of heads are fitted on, and which judge them; where no rules are computed, either half."""
+        try:
+            return RuleSentences.stored(self._roles)
+        except NotIngested:
+            return RuleSentences.halved(self.n_sentences)
+
+    @cached_property
+    def mean_patterns(self) -> MeanPatterns:
+        """Mean patterns of all heads, layer after layer, over at most 60 of the sentences that rules are fitted on."""
+        lengths, flags = self.sentences.row_size.values, self.tokens.token_flags.values
+        chosen = sentences_within(lengths, self.rule_sentences.fitted[:MEAN_SENTENCES], MEAN_WEIGHTS)
+        vectors = {"query": self.query, "key": self.key}
+        return MeanPatterns.of(
+            (pattern, flags[self.sentence_rows(index)])
+            for index, pattern in read_patterns(self, vectors, chosen.tolist())
+        )
 
     def head_tables(self, layer: int, head: int) -> HeadTables:
         """Mean, position's part and wordpiece's part of the queries and keys of a head; those of the last heads are kept."""

@@ -1,6 +1,6 @@
 """A reader's hypothesis on what heads attend to, tested on the sentences of a corpus."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,20 +72,34 @@ def _sentences(
 ) -> Iterator[tuple[HypothesisSentence, Vectors, Vectors]]:
     """The first sentences with their queries and keys (head through all layers, token, channel)."""
     text, texts = RuleText(corpus, corpus.n_sentences), corpus.sentences.text.values
-    starts, sizes = (corpus.sentences[name].values[:count].tolist() for name in ("row_start", "row_size"))
     token_id = corpus.tokens.token_id.values
     for first in range(0, count, READ):
-        some = range(first, min(first + READ, count))
-        start = starts[first]
-        read = (vectors[role].variable[:, :, start : starts[some[-1]] + sizes[some[-1]]].values for role in ROLES)
-        query, key = (part.reshape(-1, *part.shape[2:]) for part in read)
-        for index in some:
+        for index, rows, query, key in _read_vectors(corpus, vectors, range(first, min(first + READ, count))):
             watch(index / count)
-            rows = slice(starts[index], starts[index] + sizes[index])
             pieces = tuple(map(str, corpus.vocab[token_id[rows]]))
-            sentence = HypothesisSentence(index, str(texts[index]), pieces, text.sentence(index))
-            own = slice(rows.start - start, rows.stop - start)
-            yield sentence, query[:, own], key[:, own]
+            yield HypothesisSentence(index, str(texts[index]), pieces, text.sentence(index)), query, key
+
+
+def _read_vectors(
+    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int]
+) -> Iterator[tuple[int, slice, Vectors, Vectors]]:
+    """Index, rows, queries and keys (head through all layers, token, channel) of each sentence; what lies between is read, too."""
+    start, size = (corpus.sentences[name].values for name in ("row_start", "row_size"))
+    read = slice(int(start[sentences[0]]), int(start[sentences[-1]] + size[sentences[-1]]))
+    both = (vectors[role].variable[:, :, read].values for role in ROLES)
+    query, key = (part.reshape(-1, *part.shape[2:]) for part in both)
+    for index in sentences:
+        rows = slice(int(start[index]), int(start[index] + size[index]))
+        own = slice(rows.start - read.start, rows.stop - read.start)
+        yield index, rows, query[:, own], key[:, own]
+
+
+def read_patterns(
+    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int]
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Index and pattern (head through all layers, query_token, key_token) of each sentence; what lies between is read, too."""
+    for index, _rows, query, key in _read_vectors(corpus, vectors, sentences):
+        yield index, attention_pattern(query.astype(np.float32), key.astype(np.float32))
 
 
 def _count(sentence: HypothesisSentence, query: Vectors, key: Vectors, names: Hypothesis) -> NDArray[np.float64]:

@@ -47,8 +47,8 @@ class RuleSentences:
         """
         of_half = halves(len(lengths))
         share = judged / max(1, fitted)
-        first = _within(lengths, np.flatnonzero(~of_half)[:fitted], weights)
-        second = _within(lengths, np.flatnonzero(of_half)[:judged], weights * share)
+        first = sentences_within(lengths, np.flatnonzero(~of_half)[:fitted], weights)
+        second = sentences_within(lengths, np.flatnonzero(of_half)[:judged], weights * share)
         tabled = max(1, int(np.searchsorted(np.cumsum(lengths), table_tokens, side="right")))
         return cls(first, second if len(second) else first, tabled)
 
@@ -58,6 +58,13 @@ class RuleSentences:
         sentences, judged = roles.sentence.values.astype(np.int64), roles.judged.values.astype(bool)
         fitted = sentences[~judged] if roles.attrs["held_out"] else sentences
         return cls(fitted, sentences[judged], int(roles.attrs["tabled"]))
+
+    @classmethod
+    def halved(cls, sentences: int) -> "RuleSentences":
+        """Each half of so many sentences."""
+        of_half = halves(sentences)
+        fitted, judged = np.flatnonzero(~of_half), np.flatnonzero(of_half)
+        return cls(fitted, judged if len(judged) else fitted, sentences)
 
     @property
     def held_out(self) -> bool:
@@ -81,7 +88,7 @@ class RuleSentences:
         return np.setdiff1d(first, self.judged) if self.held_out else first
 
 
-def _within(lengths: NDArray[np.integer], sentences: NDArray[np.int64], weights: float) -> NDArray[np.int64]:
+def sentences_within(lengths: NDArray[np.integer], sentences: NDArray[np.int64], weights: float) -> NDArray[np.int64]:
     """The first of some sentences within so many weights of a head; at least one, if there is one."""
     squares = np.cumsum(lengths[sentences].astype(np.int64) ** 2)
     return sentences[: max(1, int(np.searchsorted(squares, weights, side="right")))]
@@ -188,18 +195,23 @@ def read_tables(
 
 
 def predict(
-    names: Sequence[str], weights: NDArray[np.floating], tokens: SentenceTokens, tables: HeadTables
+    rules: Sequence[tuple[Sequence[str], NDArray[np.floating]]], tokens: SentenceTokens, tables: HeadTables
 ) -> NDArray[np.float32]:
-    """Attention (query_token, key_token) that rules of one head predict in a sentence.
+    """Attention (head, query_token, key_token) that the rules of some heads predict in a sentence.
 
     Parameters
     ----------
-    names, weights
-        Rules, of `store.kernels.rules.RULES` or of `store.schema.roles.TABLES`, and their weights in the logit.
+    rules
+        Of each head names, of `store.kernels.rules.RULES` or of `store.schema.roles.TABLES`, and their weights in the logit.
+    tables
+        Those of the same heads.
     """
-    of_tables = dict(zip(TABLES, table_logits(tables, tokens.token_id)[0], strict=True))
-    logits = np.zeros((len(tokens), len(tokens)), np.float32)
-    for name, weight in zip(names, weights, strict=True):
-        logits += np.float32(weight) * (of_tables[name] if name in TABLES else features_of([name], tokens)[0])
+    shared = sorted({name for names, _ in rules for name in names} - TABLES.keys())
+    features = dict(zip(shared, features_of(shared, tokens), strict=True))
+    logits = np.zeros((len(rules), len(tokens), len(tokens)), np.float32)
+    for head, ((names, weights), of_head) in enumerate(zip(rules, table_logits(tables, tokens.token_id), strict=True)):
+        of_tables = dict(zip(TABLES, of_head, strict=True))
+        for name, weight in zip(names, weights, strict=True):
+            logits[head] += np.float32(weight) * (of_tables[name] if name in TABLES else features[name])
     predicted: NDArray[np.float32] = softmax(logits)
     return predicted

@@ -1,6 +1,7 @@
 """Sentences, tokens and words of a corpus, whatever model reads them, and a wordpiece as a page shows it in its sentence."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,22 @@ from store.repository.arrays import Groups, with_written_attributes
 from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import CONTINUATION, NO_WORD, PAD
 from store.words import Words
+
+#: What a classifier without names calls its answers.
+NUMBER = re.compile(r"(LABEL_)?\d+")
+
+
+def match_labels(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64] | None:
+    """Which answer of a classifier stands for each label of the data: by name; by number where the answers are numbers.
+
+    None where the data has other labels than the classifier, or none.
+    """
+    by_name = {answer.lower(): number for number, answer in enumerate(answers)}
+    if names and all(name.lower() in by_name for name in names):
+        return np.array([by_name[name.lower()] for name in names])
+    if len(names) == len(answers) and all(map(NUMBER.fullmatch, answers)):
+        return np.arange(len(names))
+    return None
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.encode.feature_points import check_features, class_names
-from ingest.encode.loading import load_model
+from ingest.encode.feature_points import check_features
+from ingest.encode.loading import class_names, load_model
 from ingest.family.bert import FIELDS
 from ingest.heads.importance import label_outputs
 from ingest.run import checkpoint

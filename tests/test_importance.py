@@ -10,6 +10,7 @@ import pytest
 
 import store
 from ingest.heads.importance import SilencedModel
+from store.replacement import ordered_heads
 from store.repository.errors import StoreError
 from store.verify import verify
 from tests.interruption import interrupted
@@ -74,6 +75,12 @@ def test_readers_learn_of_which_loss_and_of_how_many_sentences(judged_store: str
     assert attributes["answers"] >= SENTENCES
     # Random weights know nothing: worse than guessing, but not without bound.
     assert 1 < attributes["loss"] < 100
+
+
+def test_the_least_important_heads_come_first(judged_store: str) -> None:
+    corpus = store.open_corpus(judged_store)
+    change = corpus.importance.change.values
+    assert np.diff([change[head] for head in ordered_heads(corpus, "unimportant")]).min() >= 0
 
 
 def test_a_store_with_importance_is_sound(judged_store: str) -> None:

@@ -1,6 +1,6 @@
 """Heads whose patterns are replaced, in `ingest.encode.hooked_model`: as in transformers' own model with attention written here, in float64."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +11,9 @@ import torch
 from ingest.encode.hooked_model import Replaced, SentenceModel, Vectors
 from ingest.run.checkpoint import find_checkpoint
 from store.kernels.attention import attention_pattern
+from tests.edited_model import replace_heads
 
 FIRST, SECOND = "The film was not very good.", "We loved the music."
-
-
-class WrittenAttention(torch.nn.Module):
-    """Attention by its formula, in which the weights of some heads are others; it keeps its queries and keys."""
-
-    def __init__(self, plain: Any, replaced: Mapping[int, np.ndarray]) -> None:
-        super().__init__()
-        self._plain, self._replaced = plain, replaced
-        self._shape = (plain.num_attention_heads, plain.attention_head_size)
-
-    def forward(self, hidden: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor, None]:
-        layers = (self._plain.query, self._plain.key, self._plain.value)
-        self.query, self.key, value = (layer(hidden)[0].unflatten(-1, self._shape).transpose(0, 1) for layer in layers)
-        weights = torch.softmax(self.query @ self.key.transpose(1, 2) / self._shape[1] ** 0.5, dim=-1)
-        for head, own in self._replaced.items():
-            weights[head] = torch.from_numpy(own)
-        return (weights @ value).transpose(0, 1).flatten(1)[None], None
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +27,7 @@ def reference(any_family: Path, model: SentenceModel, eager: Callable[[Path], An
 
     def run(replaced: Replaced) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         whole, pair = eager(any_family), model.tokenize(FIRST, SECOND)
-        for number, layer in enumerate(whole.base_model.encoder.layer):
-            own = {head: weights for (of, head), weights in replaced.items() if of == number}
-            layer.attention.self = WrittenAttention(layer.attention.self, own)
+        replace_heads(whole, replaced)
         inputs = {"input_ids": pair.tokens.token_id, "token_type_ids": pair.token_type}
         with torch.no_grad():
             rows = {name: torch.from_numpy(row.astype(np.int64))[None] for name, row in inputs.items()}

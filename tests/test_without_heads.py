@@ -11,15 +11,17 @@ from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.sentence.change import (
     LISTED,
+    AnswerChange,
     Change,
     ChangedPair,
+    answer_changes,
     attention_change,
     changed_pairs,
     vector_change,
 )
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
-from dashboard.sentence.without import WITHOUT, ShownChange, cannot_change, draw_change, draw_choices
+from dashboard.sentence.without import WITHOUT, ShownChange, cannot_change, change_of, draw_change, draw_choices
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import MOST_CHANGED, LinkState
@@ -148,6 +150,18 @@ def test_the_pairs_of_a_head_are_those_whose_weights_change_most() -> None:
     assert changed_pairs(before, before, 1, 0) == []
 
 
+def test_answers_of_a_classifier_are_probabilities_before_and_after() -> None:
+    before, after = both()
+    assert answer_changes(before, after) == []
+    names = ("negative", "positive")
+    logits = (np.log([1, 3]).astype(np.float32), np.zeros(2, np.float32))
+    found = answer_changes(
+        *(replace(each, answer=own, answers=names) for each, own in zip(both(), logits, strict=True))
+    )
+    assert [answer.name for answer in found] == ["positive", "negative"]
+    assert [answer[1:] for answer in found] == [pytest.approx((0.75, 0.5)), pytest.approx((0.25, 0.5))]
+
+
 # -- the panel ------------------------------------------------------------------------------------------
 
 
@@ -163,6 +177,12 @@ def test_the_change_is_said_in_words() -> None:
     text = texts(draw_change(drawn()))
     assert text.startswith("The sentence vector turns by 60.0° (1 - cosine 0.5000).")
     assert "attention changes most in L2 H1 (300.0), L2 H2 (200.0), L3 H0 (100.0) thousandths of a nat." in text
+
+
+def test_the_answers_of_a_classifier_are_said() -> None:
+    assert "Answer" not in texts(draw_change(drawn()))
+    answers = [AnswerChange("positive", 0.75, 0.5)]
+    assert "Answer positive: 75% before, 50% after." in texts(draw_change(drawn(answers=answers)))
 
 
 def test_every_cell_is_a_link_to_its_head_that_says_its_change() -> None:
@@ -232,7 +252,7 @@ def test_without_a_head_the_page_computes_nothing(roles_client: FlaskClient) -> 
     assert "The sentence vector turns" not in page
 
 
-@pytest.mark.parametrize("instead", ["off", "even", "rule"])
+@pytest.mark.parametrize("instead", ["off", "even", "mean", "rule"])
 def test_one_head_changes_the_sentence_vector_and_the_later_heads(instead: str, roles_client: FlaskClient) -> None:
     page = below(roles_client, f"{ON}&without=0-1&instead={instead}")
     assert "The sentence vector turns by" in page
@@ -247,6 +267,43 @@ def test_a_typed_sentence_is_changed_too_but_has_no_rules(
     served_store.service(TypedSentences).encode(corpus, "A film.")  # the first sentence of a model waits for it
     assert "The sentence vector turns by" in below(roles_client, query)
     assert "Rules are known of sentences of the corpus" in below(roles_client, f"{query}&instead=rule")
+
+
+PATCHED = "?text=The+film+was+good.&layer=1&head=0&heads=0&without=0-1&instead=patch"
+
+
+def test_without_another_sentence_the_page_asks_for_one_of_as_many_tokens(roles_client: FlaskClient) -> None:
+    page = below(roles_client, PATCHED)
+    assert "Type another sentence with 7 tokens" in page
+    assert "The other sentence" in page
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("The+music+was+great.", "The sentence vector turns by"),
+        ("The+film+was+good.", "The sentence vector turns by 0.0\u00b0"),
+        ("We+loved+it.", "This sentence has 7 tokens, the other one 6. Type another one with 7 tokens"),
+    ],
+)
+def test_heads_attend_as_in_another_sentence_of_as_many_tokens(
+    other: str, said: str, roles_client: FlaskClient, served_store: ServedStore, corpus: Corpus
+) -> None:
+    served_store.service(TypedSentences).encode(corpus, "A film.")  # the first sentence of a model waits for it
+    assert said in below(roles_client, f"{PATCHED}&patch={other}")
+
+
+def test_the_patterns_of_the_other_sentence_are_put_in(served_store: ServedStore, corpus: Corpus) -> None:
+    typed = served_store.service(TypedSentences)
+    own, other = (typed.encode(corpus, text) for text in ("The film was good.", "The music was great."))
+    state = LinkState(page="sentence", without="1-0.0-1", instead="patch", patch="The music was great.")
+    patterns = change_of(typed, corpus, state, own).patterns(len(own.wordpieces))
+    for head in ((1, 0), (0, 1)):
+        np.testing.assert_array_equal(patterns[head], other.pattern[head])
+
+
+def test_over_the_corpus_heads_do_not_attend_as_in_another_sentence(roles_client: FlaskClient) -> None:
+    assert "Measure over" not in below(roles_client, PATCHED)
 
 
 def test_a_store_without_roles_offers_no_rules(client: FlaskClient) -> None:

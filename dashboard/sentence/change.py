@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.state import Instead
+from store.kernels.attention import softmax
 from store.kernels.heads import row_divergence
 
 #: Most pairs of a head that are listed, and the smallest change of a weight that is one.
 LISTED, LEAST = 5, 0.0005
+#: What a head does instead that depends on the sentence and the head.
+PREDICTED: tuple[Instead, ...] = ("mean", "rule", "patch")
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,10 @@ class Change:
     heads
         Layer and head of each, 0-based.
     instead
-        `off`: no pattern, the head adds nothing; `even`: each key gets the same weight; `rule`: as predicted.
+        `off`: no pattern, the head adds nothing; `even`: each key gets the same weight; `mean`: its mean pattern; `rule`: as
+        its rules predict; `patch`: as in another sentence.
     predicted
-        Of `rule`: the predicted patterns (head, query_token, key_token) in float32.
+        Of the last three: the patterns (head, query_token, key_token) in float32.
     """
 
     heads: tuple[tuple[int, int], ...] = ()
@@ -34,7 +38,7 @@ class Change:
 
     def patterns(self, tokens: int) -> dict[tuple[int, int], NDArray[np.float32]]:
         """(layer, head) -> its weights (query_token, key_token) in a sentence of so many tokens."""
-        if self.instead == "rule":
+        if self.instead in PREDICTED:
             weights = np.frombuffer(self.predicted, np.float32).reshape(-1, tokens, tokens).copy()
         else:
             same = 1 / tokens if self.instead == "even" else 0
@@ -60,14 +64,15 @@ class ChangedPair(NamedTuple):
 
 def vector_change(before: Sentence, after: Sentence) -> float:
     """1 - cosine of the mean output of the last layer over the tokens of words, before and after; 0 to 2."""
-    words = before.word_index >= 0
-    own, other = (_last(each)[words].mean(axis=0, dtype=np.float64) for each in (before, after))
-    return float(max(0.0, 1 - own @ other / np.sqrt((own @ own) * (other @ other))))
+    own, other = map(sentence_vector, (before, after))
+    return max(0.0, 1 - float(own @ other / np.sqrt((own @ own) * (other @ other))))
 
 
-def _last(sentence: Sentence) -> NDArray[np.float32]:
+def sentence_vector(sentence: Sentence) -> NDArray[np.float64]:
+    """Mean output of the last layer over the tokens of words: (feature,)."""
     assert sentence.last is not None, "the model has encoded it"
-    return sentence.last
+    vector: NDArray[np.float64] = sentence.last[sentence.word_index >= 0].mean(axis=0, dtype=np.float64)
+    return vector
 
 
 def attention_change(before: Sentence, after: Sentence) -> NDArray[np.float64]:
@@ -92,3 +97,19 @@ def changed_pairs(before: Sentence, after: Sentence, layer: int, head: int) -> l
         for query, key in zip(queries, keys, strict=True)
         if difference[query, key] >= LEAST
     ]
+
+
+class AnswerChange(NamedTuple):
+    """What a classifier calls an answer, and its probability before and after."""
+
+    name: str
+    before: float
+    after: float
+
+
+def answer_changes(before: Sentence, after: Sentence) -> list[AnswerChange]:
+    """The answers of a classifier, the likeliest before first; empty of another model."""
+    if not before.answers or before.answer is None or after.answer is None:
+        return []
+    own, other = (softmax(each.astype(np.float64)).tolist() for each in (before.answer, after.answer))
+    return sorted(map(AnswerChange, before.answers, own, other), key=lambda answer: -answer.before)

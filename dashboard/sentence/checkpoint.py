@@ -148,6 +148,8 @@ def encoded(model: "SentenceModel", text: str, second: str, change: Change) -> S
         mixing=vectors.mixing,
         cut=bool(tokens.truncated[0]) or any(len(each) > MOST_CHARACTERS for each in (text, second)),
         last=vectors.last,
+        answer=vectors.answer,
+        answers=model.class_names,
     )
 
 

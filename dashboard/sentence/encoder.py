@@ -120,6 +120,14 @@ class TypedSentences:
         request = (*_request(corpus, sentence.text, sentence.second), change)
         return current_cache().get(self, request, lambda: self._changed(request))
 
+    def run(self, corpus: Corpus, text: str, change: Change) -> Sentence:
+        """A text of a sample as the model encodes it with other heads: not cached, as a sample would push out all others.
+
+        Its steps are told to nobody: whoever encodes a sample says how far it is.
+        """
+        with steps_told_to(lambda _: None):
+            return self._changed((*_request(corpus, text, ""), change))
+
     def is_changed(self, corpus: Corpus, sentence: Sentence, change: Change) -> bool:
         """Whether `change` would answer at once."""
         request = (*_request(corpus, sentence.text, sentence.second), change)

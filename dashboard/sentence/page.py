@@ -21,6 +21,7 @@ from dashboard.sentence.encoder import (
 )
 from dashboard.sentence.finder import choices, finder, search_of
 from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
+from dashboard.sentence.over_corpus import SAMPLED
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
 from dashboard.sentence.routes import register
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
@@ -337,6 +338,6 @@ SENTENCE = Topic(
     choices=choices,
     sentence=picture,
     before_sentence=before_views,
-    deferred=(FOUND, TYPED, WHY, WITHOUT),
+    deferred=(FOUND, TYPED, WHY, WITHOUT, SAMPLED),
     routes=(register,),
 )

@@ -102,6 +102,8 @@ class Sentence:
         Whether the text was longer than the model allows.
     last
         Output of the last layer (token, feature); None of stored vectors, which have none.
+    answer, answers
+        Logits of a classifier (label,), and what it calls them; empty of another model; None of stored vectors.
     """
 
     text: str
@@ -118,6 +120,8 @@ class Sentence:
     mixing: Floats
     cut: bool
     last: Floats | None = None
+    answer: Floats | None = None
+    answers: tuple[str, ...] = ()
 
     @property
     def pattern(self) -> Floats:

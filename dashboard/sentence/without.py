@@ -1,6 +1,6 @@
 """If heads were not there: heads of a sentence are switched off or replaced, and the reader sees what changes downstream."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,12 +8,21 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.roles.shares import known_shares
-from dashboard.sentence.change import Change, ChangedPair, attention_change, changed_pairs, vector_change
+from dashboard.sentence.change import (
+    AnswerChange,
+    Change,
+    ChangedPair,
+    answer_changes,
+    attention_change,
+    changed_pairs,
+    vector_change,
+)
 from dashboard.sentence.checkpoint import CorpusModel, runs_models
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
+from dashboard.sentence.over_corpus import over_corpus
 from dashboard.sentence.picture import ShownSentence, isolated_head, read_shown
 from dashboard.sentence.sentence import Sentence
-from dashboard.ui.controls import action, choice, info
+from dashboard.ui.controls import action, choice, info, text_input
 from dashboard.ui.deferred import DeferredPart, deferred, was_computed
 from dashboard.ui.markup import FOLLOWED, heading, scrolling
 from dashboard.ui.text import with_commands
@@ -24,22 +33,27 @@ from dashboard.web.results import cached
 from dashboard.web.state import MOST_CHANGED, LinkState, heads_numbers
 from store import Corpus
 from store.kernels.heads import LARGEST_DIVERGENCE
+from store.replacement import INSTEAD
 from store.schema.model import head_name
 
-#: What a head does instead -> its title as a choice, and as a cell of the grid.
-TITLES = {"off": "nothing: it is off", "even": "attend evenly to all tokens", "rule": "attend as its rules predict"}
-CELLS = {"off": "off", "even": "even", "rule": "rule"}
+#: What a head does instead -> its title as a choice.
+TITLES = {**INSTEAD, "patch": "attend as in another sentence"}
 #: Heads that are named in words.
 NAMED = 3
 #: Pixels of the part, of a model of twelve layers.
 HEIGHT = 660
 _ABOUT = (
     "The model runs again on this sentence. Before the values are mixed, the attention weights of the heads below are replaced: by "
-    "nothing, so that the head adds nothing to its layer (Michel et al. 2019), by the same weight for every token, or by the weights "
-    "that the rules of the head predict from the text. The picture and all other numbers of this page are of the model as it is."
+    "nothing, so that the head adds nothing to its layer (Michel et al. 2019), by the same weight for every token, by the mean pattern "
+    "of the head (by offset, and whether a token begins or ends the sentence), by the weights that its rules predict from the text, "
+    "or by those of another sentence. The picture and all other numbers of this page are of the model as it is."
 )
 _EMPTY = "Switch heads off to see what changes downstream: the sentence vector, and the attention of every later head."
 _NO_RULES = "Rules are known of sentences of the corpus with stored vectors, in a store with roles. Choose what else the heads do."
+_NO_SENTENCE = "Type another sentence with {} tokens, [CLS] and [SEP] included: the heads attend as they do there."
+_OTHER_LENGTH = (
+    "This sentence has {} tokens, the other one {}. Type another one with {} tokens, [CLS] and [SEP] included."
+)
 _NO_TORCH = "Heads cannot be switched off: this server lacks PyTorch, which runs the model. Install the extra `ingest` on the server."
 _NO_CHECKPOINT = (
     "Heads cannot be switched off: the store does not say where its model is. Run `headscape ingest` with the model."
@@ -73,6 +87,8 @@ class ShownChange:
         Of the sentence.
     pairs
         Those of that head whose weights change most.
+    answers
+        Of a classifier; empty of another model.
     """
 
     state: LinkState
@@ -83,6 +99,7 @@ class ShownChange:
     head: int
     wordpieces: tuple[str, ...]
     pairs: list[ChangedPair]
+    answers: list[AnswerChange] = field(default_factory=list)
 
     @property
     def most_changed(self) -> list[tuple[int, int]]:
@@ -102,9 +119,12 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
     below: Any = html.P(_EMPTY, className="caption")
     if state.without and state.instead == "rule" and not has_rules:
         below = html.P(_NO_RULES, className="caption")
+    elif state.without and state.instead == "patch" and not state.patch:
+        below = html.P(_NO_SENTENCE.format(len(shown.sentence.wordpieces)), className="caption")
     elif state.without:
         below = deferred(context, WITHOUT, ready=_is_computed(context, shown.sentence))
-    return [title, draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules), below]
+    choices = draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules)
+    return [title, choices, below, *(over_corpus(context) if state.without else [])]
 
 
 def cannot_change(corpus: Corpus, *, has_torch: bool) -> str:
@@ -132,17 +152,25 @@ def draw_choices(state: LinkState, shown: tuple[int, int], *, has_rules: bool) -
         )
         for head in heads
     ]
-    every = action("Switch all on again", state.with_(without=None).href, look="plain")
+    every = action("Switch all on again", state.with_(without=None, sampled=None).href, look="plain")
     listed: list[Any] = ["Switched off: " if state.instead == "off" else "Replaced: ", *each, every]
     return html.Div(
         [
             html.Div(
-                [choice("instead", "Instead, a head does", titles, state.instead, 220), _toggle(state, heads, shown)],
+                [
+                    choice("instead", "Instead, a head does", titles, state.instead, 220),
+                    *([_other_sentence(state)] if state.instead == "patch" else []),
+                    _toggle(state, heads, shown),
+                ],
                 className="controls",
             ),
             *([html.P(listed, className="switched-off")] if heads else []),
         ]
     )
+
+
+def _other_sentence(state: LinkState) -> Any:
+    return text_input("patch", "The other sentence", "type, then Enter", state.patch, 220)
 
 
 def _toggle(state: LinkState, heads: list[tuple[int, int]], shown: tuple[int, int]) -> Any:
@@ -161,25 +189,44 @@ def _with(state: LinkState, heads: list[tuple[int, int]], head: tuple[int, int])
     return state.with_(without=".".join(f"{layer}-{number}" for layer, number in changed) or None).href
 
 
-def change_of(corpus: Corpus, state: LinkState) -> Change:
-    """What a link changes in the model."""
+def change_of(typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence) -> Change:
+    """What a link changes in the model; a `Refusal` where another sentence has another number of tokens."""
     heads = tuple(heads_numbers(state.without))
-    predicted = _predicted(corpus, state.sentence, heads) if state.instead == "rule" else b""
-    return Change(heads, state.instead, predicted)
+    return Change(heads, state.instead, _predicted(typed, corpus, state, sentence, heads))
+
+
+def _predicted(
+    typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence, heads: tuple[tuple[int, int], ...]
+) -> bytes:
+    if state.instead == "mean":
+        every = [layer * corpus.heads + head for layer, head in heads]
+        return corpus.mean_patterns.patterns(every, sentence.flags).tobytes()
+    if state.instead == "patch":
+        return _of_other(typed.encode(corpus, state.patch or "", "", reader_left), len(sentence.wordpieces), heads)
+    return _by_rules(corpus, state.sentence, heads) if state.instead == "rule" else b""
+
+
+def _of_other(other: Sentence, tokens: int, heads: tuple[tuple[int, int], ...]) -> bytes:
+    """The patterns of heads in another sentence."""
+    if len(other.wordpieces) != tokens:
+        raise Refusal(_OTHER_LENGTH.format(tokens, len(other.wordpieces), tokens))
+    return np.stack([other.layer_pattern(layer)[head] for layer, head in heads]).tobytes()
 
 
 @cached
-def _predicted(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...]) -> bytes:
+def _by_rules(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...]) -> bytes:
     patterns = [corpus.predicted_pattern(sentence, layer=layer, head=head).values for layer, head in heads]
     return np.stack(patterns).astype(np.float32).tobytes()
 
 
 def _is_computed(context: Context, sentence: Sentence) -> bool:
     """Whether the sentence was encoded with and without the change: the part is then on the page at once."""
-    corpus, typed = context.corpus, context.served_store.service(TypedSentences)
-    if not was_computed(corpus, context.state, WITHOUT) or not typed.is_encoded(corpus, sentence.text, sentence.second):
+    corpus, state, typed = context.corpus, context.state, context.served_store.service(TypedSentences)
+    if not was_computed(corpus, state, WITHOUT) or not typed.is_encoded(corpus, sentence.text, sentence.second):
         return False
-    return typed.is_changed(corpus, sentence, change_of(corpus, context.state))
+    if state.instead == "patch" and not typed.is_encoded(corpus, state.patch or ""):
+        return False
+    return typed.is_changed(corpus, sentence, change_of(typed, corpus, state, sentence))
 
 
 def compute_change(context: Context) -> list[object]:
@@ -191,19 +238,20 @@ def compute_change(context: Context) -> list[object]:
     before = typed.encode(corpus, shown.sentence.text, shown.sentence.second, reader_left)
     if before.wordpieces != shown.sentence.wordpieces:
         raise Refusal(UNLIKE)
-    change = change_of(corpus, state)
+    change = change_of(typed, corpus, state, shown.sentence)
     after = typed.change(corpus, shown.sentence, change)
     layer, head = state.layer, isolated_head(state)
     pairs = changed_pairs(before, after, layer, head) if change.is_later(layer, head) else []
     measures = vector_change(before, after), attention_change(before, after)
-    return draw_change(ShownChange(state, change, *measures, layer, head, before.wordpieces, pairs))
+    answers = answer_changes(before, after)
+    return draw_change(ShownChange(state, change, *measures, layer, head, before.wordpieces, pairs, answers))
 
 
 WITHOUT = DeferredPart(
     "without",
     "what changes without these heads",
     compute_change,
-    ("sentence", "text", "second", "without", "instead", "layer", "head", "heads", "show"),
+    ("sentence", "text", "second", "without", "instead", "patch", "layer", "head", "heads", "show"),
     HEIGHT,
 )
 
@@ -241,6 +289,10 @@ def _said(shown: ShownChange) -> html.P:
             info("the sentence vector", _VECTOR),
             " ",
             *attention,
+            *[
+                f" Answer {name}: {before:.0%} before, {after:.0%} after."
+                for name, before, after in shown.answers[:NAMED]
+            ],
         ],
         role="status",
     )
@@ -271,7 +323,7 @@ def _cell(shown: ShownChange, layer: int, head: int) -> html.Td:
     changed, name = float(shown.divergence[layer, head]), head_name(layer, head)
     share, text, says = 0.0, "", f"{name} is not above a changed head"
     if (layer, head) in shown.change.heads:
-        text, says = CELLS[shown.change.instead], f"{name} is {CELLS[shown.change.instead]}"
+        text, says = shown.change.instead, f"{name} is {shown.change.instead}"
     elif shown.change.is_later(layer, head):
         share = changed / (shown.divergence.max() or 1)
         text, says = f"{1000 * changed:.0f}", f"{name} changes by {1000 * changed:.1f} thousandths of a nat"

@@ -45,7 +45,7 @@ Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
 Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
-Instead = Literal["off", "even", "rule"]
+Instead = Literal["off", "even", "mean", "rule", "patch"]
 Unit = Literal["word", "wordpiece"]
 HeadColour = Literal["role", "head"]
 WITHIN: tuple[Within, ...] = get_args(Within)
@@ -246,6 +246,8 @@ class LinkState:
     rollout: Annotated[str | None, _ON] = None
     without: Annotated[str | None, Field("pattern", _CHANGED)] = None
     instead: Annotated[Instead, Field("choice", INSTEAD)] = "off"
+    patch: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
+    sampled: Annotated[str | None, _ON] = None
     find: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     labelled: Annotated[str | None, Field("choice", Of.LABELS)] = None
     fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None

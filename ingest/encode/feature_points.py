@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ingest.encode.encoder import BATCH_TOKENS
 from ingest.encode.hooked_model import HookedModel
-from ingest.encode.loading import load_model, weight_shapes
+from ingest.encode.loading import class_names, classifier_class, load_model
 from ingest.encode.sample import (
     Sample,
     TokenSet,
@@ -236,7 +236,7 @@ class PointModel:
         self.class_names = class_names(checkpoint)
         self._family = checkpoint.family
         self._classifier = (
-            load_model(checkpoint, _classifier(checkpoint)).to(device).eval() if self.class_names else None
+            load_model(checkpoint, classifier_class(checkpoint)).to(device).eval() if self.class_names else None
         )
 
     def run(self, block: Block) -> Vectors:
@@ -283,24 +283,6 @@ def as_half(vectors: torch.Tensor, largest: float) -> tuple[NDArray[np.float16],
     """The vectors clipped to the largest number, in float16, and how many numbers were clipped."""
     beyond = int((vectors.abs() > largest).sum())
     return vectors.clamp(-largest, largest).half().cpu().numpy(), beyond
-
-
-def class_names(checkpoint: Checkpoint) -> list[str]:
-    """Names of the labels of a classifier; empty for any other checkpoint."""
-    config = checkpoint.config
-    several = config.get("problem_type") in (None, "single_label_classification")
-    if _classifier(checkpoint) not in (config.get("architectures") or ()) or not several:
-        return []
-    if checkpoint.family.head_weights["classification"][0] not in weight_shapes(checkpoint):
-        return []
-    named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
-    names = [str(named[number]) for number in sorted(named, key=int)]
-    return names if len(names) > 1 else []
-
-
-def _classifier(checkpoint: Checkpoint) -> str:
-    """Transformers' class of a classifier."""
-    return checkpoint.family.architectures["classification"]
 
 
 def parts(block: Block, *, tokens: int) -> Iterator[Block]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ingest.encode.counted_attention import CountedAttention, Sentences, can_pack, pack_linears
-from ingest.encode.loading import find_device, find_dtype, load_model
+from ingest.encode.loading import class_names, classifier_class, find_device, find_dtype, load_model
 from ingest.family.protocol import LayerParts
 from ingest.run.checkpoint import Checkpoint, longest_input
 from ingest.run.errors import IngestError, short
@@ -71,22 +71,34 @@ def _as_it_is(vectors: Tensor) -> Tensor:
 class HookedModel:
     """A loaded checkpoint on a device. Layers, heads and sizes are those of the model.
 
-    `packed` makes a forward pass faster on a CPU and its weights unchangeable, see `packed_linear`.
+    `packed` makes a forward pass faster on a CPU and its weights unchangeable, see `packed_linear`; with `classifies` it
+    has the classifier of the checkpoint, too.
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, *, device: torch.device, dtype: torch.dtype, packed: bool = False
+        self,
+        checkpoint: Checkpoint,
+        *,
+        device: torch.device,
+        dtype: torch.dtype,
+        packed: bool = False,
+        classifies: bool = False,
     ) -> None:
         self.device = device
         self.dtype = dtype
         # cuDNN plans attention anew for every shape of a batch, and in every thread, for longer than the batch takes.
         torch.backends.cuda.enable_cudnn_sdp(False)
-        family = checkpoint.family
-        module = load_model(checkpoint, family.encoder_class, **family.encoder_options).to(device).eval()
-        self.parts = family.parts(module)
+        self._family = family = checkpoint.family
+        loaded = (
+            load_model(checkpoint, classifier_class(checkpoint))
+            if classifies
+            else load_model(checkpoint, family.encoder_class, **family.encoder_options)
+        )
+        self._loaded: Any = loaded.to(device).eval()
+        self.parts = family.parts(self._loaded)
         if packed and can_pack(device, dtype):
             pack_linears(self.parts.encoder)
-        self.config: Any = module.config
+        self.config: Any = self._loaded.config
         self.longest = checkpoint.family.longest_input(checkpoint.config)
         self.layers: int = self.config.num_hidden_layers
         self.heads: int = self.config.num_attention_heads
@@ -212,6 +224,10 @@ class HookedModel:
         ]
         return max(errors)
 
+    def guess_labels(self, last: Tensor) -> Tensor:
+        """Logits (sentence, label) of a model that classifies, from the output of the last layer (sentence, token, feature)."""
+        return self._family.guess_labels(self._loaded, last)
+
     def _pass(self, **inputs: Tensor | None) -> Capture:
         self._passing.capture = capture = Capture()
         with torch.inference_mode(), torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
@@ -311,6 +327,7 @@ class Vectors:
     value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
     mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.model.RATIOS`
     last: NDArray[np.float32]  # (token, feature), the output of the last layer
+    answer: NDArray[np.float32]  # (label,), logits of a classifier; empty of another model
 
 
 class SentenceModel:
@@ -319,7 +336,10 @@ class SentenceModel:
     def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str) -> None:
         self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest_input(checkpoint)))
         device = find_device("auto")
-        self._model = HookedModel(checkpoint, device=device, dtype=find_dtype(dtype, device))
+        #: What a classifier calls its answers; empty of another model.
+        self.class_names = tuple(class_names(checkpoint))
+        classifies = bool(self.class_names)
+        self._model = HookedModel(checkpoint, device=device, dtype=find_dtype(dtype, device), classifies=classifies)
         self._last = f"L{self._model.layers - 1:02d}.feedforward"
         self._model.listen_at_points([self._last])
         self._model.listen_for_replaced()
@@ -366,7 +386,8 @@ class SentenceModel:
         ]
         stacked = [torch.stack(layers) for layers in (query, key, norms)]
         last = capture.points[self._last][0].float()
-        return Vectors(*(array.cpu().numpy() for array in (*stacked, torch.stack(mixing, dim=1), last)))
+        answer = self._model.guess_labels(last[None])[0] if self.class_names else torch.zeros(0)
+        return Vectors(*(array.cpu().numpy() for array in (*stacked, torch.stack(mixing, dim=1), last, answer)))
 
     def _mixing(
         self, layer: int, capture: Capture, replaced: Replaced, query: Tensor, key: Tensor, value: Tensor

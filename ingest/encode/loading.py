@@ -70,6 +70,24 @@ def weight_shapes(checkpoint: Checkpoint) -> Shapes:
     return {name.removeprefix(wrapper): tensor.shape for name, tensor in tensors.items()}
 
 
+def class_names(checkpoint: Checkpoint) -> list[str]:
+    """Names of the labels of a classifier; empty for any other checkpoint."""
+    config = checkpoint.config
+    several = config.get("problem_type") in (None, "single_label_classification")
+    if classifier_class(checkpoint) not in (config.get("architectures") or ()) or not several:
+        return []
+    if checkpoint.family.head_weights["classification"][0] not in weight_shapes(checkpoint):
+        return []
+    named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+    names = [str(named[number]) for number in sorted(named, key=int)]
+    return names if len(names) > 1 else []
+
+
+def classifier_class(checkpoint: Checkpoint) -> str:
+    """Transformers' class of a classifier."""
+    return checkpoint.family.architectures["classification"]
+
+
 def wrapper_of(tensors: Tensors, family: Family) -> str:
     """What a wrapper around the model wrote before every name, such as `module.`; empty where there is not one model."""
     first = family.embedding_weight

@@ -5,7 +5,6 @@ masked wordpieces, or labels. It costs a forward pass over these sentences for e
 only where IMPORTANCE is set.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -35,11 +34,10 @@ from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.corpus import NO_WORD
 from store.schema.model import IMPORTANCE_ARRAYS, LOSSES
+from store.text import match_labels
 
 #: Share of a sentence's wordpieces that are hidden (Devlin et al. 2019, section 3.1); at least one.
 MASKED = 0.15
-#: What a classifier without names calls its outputs.
-NUMBER = re.compile(r"(LABEL_)?\d+")
 #: This token has no answer.
 NO_ANSWER = -1
 
@@ -116,14 +114,11 @@ def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np
             "The model is a classifier and the data has no labels. Name their column with --label=..., or leave --importance out."
         )
     named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
-    outputs = {int(number): str(name) for number, name in named.items()}
-    by_name = {name.lower(): number for number, name in outputs.items()}
-    if all(name.lower() in by_name for name in names):
-        return np.array([by_name[name.lower()] for name in names])
-    if len(names) == len(outputs) and all(NUMBER.fullmatch(name) for name in outputs.values()):
-        return np.arange(len(names))
+    outputs = [str(name) for _, name in sorted(named.items(), key=lambda item: int(item[0]))]
+    if (found := match_labels(outputs, names)) is not None:
+        return found
     raise IngestError(
-        f"The classifier knows {len(outputs)} labels ({', '.join(outputs.values())}), the data has {len(names)} "
+        f"The classifier knows {len(outputs)} labels ({', '.join(outputs)}), the data has {len(names)} "
         f"({', '.join(names)}). Give data with the classifier's labels, or leave --importance out."
     )
 

@@ -8,6 +8,7 @@ was seen. Positions that only special tokens have are 0: their part is that of t
 From the parts follow two rules of a head, its tables, and a model without context: position and word.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,6 +63,24 @@ class HeadTables:
         """The tables of some heads."""
         return HeadTables(
             self.token_ids, self.mean[:, heads], self.position[:, heads], self.word[:, heads], self.sink[heads]
+        )
+
+    def of_types(self, token_ids: NDArray[np.integer]) -> "HeadTables":
+        """With rows of these wordpieces alone, ascending: (type,)."""
+        rows = self.types(token_ids)
+        known = rows[rows < len(self.token_ids)]
+        kept = np.append(known, len(self.token_ids))
+        return HeadTables(self.token_ids[known], self.mean, self.position, self.word[:, :, kept], self.sink[:, kept])
+
+    @classmethod
+    def joined(cls, tables: Sequence["HeadTables"]) -> "HeadTables":
+        """The tables of several heads with the same wordpieces and positions, one after the other; at least one."""
+        return cls(
+            tables[0].token_ids,
+            np.concatenate([each.mean for each in tables], axis=1),
+            np.concatenate([each.position for each in tables], axis=1),
+            np.concatenate([each.word for each in tables], axis=1),
+            np.concatenate([each.sink for each in tables]),
         )
 
     def types(self, token_id: NDArray[np.integer]) -> NDArray[np.intp]:

@@ -28,6 +28,7 @@ from tests.bench.reading import reads
 from tests.bench.refresh import refresh
 from tests.bench.relations import relations
 from tests.bench.reloads import reloads
+from tests.bench.replacement import replacement
 from tests.bench.roles import roles
 from tests.bench.rounding import rounding
 from tests.bench.screenshots import screenshots
@@ -67,6 +68,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "attentionviz": lambda: against_attentionviz(STORE),
     "intervals": lambda: intervals(SERVED, (20, 50, 100, 200)),
     "roles": lambda: roles(SERVED),
+    "replacement": lambda: replacement(SERVED),
     "rounding": lambda: rounding(SERVED),
     "projections": lambda: seconds_per_head(STORE),
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),

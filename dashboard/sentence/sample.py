@@ -1,0 +1,297 @@
+"""Heads switched off or replaced in a sample of the corpus: how far sentence vectors change, and what later heads still link."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dashboard.sentence.change import NO_CHANGE, Change, sentence_vector
+from dashboard.sentence.encoder import UNLIKE
+from dashboard.sentence.sentence import Sentence
+from dashboard.web.errors import Refusal
+from dashboard.web.state import Instead
+from store import Corpus
+from store.kernels.intervals import draw_counts
+from store.kernels.relations import StrongestWords, WordPairs, linked, strongest_words, word_pattern, word_tokens
+from store.kernels.replacement import LabelScores, VectorChange
+from store.replacement import SENTENCES, Heads, RulePatterns, judged_sentences
+from store.repository.errors import NotIngested
+from store.text import match_labels
+
+#: Pairs of words from which on a relation is listed.
+FEWEST_PAIRS = 10
+AS_IT_IS, CHANGED = "Encoding with all heads", "Encoding with changed heads"
+#: Takes the share that is done, 0 to 1, and what is done now; raises where nobody waits any more.
+Watch = Callable[[float, str | None], None]
+#: A sentence of the corpus by its text, as a model encodes it with changed heads.
+Encode = Callable[[str, Change], Sentence]
+
+
+class LinkChange(NamedTuple):
+    """What the later head that links most pairs of a relation links before and after, as shares of `pairs` word pairs."""
+
+    relation: str
+    layer: int
+    head: int
+    direction: str
+    pairs: int
+    before: float
+    after: float
+
+
+class LabelChange(NamedTuple):
+    """What a classifier answers before and after.
+
+    Attributes
+    ----------
+    same
+        Share of all sentences with the same answer.
+    labelled
+        Sentences with a label that the classifier knows, which the scores are of; 0 where the data has none.
+    before, after
+        Scores; None without labels.
+    """
+
+    same: float
+    labelled: int
+    before: LabelScores | None
+    after: LabelScores | None
+
+
+@dataclass(frozen=True)
+class SampleChange:
+    """What changes in a sample.
+
+    Attributes
+    ----------
+    heads, instead
+        Layer and head of each changed head, and what they do instead.
+    wanted, sentences
+        Sentences that were asked for, and that there are.
+    vectors
+        The change of the sentence vectors.
+    interval
+        95% interval of its mean, by bootstrap over sentences.
+    links
+        Relations with the most pairs first; empty where no head is later, or the corpus has no words.
+    labels
+        What the model answers; None where it is no classifier.
+    """
+
+    heads: tuple[tuple[int, int], ...]
+    instead: Instead
+    wanted: int
+    sentences: int
+    vectors: VectorChange
+    interval: tuple[float, float]
+    links: tuple[LinkChange, ...]
+    labels: LabelChange | None
+
+    @property
+    def linked(self) -> tuple[int, float, float]:
+        """Pairs of all relations, and the shares of them that the later heads link before and after; NaN where there are none."""
+        pairs = np.array([link.pairs for link in self.links])
+        shares = [np.array([getattr(link, side) for link in self.links]) for side in ("before", "after")]
+        before, after = (float(pairs @ share / pairs.sum()) if len(pairs) else np.nan for share in shares)
+        return int(pairs.sum()), before, after
+
+    def labelled(self) -> xr.Dataset:
+        """The numbers by their names, those of links by relation."""
+        names = LinkChange._fields[1:]
+        columns = {name: ("relation", [getattr(link, name) for link in self.links]) for name in names}
+        pairs, before, after = self.linked
+        vectors = self.vectors
+        arrays: dict[str, Any] = {
+            "change": vectors.mean,
+            "interval": ("bound", list(self.interval)),
+            "distance": vectors.distance,
+            "share": vectors.share,
+            "spearman": vectors.spearman,
+            "nearest": vectors.nearest,
+            "linked": ("when", [before, after]),
+            **columns,
+        }
+        if self.labels is not None:
+            arrays["same_answer"] = self.labels.same
+            for score in LabelScores._fields:
+                sides = (self.labels.before, self.labels.after)
+                arrays[score] = ("when", [np.nan if side is None else getattr(side, score) for side in sides])
+        relations = np.array([link.relation for link in self.links], np.str_)
+        labels = {"relation": relations, "bound": ["low", "high"]}
+        heads = ".".join(f"{layer}-{head}" for layer, head in self.heads)
+        told = {"heads": heads, "instead": self.instead, "sentences": self.sentences, "linked_pairs": pairs}
+        return xr.Dataset(arrays, labels | {"when": ["before", "after"]}, told)
+
+
+@dataclass(frozen=True)
+class EncodedSample:
+    """What is kept of a sample that a model has encoded.
+
+    Attributes
+    ----------
+    vector
+        Mean of the last layer over words: (sentence, feature).
+    strongest
+        Of all words of the sample, one sentence after the other: (layer, head, word); None where the corpus has no words.
+    answer, answers
+        Logits of a classifier (sentence, label) and what it calls its labels; None and empty of another model.
+    """
+
+    vector: NDArray[np.float64]
+    strongest: StrongestWords | None
+    answer: NDArray[np.float32] | None
+    answers: tuple[str, ...]
+
+
+class Steps:
+    """Counts the steps of a measurement, for whoever watches it."""
+
+    def __init__(self, watch: Watch, total: int) -> None:
+        self._watch, self._total, self._done = watch, total, 0
+
+    def begin(self, title: str) -> None:
+        """The next step begins."""
+        self._watch(self._done / self._total, title)
+        self._done += 1
+
+
+class Sampling:
+    """A sample of a corpus, encoded by its model with all heads, or with some that do something else.
+
+    Parameters
+    ----------
+    encode
+        Runs the model.
+    wanted
+        How many sentences; there may be fewer.
+    """
+
+    def __init__(self, corpus: Corpus, encode: Encode, wanted: int = SENTENCES) -> None:
+        self.corpus, self.wanted, self._encode = corpus, wanted, encode
+        self.sentences = judged_sentences(corpus, wanted)
+        if not len(self.sentences):
+            raise Refusal("No sentence of the sample has a word. Ingest other data.", 404)
+
+    def as_it_is(self, watch: Watch) -> EncodedSample:
+        """By the model with all its heads."""
+        steps = Steps(watch, len(self.sentences))
+        return self._encoded(lambda _: NO_CHANGE, AS_IT_IS, steps)
+
+    def changed(self, heads: Heads, instead: Instead, watch: Watch) -> EncodedSample:
+        """By the model with other heads; `NotIngested` where they are to do what their rules predict, and there are none."""
+        steps = Steps(watch, len(self.sentences) + (len(heads) if instead == "rule" else 0))
+        patterns, own = self._patterns(heads, instead, steps), tuple(heads)
+        return self._encoded(lambda index: Change(own, instead, patterns(index)), CHANGED, steps)
+
+    def compare(self, before: EncodedSample, after: EncodedSample, heads: Heads, instead: Instead) -> SampleChange:
+        """What `changed` has changed in the sample `as_it_is`."""
+        vectors = VectorChange.of(before.vector, after.vector)
+        seed = int(self.corpus.attributes["provenance"]["settings"]["seed"])
+        interval = vectors.interval(draw_counts(seed, 0, len(self.sentences)))
+        links = self._links(before, after, Change(tuple(heads)))
+        found = (vectors, interval, links, self._labels(before, after))
+        return SampleChange(tuple(heads), instead, self.wanted, len(self.sentences), *found)
+
+    def _patterns(self, heads: Heads, instead: Instead, steps: Steps) -> Callable[[int], bytes]:
+        """Of a sentence what the heads do instead, as `Change.predicted`."""
+        if instead == "rule":
+            rules = RulePatterns(self.corpus, heads, self.sentences, steps.begin)
+            return lambda index: rules.patterns(index).tobytes()
+        if instead == "mean":
+            mean, flags = self.corpus.mean_patterns, self.corpus.tokens.token_flags.values
+            every = [layer * self.corpus.heads + head for layer, head in heads]
+            return lambda index: mean.patterns(every, flags[self.corpus.sentence_rows(index)]).tobytes()
+        return lambda _: b""
+
+    def _encoded(self, change: Callable[[int], Change], title: str, steps: Steps) -> EncodedSample:
+        vectors: list[NDArray[np.float64]] = []
+        strongest: list[StrongestWords] = []
+        answer: list[NDArray[np.float32]] = []
+        answers: tuple[str, ...] = ()
+        for index in self.sentences.tolist():
+            steps.begin(title)
+            sentence = self._encode(str(self.corpus.sentences.text.values[index]), change(index))
+            if list(sentence.wordpieces) != self.corpus.wordpieces(self.corpus.sentence_rows(index)):
+                raise Refusal(UNLIKE)
+            vectors.append(sentence_vector(sentence))
+            answers = sentence.answers
+            if sentence.answer is not None and answers:
+                answer.append(sentence.answer)
+            if self.corpus.has_words:
+                strongest.append(self._strongest(index, sentence))
+        joined = (np.concatenate(each, axis=-1) for each in zip(*strongest, strict=True))
+        words = StrongestWords(*joined) if strongest else None
+        return EncodedSample(np.stack(vectors), words, np.stack(answer) if answer else None, answers)
+
+    def _strongest(self, index: int, sentence: Sentence) -> StrongestWords:
+        """Of the words of a sentence: (layer, head, word)."""
+        words = self.corpus.words
+        start, stop = (words.table[name].values[words.rows(index)] for name in ("token_start", "token_stop"))
+        pattern = sentence.pattern
+        layers, heads, tokens = pattern.shape[:3]
+        if not len(start):
+            nothing = np.zeros((layers, heads, 0), np.int16)
+            return StrongestWords(nothing, nothing)
+        covers = word_tokens(start, stop, tokens)[None]
+        between = word_pattern(pattern.reshape(-1, 1, tokens, tokens), covers)
+        found = strongest_words(between, np.ones((1, len(start)), bool))
+        return StrongestWords(*(each.reshape(layers, heads, -1) for each in found))
+
+    def _labels(self, before: EncodedSample, after: EncodedSample) -> LabelChange | None:
+        if before.answer is None or after.answer is None:
+            return None
+        both = before.answer, after.answer
+        own, other = (logits.argmax(axis=1) for logits in both)
+        same, right = float((own == other).mean()), match_labels(before.answers, self.corpus.label_names)
+        labels = self.corpus.sentences.label.values[self.sentences]
+        known = labels >= 0
+        if right is None or not known.any():
+            return LabelChange(same, 0, None, None)
+        scores = (LabelScores.of(logits[known], right[labels[known]]) for logits in both)
+        return LabelChange(same, int(known.sum()), *scores)
+
+    def _links(self, before: EncodedSample, after: EncodedSample, change: Change) -> tuple[LinkChange, ...]:
+        later = np.array(
+            [[change.is_later(layer, head) for head in range(self.corpus.heads)] for layer in range(self.corpus.layers)]
+        )
+        if before.strongest is None or after.strongest is None or not later.any():
+            return ()
+        try:
+            accuracy = self.corpus.relations.chosen_accuracy
+        except NotIngested:
+            return ()
+        found = []
+        for relation, pairs in self._pairs().items():
+            if relation not in accuracy.relation or len(pairs.source) < FEWEST_PAIRS:
+                continue
+            scores = np.where(later, accuracy.sel(relation=relation).fillna(0).values, -1)
+            direction, layer, head = (int(each) for each in np.unravel_index(scores.argmax(), scores.shape))
+            shares = (
+                linked(each, pairs)[direction, layer, head].mean() for each in (before.strongest, after.strongest)
+            )
+            name = str(accuracy.direction.values[direction])
+            found.append(LinkChange(relation, layer, head, name, len(pairs.source), *map(float, shares)))
+        return tuple(found)
+
+    def _pairs(self) -> dict[str, WordPairs]:
+        """Pairs of each relation in the sample, as words of the sample, one sentence after the other."""
+        words = self.corpus.words
+        rows = np.concatenate([np.arange(len(words))[words.rows(index)] for index in self.sentences.tolist()])
+        place = np.full(len(words), -1, np.int64)
+        place[rows] = np.arange(len(rows))
+        within = {name: pairs.only(place[pairs.source] >= 0) for name, pairs in words.relations.items()}
+        return {
+            name: pairs._replace(source=place[pairs.source], target=place[pairs.target])
+            for name, pairs in within.items()
+        }
+
+
+def measure(corpus: Corpus, encode: Encode, heads: Heads, instead: Instead, wanted: int, watch: Watch) -> SampleChange:
+    """What changes in a sample of a corpus where heads are switched off or replaced; see `SampleChange`."""
+    sampling = Sampling(corpus, encode, wanted)
+    before = sampling.as_it_is(lambda share, title: watch(share / 2, title))
+    after = sampling.changed(heads, instead, lambda share, title: watch((1 + share) / 2, title))
+    return sampling.compare(before, after, heads, instead)

@@ -1,0 +1,151 @@
+"""Heads that attend otherwise: the mean pattern of a head, and how far the vectors of sentences change."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.kernels.intervals import PERCENTILES
+from store.schema.corpus import NO_WORD
+
+#: Keys farther than this count as so far.
+FARTHEST = 20
+#: Classes of tokens: a special token that begins, one that ends, all others.
+BEGINS, ENDS, OTHER = 0, 1, 2
+#: Classes of a query and a key, their offsets, and cells of a mean pattern.
+CLASSES, OFFSETS = 3 * 3, 2 * FARTHEST + 1
+CELLS = CLASSES * OFFSETS
+#: Added to counts: a pair at an offset that was never met has the mean of its classes, and of classes that were never met even attention.
+PRIOR = 1e-3
+
+
+@dataclass(frozen=True)
+class MeanPatterns:
+    """Mean patterns of heads: the rival of a rule that also sees no word of the sentence.
+
+    Attributes
+    ----------
+    weight
+        (head, cell): mean weight by class of the query, class of the key and offset of the key, as a multiple of even attention.
+    """
+
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, sentences: Iterable[tuple[NDArray[np.floating], NDArray[np.integer]]]) -> "MeanPatterns":
+        """Of the patterns (head, query_token, key_token) and token flags (token,) of some sentences; at least one."""
+        total: NDArray[np.float64] = np.zeros(1)  # of all heads and cells from the first sentence on
+        count = np.zeros(CELLS)
+        for pattern, flags in sentences:
+            cells, heads = _cells(flags), len(pattern)
+            places = np.arange(heads)[:, None] * CELLS + cells.ravel()
+            weights = pattern.reshape(heads, -1).astype(np.float64) * len(flags)
+            total = np.add(total, np.bincount(places.ravel(), weights.ravel(), heads * CELLS), dtype=np.float64)
+            count += np.bincount(cells.ravel(), minlength=CELLS)
+        totals, counts = total.reshape(-1, CLASSES, OFFSETS), count.reshape(CLASSES, OFFSETS)
+        of_classes = (totals.sum(axis=-1, keepdims=True) + PRIOR) / (counts.sum(axis=-1, keepdims=True) + PRIOR)
+        return cls(((totals + PRIOR * of_classes) / (counts + PRIOR)).reshape(-1, CELLS))
+
+    def patterns(self, heads: Sequence[int], flags: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Patterns (head, query_token, key_token) of some heads in a sentence with these flags (token,); rows sum to 1."""
+        weights = self.weight[np.asarray(heads, np.intp)][:, _cells(flags)]
+        return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+def _cells(flags: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Cell of each pair of tokens: (query_token, key_token)."""
+    classes = np.full(len(flags), OTHER)
+    for place, of_class in ((-1, ENDS), (0, BEGINS)):
+        if flags[place] & NO_WORD:
+            classes[place] = of_class
+    position = np.arange(len(flags))
+    offset = np.clip(position - position[:, None], -FARTHEST, FARTHEST) + FARTHEST
+    return (classes[:, None] * 3 + classes) * OFFSETS + offset
+
+
+@dataclass(frozen=True)
+class VectorChange:
+    """How far the vectors of the same sentences change.
+
+    Attributes
+    ----------
+    changes
+        1 - cosine of each sentence before and after: (sentence,), 0 to 2.
+    distance
+        1 - cosine of two different sentences before, mean over all pairs; NaN of a single sentence.
+    spearman
+        Spearman's correlation of the cosines of all pairs before and after; NaN where they do not vary.
+    nearest
+        Share of the sentences whose nearest other one is the same; NaN of a single sentence.
+    """
+
+    changes: NDArray[np.float64]
+    distance: float
+    spearman: float
+    nearest: float
+
+    @classmethod
+    def of(cls, before: NDArray[np.floating], after: NDArray[np.floating]) -> "VectorChange":
+        """From vectors (sentence, feature)."""
+        own, other = (_unit(vectors) for vectors in (before, after))
+        changes = np.clip(1 - (own * other).sum(axis=1), 0, 2)
+        if len(own) < 2:
+            return cls(changes, np.nan, np.nan, np.nan)
+        pairs = np.triu_indices(len(own), 1)
+        similar = [vectors @ vectors.T for vectors in (own, other)]
+        nearest = [np.where(np.eye(len(own), dtype=bool), -np.inf, each).argmax(axis=1) for each in similar]
+        cosines = [each[pairs] for each in similar]
+        return cls(changes, float(1 - cosines[0].mean()), spearman(*cosines), float((nearest[0] == nearest[1]).mean()))
+
+    @property
+    def mean(self) -> float:
+        """Mean change of a sentence."""
+        return float(self.changes.mean())
+
+    @property
+    def share(self) -> float:
+        """The mean change as a share of the distance between two sentences; NaN where there is none."""
+        return self.mean / self.distance if self.distance else np.nan
+
+    def interval(self, drawn: NDArray[np.floating]) -> tuple[float, float]:
+        """95% interval of `mean`, by bootstrap with the counts (sentence, replicate) of `intervals.draw_counts`."""
+        means = self.changes @ drawn / np.maximum(drawn.sum(axis=0), 1)
+        low, high = np.percentile(means, PERCENTILES)
+        return float(low), float(high)
+
+
+class LabelScores(NamedTuple):
+    """How often a classifier is right, and its mean loss: -ln of the probability of the right label, in nats."""
+
+    accuracy: float
+    loss: float
+
+    @classmethod
+    def of(cls, logits: NDArray[np.floating], right: NDArray[np.integer]) -> "LabelScores":
+        """From logits (sentence, label) and the right labels (sentence,)."""
+        exact = logits.astype(np.float64)
+        exact -= exact.max(axis=1, keepdims=True)
+        loss = np.log(np.exp(exact).sum(axis=1)) - exact[np.arange(len(right)), right]
+        return cls(float((exact.argmax(axis=1) == right).mean()), float(loss.mean()))
+
+
+def spearman(values: NDArray[np.floating], others: NDArray[np.floating]) -> float:
+    """Spearman's rank correlation, equal values at their mean rank; NaN where either does not vary."""
+    ranks = np.stack([_ranks(values), _ranks(others)])
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    own, other = (ranks**2).sum(axis=1)
+    return float(ranks[0] @ ranks[1] / np.sqrt(own * other)) if own * other > 0 else np.nan
+
+
+def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: NDArray[np.float64] = (np.cumsum(count) - (count - 1) / 2)[place]
+    return ranks
+
+
+def _unit(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    exact = vectors.astype(np.float64)
+    unit: NDArray[np.float64] = exact / np.linalg.norm(exact, axis=1, keepdims=True)
+    return unit
