@@ -27,10 +27,10 @@ class Command:
 
 
 COMMANDS = {
-    "ingest": Command("ingest.__main__", (), "run a BERT over a corpus and bring the store up to date"),
+    "ingest": Command("ingest.__main__", (), "run an encoder over a corpus and bring the store up to date"),
     "projections": Command("ingest.__main__", ("--stage", "projections"), "make more pictures of what a store holds"),
     "check-model": Command("ingest.model_check", (), "say whether an ingest can read a model, and what it costs"),
-    "finetune": Command("ingest.finetuning.__main__", (), "teach a BERT the labels of reviews; the result is a model"),
+    "finetune": Command("ingest.finetuning.__main__", (), "teach a model the labels of reviews; the result is another"),
     "serve": Command("dashboard.__main__", (), "serve a store in the browser"),
     "replace": Command(
         "dashboard.sentence.replace", (), "measure what changes where heads attend by rules, or are off"

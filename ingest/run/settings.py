@@ -96,7 +96,8 @@ class Settings:
     """One ingest. The defaults need no network and no GPU."""
 
     model: str = setting(
-        EMBEDDED, "hub name or local folder of a BERT or RoBERTa checkpoint; 'embedded' is all-MiniLM-L6-v2"
+        EMBEDDED,
+        "hub name or local folder of a BERT, RoBERTa, DistilBERT, ELECTRA or another known encoder; 'embedded' is all-MiniLM-L6-v2",
     )
     data: str = setting(
         EMBEDDED,
@@ -308,7 +309,7 @@ def parse_first(first: str | None) -> int | None:
 
 def parse(arguments: Sequence[str] | None = None) -> Settings:
     """Settings from command line flags."""
-    description = "Run a BERT over the sentences of a corpus and write the store."
+    description = "Run an encoder over the sentences of a corpus and write the store."
     return parse_flags(Settings, arguments, command="headscape ingest", description=description)
 
 

@@ -16,7 +16,7 @@ class Ingested:
     """Flags of an ingest that a comparison passes on."""
 
     data: str = setting("", "treebank, CoNLL-U or CoNLL-X, or other data, as of an ingest")
-    model: str = setting(EMBEDDED, "hub name or local folder of a BERT or RoBERTa checkpoint")
+    model: str = setting(EMBEDDED, "hub name or local folder of a checkpoint")
     sentences: int | None = setting(None, "how many sentences of each file", int)
 
 
