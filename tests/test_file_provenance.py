@@ -1,7 +1,7 @@
 """Every file of the server says what its numbers are of: all routes of files there are, found in the application itself."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
@@ -32,6 +32,8 @@ EXAMPLES = {
 }
 #: Of routes of feature points.
 OF_FEATURES = {"view": "pca-each"}
+#: What a query string says where an address has this part.
+QUERIES = {"/typed/": "?text=x", "/hypothesis.": "?hquery=the"}
 #: Files of words: the corpus of the other files has none. What a query string chooses in them.
 OF_WORDS = {
     "relations": "",
@@ -40,6 +42,8 @@ OF_WORDS = {
     "uas": "",
     "coreference": "",
 }
+#: Files of the roles of a head: the corpus of the other files has none.
+OF_ROLES = ("roles", "rules", "dictionary")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +81,7 @@ def addresses(server: Flask, parts: dict[str, str]) -> Iterator[str]:
         for chosen in product(*values):
             built = rule.build(dict(zip(rule.arguments, chosen, strict=True)))
             assert built is not None
-            yield built[1] + ("?text=x" if "/typed/" in built[1] else "")
+            yield built[1] + next((query for part, query in QUERIES.items() if part in built[1]), "")
 
 
 def named(content: bytes, address: str) -> set[str]:
@@ -94,15 +98,32 @@ def of_words(address: str) -> str | None:
     return name if name in OF_WORDS else None
 
 
+def of_roles(address: str) -> str | None:
+    """Which of the files of roles it is; None for another file."""
+    what = address.split("/")[-3]
+    return what if what in OF_ROLES else None
+
+
+@pytest.mark.parametrize("name", OF_ROLES)
+def test_every_file_of_roles_names_its_model_and_its_snapshot(name: str, roles_store: str) -> None:
+    corpus = store.open_corpus(roles_store)
+    expect_named(corpus, roles_store, lambda address: of_roles(address) == name)
+
+
 @pytest.mark.parametrize("name", OF_WORDS)
 def test_every_file_of_words_names_its_model_and_its_snapshot(name: str, bank_store: str, chains_store: str) -> None:
     place = chains_store if name == "coreference" else bank_store
-    server, corpus = create_app(ServedStore(place)).server, store.open_corpus(place)
+    expect_named(store.open_corpus(place), place, lambda address: of_words(address) == name, OF_WORDS[name])
+
+
+def expect_named(corpus: store.Corpus, place: str, is_one: Callable[[str], bool], query: str = "") -> None:
+    """A file of each kind says what it is of."""
+    server = create_app(ServedStore(place)).server
     parts = {"snapshot": corpus.snapshot, "model": corpus.name, "other": corpus.name}
-    every = [address for address in addresses(server, parts) if of_words(address) == name]
+    every = [address for address in addresses(server, parts) if is_one(address)]
     assert len(every) == len(MIMETYPES)
     for address in every:
-        answer = server.test_client().get(address + OF_WORDS[name])
+        answer = server.test_client().get(address + query)
         assert answer.status_code == 200, f"{address}: {answer.text}"
         said = named(answer.data, address)
         assert said
@@ -112,7 +133,7 @@ def test_every_file_of_words_names_its_model_and_its_snapshot(name: str, bank_st
 def test_every_file_names_its_models_and_its_snapshot(server: Flask, alike: ModelPair) -> None:
     parts = {"snapshot": alike.own.snapshot, "model": alike.own.name, "other": alike.other.name}
     client, unnamed = server.test_client(), []
-    every = [address for address in addresses(server, parts) if not of_words(address)]
+    every = [address for address in addresses(server, parts) if not of_words(address) and not of_roles(address)]
     for address in every:
         answer = client.get(address)
         assert answer.status_code == 200, f"{address}: {answer.text}"

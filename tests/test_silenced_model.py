@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers
 
-from ingest.family.bert import ARCHITECTURES
+from ingest.family.bert import trained
 from ingest.heads.importance import NO_ANSWER, ImportanceTask, SilencedModel, find_kind, label_task, masked_task
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block
@@ -21,6 +21,7 @@ LABELS = np.array([0, 1, 1, 0])
 CLS_ID, SEP_ID, MASK_ID = 2, 3, 4
 CHANNELS = 8
 HEADS = pytest.mark.parametrize("silenced", [(0, 0), (0, 1), (1, 0), (1, 1)])
+ARCHITECTURES = trained("Bert")
 KINDS = pytest.mark.parametrize("kind", list(ARCHITECTURES))
 CPU = torch.device("cpu")
 

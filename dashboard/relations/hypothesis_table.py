@@ -124,7 +124,7 @@ def _controls(shown: OwnHypothesis) -> list[object]:
 
 def _examples(shown: OwnHypothesis) -> list[object]:
     """Hypotheses that a click writes."""
-    parts: list[object] = ["Write what a head may attend to; every head is tested. Examples: "]
+    parts: list[object] = ["Every head is tested on what you write. Examples: "]
     for title, fields in _EXAMPLES.items():
         if shown.labels or "hjoined" not in fields:
             href = shown.state.with_(**(dict.fromkeys(HYPOTHESIS_FIELDS) | fields)).href
