@@ -155,7 +155,7 @@ def test_what_cannot_be_read_is_named_with_what_to_do(
 
 
 def test_a_corpus_without_words_has_the_section_and_says_what_grammar_needs(client: FlaskClient) -> None:
-    assert "Write what a head may attend to" in above(client, "/relations")
+    assert "Every head is tested on what you write" in above(client, "/relations")
     assert "Words: not annotated." in above(client, "/relations", "?hquery=VERB")
     assert "the key depends on the query" not in above(client, "/relations")
 
