@@ -29,7 +29,7 @@ def cosine_distance(query: Floats, key: Floats) -> Floats:
     return 1 - query @ np.swapaxes(key, -1, -2) / np.where(lengths > 0, lengths, 1)
 
 
-def _centred_ranks(values: Floats) -> Floats:
+def centred_ranks(values: Floats) -> Floats:
     """Ranks along the last axis, equal values with their mean rank, minus their mean and divided by their length, else 0."""
     order = np.argsort(values, axis=-1)  # not stable, which takes several times as long
     ranks = np.empty(values.shape)
@@ -60,7 +60,7 @@ def spearman(pattern: Floats, distance: Floats) -> Floats:
     -------
     (...,), -1 to 1.
     """
-    correlation: Floats = (_centred_ranks(pattern) * _centred_ranks(distance)).sum(axis=-1).mean(axis=-1)
+    correlation: Floats = (centred_ranks(pattern) * centred_ranks(distance)).sum(axis=-1).mean(axis=-1)
     return correlation
 
 

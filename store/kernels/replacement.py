@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from store.kernels.fidelity import centred_ranks, cosine_distance
 from store.kernels.intervals import PERCENTILES
 from store.schema.corpus import NO_WORD
 
@@ -81,7 +82,7 @@ class VectorChange:
         Share of the sentences whose nearest other one is the same; NaN of a single sentence.
     """
 
-    changes: NDArray[np.float64]
+    changes: NDArray[np.floating]
     distance: float
     spearman: float
     nearest: float
@@ -89,15 +90,15 @@ class VectorChange:
     @classmethod
     def of(cls, before: NDArray[np.floating], after: NDArray[np.floating]) -> "VectorChange":
         """From vectors (sentence, feature)."""
-        own, other = (_unit(vectors) for vectors in (before, after))
-        changes = np.clip(1 - (own * other).sum(axis=1), 0, 2)
+        own, other = before.astype(np.float64), after.astype(np.float64)
+        changes = np.clip(cosine_distance(own[:, None], other[:, None])[:, 0, 0], 0, 2)
         if len(own) < 2:
             return cls(changes, np.nan, np.nan, np.nan)
-        pairs = np.triu_indices(len(own), 1)
-        similar = [vectors @ vectors.T for vectors in (own, other)]
-        nearest = [np.where(np.eye(len(own), dtype=bool), -np.inf, each).argmax(axis=1) for each in similar]
-        cosines = [each[pairs] for each in similar]
-        return cls(changes, float(1 - cosines[0].mean()), spearman(*cosines), float((nearest[0] == nearest[1]).mean()))
+        distances = [cosine_distance(vectors, vectors) for vectors in (own, other)]
+        nearest = [np.where(np.eye(len(own), dtype=bool), np.inf, each).argmin(axis=1) for each in distances]
+        of_pairs = np.stack([each[np.triu_indices(len(own), 1)] for each in distances])
+        same = float((nearest[0] == nearest[1]).mean())
+        return cls(changes, float(of_pairs[0].mean()), spearman(*of_pairs), same)
 
     @property
     def mean(self) -> float:
@@ -133,19 +134,5 @@ class LabelScores(NamedTuple):
 
 def spearman(values: NDArray[np.floating], others: NDArray[np.floating]) -> float:
     """Spearman's rank correlation, equal values at their mean rank; NaN where either does not vary."""
-    ranks = np.stack([_ranks(values), _ranks(others)])
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    own, other = (ranks**2).sum(axis=1)
-    return float(ranks[0] @ ranks[1] / np.sqrt(own * other)) if own * other > 0 else np.nan
-
-
-def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: NDArray[np.float64] = (np.cumsum(count) - (count - 1) / 2)[place]
-    return ranks
-
-
-def _unit(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-    exact = vectors.astype(np.float64)
-    unit: NDArray[np.float64] = exact / np.linalg.norm(exact, axis=1, keepdims=True)
-    return unit
+    own, other = centred_ranks(np.stack([values, others]))
+    return float(own @ other) if own.any() and other.any() else np.nan
