@@ -21,7 +21,7 @@ from store.repository.arrays import Groups, Views, missing_statistics, stored_ve
 from store.repository.errors import NotIngested, StoreError
 from store.repository.tiles import read_rows
 from store.results import StageResults
-from store.rules import RuleSentences, RuleText, predict, read_tables, sentences_within
+from store.rules import RuleSentences, RuleText, chosen_rules, predict, read_tables, sentences_within
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
 
@@ -276,9 +276,8 @@ class Corpus(StageResults):
     def predicted_pattern(self, sentence: int, *, layer: int, head: int) -> xr.DataArray:
         """Attention pattern (query_token, key_token) that at most six rules of a head predict, from the text and the head's tables."""
         rules = self.rules[["chosen", "rule_weight"]].isel(layer=layer, head=head)
-        names = [str(name) for name in rules.chosen.values if name]
-        tokens, own = self.rule_text.sentence(sentence), (names, rules.rule_weight.values[: len(names)])
-        weights = predict([own], tokens, self.head_tables(layer, head))[0]
+        own = chosen_rules(rules.chosen.values, rules.rule_weight.values)
+        weights = predict([own], self.rule_text.sentence(sentence), self.head_tables(layer, head))[0]
         pieces = self.wordpieces(self.sentence_rows(sentence))
         labels = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
         return xr.DataArray(weights, labels, ("query_token", "key_token"), "predicted")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from store.corpus import Corpus
 from store.kernels.head_tables import HeadTables
 from store.repository.errors import StoreError
-from store.rules import predict
+from store.rules import chosen_rules, predict
 
 #: Takes what is done now, once for each head.
 Step = Callable[[str], object]
@@ -63,14 +63,18 @@ class RulePatterns:
         self._rules, tables = [], []
         for layer, head in heads:
             step(READS)
-            names = [str(name) for name in chosen[layer, head] if name]
-            self._rules.append((names, weights[layer, head, : len(names)]))
+            self._rules.append(chosen_rules(chosen[layer, head], weights[layer, head]))
             tables.append(corpus.head_tables(layer, head).of_types(pieces))
         self._tables = HeadTables.joined(tables)
 
     def patterns(self, sentence: int) -> NDArray[np.float32]:
         """(head, query_token, key_token) in one of the sentences."""
         return predict(self._rules, self._text.sentence(sentence), self._tables)
+
+
+def mean_patterns(corpus: Corpus, heads: Heads, flags: NDArray[np.integer]) -> NDArray[np.float32]:
+    """Mean patterns (head, query_token, key_token) of some heads in a sentence with these flags (token,)."""
+    return corpus.mean_patterns.patterns([layer * corpus.heads + head for layer, head in heads], flags)
 
 
 def ordered_heads(corpus: Corpus, order: str, seed: int = 0) -> list[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -192,6 +193,12 @@ def read_tables(
     own_query, own_key = (vectors[rows][None].astype(np.float32) for vectors in (query, key))
     sums.add(own_query, own_key, tokens)
     return sums.tables()
+
+
+def chosen_rules(chosen: NDArray[Any], weights: NDArray[np.floating]) -> tuple[list[str], NDArray[np.floating]]:
+    """Names of the rules of a head and their weights, from `chosen` and `rule_weight` of `Corpus.rules` (place,)."""
+    names = [str(name) for name in chosen if name]
+    return names, weights[: len(names)]
 
 
 def predict(

@@ -13,6 +13,7 @@ from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import THRESHOLDS, LinkState
 from store import Corpus
+from store.rules import chosen_rules
 
 #: Scores of a set of rules, as `Corpus.rules` has them.
 _SCORES = ("iou", "skill", "sqrt_jsd", "top_key", "top_word_key", "words_share", "words_skill")
@@ -51,8 +52,7 @@ def _rules_table(corpus: Corpus, layer: int, head: int) -> Table:
     """Every set of rules with its scores on the sentences that judge; the rules that were chosen, in the order of their choice."""
     rules = corpus.rules.isel(layer=layer, head=head)
     low, high = rules.interval.transpose("bound", "rules").values
-    chosen = [str(name) for name in rules.chosen.values if name]
-    weights = rules.rule_weight.values[: len(chosen)].tolist()
+    chosen, weights = chosen_rules(rules.chosen.values, rules.rule_weight.values)
     six = ", ".join(f"{weight:+.3f} {name}" for weight, name in zip(weights, chosen, strict=True))
     names = list(map(str, rules.rules.values))
     written = {"single": "".join(chosen[:1]), "six": six}

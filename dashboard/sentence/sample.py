@@ -17,7 +17,7 @@ from store import Corpus
 from store.kernels.intervals import draw_counts
 from store.kernels.relations import StrongestWords, WordPairs, linked, strongest_words, word_pattern, word_tokens
 from store.kernels.replacement import LabelScores, VectorChange
-from store.replacement import SENTENCES, Heads, RulePatterns, judged_sentences
+from store.replacement import SENTENCES, Heads, RulePatterns, judged_sentences, mean_patterns
 from store.repository.errors import NotIngested
 from store.text import match_labels
 
@@ -201,9 +201,8 @@ class Sampling:
             rules = RulePatterns(self.corpus, heads, self.sentences, steps.begin)
             return lambda index: rules.patterns(index).tobytes()
         if instead == "mean":
-            mean, flags = self.corpus.mean_patterns, self.corpus.tokens.token_flags.values
-            every = [layer * self.corpus.heads + head for layer, head in heads]
-            return lambda index: mean.patterns(every, flags[self.corpus.sentence_rows(index)]).tobytes()
+            corpus, flags = self.corpus, self.corpus.tokens.token_flags.values
+            return lambda index: mean_patterns(corpus, heads, flags[corpus.sentence_rows(index)]).tobytes()
         return lambda _: b""
 
     def _encoded(self, change: Callable[[int], Change], title: str, steps: Steps) -> EncodedSample:

@@ -33,7 +33,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import MOST_CHANGED, LinkState, heads_numbers
 from store import Corpus
 from store.kernels.heads import LARGEST_DIVERGENCE
-from store.replacement import INSTEAD
+from store.replacement import INSTEAD, mean_patterns
 from store.schema.model import head_name
 
 #: What a head does instead -> its title as a choice.
@@ -199,8 +199,7 @@ def _predicted(
     typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence, heads: tuple[tuple[int, int], ...]
 ) -> bytes:
     if state.instead == "mean":
-        every = [layer * corpus.heads + head for layer, head in heads]
-        return corpus.mean_patterns.patterns(every, sentence.flags).tobytes()
+        return mean_patterns(corpus, heads, sentence.flags).tobytes()
     if state.instead == "patch":
         return _of_other(typed.encode(corpus, state.patch or "", "", reader_left), len(sentence.wordpieces), heads)
     return _by_rules(corpus, state.sentence, heads) if state.instead == "rule" else b""

@@ -78,9 +78,14 @@ def class_names(checkpoint: Checkpoint) -> list[str]:
         return []
     if checkpoint.family.head_weights["classification"][0] not in weight_shapes(checkpoint):
         return []
-    named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
-    names = [str(named[number]) for number in sorted(named, key=int)]
+    names = answer_names(config)
     return names if len(names) > 1 else []
+
+
+def answer_names(config: Mapping[str, Any]) -> list[str]:
+    """What a config.json calls the answers of a classifier, by number."""
+    named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+    return [str(named[number]) for number in sorted(named, key=int)]
 
 
 def classifier_class(checkpoint: Checkpoint) -> str:

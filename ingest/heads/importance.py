@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from ingest.encode.encoder import BATCH_TOKENS
 from ingest.encode.hooked_model import with_contexts
-from ingest.encode.loading import load_model, weight_shapes
+from ingest.encode.loading import answer_names, load_model, weight_shapes
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
@@ -113,8 +113,7 @@ def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np
         raise IngestError(
             "The model is a classifier and the data has no labels. Name their column with --label=..., or leave --importance out."
         )
-    named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
-    outputs = [str(name) for _, name in sorted(named.items(), key=lambda item: int(item[0]))]
+    outputs = answer_names(config)
     if (found := match_labels(outputs, names)) is not None:
         return found
     raise IngestError(
