@@ -52,8 +52,7 @@ def facts(model: str) -> list[tuple[str, str]]:
 
     checkpoint, device = find_checkpoint(model), find_device("auto")
     hooked = HookedModel(checkpoint, device=device, dtype=torch.float32, packed=True)
-    check_attention(hooked, checkpoint.name)
-    error, constant = hooked.attention_error(), key_constant(hooked)
+    error, constant = check_attention(hooked, checkpoint.name), key_constant(hooked)
     length = min(LENGTH, hooked.longest)
     block = _random_block(hooked.config.vocab_size, length)
     shape = Shape(hooked.layers, hooked.heads, hooked.channels, block.tokens, length)

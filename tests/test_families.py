@@ -18,7 +18,7 @@ from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.served_store import ServedStore
 from headscape.__main__ import main as headscape
 from ingest.encode.counted_attention import Sentences
-from ingest.encode.hooked_model import Capture, HookedModel, check_attention
+from ingest.encode.hooked_model import LARGEST_ERROR, Capture, HookedModel, check_attention
 from ingest.encode.loading import load_model
 from ingest.finetuning.training import load_classifier
 from ingest.heads.importance import find_kind
@@ -113,6 +113,26 @@ def test_a_model_is_tried_before_it_is_read(model_type: str, saved: Callable[[st
     assert model.attention_error() < 1e-6
     assert model.parts.module.config._attn_implementation == "sdpa"
     check_attention(model, "tiny")
+
+
+@pytest.mark.parametrize("before_last", [0, 1])
+def test_a_model_whose_padding_is_among_its_last_wordpieces_is_tried_on_the_others(
+    before_last: int, tmp_path: Path
+) -> None:
+    folder = save_family(tmp_path / "model", "bert")
+    vocab_size = find_checkpoint(str(folder)).config["vocab_size"]
+    change_config(folder, pad_token_id=vocab_size - 1 - before_last)
+    model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
+    assert model.attention_error() < 1e-6
+    change_queries(model, 2)
+    assert model.attention_error() > LARGEST_ERROR
+
+
+def test_a_weight_that_is_no_number_is_an_error(saved: Callable[[str], Path]) -> None:
+    model = HookedModel(find_checkpoint(str(saved("bert"))), device=CPU, dtype=torch.float32)
+    model.parts.layers[2].query.register_forward_hook(lambda _module, _inputs, output: output * float("nan"))
+    with pytest.raises(IngestError, match="a weight differs by nan"):
+        check_attention(model, "odd")
 
 
 def change_queries(model: HookedModel, layer: int) -> None:

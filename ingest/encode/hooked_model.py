@@ -201,11 +201,11 @@ class HookedModel:
     def attention_error(self) -> float:
         """Largest difference between a weight of transformers' own pattern and that of the captured queries and keys, in float32.
 
-        Infinite where not every layer was seen. Of a row of wordpieces, before `count_patterns`.
+        Infinite where not every layer was seen, NaN where a weight is. Of a row of wordpieces, before `count_patterns`.
         """
-        first = (self.config.pad_token_id or 0) + 1
-        last = min(first + PROBED, self.config.vocab_size)
-        token_ids = torch.arange(first, last, device=self.device)[None, : self.longest]
+        vocab = torch.arange(min(PROBED + 1, self.config.vocab_size), device=self.device)
+        # As often as needed: a single token always gets all attention.
+        token_ids = vocab[vocab != self.config.pad_token_id].repeat(PROBED)[None, : min(PROBED, self.longest)]
         self._passing.capture = capture = Capture()
         module: Any = self.parts.module
         module.set_attn_implementation("eager")
@@ -217,12 +217,10 @@ class HookedModel:
         if not len(capture.query) == len(capture.key) == len(patterns) == self.layers:
             return float("inf")
         errors = [
-            float(
-                (attention_pattern(*(self.split_heads(each).transpose(1, 2) for each in vectors)) - pattern).abs().max()
-            )
+            (attention_pattern(*(self.split_heads(each).transpose(1, 2) for each in vectors)) - pattern).abs().max()
             for *vectors, pattern in zip(capture.query, capture.key, patterns, strict=True)
         ]
-        return max(errors)
+        return float(torch.stack(errors).max())
 
     def guess_labels(self, last: Tensor) -> Tensor:
         """Logits (sentence, label) of a model that classifies, from the output of the last layer (sentence, token, feature)."""
@@ -257,8 +255,8 @@ class HookedModel:
         return side_by_side(lambda own: expansion_rate(*own), exact)
 
 
-def check_attention(model: HookedModel, name: str) -> None:
-    """Refuse a model whose attention is not the softmax of its queries and keys, before anything is stored of it.
+def check_attention(model: HookedModel, name: str) -> float:
+    """The error of a model, see `HookedModel.attention_error`; refused where its attention is not the softmax of its queries and keys.
 
     Raises
     ------
@@ -271,6 +269,7 @@ def check_attention(model: HookedModel, name: str) -> None:
             f"{short(name)} attends otherwise than its queries and keys say: a weight differs by {error:.2g}, at most {LARGEST_ERROR:g} is "
             "allowed. Give another model, or report the family of this one."
         )
+    return error
 
 
 def with_contexts(context: Tensor, contexts: Mapping[int, Tensor | float], heads: int) -> Tensor:
