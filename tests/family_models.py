@@ -10,7 +10,7 @@ from ingest.family import FAMILIES
 from ingest.family.protocol import Family
 from tests.roberta import byte_level_tokenizer
 from tests.sentencepiece import sentencepiece_tokenizer
-from tests.tiny_models import wordpiece_tokenizer
+from tests.tiny_models import save_unlike_zero, wordpiece_tokenizer
 
 BY_TYPE: dict[str, Family] = {family.model_type: family for family in FAMILIES}
 #: Sizes that no two of them share. ELECTRA's embeddings have fewer features than its layers.
@@ -41,13 +41,7 @@ def save_family(folder: Path, model_type: str, kind: str = "", seed: int = 0) ->
         if kind
         else getattr(transformers, family.encoder_class)(config, **family.encoder_options)
     )
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.ndim == 1:
-                parameter += 0.2 * torch.randn_like(parameter)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_unlike_zero(folder, model, tokenizer)
 
 
 def _config(family: Family, **sizes: int) -> Any:

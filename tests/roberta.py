@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from tests.made_once import made_once
-from tests.tiny_models import WORDS
+from tests.tiny_models import WORDS, save_unlike_zero
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 #: Tokens of the longest input: there are two rows of the table of positions more.
@@ -34,13 +34,7 @@ def save_roberta(folder: Path, *, architecture: str = "RobertaModel", seed: int 
     )
     options = {"add_pooling_layer": False} if architecture == "RobertaModel" else {}
     model = getattr(transformers, architecture)(config, **options)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.ndim == 1:
-                parameter += 0.2 * torch.randn_like(parameter)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_unlike_zero(folder, model, tokenizer)
 
 
 def byte_level_tokenizer() -> transformers.RobertaTokenizer:

@@ -34,12 +34,17 @@ def save_model(
     config = _config(layers, heads, channels, labels)
     options = {"add_pooling_layer": False} if architecture == "BertModel" else {}
     model = getattr(transformers, architecture)(config, **options)
+    return save_unlike_zero(folder, model, wordpiece_tokenizer())
+
+
+def save_unlike_zero(folder: Path, model: Any, tokenizer: Any) -> Path:
+    """A random model, whose biases are made other than zero, with its tokenizer."""
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim == 1:
                 parameter += 0.2 * torch.randn_like(parameter)
     model.save_pretrained(folder)
-    wordpiece_tokenizer().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     return folder
 
 

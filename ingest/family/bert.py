@@ -78,6 +78,13 @@ class Bert:
     prefix = "bert."
     embedding_weight = "embeddings.word_embeddings.weight"
     layers_prefix = "encoder."
+    #: Rows of the tables of embeddings -> the size in config.json; the weight of a layer that stands for all.
+    embedding_rows: Mapping[str, str] = {
+        "word": "vocab_size",
+        "position": "max_position_embeddings",
+        "token_type": "type_vocab_size",
+    }
+    layer_weight = "encoder.layer.{}.output.dense.weight"
     vocabulary: Sequence[str] = ("vocab.txt",)
     post_processor = "BertProcessing"
     names: Mapping[str, str] = {}
@@ -96,12 +103,11 @@ class Bert:
     def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
         """Shapes of the weights whose sizes config.json sets."""
         size, layers = self.size(config, "hidden_size"), self.size(config, "num_hidden_layers")
-        rows = {"word": "vocab_size", "position": "max_position_embeddings", "token_type": "type_vocab_size"}
         embeddings = {
-            f"embeddings.{name}_embeddings.weight": (self.size(config, count), size) for name, count in rows.items()
+            f"embeddings.{name}_embeddings.weight": (self.size(config, rows), size)
+            for name, rows in self.embedding_rows.items()
         }
-        last = {f"encoder.layer.{layers - 1}.output.dense.weight": (size, self.size(config, "intermediate_size"))}
-        return embeddings | last
+        return embeddings | {self.layer_weight.format(layers - 1): (size, self.size(config, "intermediate_size"))}
 
     def parts(self, model: Any) -> ModelParts:
         """The modules of a loaded model."""
@@ -216,16 +222,19 @@ class ElectraParts(BertParts):
     """Modules of a `transformers.ElectraModel`."""
 
     @property
+    def _project(self) -> Any:
+        """The linear layer from embeddings of another size than layers; None where sizes are the same."""
+        return getattr(self.module, "embeddings_project", None)
+
+    @property
     def embeddings(self) -> "Sequence[nn.Module]":
-        """Where embeddings have another size than layers, a linear layer stands between them."""
-        project = getattr(self.module, "embeddings_project", None)
-        return [self.module.embeddings] if project is None else [self.module.embeddings, project]
+        """The sum of the embeddings after its layer norm, and the linear layer, where there is one."""
+        return [self.module.embeddings, *([] if self._project is None else [self._project])]
 
     def in_layer_size(self, vectors: "Tensor") -> "Tensor":
         """By that linear layer, where there is one."""
-        project = getattr(self.module, "embeddings_project", None)
         # Its bias belongs to the sum of the embeddings, not to that of a wordpiece.
-        return vectors if project is None else vectors @ project.weight.T.to(vectors.dtype)
+        return vectors if self._project is None else vectors @ self._project.weight.T.to(vectors.dtype)
 
 
 @dataclass

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.family.bert import DEFAULTS, MOST, MOST_LAYERS, READ_FIELDS, Bert, trained
-from ingest.family.protocol import LABELS, TRUTH, Config, Field, ModelParts, number, text, whole
+from ingest.family.protocol import LABELS, TRUTH, Field, ModelParts, number, text, whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,6 +24,8 @@ class DistilBert(Bert):
     }
     new_weights: tuple[str, ...] = ("classifier.", "pre_classifier.")
     prefix, layers_prefix = "distilbert.", "transformer."
+    embedding_rows: Mapping[str, str] = {"word": "vocab_size", "position": "max_position_embeddings"}
+    layer_weight = "transformer.layer.{}.ffn.lin2.weight"
     names: Mapping[str, str] = {
         "hidden_size": "dim",
         "num_hidden_layers": "n_layers",
@@ -46,17 +48,6 @@ class DistilBert(Bert):
         "problem_type": text(none=True),
     }
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
-
-    def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
-        """Shapes of the weights whose sizes config.json sets."""
-        size, layers = self.size(config, "hidden_size"), self.size(config, "num_hidden_layers")
-        rows = {"word": "vocab_size", "position": "max_position_embeddings"}
-        embeddings = {
-            f"embeddings.{name}_embeddings.weight": (self.size(config, count), size) for name, count in rows.items()
-        }
-        return embeddings | {
-            f"transformer.layer.{layers - 1}.ffn.lin2.weight": (size, self.size(config, "intermediate_size"))
-        }
 
     def parts(self, model: Any) -> ModelParts:
         """The modules of a loaded model."""
