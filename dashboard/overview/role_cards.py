@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.overview.evidence import FEWEST_TOKENS, cards_outline, example_cards, head_card, read_pictures
-from dashboard.roles.evidence import RoleKeys
+from dashboard.roles.evidence import SEARCHED, RoleKeys, patterns_of
 from dashboard.roles.shares import RoleShares, kind_number, known_shares
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.small_pictures import sentence_lines
@@ -17,9 +17,8 @@ from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.attention import attention_pattern
 from store.kernels.rules import RULES
-from store.schema.model import ROLES, head_name
+from store.schema.model import head_name
 
 #: Cards; tokens of a sentence at most, and sentences among which a typical one is sought.
 SHOWN, MOST_TOKENS, SOUGHT = 8, 11, 64
@@ -62,16 +61,9 @@ def role_heads(shares: RoleShares) -> list[RoleHead]:
 @cached
 def example_of(corpus: Corpus, of: RoleHead) -> RoleExample | None:
     """Of the first short sentences the one whose share of attention to the role is nearest to their median; None without any."""
-    sizes = corpus.sentences.row_size.values
+    sizes = corpus.sentences.row_size.values[:SEARCHED]
     short = np.flatnonzero((sizes >= FEWEST_TOKENS) & (sizes <= MOST_TOKENS))[:SOUGHT].tolist()
-    spans = {sentence: corpus.sentence_rows(sentence) for sentence in short}
-    stop = max((span.stop for span in spans.values()), default=0)
-    # What all keys have in common changes no weight.
-    query, key = (corpus.stored_vectors(side, layer=of.layer, head=of.head)[0][:stop].values for side in ROLES)
-    patterns = {
-        sentence: attention_pattern(query[span].astype(np.float32), key[span].astype(np.float32))
-        for sentence, span in spans.items()
-    }
+    patterns = dict(zip(short, patterns_of(corpus, of.layer, of.head, short), strict=True))
     keys = {sentence: RoleKeys.of(RULES[of.role], corpus.rule_text.sentence(sentence)) for sentence in short}
     shares = {sentence: keys[sentence].share(patterns[sentence]) for sentence in short if keys[sentence].asked.any()}
     if not shares:

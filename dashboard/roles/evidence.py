@@ -1,5 +1,6 @@
 """Evidence of a role of a head: the sentences of a sample by how much of the head's attention goes where the role says."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,15 +149,12 @@ class RoleKeys:
 def role_sentences(corpus: Corpus, layer: int, head: int, role: str) -> RoleSentences:
     """The sample of a corpus, of which the shares are computed from the queries and keys of the head."""
     rule, sample = RULES[role], _sample(corpus)
-    spans = [corpus.sentence_rows(sentence) for sentence in sample.tolist()]
-    stop = max((span.stop for span in spans), default=0)
-    # What all keys have in common changes no weight.
-    query, key = (corpus.stored_vectors(side, layer=layer, head=head)[0][:stop].values for side in ROLES)
     shares, even = np.full((2, len(sample)), np.nan)
     of_query, of_key = np.zeros((2, 2, len(corpus.vocab)))
-    for place, span in enumerate(watched(spans, f"Comparing {many(len(spans), 'sentence')}")):
-        pattern = attention_pattern(query[span].astype(np.float32), key[span].astype(np.float32))
-        tokens = corpus.rule_text.sentence(int(sample[place]))
+    sentences = watched(sample.tolist(), f"Comparing {many(len(sample), 'sentence')}")
+    with_patterns = zip(sentences, patterns_of(corpus, layer, head, sample.tolist()), strict=True)
+    for place, (sentence, pattern) in enumerate(with_patterns):
+        tokens = corpus.rule_text.sentence(sentence)
         keys = RoleKeys.of(rule, tokens)
         shares[place], even[place] = keys.share(pattern), keys.share(np.full_like(pattern, 1 / len(pattern)))
         part = keys.part(pattern)
@@ -174,6 +172,16 @@ def role_sentences(corpus: Corpus, layer: int, head: int, role: str) -> RoleSent
         strongest_wordpieces(corpus.vocab, *of_query),
         () if rule.breadth == "sink" else strongest_wordpieces(corpus.vocab, *of_key),
     )
+
+
+def patterns_of(corpus: Corpus, layer: int, head: int, sentences: Sequence[int]) -> Iterator[Pattern]:
+    """The pattern (query_token, key_token) of a head in each sentence; the vectors up to the last one are read at once."""
+    spans = [corpus.sentence_rows(sentence) for sentence in sentences]
+    stop = max((span.stop for span in spans), default=0)
+    # What all keys have in common changes no weight.
+    query, key = (corpus.stored_vectors(side, layer=layer, head=head)[0][:stop].values for side in ROLES)
+    for span in spans:
+        yield attention_pattern(query[span].astype(np.float32), key[span].astype(np.float32))
 
 
 def strongest_wordpieces(vocab: NDArray[Any], sums: Pattern, counts: Pattern) -> tuple[StrongWordpiece, ...]:
