@@ -207,6 +207,15 @@ def test_more_than_some_readers_wait(roles_store: str) -> None:
             compute_sampled(context)
 
 
+def test_what_was_measured_is_shown_while_others_measure(served_store: ServedStore) -> None:
+    context = resolve(served_store, "/sentence", f"{ON}&without=0-0&instead=even&sampled=1")
+    measured = compute_sampled(context)
+    with ExitStack() as others:
+        for _ in range(READERS):
+            others.enter_context(served_store.service(Measuring).entered())
+        assert [*map(str, components(compute_sampled(context)))] == [*map(str, components(measured))]
+
+
 def test_a_store_without_roles_measures_no_rules(client: FlaskClient) -> None:
     assert "Measure over" not in shown(client, "below", "/sentence", f"{ON}&without=0-1&instead=rule")
     assert "Measure over" in shown(client, "below", "/sentence", f"{ON}&without=0-1&instead=mean")

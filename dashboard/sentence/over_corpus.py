@@ -77,8 +77,13 @@ def compute_sampled(context: Context) -> list[object]:
     corpus, state = context.corpus, context.state
     if not (state.without and state.sampled) or state.instead == "patch":
         return []
+    return draw_sampled(current_cache().get(corpus, _key(state), lambda: _measured_in_room(context)))
+
+
+def _measured_in_room(context: Context) -> SampleChange:
+    """Only who measures takes room, not who finds what was measured, or waits for it."""
     with context.served_store.service(Measuring).entered():
-        return draw_sampled(current_cache().get(corpus, _key(state), lambda: _measured(context)))
+        return _measured(context)
 
 
 def _measured(context: Context) -> SampleChange:
