@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pandas as pd
 import pytest
+from flask import request
 from flask.testing import FlaskClient
 
 from dashboard.notes.target import ViewTarget
@@ -15,7 +16,7 @@ from dashboard.relations.hypothesis import matching, named_keys, read_hypothesis
 from dashboard.relations.linked_sentences import CommonKind
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
-from dashboard.web.http import data_link
+from dashboard.web.http import ReadFields, data_link
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus, open_corpus
@@ -197,6 +198,19 @@ def test_a_file_of_no_hypothesis_is_refused(
     bank_client: FlaskClient, bank_corpus: Corpus, query: str, status: int
 ) -> None:
     assert bank_client.get(f"{data_link(bank_corpus)}/hypothesis.csv{query}").status_code == status
+
+
+def test_a_file_with_a_field_that_nobody_reads_is_no_answer_of_its_own(
+    bank_client: FlaskClient, bank_corpus: Corpus
+) -> None:
+    url = f"{data_link(bank_corpus)}/hypothesis.csv?hquery=DET"
+    spellings = []
+    for address in (url, f"{url}&junk=1"):
+        with bank_client:
+            assert bank_client.get(address).status_code == 200
+            assert isinstance(request.args, ReadFields)
+            spellings.append(request.args.in_one_spelling)
+    assert spellings == [True, False]
 
 
 def test_a_note_on_the_page_keeps_the_hypothesis(bank_store: str) -> None:

@@ -217,7 +217,8 @@ def register(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/hypothesis.{FORM}")
     def hypothesis(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
-        reader = LinkReader(dict(request.args), {}, [])
+        # By name: a field that nobody reads makes no answer of its own in the cache.
+        reader = LinkReader({name: request.args[name] for name in FIELDS if name in request.args}, {}, [])
         state = LinkState().with_(**{name: reader.read(name) for name in FIELDS})
         written = read_hypothesis(corpus, state)
         if written is None:
