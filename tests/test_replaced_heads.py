@@ -11,7 +11,9 @@ import torch
 from ingest.encode.hooked_model import Replaced, SentenceModel, Vectors
 from ingest.run.checkpoint import find_checkpoint
 from store.kernels.attention import attention_pattern
+from tests.broken_model import change_config
 from tests.edited_model import replace_heads
+from tests.tiny_models import save_model
 
 FIRST, SECOND = "The film was not very good.", "We loved the music."
 
@@ -85,3 +87,14 @@ def test_a_head_attends_again_after_it_was_off(model: SentenceModel) -> None:
     own = run(model, {})
     run(model, replacements(model)["off"])
     np.testing.assert_array_equal(run(model, {}).last, own.last)
+
+
+def test_a_classifier_with_other_answers_than_its_config_names_encodes_sentences(tmp_path: Path) -> None:
+    """As of old checkpoints, whose config.json has the number of labels alone."""
+    folder = save_model(
+        tmp_path / "model", architecture="BertForSequenceClassification", labels=("bad", "good", "neither")
+    )
+    change_config(folder, id2label=None, label2id=None, num_labels=3)
+    odd = SentenceModel(find_checkpoint(str(folder)), max_length=24, dtype="float32")
+    assert odd.class_names == ()
+    assert run(odd, {}).answer.size == 0

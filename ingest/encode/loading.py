@@ -76,10 +76,13 @@ def class_names(checkpoint: Checkpoint) -> list[str]:
     several = config.get("problem_type") in (None, "single_label_classification")
     if classifier_class(checkpoint) not in (config.get("architectures") or ()) or not several:
         return []
-    if checkpoint.family.head_weights["classification"][0] not in weight_shapes(checkpoint):
-        return []
-    names = answer_names(config)
-    return names if len(names) > 1 else []
+    names, shapes, weights = (
+        answer_names(config),
+        weight_shapes(checkpoint),
+        checkpoint.family.head_weights["classification"],
+    )
+    fits = shapes.keys() >= set(weights) and shapes[weights[0]][0] == len(names)
+    return names if fits and len(names) > 1 else []
 
 
 def answer_names(config: Mapping[str, Any]) -> list[str]:
