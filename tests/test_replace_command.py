@@ -33,6 +33,16 @@ def test_the_command_prints_json(roles_store: str, capsys: pytest.CaptureFixture
     assert named["data_vars"]["change"]["data"] > 0
 
 
+def test_of_one_sentence_there_is_nothing_to_compare(roles_store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [roles_store, "--heads=0-1", "--instead=even", "--sentences=1"]
+    assert main(flags) == 0
+    assert "nan" not in capsys.readouterr().out
+    assert main([*flags, "--json"]) == 0
+    written = capsys.readouterr().out
+    assert "NaN" not in written
+    assert json.loads(written)["data_vars"]["spearman"]["data"] is None
+
+
 def test_a_notebook_gets_the_same_numbers(roles_store: str, corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
     main([roles_store, "--heads=0-1", "--instead=even", "--sentences=3", "--json"])
     named = json.loads(capsys.readouterr().out)["data_vars"]
@@ -61,7 +71,7 @@ def test_a_store_without_rules_says_how_to_get_them(tiny_store: str, capsys: pyt
     assert capsys.readouterr().err == "replace: Rules and roles of heads: not computed. Run `headscape ingest`.\n"
 
 
-@pytest.mark.parametrize("flag", ["--share=0", "--share=2", "--heads=all", "--instead=noise"])
+@pytest.mark.parametrize("flag", ["--share=0", "--share=2", "--heads=all", "--instead=noise", "--seed=-1"])
 def test_a_flag_that_cannot_be_is_refused(flag: str, roles_store: str) -> None:
     with pytest.raises(SystemExit) as ended:
         main([roles_store, flag])

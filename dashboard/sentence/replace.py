@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     if sys.stderr.isatty():
         print(f"\r{'':{LINE}}\r", end="", file=sys.stderr)
-    print(json.dumps(found.labelled().to_dict(), indent=2) if options.json else _as_text(corpus, found))
+    print(_as_json(found) if options.json else _as_text(corpus, found))
     return 0
 
 
@@ -87,6 +87,12 @@ def _tell(share: float, title: str | None) -> None:
         print(f"\r{title}: {100 * share:3.0f}%".ljust(LINE), end="", file=sys.stderr, flush=True)
 
 
+def _as_json(found: "SampleChange") -> str:
+    """Numbers that there are none of are null: JSON has no NaN."""
+    numbers = json.loads(json.dumps(found.labelled().to_dict()), parse_constant=lambda _: None)
+    return json.dumps(numbers, indent=2)
+
+
 def _as_text(corpus: Corpus, found: "SampleChange") -> str:
     vectors, (low, high) = found.vectors, found.interval
     pairs, before, after = found.linked
@@ -94,10 +100,13 @@ def _as_text(corpus: Corpus, found: "SampleChange") -> str:
         f"{len(found.heads)} of {corpus.layers * corpus.heads} heads of {corpus.title}; instead, a head does: {INSTEAD[found.instead]}",
         f"sentences: {found.sentences} of {found.wanted}, none of which a rule was fitted on",
         f"change of the sentence vector: {vectors.mean:.4f} ({low:.4f} to {high:.4f})",
-        f"share of the distance between two sentences: {100 * vectors.share:.2f}% of {vectors.distance:.3f}",
-        f"Spearman's correlation of similarities: {vectors.spearman:.3f}",
-        f"same nearest sentence: {100 * vectors.nearest:.0f}%",
     ]
+    if found.sentences > 1:
+        lines += [
+            f"share of the distance between two sentences: {100 * vectors.share:.2f}% of {vectors.distance:.3f}",
+            f"Spearman's correlation of similarities: {vectors.spearman:.3f}",
+            f"same nearest sentence: {100 * vectors.nearest:.0f}%",
+        ]
     if pairs:
         lines.append(f"linked by later heads: {100 * before:.1f}% before, {100 * after:.1f}% after, of {pairs:,} pairs")
     return "\n".join([*lines, *_of_labels(found)])
@@ -127,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--share", type=_share, default=0.25, help="share of the heads, 0 to 1 (default 0.25)")
     orders = "; ".join(f"{name}: {meaning}" for name, meaning in ORDERS.items())
     parser.add_argument("--order", choices=ORDERS, default="explained", help=f"which of them first. {orders}")
-    parser.add_argument("--seed", type=int, default=0, help="of a random order (default 0)")
+    parser.add_argument("--seed", type=_seed, default=0, help="of a random order (default 0)")
     instead = "; ".join(f"{name}: {meaning}" for name, meaning in INSTEAD.items())
     parser.add_argument("--instead", choices=INSTEAD, default="rule", help=f"what a head does instead. {instead}")
     parser.add_argument("--sentences", type=int, default=SENTENCES, help=f"at most so many (default {SENTENCES})")
@@ -140,6 +149,13 @@ def _share(text: str) -> float:
     if not 0 < share <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 1")
     return share
+
+
+def _seed(text: str) -> int:
+    seed = int(text)
+    if seed < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return seed
 
 
 def _written(text: str) -> str:
