@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dashboard.relations.example import HYPOTHESIS_FIELDS
 from dashboard.relations.hypothesis import OF_GRAMMAR, WrittenHypothesis, labels_of, read_hypothesis, tested
 from dashboard.statistics.data import head_columns
-from dashboard.ui.controls import action, choice, info, text_input
+from dashboard.ui.controls import action, choice, info, sorting_title, text_input
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import Unmade, file_links, scrolling
@@ -180,9 +180,7 @@ def _table(state: LinkState, numbers: xr.Dataset) -> html.Div:
 
 def _title(state: LinkState, name: str) -> html.Th:
     """The name of a number, a button that sorts by it."""
-    button = action(_COLUMNS[name], state.with_(hsort=name).href, title=f"Sort by {name}", look="sort")
-    sorted_by = {"aria-sort": "descending"} if name == state.hsort else {}
-    return html.Th(button, className="number", **sorted_by)
+    return sorting_title(_COLUMNS[name], state.with_(hsort=name).href, name, is_sorted=name == state.hsort)
 
 
 def _row(state: LinkState, numbers: xr.Dataset, layer: int, head: int) -> html.Tr:

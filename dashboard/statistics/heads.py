@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dashboard.roles.shares import RoleShares, role_choice
 from dashboard.statistics.data import Values, importance_of
 from dashboard.statistics.scatter import without_box
-from dashboard.ui.controls import action, choice, info
+from dashboard.ui.controls import choice, info, sorting_title
 from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
 from dashboard.ui.text import all_of, brief, signed, unit_title
 from dashboard.web.results import cached
@@ -201,10 +201,7 @@ def _heads_table(
 
 def _sorting_button(state: LinkState, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
     """A column's name, a button that sorts by it."""
-    now = by == state.sort
-    button = action(title, state.with_(sort=by).href, title=f"Sort by {what}", look="sort")
-    sorted_by = {"aria-sort": "descending"} if now and by else {}
-    return html.Th(button, className=kind, **sorted_by)
+    return sorting_title(title, state.with_(sort=by).href, what, kind, is_sorted=bool(by) and by == state.sort)
 
 
 def _role_cells(cell: html.Td | html.Th, shares: RoleShares | None) -> list[html.Td | html.Th]:

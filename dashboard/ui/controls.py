@@ -31,6 +31,12 @@ def action(content: Any, href: str, *, title: str | None = None, look: str = "ac
     return html.Button(content, type="button", className=look, **described)
 
 
+def sorting_title(title: str, href: str, what: str, kind: str = "number", *, is_sorted: bool) -> html.Th:
+    """The title of a column, a button that sorts the table by it; `what` says so, and `kind` is the class of the cell."""
+    sorted_by = {"aria-sort": "descending"} if is_sorted else {}
+    return html.Th(action(title, href, title=f"Sort by {what}", look="sort"), className=kind, **sorted_by)
+
+
 def neighbour(arrow: str, title: str, href: str) -> html.A:
     """A link with an arrow to what stands beside what is shown."""
     named: Any = {"title": title, "aria-label": title, FOLLOWED: ""}
