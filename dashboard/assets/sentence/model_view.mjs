@@ -208,8 +208,8 @@ export function createModelView(views, stage, signal) {
       name(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2),
     );
     const width = Math.max(place.width + 40, 340);
-    const under = ABOVE + place.height + BAR + 8;
-    const kinds = kindShapes(roles?.kinds ?? [], [20, under], width - 40, views.palette.ink);
+    const bottom = ABOVE + place.height + BAR + 8;
+    const kinds = kindShapes(roles?.kinds ?? [], [20, bottom], width - 40, views.palette.ink);
     const bars = kindBars().map(({ box: [left, top, ...size], colour }) => ({
       box: /** @type {Box} */ ([20 + left, ABOVE + top, ...size]),
       colour,

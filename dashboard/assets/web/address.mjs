@@ -253,7 +253,11 @@ export function opened() {
 const written = (end) => Number(Number(end.toPrecision(4)).toFixed(6));
 
 /** @param {number[]} ends */
-const interval = (ends) => ends.map(written).sort((a, b) => a - b).join("..");
+const interval = (ends) =>
+  ends
+    .map(written)
+    .sort((a, b) => a - b)
+    .join("..");
 
 /** The query string after a box was drawn in a chart of heads, or taken away. */
 export function boxed() {
