@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.encode.hooked_model import Capture, HookedModel
+from ingest.encode.capture import Capture
+from ingest.encode.hooked_model import HookedModel
 from ingest.encode.loading import find_device, find_dtype
 from ingest.finetuning.training import find_precision
 from ingest.run.checkpoint import find_checkpoint
@@ -65,7 +66,7 @@ def test_vectors_are_the_layer_input_times_the_weights(
     for layer, caught in enumerate(getattr(capture, name)):
         weight, bias = (weights[f"encoder.layer.{layer}.attention.self.{name}.{part}"] for part in ("weight", "bias"))
         expected = hidden[layer] @ weight.T + bias
-        np.testing.assert_allclose(caught[REAL], expected[REAL], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(caught.flatten(-2)[REAL], expected[REAL], rtol=1e-4, atol=1e-4)
 
 
 def test_padding_changes_nothing_for_real_tokens(bert: HookedModel, capture: Capture) -> None:
@@ -73,14 +74,6 @@ def test_padding_changes_nothing_for_real_tokens(bert: HookedModel, capture: Cap
     for name in ("query", "key", "value", "layer_input"):
         for padded, short in zip(getattr(capture, name), getattr(alone, name), strict=True):
             np.testing.assert_allclose(padded[1, :4], short[0], rtol=1e-4, atol=1e-5)
-
-
-def test_heads_are_split_as_transformers_splits_them(bert: HookedModel) -> None:
-    features = torch.arange(2 * 3 * bert.heads * bert.channels).reshape(2, 3, -1)
-    heads = bert.split_heads(features)
-    for head in range(bert.heads):
-        expected = features[:, :, head * bert.channels : (head + 1) * bert.channels]
-        np.testing.assert_array_equal(heads[:, :, head], expected)
 
 
 def test_output_grams_are_products_of_the_heads_slices(bert: HookedModel, reference: Any) -> None:
@@ -142,7 +135,7 @@ def test_mixing_ratios_of_a_pass_in_low_precision_are_exact_for_what_it_caught(
     low = HookedModel(find_checkpoint(str(any_family)), device=CPU, dtype=torch.bfloat16)
     capture = low.run(TOKENS[:1], None)
     for number, layer in enumerate(reference.encoder.layer):
-        query, key, value = (low.split_heads(caught[number]) for caught in (capture.query, capture.key, capture.value))
+        query, key, value = (caught[number].float() for caught in (capture.query, capture.key, capture.value))
         layer_input = capture.layer_input[number].float()
         pattern = attention_pattern(query.transpose(1, 2), key.transpose(1, 2))
         ratios = low.output_projections()[number].mixing(pattern, value, layer_input)[:, 0]

@@ -17,8 +17,9 @@ from dashboard.pages import TOPICS
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.served_store import ServedStore
 from headscape.__main__ import main as headscape
+from ingest.encode.capture import CAPTURED, Capture
 from ingest.encode.counted_attention import Sentences
-from ingest.encode.hooked_model import LARGEST_ERROR, Capture, HookedModel, check_attention
+from ingest.encode.hooked_model import LARGEST_ERROR, HookedModel, check_attention
 from ingest.encode.loading import load_model
 from ingest.finetuning.training import load_classifier
 from ingest.heads.importance import find_kind
@@ -60,9 +61,9 @@ def transformers_patterns(folder: Path, model_type: str, sentences: list[np.ndar
     return [torch.cat(output.attentions).numpy() for output in outputs]
 
 
-def patterns(model: HookedModel, capture: Capture, row: int, tokens: slice) -> np.ndarray:
+def patterns(capture: Capture, row: int, tokens: slice) -> np.ndarray:
     vectors = zip(capture.query, capture.key, strict=True)
-    heads = [[model.split_heads(each)[row, tokens].transpose(0, 1) for each in layer] for layer in vectors]
+    heads = [[each[row, tokens].transpose(0, 1) for each in layer] for layer in vectors]
     return np.stack([attention_pattern(query, key).numpy() for query, key in heads])
 
 
@@ -75,7 +76,7 @@ def test_attention_is_that_of_transformers(model_type: str, saved: Callable[[str
     padded[real] = np.concatenate(SENTENCES)
     capture = model.run(torch.from_numpy(padded), torch.from_numpy(real))
     for row, expected in enumerate(transformers_patterns(folder, model_type)):
-        found = patterns(model, capture, row, slice(0, int(LENGTHS[row])))
+        found = patterns(capture, row, slice(0, int(LENGTHS[row])))
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -89,7 +90,7 @@ def test_counted_attention_is_that_of_transformers(model_type: str, saved: Calla
     capture = model.run_counted(torch.from_numpy(one_after_the_other), counted)
     stops = np.cumsum(LENGTHS)
     for expected, stop, size in zip(transformers_patterns(folder, model_type), stops, LENGTHS, strict=True):
-        found = patterns(model, capture, 0, slice(int(stop - size), int(stop)))
+        found = patterns(capture, 0, slice(int(stop - size), int(stop)))
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -111,7 +112,7 @@ def test_the_layers_end_with_the_vectors_of_transformers(model_type: str, saved:
 def test_a_model_is_tried_before_it_is_read(model_type: str, saved: Callable[[str], Path]) -> None:
     model = HookedModel(find_checkpoint(str(saved(model_type))), device=CPU, dtype=torch.float32, packed=True)
     assert model.attention_error() < 1e-6
-    assert model.parts.module.config._attn_implementation == "sdpa"
+    assert model.parts.module.config._attn_implementation == CAPTURED
     check_attention(model, "tiny")
 
 
@@ -130,20 +131,23 @@ def test_a_model_whose_padding_is_among_its_last_wordpieces_is_tried_on_the_othe
 
 def test_a_weight_that_is_no_number_is_an_error(saved: Callable[[str], Path]) -> None:
     model = HookedModel(find_checkpoint(str(saved("bert"))), device=CPU, dtype=torch.float32)
-    model.parts.layers[2].query.register_forward_hook(lambda _module, _inputs, output: output * float("nan"))
+    query = model.parts.module.encoder.layer[2].attention.self.query
+    query.register_forward_hook(lambda _module, _inputs, output: output * float("nan"))
     with pytest.raises(IngestError, match="a weight differs by nan"):
         check_attention(model, "odd")
 
 
 def change_queries(model: HookedModel, layer: int) -> None:
-    """The model goes on with other queries than were captured."""
-    model.parts.layers[layer].query.register_forward_hook(lambda _module, _inputs, output: output + 1)
+    """A layer has other queries than were captured when it tells its pattern."""
+    attention = model.parts.module.encoder.layer[layer].attention.self
+    shift = lambda _module, _inputs, output: output + (attention.config._attn_implementation == "eager")  # noqa: E731
+    attention.query.register_forward_hook(shift)
 
 
 def hide(model: HookedModel, layer: int) -> None:
-    """Nothing is captured of a layer: the first hook of a module is the one that captures."""
-    hooks = model.parts.layers[layer].key._forward_hooks
-    hooks.popitem()
+    """A layer attends without asking transformers' interface."""
+    attention = model.parts.module.encoder.layer[layer].attention.self
+    attention.forward = lambda hidden_states, *_others, **_named: (hidden_states, None)
 
 
 @pytest.mark.parametrize("make_other", [change_queries, hide])

@@ -17,9 +17,10 @@ from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.served_store import ServedStore
+from ingest.encode.capture import Capture
 from ingest.encode.counted_attention import Sentences
 from ingest.encode.feature_points import PointModel
-from ingest.encode.hooked_model import Capture, HookedModel, SentenceModel
+from ingest.encode.hooked_model import HookedModel, SentenceModel
 from ingest.encode.loading import load_model
 from ingest.finetuning.training import load_classifier
 from ingest.heads.importance import NO_ANSWER, ImportanceTask, SilencedModel, find_kind, label_task, masked_task
@@ -59,9 +60,9 @@ def of_sentences(tokens: np.ndarray) -> list[np.ndarray]:
     return np.split(tokens, np.cumsum(LENGTHS)[:-1])
 
 
-def patterns(model: HookedModel, capture: Capture, sentence: int, rows: slice) -> np.ndarray:
+def patterns(capture: Capture, sentence: int, rows: slice) -> np.ndarray:
     vectors = zip(capture.query, capture.key, strict=True)
-    heads = [[model.split_heads(each)[sentence, rows].transpose(0, 1) for each in layer] for layer in vectors]
+    heads = [[each[sentence, rows].transpose(0, 1) for each in layer] for layer in vectors]
     return np.stack([attention_pattern(query, key).numpy() for query, key in heads])
 
 
@@ -75,7 +76,7 @@ def test_attention_is_that_of_transformers(
         row[: len(ids)] = ids
     capture = model.run(torch.from_numpy(padded), torch.arange(max(LENGTHS)) < torch.from_numpy(LENGTHS)[:, None])
     for sentence, expected in enumerate(eager_attention):
-        found = patterns(model, capture, sentence, slice(0, int(LENGTHS[sentence])))
+        found = patterns(capture, sentence, slice(0, int(LENGTHS[sentence])))
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -86,7 +87,7 @@ def test_attention_without_padding_is_that_of_transformers(
     model.count_patterns(model.output_grams())
     capture = model.run_counted(torch.from_numpy(TOKENS), Sentences(LENGTHS, flags()))
     for expected, stop, size in zip(eager_attention, np.cumsum(LENGTHS), LENGTHS, strict=True):
-        found = patterns(model, capture, 0, slice(int(stop - size), int(stop)))
+        found = patterns(capture, 0, slice(int(stop - size), int(stop)))
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 

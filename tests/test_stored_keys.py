@@ -56,7 +56,7 @@ def test_keys_are_those_of_the_model(shifted: store.Corpus, shifted_model: Path)
     bert = HookedModel(find_checkpoint(str(shifted_model)), device=torch.device("cpu"), dtype=torch.float32)
     rows = shifted.sentence_rows(2)
     ids = torch.from_numpy(shifted.tokens.token_id.values[rows].astype(np.int64))[None]
-    expected = torch.stack([bert.split_heads(key)[0] for key in bert.run(ids, None).key]).transpose(1, 2).numpy()
+    expected = torch.stack([key[0] for key in bert.run(ids, None).key]).transpose(1, 2).numpy()
     assert expected.mean() > SHARED - 10
     np.testing.assert_allclose(shifted.key[:, :, rows], expected, atol=5e-3)
 

@@ -8,7 +8,6 @@ Where torch has no oneDNN, layers stay as they are. Mixing ratios come from the 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -131,27 +130,6 @@ class Sentences:
         return np.arange(len(self.flags)) - np.repeat(self.starts[:-1], self.lengths)
 
 
-class CountedAttention(nn.Module):
-    """transformers' self-attention in a layer, in float32; between `Sentences` without padding, their patterns are counted."""
-
-    def __init__(self, layer: LayerParts, gram: Tensor, passing: Callable[[], Sentences | None]) -> None:
-        super().__init__()
-        self.query, self.key, self.value = layer.query, layer.key, layer.value
-        self._plain, self._gram, self._passing = layer.attention, gram, passing
-
-    def forward(self, hidden_states: Tensor, *others: Any, **named: Any) -> tuple[Tensor, Tensor | None]:
-        """As transformers' own. Of `Sentences` only the hidden states are looked at, (1, token, feature)."""
-        sentences = self._passing()
-        if sentences is None:
-            plain: tuple[Tensor, Tensor | None] = self._plain(hidden_states, *others, **named)
-            return plain
-        heads, channels, _ = self._gram.shape
-        vectors = [layer(hidden_states) for layer in (self.query, self.key, self.value)]
-        query, key, value = (each[0].unflatten(-1, (heads, channels)) for each in vectors)
-        sentences.layers.append(attend_and_summarize(query, key, value, self._gram, sentences))
-        return sentences.layers[-1].context[None], None
-
-
 def attend_and_summarize(
     query: Tensor, key: Tensor, value: Tensor, gram: Tensor, sentences: Sentences, *, room: int = ROOM
 ) -> Counted:
@@ -244,10 +222,10 @@ class CountedMixing:
     @classmethod
     def of(cls, layer: LayerParts) -> "CountedMixing":
         """That of a layer."""
-        dense = layer.output
+        dense, gain = layer.output, layer.norm.weight.detach().float()
         weight = None if isinstance(dense, PackedLinear) else dense.weight.detach().float().T
         product = dense.product if weight is None else lambda vectors: vectors @ weight
-        return cls(product, dense.bias.detach().float(), layer.norm.weight.detach().float())
+        return cls(product, torch.zeros_like(gain) if dense.bias is None else dense.bias.detach().float(), gain)
 
     def ratios(self, counted: Counted, value: Tensor, layer_input: Tensor, projected: Tensor) -> Tensor:
         """Mixing ratios (ratio, token).

@@ -14,8 +14,9 @@ import zarr
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ingest.encode.capture import Capture
 from ingest.encode.counted_attention import CountedMixing, Sentences, attend_and_summarize
-from ingest.encode.hooked_model import Capture, HookedModel, check_attention
+from ingest.encode.hooked_model import HookedModel, check_attention
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.parallel import one_thread_each
@@ -274,7 +275,7 @@ class Encoder:
                 vectors[layer][0] if in_pass else batch.without_padding(vectors[layer])
                 for vectors in (capture.query, capture.key, capture.value, capture.layer_input, capture.projected)
             )
-            query, key, value = (self.model.split_heads(vectors) for vectors in (query, key, value))
+            query, key, value = (vectors.float() for vectors in (query, key, value))
             counted = (
                 sentences.layers[layer]
                 if in_pass
@@ -298,9 +299,7 @@ class Encoder:
     def _layer_by_formulas(
         self, layer: int, capture: Capture, batch: "BatchTensors", buffers: BlockBuffers
     ) -> "LayerNumbers":
-        query, key, value = (
-            self.model.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
-        )
+        query, key, value = (tensors[layer].float() for tensors in (capture.query, capture.key, capture.value))
         pattern = attention_pattern(
             query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
         )

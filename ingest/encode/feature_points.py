@@ -263,7 +263,7 @@ class PointModel:
             clipped += beyond
         for layer, value in enumerate(capture.value):
             half, beyond = as_half(value[real], self._largest)
-            into.value[layer][:, batch.rows] = half.reshape(len(half), self.model.heads, -1).swapaxes(0, 1)
+            into.value[layer][:, batch.rows] = half.swapaxes(0, 1)
             clipped += beyond
         if self._classifier is not None:
             sentences = np.searchsorted(first, batch.rows[np.cumsum(batch.real.sum(axis=1)) - 1], side="right") - 1

@@ -5,20 +5,19 @@ the captured queries and keys of a batch and drops it. `SentenceModel` gives eve
 sentence or pair, as they are or with the patterns of some heads replaced.
 """
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from ingest.encode.counted_attention import CountedAttention, Sentences, can_pack, pack_linears
+from ingest.encode.capture import CAPTURED, NOTHING, Capture, Pass, Replaced, keep, keep_point, running
+from ingest.encode.counted_attention import Sentences, can_pack, pack_linears
 from ingest.encode.loading import class_names, classifier_class, find_device, find_dtype, load_model
-from ingest.family.protocol import LayerParts
+from ingest.family.protocol import LayerParts, Place
 from ingest.run.checkpoint import Checkpoint, longest_input
 from ingest.run.errors import IngestError, short
 from ingest.run.parallel import side_by_side
@@ -33,35 +32,10 @@ from store.kernels.attention import (
     value_norm,
 )
 
-#: (layer, head) -> its weights (query_token, key_token) instead of the pattern of its queries and keys; of zeros the head is off.
-Replaced = Mapping[tuple[int, int], NDArray[np.floating]]
-NOTHING: Replaced = MappingProxyType({})
 #: Wordpieces that a model is tried on.
 PROBED = 24
 #: What a weight may differ in from transformers' own, by the order of float32's additions.
 LARGEST_ERROR = 1e-4
-
-
-@dataclass
-class Capture:
-    """Tensors captured in one forward pass, one per layer: (sentence, token, feature)."""
-
-    query: list[Tensor] = field(default_factory=list)
-    key: list[Tensor] = field(default_factory=list)
-    value: list[Tensor] = field(default_factory=list)
-    layer_input: list[Tensor] = field(default_factory=list)
-    #: Output of the output projection, bias included.
-    projected: list[Tensor] = field(default_factory=list)
-    #: By the name of the feature point; empty unless `HookedModel.listen_at_points`.
-    points: dict[str, Tensor] = field(default_factory=dict)
-
-
-class _Passing(threading.local):
-    """The capture of the pass that runs in this thread, and the sentences whose patterns it counts."""
-
-    capture: Capture
-    sentences: Sentences | None = None
-    replaced: Replaced = NOTHING
 
 
 def _as_it_is(vectors: Tensor) -> Tensor:
@@ -95,6 +69,7 @@ class HookedModel:
             else load_model(checkpoint, family.encoder_class, **family.encoder_options)
         )
         self._loaded: Any = loaded.to(device).eval()
+        self._loaded.set_attn_implementation(CAPTURED)
         self.parts = family.parts(self._loaded)
         if packed and can_pack(device, dtype):
             pack_linears(self.parts.encoder)
@@ -103,121 +78,74 @@ class HookedModel:
         self.layers: int = self.config.num_hidden_layers
         self.heads: int = self.config.num_attention_heads
         self.channels: int = self.config.hidden_size // self.heads
-        self._passing = _Passing()
-        for layer in self.parts.layers:
-            self._listen(layer)
+        self._grams: Sequence[Tensor] = ()
+        for layer in self._layers:
+            keep(Place(layer.module, of_input=True), lambda capture, vectors: capture.layer_input.append(vectors))
+            keep(Place(layer.output), lambda capture, vectors: capture.projected.append(vectors))
 
-    def _listen(self, layer: LayerParts) -> None:
-        layer.module.register_forward_pre_hook(self._keep_input)
-        for name in ("query", "key", "value"):
-            getattr(layer, name).register_forward_hook(self._keep_output(name))
-        layer.output.register_forward_hook(self._keep_output("projected"))
+    @property
+    def _layers(self) -> list[LayerParts]:
+        """The layers that have modules of their own: some families run the same modules as several layers."""
+        return list({id(layer.module): layer for layer in self.parts.layers}.values())
 
     def listen_at_points(self, points: Sequence[str]) -> None:
         """From now on also capture the vectors at these feature points (`store.schema.features`)."""
-        self._keep_point(self.parts.embedding, "embedding", points, self.parts.in_layer_size)
-        self._keep_point(self.parts.embeddings[-1], "position", points)
-        for number, layer in enumerate(self.parts.layers):
-            for kind, module in layer.points.items():
-                self._keep_point(module, f"L{number:02d}.{kind}", points)
-            layer.output.register_forward_pre_hook(self._keep_mixed(f"L{number:02d}.mixed"))
-
-    def listen_for_replaced(self) -> None:
-        """From now on `run_replaced` can be called."""
-        for number, layer in enumerate(self.parts.layers):
-            layer.output.register_forward_pre_hook(self._replace(number))
-
-    def _replace(self, layer: int) -> Callable[..., tuple[Tensor] | None]:
-        """Before the output projection: where patterns of heads of the layer are replaced, these mix the values again."""
-
-        def hook(_module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] | None:
-            own = {head: weights for (of, head), weights in self._passing.replaced.items() if of == layer}
-            if not own:
-                return None
-            value = self._passing.capture.value[layer].unflatten(-1, (self.heads, self.channels))
-            contexts = {head: _like(weights, value) @ value[..., head, :] for head, weights in own.items()}
-            return (with_contexts(inputs[0], contexts, self.heads),)
-
-        return hook
-
-    def _keep_point(
-        self, module: nn.Module, point: str, points: Sequence[str], change: Callable[[Tensor], Tensor] = _as_it_is
-    ) -> None:
-        def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
-            self._passing.capture.points[point] = change(output)
-
-        if point in points:
-            module.register_forward_hook(hook)
-
-    def _keep_mixed(self, point: str) -> Callable[..., None]:
-        def hook(_module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            self._passing.capture.points[point] = inputs[0]
-
-        return hook
-
-    def _keep_output(self, name: str) -> Callable[..., None]:
-        def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
-            getattr(self._passing.capture, name).append(output)
-
-        return hook
-
-    def _keep_input(self, _module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        self._passing.capture.layer_input.append(inputs[0])
+        keep_point(Place(self.parts.embedding), "embedding", points, self.parts.in_layer_size)
+        keep_point(Place(self.parts.embeddings[-1]), "position", points, _as_it_is)
+        for layer in self._layers:
+            for kind, place in layer.points.items():
+                keep_point(place, kind, points, _as_it_is)
 
     def run(self, token_ids: Tensor, real: Tensor | None, segment: Tensor | None = None) -> Capture:
         """One forward pass over (sentence, token); `real` is None where nothing is padding.
 
         `segment` (sentence, token) says which sentence of a pair a token is of; None: all are of the first.
         """
-        mask = None if real is None else real.long()
-        kinds = {"token_type_ids": segment} if self.parts.has_token_types else {}
-        return self._pass(input_ids=token_ids, attention_mask=mask, **kinds)
+        return self._run(Pass(), token_ids, real, segment)
 
     def run_replaced(self, token_ids: Tensor, segment: Tensor, replaced: Replaced) -> Capture:
         """One forward pass over (sentence, token) without padding, in which some heads have other patterns."""
-        self._passing.replaced = replaced
-        try:
-            return self.run(token_ids, None, segment)
-        finally:
-            self._passing.replaced = NOTHING
+        return self._run(Pass(replaced=replaced), token_ids, None, segment)
+
+    def _run(self, passing: Pass, token_ids: Tensor, real: Tensor | None, segment: Tensor | None) -> Capture:
+        mask = None if real is None else real.long()
+        kinds = {"token_type_ids": segment} if self.parts.has_token_types else {}
+        return self._pass(passing, input_ids=token_ids, attention_mask=mask, **kinds)
 
     def count_patterns(self, grams: Sequence[Tensor]) -> None:
         """From now on `run_counted` can be called, on a CPU in float32; `grams` are the model's `output_grams`."""
-        for layer, gram in zip(self.parts.layers, grams, strict=True):
-            layer.attention = CountedAttention(layer, gram, lambda: self._passing.sentences)
+        self._grams = grams
 
     def run_counted(self, token_ids: Tensor, sentences: Sentences) -> Capture:
         """One forward pass over the tokens of `sentences` (token,), whose patterns are counted.
 
-        The tensors captured are of one sentence, (1, token, feature).
+        The tensors captured are of one sentence.
         """
-        self._passing.sentences = sentences
-        try:
-            positions = self.parts.positions(token_ids.numpy(), sentences.positions)
-            return self._pass(input_ids=token_ids[None], position_ids=torch.from_numpy(positions)[None])
-        finally:
-            self._passing.sentences = None
+        positions = torch.from_numpy(self.parts.positions(token_ids.numpy(), sentences.positions))
+        passing = Pass(sentences=sentences, grams=self._grams)
+        return self._pass(passing, input_ids=token_ids[None], position_ids=positions[None])
 
     def attention_error(self) -> float:
         """Largest difference between a weight of transformers' own pattern and that of the captured queries and keys, in float32.
 
-        Infinite where not every layer was seen, NaN where a weight is. Of a row of wordpieces, before `count_patterns`.
+        Infinite where not every layer was seen, NaN where a weight is. Of a row of wordpieces.
         """
         vocab = torch.arange(min(PROBED + 1, self.config.vocab_size), device=self.device)
         # As often as needed: a single token always gets all attention.
         token_ids = vocab[vocab != self.config.pad_token_id].repeat(PROBED)[None, : min(PROBED, self.longest)]
-        self._passing.capture = capture = Capture()
         module: Any = self.parts.module
+        with torch.inference_mode(), running(Pass()) as capture:
+            module(input_ids=token_ids)
         module.set_attn_implementation("eager")
         try:
             with torch.inference_mode():
                 patterns = module(input_ids=token_ids, output_attentions=True).attentions
         finally:
-            module.set_attn_implementation("sdpa")
-        if not len(capture.query) == len(capture.key) == len(patterns) == self.layers:
+            module.set_attn_implementation(CAPTURED)
+        if not len(capture.query) == len(patterns) == self.layers:
             return float("inf")
         errors = [
-            (attention_pattern(*(self.split_heads(each).transpose(1, 2) for each in vectors)) - pattern).abs().max()
+            (attention_pattern(*(each.float().transpose(1, 2) for each in vectors)) - pattern).abs().max()
             for *vectors, pattern in zip(capture.query, capture.key, patterns, strict=True)
         ]
         return float(torch.stack(errors).max())
@@ -226,15 +154,11 @@ class HookedModel:
         """Logits (sentence, label) of a model that classifies, from the output of the last layer (sentence, token, feature)."""
         return self._family.guess_labels(self._loaded, last)
 
-    def _pass(self, **inputs: Tensor | None) -> Capture:
-        self._passing.capture = capture = Capture()
-        with torch.inference_mode(), torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+    def _pass(self, passing: Pass, **inputs: Tensor | None) -> Capture:
+        halves = torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
+        with torch.inference_mode(), halves, running(passing) as capture:
             self.parts.module(**inputs)
         return capture
-
-    def split_heads(self, tensor: Tensor) -> Tensor:
-        """(sentence, token, head, channel) in float32 from a captured (sentence, token, feature)."""
-        return tensor.float().unflatten(-1, (self.heads, self.channels))
 
     def output_grams(self) -> list[Tensor]:
         """Per layer, the Gram matrices (head, channel, channel) of the heads' parts of the output projection."""
@@ -248,9 +172,8 @@ class HookedModel:
 
     def expansion_rates(self) -> list[float]:
         """Expansion rate of every layer: how much x -> f(x) lengthens a vector (Kobayashi et al. 2021)."""
-        parts = [(layer.value, layer.output) for layer in self.parts.layers]
-        weights = [(v.weight.T, v.bias, o.weight.T, o.bias) for v, o in parts]
-        exact = [[weight.detach().cpu().double() for weight in own] for own in weights]
+        maps = [(*layer.value_map, *output_map(layer)) for layer in self.parts.layers]
+        exact = [[part.detach().cpu().double() for part in own] for own in maps]
         # On one core each: several threads would add the squares in an order of their own.
         return side_by_side(lambda own: expansion_rate(*own), exact)
 
@@ -272,16 +195,11 @@ def check_attention(model: HookedModel, name: str) -> float:
     return error
 
 
-def with_contexts(context: Tensor, contexts: Mapping[int, Tensor | float], heads: int) -> Tensor:
-    """The outputs of `heads` heads side by side (sentence, token, feature), those of some replaced by (sentence, token, channel)."""
-    split = context.unflatten(-1, (heads, -1)).clone()
-    for head, own in contexts.items():
-        split[..., head, :] = own
-    return split.flatten(-2)
-
-
-def _like(weights: NDArray[np.floating], tensor: Tensor) -> Tensor:
-    return torch.as_tensor(weights, dtype=tensor.dtype, device=tensor.device)
+def output_map(layer: LayerParts) -> tuple[Tensor, Tensor]:
+    """Weight (head and channel, feature) and bias (feature) of the output projection of a layer; 0 where it has no bias."""
+    weight = layer.output.weight.T
+    bias = layer.output.bias
+    return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias
 
 
 @dataclass(frozen=True)
@@ -298,9 +216,7 @@ class OutputProjection:
     @classmethod
     def of(cls, layer: LayerParts) -> "OutputProjection":
         """That of a layer."""
-        parts = layer.output.weight, layer.output.bias, layer.norm.weight
-        weight, bias, gain = (part.detach().float() for part in parts)
-        return cls(weight.T, bias, gain)
+        return cls(*(part.detach().float() for part in (*output_map(layer), layer.norm.weight)))
 
     def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
         """Mixing ratios (ratio, ..., token); see `store.kernels.attention`.
@@ -341,7 +257,6 @@ class SentenceModel:
         self._model = HookedModel(checkpoint, device=device, dtype=find_dtype(dtype, device), classifies=classifies)
         self._last = f"L{self._model.layers - 1:02d}.feedforward"
         self._model.listen_at_points([self._last])
-        self._model.listen_for_replaced()
         self._grams = self._model.output_grams()
         self._projections = self._model.output_projections()
         self._token_types = checkpoint.family.size(checkpoint.config, "type_vocab_size")
@@ -376,7 +291,8 @@ class SentenceModel:
 
     def _vectors(self, capture: Capture, replaced: Replaced) -> Vectors:
         query, key, value = (
-            [self._heads(layer) for layer in layers] for layers in (capture.query, capture.key, capture.value)
+            [layer[0].float().transpose(0, 1) for layer in layers]
+            for layers in (capture.query, capture.key, capture.value)
         )
         norms = [value_norm(vectors, gram) for vectors, gram in zip(value, self._grams, strict=True)]
         mixing = [
@@ -395,9 +311,5 @@ class SentenceModel:
         pattern, layer_input = attention_pattern(query, key), capture.layer_input[layer][0]
         for (of, head), weights in replaced.items():
             if of == layer:
-                pattern[head] = _like(weights, pattern)
+                pattern[head] = torch.as_tensor(weights, dtype=pattern.dtype, device=pattern.device)
         return self._projections[layer].mixing(pattern, value.transpose(0, 1), layer_input)
-
-    def _heads(self, tensor: Tensor) -> Tensor:
-        """(head, token, channel) of the only sentence."""
-        return self._model.split_heads(tensor)[0].transpose(0, 1)

@@ -126,7 +126,7 @@ def key_constant(model: HookedModel) -> Tensor:
     length = min(LENGTH, model.longest)
     wordpieces = np.random.default_rng(0).integers(model.config.vocab_size, size=(SEQUENCES, length))
     capture = model.run(torch.from_numpy(wordpieces).to(model.device), None)
-    means = torch.stack([model.split_heads(key).mean(dim=(0, 1)) for key in capture.key])
+    means = torch.stack([key.float().mean(dim=(0, 1)) for key in capture.key])
     return torch.round(means / STEP) * STEP
 
 

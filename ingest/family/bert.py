@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.family.protocol import LABELS, TEXTS, TRUTH, Config, Field, ModelParts, number, text, whole
+from ingest.family.protocol import LABELS, TEXTS, TRUTH, Config, Field, ModelParts, Place, number, text, whole
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -237,35 +237,17 @@ class ElectraParts(BertParts):
         return vectors if self._project is None else vectors @ self._project.weight.T.to(vectors.dtype)
 
 
-@dataclass
+@dataclass(frozen=True)
 class BertLayer:
     """Modules of a `transformers.BertLayer`, as they are at the time: some may have been replaced."""
 
     module: Any
 
     @property
-    def attention(self) -> "nn.Module":
-        """From the input of the layer to the context."""
-        return self.module.attention.self
-
-    @attention.setter
-    def attention(self, attention: "nn.Module") -> None:
-        self.module.attention.self = attention
-
-    @property
-    def query(self) -> Any:
-        """To the queries of all heads."""
-        return self.module.attention.self.query
-
-    @property
-    def key(self) -> Any:
-        """To the keys of all heads."""
-        return self.module.attention.self.key
-
-    @property
-    def value(self) -> Any:
+    def value_map(self) -> "tuple[Tensor, Tensor]":
         """To the values of all heads."""
-        return self.module.attention.self.value
+        value = self.module.attention.self.value
+        return value.weight.T, value.bias
 
     @property
     def output(self) -> Any:
@@ -278,11 +260,12 @@ class BertLayer:
         return self.module.attention.output.LayerNorm
 
     @property
-    def points(self) -> "Mapping[str, nn.Module]":
-        """Modules whose outputs are feature points."""
+    def points(self) -> Mapping[str, Place]:
+        """Feature points."""
         return {
-            "projected": self.module.attention.output.dense,
-            "attended": self.module.attention.output,
-            "expanded": self.module.output.dense,
-            "feedforward": self.module.output,
+            "mixed": Place(self.output, of_input=True),
+            "projected": Place(self.output),
+            "attended": Place(self.module.attention.output),
+            "expanded": Place(self.module.output.dense),
+            "feedforward": Place(self.module.output),
         }

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.family.bert import DEFAULTS, MOST, MOST_LAYERS, READ_FIELDS, Bert, trained
-from ingest.family.protocol import LABELS, TRUTH, Field, ModelParts, number, text, whole
+from ingest.family.bert import DEFAULTS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertLayer, BertParts, trained
+from ingest.family.protocol import LABELS, TRUTH, Field, ModelParts, Place, number, text, whole
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
 
 class DistilBert(Bert):
@@ -51,10 +51,6 @@ class DistilBert(Bert):
 
     def parts(self, model: Any) -> ModelParts:
         """The modules of a loaded model."""
-        from ingest.family.distilbert_modules import (
-            DistilBertParts,  # with torch, which who reads a config.json need not have
-        )
-
         return DistilBertParts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
@@ -64,3 +60,50 @@ class DistilBert(Bert):
     def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
         """By the classifier, from the first token."""
         return model.classifier(model.pre_classifier(vectors[:, 0]).relu())
+
+
+class DistilBertParts(BertParts):
+    """Modules of a `transformers.DistilBertModel`."""
+
+    has_token_types = False
+
+    @property
+    def encoder(self) -> "nn.Module":
+        """All layers."""
+        return self.module.transformer
+
+    @property
+    def layers(self) -> "Sequence[DistilBertLayer]":
+        """The layers in order."""
+        return list(map(DistilBertLayer, self.module.transformer.layer))
+
+
+class DistilBertLayer(BertLayer):
+    """Modules of a `TransformerBlock`, whose attention holds the output projection too."""
+
+    @property
+    def value_map(self) -> "tuple[Tensor, Tensor]":
+        """To the values of all heads."""
+        value = self.module.attention.v_lin
+        return value.weight.T, value.bias
+
+    @property
+    def output(self) -> Any:
+        """The output projection."""
+        return self.module.attention.out_lin
+
+    @property
+    def norm(self) -> Any:
+        """The layer norm after attention."""
+        return self.module.sa_layer_norm
+
+    @property
+    def points(self) -> Mapping[str, Place]:
+        """Feature points."""
+        return {
+            "mixed": Place(self.output, of_input=True),
+            "projected": Place(self.output),
+            "attended": Place(self.norm),
+            "expanded": Place(self.module.ffn.lin2),
+            "feedforward": Place(self.module.output_layer_norm),
+        }

@@ -67,45 +67,36 @@ TEXTS = Field("a list of names or null", _is_texts)
 Config = Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where vectors are in a model: the output of a module, or its first argument."""
+
+    module: "nn.Module"
+    of_input: bool = False
+
+
 class LayerParts(Protocol):
-    """The modules of a layer.
-
-    Attributes
-    ----------
-    attention
-        From the input of the layer to the context: the outputs of its heads side by side. Whatever is set here is called instead,
-        as transformers calls its own, and returns a pair whose first part is the context.
-    """
-
-    attention: "nn.Module"
+    """The modules of a layer, which asks transformers' `AttentionInterface` for attention once."""
 
     @property
     def module(self) -> "nn.Module":
-        """The layer: its first argument is the input of the layer (sentence, token, feature)."""
+        """The layer: its first argument is the input of the layer (sentence, token, feature). Several layers may have one module."""
 
     @property
-    def query(self) -> Any:
-        """The linear layer from the input of the layer to the queries of all heads side by side."""
-
-    @property
-    def key(self) -> Any:
-        """The same for keys."""
-
-    @property
-    def value(self) -> Any:
-        """The same for values."""
+    def value_map(self) -> "tuple[Tensor, Tensor]":
+        """Weight (feature, head and channel) and bias (head and channel) of the map to the values of all heads side by side."""
 
     @property
     def output(self) -> Any:
-        """The output projection: the linear layer from the context to what is added to the residual."""
+        """The output projection: the linear layer from the outputs of the heads side by side to what is added to the residual."""
 
     @property
     def norm(self) -> Any:
         """The layer norm after that addition."""
 
     @property
-    def points(self) -> Mapping[str, "nn.Module"]:
-        """Modules whose outputs are feature points, by `store.schema.features.LAYER_KINDS`; `mixed` is the input of `output`."""
+    def points(self) -> Mapping[str, Place]:
+        """The feature points of the layer, by `store.schema.features.LAYER_KINDS`."""
 
 
 class ModelParts(Protocol):

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ingest.encode.encoder import BATCH_TOKENS
-from ingest.encode.hooked_model import with_contexts
 from ingest.encode.loading import answer_names, load_model, weight_shapes
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
@@ -176,7 +175,9 @@ class SilencedModel:
         def hook(_module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] | None:
             if self._silenced is None or self._silenced[0] != layer:
                 return None
-            return (with_contexts(inputs[0], {self._silenced[1]: 0}, self.heads),)
+            context = inputs[0].unflatten(-1, (self.heads, -1)).clone()
+            context[..., self._silenced[1], :] = 0
+            return (context.flatten(-2),)
 
         return hook
 

@@ -277,7 +277,7 @@ def _random_biases(
         real = torch.from_numpy(padded.real).to(device)
         capture = hooked.run(torch.from_numpy(padded.token_ids).to(device), real)
         for layer in zip(capture.query, capture.key, strict=True):
-            query, key = (hooked.split_heads(each).permute(0, 2, 1, 3).cpu().numpy() for each in layer)
+            query, key = (each.float().transpose(1, 2).cpu().numpy() for each in layer)
             for place, sentence in enumerate(group):
                 tokens = int(block.lengths[sentence])
                 patterns[sentence].append(attention_pattern(query[place, :, :tokens], key[place, :, :tokens]))

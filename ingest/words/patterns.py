@@ -133,7 +133,7 @@ def batch_vectors(
     real = torch.from_numpy(batch.real_tokens)
     capture = model.run(torch.from_numpy(token_ids).to(model.device), real.to(model.device))
     for captured in zip(*(getattr(capture, role) for role in ROLES), strict=True):
-        query, key = (model.split_heads(each).permute(2, 0, 1, 3).cpu().numpy() for each in captured)
+        query, key = (each.float().permute(2, 0, 1, 3).cpu().numpy() for each in captured)
         yield query, key
 
 

@@ -1,0 +1,183 @@
+"""What softmax sees in a forward pass, through transformers' `AttentionInterface`: queries and keys after any rotation, and values.
+
+Every family whose modules ask that interface for attention is captured here, in the order of the calls: some modules do not know
+the number of their layer, and some are called as several layers. A pass attends as transformers' sdpa does, which never hands out
+a pattern; with other patterns of some heads where they are replaced; and by counting the patterns where these are `Sentences`.
+"""
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+from ingest.encode.counted_attention import Sentences, attend_and_summarize
+from ingest.family.protocol import Place
+from store.schema.features import FIRST_KINDS
+
+#: (layer, head) -> its weights (query_token, key_token) instead of the pattern of its queries and keys; of zeros the head is off.
+Replaced = Mapping[tuple[int, int], NDArray[np.floating]]
+NOTHING: Replaced = MappingProxyType({})
+#: What transformers calls this way of attending.
+CAPTURED = "headscape"
+
+
+@dataclass
+class Capture:
+    """Tensors captured in one forward pass, one per layer, in the dtype of the pass.
+
+    Attributes
+    ----------
+    query, key, value
+        (sentence, token, head, channel): a logit is q.k / sqrt(channels), and every head has keys and values of its own.
+    layer_input, projected
+        Input of the layer, and output of the output projection with its bias: (sentence, token, feature).
+    points
+        Vectors (sentence, token, feature) by the name of the feature point; empty unless `HookedModel.listen_at_points`.
+    """
+
+    query: list[Tensor] = field(default_factory=list)
+    key: list[Tensor] = field(default_factory=list)
+    value: list[Tensor] = field(default_factory=list)
+    layer_input: list[Tensor] = field(default_factory=list)
+    projected: list[Tensor] = field(default_factory=list)
+    points: dict[str, Tensor] = field(default_factory=dict)
+    #: How often each kind of feature point was passed: the number of the next layer.
+    passed: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Pass:
+    """A forward pass: what it captures, and what it does where it does not merely attend.
+
+    Attributes
+    ----------
+    replaced
+        Patterns of some heads, in a pass without padding.
+    sentences, grams
+        Sentences without padding whose patterns are counted, in float32 on a CPU, with the `output_grams` of the model.
+    """
+
+    capture: Capture = field(default_factory=Capture)
+    replaced: Replaced = field(default_factory=dict)
+    sentences: Sentences | None = None
+    grams: Sequence[Tensor] = ()
+
+    def attend(self, module: nn.Module, vectors: "Heads", mask: Tensor | None, **options: Any) -> Tensor:
+        """Outputs of the heads of the next layer, (sentence, token, head, channel)."""
+        layer = len(self.capture.query)
+        for name, tensor in zip(("query", "key", "value"), vectors.captured(), strict=True):
+            getattr(self.capture, name).append(tensor)
+        if self.sentences is not None:
+            return self._count(layer, self.sentences)
+        context, _ = sdpa_attention_forward(module, vectors.query, vectors.key, vectors.value, mask, **options)
+        own = {head: weights for (of, head), weights in self.replaced.items() if of == layer}
+        return _with_patterns(context, self.capture.value[layer], own) if own else context
+
+    def _count(self, layer: int, sentences: Sentences) -> Tensor:
+        query, key, value = (
+            of_layers[layer][0].contiguous() for of_layers in (self.capture.query, self.capture.key, self.capture.value)
+        )
+        sentences.layers.append(attend_and_summarize(query, key, value, self.grams[layer], sentences))
+        return sentences.layers[-1].context.unflatten(-1, value.shape[1:])[None]
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What transformers hands over: (sentence, head, token, channel), with fewer heads where several share keys and values."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    scaling: float | None
+
+    def captured(self) -> Iterator[Tensor]:
+        """Queries, keys and values, (sentence, token, head, channel), such that a logit is q.k / sqrt(channels)."""
+        usual = self.query.shape[-1] ** -0.5
+        own = self.scaling is not None and not math.isclose(self.scaling, usual, rel_tol=1e-6)
+        query = self.query * (self.scaling / usual) if self.scaling is not None and own else self.query
+        yield query.transpose(1, 2)
+        for tensor in (self.key, self.value):
+            sharing = query.shape[1] // tensor.shape[1]
+            yield (tensor if sharing == 1 else tensor.repeat_interleave(sharing, dim=1)).transpose(1, 2)
+
+
+class _Running(threading.local):
+    """The pass that runs in this thread."""
+
+    passing: Pass | None = None
+
+
+_RUNNING = _Running()
+
+
+@contextmanager
+def running(passing: Pass) -> Iterator[Capture]:
+    """While a model is called with the attention `CAPTURED`, in this thread."""
+    _RUNNING.passing = passing
+    try:
+        yield passing.capture
+    finally:
+        _RUNNING.passing = None
+
+
+def keep(place: Place, take: Callable[[Capture, Tensor], None]) -> None:
+    """From now on hand the vectors at a place to `take`, in every pass that is `running`."""
+
+    def hand(vectors: Tensor) -> None:
+        if _RUNNING.passing is not None:
+            take(_RUNNING.passing.capture, vectors)
+
+    if place.of_input:
+        place.module.register_forward_pre_hook(lambda _module, inputs: hand(inputs[0]))
+    else:
+        place.module.register_forward_hook(lambda _module, _inputs, output: hand(output))
+
+
+def keep_point(place: Place, kind: str, points: Container[str], change: Callable[[Tensor], Tensor]) -> None:
+    """From now on capture the vectors at a place, changed, where they are one of these feature points; a layer follows the other."""
+
+    def take(capture: Capture, vectors: Tensor) -> None:
+        point = kind if kind in FIRST_KINDS else f"L{capture.passed[kind]:02d}.{kind}"
+        capture.passed[kind] += 1
+        if point in points:
+            capture.points[point] = change(vectors)
+
+    keep(place, take)
+
+
+def _attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    **options: Any,
+) -> tuple[Tensor, None]:
+    """As transformers calls a function of its `AttentionInterface`."""
+    passing, vectors = _RUNNING.passing or Pass(), Heads(query, key, value, scaling)
+    return passing.attend(module, vectors, attention_mask, scaling=scaling, **options), None
+
+
+AttentionInterface.register(CAPTURED, _attend)
+AttentionMaskInterface.register(CAPTURED, sdpa_mask)
+
+
+def _with_patterns(context: Tensor, value: Tensor, patterns: Mapping[int, NDArray[np.floating]]) -> Tensor:
+    """The outputs of heads (sentence, token, head, channel), where patterns of some mix their values again."""
+    changed = context.clone()
+    for head, weights in patterns.items():
+        changed[..., head, :] = torch.as_tensor(weights, dtype=value.dtype, device=value.device) @ value[..., head, :]
+    return changed
