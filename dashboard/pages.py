@@ -43,6 +43,7 @@ from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import STANDING, Painted, Shown, Text, share, snapshot_of, validated
 from dashboard.web.paths import declare_pages, first_page, page_name
 from dashboard.web.served_store import ServedStore
+from dashboard.web.special_names import in_names_of
 
 #: The pages in the order of the navigation, the first page first. Nothing else knows which there are.
 TOPICS = topics_by_name(
@@ -89,7 +90,7 @@ def page_content(served_store: ServedStore, link: TabLink) -> dict[str, Any]:
         context = open_page(context) if open_page else context
     except Exception as error:
         return {"picture": None, "sentence": None, "message": None} | _error_page(error)
-    return _picture(context) | _text(context, link.search, served_store.newest)
+    return in_names_of(context.corpus, _picture(context) | _text(context, link.search, served_store.newest))
 
 
 def picture_of(context: Context) -> Picture | None:

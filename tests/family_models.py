@@ -1,13 +1,16 @@
 """A tiny model with random weights of each family, with the kind of tokenizer that the family has."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
 
 from ingest.family import FAMILIES
 from ingest.family.protocol import Family
+from ingest.run.checkpoint import find_checkpoint
 from tests.roberta import byte_level_tokenizer
 from tests.sentencepiece import sentencepiece_tokenizer
 from tests.tiny_models import save_unlike_zero, wordpiece_tokenizer
@@ -22,19 +25,25 @@ SIZES = {
     "max_position_embeddings": 130,
     "initializer_range": 0.3,
 }
-OWN_SIZES = {"electra": {"embedding_size": 10}, "distilbert": {"hidden_dim": 24}}
+OWN_SIZES = {
+    "electra": {"embedding_size": 10},
+    "distilbert": {"hidden_dim": 24},
+    "albert": {"embedding_size": 10, "num_hidden_groups": 2},
+    "modernbert": {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2},
+}
 TOKENIZERS = {
     "vocab.txt": wordpiece_tokenizer,
     "vocab.json": byte_level_tokenizer,
     "sentencepiece.bpe.model": sentencepiece_tokenizer,
+    "spiece.model": sentencepiece_tokenizer,
 }
 
 
-def save_family(folder: Path, model_type: str, kind: str = "", seed: int = 0) -> Path:
+def save_family(folder: Path, model_type: str, kind: str = "", seed: int = 0, sizes: Mapping[str, Any] = SIZES) -> Path:
     """A model of a family, with the trained head of a loss where one is named; no bias is zero."""
     family = BY_TYPE[model_type]
     tokenizer = TOKENIZERS[family.vocabulary[0]]()
-    config = _config(family, vocab_size=len(tokenizer))
+    config = _config(family, **{**SIZES, **sizes}, vocab_size=len(tokenizer))
     torch.manual_seed(seed)
     model = (
         getattr(transformers, family.architectures[kind])(config)
@@ -44,8 +53,18 @@ def save_family(folder: Path, model_type: str, kind: str = "", seed: int = 0) ->
     return save_unlike_zero(folder, model, tokenizer)
 
 
-def _config(family: Family, **sizes: int) -> Any:
+def eager_patterns(folder: Path, sentences: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """(layer, head, query_token, key_token) of each sentence, from transformers' slow attention in float64."""
+    family = find_checkpoint(str(folder)).family
+    options = {"attn_implementation": "eager", "dtype": torch.float64, **family.encoder_options}
+    model = getattr(transformers, family.encoder_class).from_pretrained(folder, **options).eval()
+    with torch.no_grad():
+        outputs = [model(torch.from_numpy(ids)[None], output_attentions=True) for ids in sentences]
+    return [torch.cat(output.attentions).numpy() for output in outputs]
+
+
+def _config(family: Family, **sizes: Any) -> Any:
     names = {0: "negative", 1: "positive"}
     labels = {"id2label": names, "label2id": {name: number for number, name in names.items()}}
     own = OWN_SIZES.get(family.model_type, {})
-    return getattr(transformers, family.config_class)(**SIZES, **own, **sizes, **labels)
+    return getattr(transformers, family.config_class)(**own, **sizes, **labels)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tokenizers
@@ -42,7 +43,8 @@ def byte_level_tokenizer() -> transformers.RobertaTokenizer:
     trained = tokenizers.ByteLevelBPETokenizer()
     trained.train_from_iterator([f" {word}" for word in WORDS] * 2, vocab_size=380, special_tokens=SPECIAL)
     model = json.loads(trained.to_str())["model"]
-    return transformers.RobertaTokenizer(vocab=model["vocab"], merges=[tuple(pair) for pair in model["merges"]])
+    merges: Any = [tuple(pair) for pair in model["merges"]]
+    return transformers.RobertaTokenizer(vocab=model["vocab"], merges=merges)
 
 
 @pytest.fixture(scope="session")

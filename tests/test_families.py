@@ -30,7 +30,7 @@ from store.__main__ import main
 from store.kernels.attention import attention_pattern
 from tests.broken_model import change_config
 from tests.client import shown
-from tests.family_models import BY_TYPE, SIZES, save_family
+from tests.family_models import BY_TYPE, SIZES, eager_patterns, save_family
 from tests.made_once import made_once
 from tests.stores import Ingest
 
@@ -51,16 +51,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return saved
 
 
-def transformers_patterns(folder: Path, model_type: str, sentences: list[np.ndarray] = SENTENCES) -> list[np.ndarray]:
-    """(layer, head, query_token, key_token) of each sentence, from transformers' slow attention in float64."""
-    family = BY_TYPE[model_type]
-    options = {"attn_implementation": "eager", "dtype": torch.float64, **family.encoder_options}
-    model = getattr(transformers, family.encoder_class).from_pretrained(folder, **options).eval()
-    with torch.no_grad():
-        outputs = [model(torch.from_numpy(ids)[None], output_attentions=True) for ids in sentences]
-    return [torch.cat(output.attentions).numpy() for output in outputs]
-
-
 def patterns(capture: Capture, row: int, tokens: slice) -> np.ndarray:
     vectors = zip(capture.query, capture.key, strict=True)
     heads = [[each[row, tokens].transpose(0, 1) for each in layer] for layer in vectors]
@@ -75,7 +65,7 @@ def test_attention_is_that_of_transformers(model_type: str, saved: Callable[[str
     padded = np.full(real.shape, model.config.pad_token_id)
     padded[real] = np.concatenate(SENTENCES)
     capture = model.run(torch.from_numpy(padded), torch.from_numpy(real))
-    for row, expected in enumerate(transformers_patterns(folder, model_type)):
+    for row, expected in enumerate(eager_patterns(folder, SENTENCES)):
         found = patterns(capture, row, slice(0, int(LENGTHS[row])))
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
@@ -89,7 +79,7 @@ def test_counted_attention_is_that_of_transformers(model_type: str, saved: Calla
     counted = Sentences(LENGTHS, np.zeros(len(one_after_the_other), np.uint8))
     capture = model.run_counted(torch.from_numpy(one_after_the_other), counted)
     stops = np.cumsum(LENGTHS)
-    for expected, stop, size in zip(transformers_patterns(folder, model_type), stops, LENGTHS, strict=True):
+    for expected, stop, size in zip(eager_patterns(folder, SENTENCES), stops, LENGTHS, strict=True):
         found = patterns(capture, 0, slice(int(stop - size), int(stop)))
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
@@ -200,10 +190,19 @@ def test_a_trained_head_answers_as_in_transformers(kind: str, model_type: str, t
 
 @each_family
 def test_a_model_without_a_head_gets_a_classifier(model_type: str, saved: Callable[[str], Path]) -> None:
-    model = load_classifier(find_checkpoint(str(saved(model_type))), ["bad", "good", "odd"], freeze=1, seed=0)
+    # The two lowest layers of the tiny ALBERT share their weights.
+    freeze = 2 if model_type == "albert" else 1
+    model = load_classifier(find_checkpoint(str(saved(model_type))), ["bad", "good", "odd"], freeze=freeze, seed=0)
     assert model(torch.from_numpy(SENTENCES[1])[None]).logits.shape == (1, 3)
     trained = [name for name, weight in model.named_parameters() if weight.requires_grad]
-    assert not [name for name in trained if "embeddings." in name or ".layer.0." in name]
+    assert not [name for name in trained if "embedding" in name]
+    layers = {int(number[1]) for name in trained if (number := re.search(r"\.(\d+)\.", name))}
+    assert min(layers) == 1
+
+
+def test_layers_that_share_their_weights_are_not_frozen_apart(saved: Callable[[str], Path]) -> None:
+    with pytest.raises(IngestError, match=r"--freeze=1 would freeze layers above too, .* Give 0 or 3"):
+        load_classifier(find_checkpoint(str(saved("albert"))), ["bad", "good"], freeze=1, seed=0)
 
 
 @each_family
@@ -243,7 +242,7 @@ def test_a_size_is_refused_under_the_name_that_its_config_has(tmp_path: Path) ->
 # -- whole stores ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["distilbert", "electra"])
+@pytest.fixture(scope="module", params=["distilbert", "albert", "modernbert"])
 def masked_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     make = partial(save_family, model_type=request.param, kind="mlm")
     return made_once(tmp_path_factory, f"mlm-{request.param}", make)
@@ -269,7 +268,7 @@ def test_the_store_is_sound(family_store: str, capsys: pytest.CaptureFixture[str
 def test_stored_patterns_are_those_of_transformers(family_store: str, masked_model: Path) -> None:
     corpus = store.open_corpus(family_store)
     ids = corpus.tokens.token_id.values[corpus.sentence_rows(3)].astype(np.int64)
-    expected = transformers_patterns(masked_model, corpus.attributes["config"]["model_type"], [ids])[0]
+    expected = eager_patterns(masked_model, [ids])[0]
     np.testing.assert_allclose(corpus.pattern(3).values, expected, atol=2e-3)
 
 
@@ -280,6 +279,38 @@ def test_every_page_is_shown(page: str, client: FlaskClient) -> None:
     assert "cannot be shown" not in told
 
 
-def test_a_typed_pair_is_read(family_store: str) -> None:
+def test_a_typed_pair_is_read(family_store: str, masked_model: Path) -> None:
     typed = TypedSentences().encode(store.open_corpus(family_store), "The film was good.", "We loved it.")
-    assert [piece for piece in typed.wordpieces if piece.startswith("[")] == ["[CLS]", "[SEP]", "[SEP]"]
+    special = [piece for piece, word in zip(typed.wordpieces, typed.word_index, strict=True) if word < 0]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(masked_model)
+    ids = tokenizer("The film was good.", "We loved it.")["input_ids"]
+    assert special == [
+        tokenizer.convert_ids_to_tokens(number)
+        for number in ids
+        if number in (tokenizer.cls_token_id, tokenizer.sep_token_id)
+    ]
+
+
+def test_a_layer_with_a_window_is_read_as_far_as_all_tokens_see_each_other(tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "model", "modernbert")
+    change_config(folder, local_attention=8)
+    longest = longest_input(find_checkpoint(str(folder)))
+    sentences = [np.arange(2, 2 + tokens) for tokens in (longest, longest + 1)]
+    whole, longer = eager_patterns(folder, sentences)
+    assert longest == 5
+    assert whole.min() > 0
+    assert longer.min() == 0
+
+
+def test_a_classifier_of_the_mean_leaves_the_padding_out(tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "model", "modernbert", "classification")
+    change_config(folder, classifier_pooling="mean")
+    checkpoint = find_checkpoint(str(folder))
+    model = load_model(checkpoint, checkpoint.family.architectures["classification"]).eval()
+    real = torch.arange(7)[None] < torch.from_numpy(LENGTHS)[:, None]
+    ids = torch.ones(real.shape, dtype=torch.long)
+    ids[real] = torch.from_numpy(np.concatenate(SENTENCES))
+    with torch.no_grad():
+        outputs = model.model(input_ids=ids, attention_mask=real.long()).last_hidden_state
+        expected = model(input_ids=ids, attention_mask=real.long()).logits
+        torch.testing.assert_close(checkpoint.family.guess_labels(model, outputs, real), expected)

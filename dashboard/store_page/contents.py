@@ -19,8 +19,6 @@ PLACES = ("model", "data", "store", "workers", "scheduler")
 FEW = 4
 #: What settings hold that leave a choice to the ingest, or switch something off.
 AUTO, NONE = "auto", "none"
-#: What pages call the tokens before and after a text, whatever the tokenizer calls them.
-NAMED = ("[CLS]", "[SEP]")
 
 
 def readable_settings(settings: Settings) -> dict[str, str]:
@@ -173,8 +171,8 @@ def _provenance(model: ModelDescription) -> dict[str, Any]:
     }
 
 
-def corpus_section(corpus: CorpusDescription, ends: tuple[str, str] | None) -> html.Section:
-    """What a corpus is; `ends` are what its tokenizer calls the tokens before and after a text, where the page shows it."""
+def corpus_section(corpus: CorpusDescription) -> html.Section:
+    """What a corpus is."""
     facts = {
         "sentences": [f"{corpus.sentences:,}, a uniform sample of ", html.Bdi(corpus.name)],
         "labels": html.Bdi(", ".join(corpus.label_names)) if corpus.label_names else "none",
@@ -185,8 +183,6 @@ def corpus_section(corpus: CorpusDescription, ends: tuple[str, str] | None) -> h
         facts["sample of"] = f"{first_reviews(corpus.first, corpus.reviews_in_data)}; the others are in no number"
     if corpus.marked:
         facts["special tokens"] = f"in the text of {many(corpus.marked, 'sentence')}: the model reads them as such"
-    if ends is not None and ends != NAMED:
-        facts[" and ".join(NAMED)] = ["are ", html.Bdi(ends[0]), " and ", html.Bdi(ends[1]), " of the tokenizer"]
     identity: dict[str, Any] = {
         "key": html.Bdi(corpus.key),
         "order": "by content hash, so that every prefix is a uniform sample",

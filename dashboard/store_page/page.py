@@ -218,10 +218,8 @@ class StorePage:
     ----------
     described
         The snapshot, its models and its corpora.
-    model, title, corpus
-        The shown model by its key and its name, and the key of its corpus.
-    ends
-        What its tokenizer calls the tokens before and after a text.
+    model, title
+        The shown model by its key and its name.
     is_part
         Whether vectors are of a part of the corpus.
     running, pending, failure
@@ -236,8 +234,6 @@ class StorePage:
     described: Description
     model: str
     title: str
-    corpus: str
-    ends: tuple[str, str]
     is_part: bool
     running: IngestProgress | None
     pending: list[str]
@@ -249,14 +245,11 @@ class StorePage:
 def read(context: Context) -> StorePage:
     """Everything that the page shows."""
     corpus, since, running = context.corpus, context.state.since, context.ingest
-    first, *_, last = (piece.text for piece in corpus.sentence_pieces(0))
     return StorePage(
         state=context.state,
         described=describe(context.snapshot, _contents_of(context.snapshot)),
         model=corpus.name,
         title=corpus.title,
-        corpus=corpus.attributes["corpus"],
-        ends=(first, last),
         is_part=has_part(corpus),
         running=running,
         pending=_pending(corpus) if running else [],
@@ -281,7 +274,7 @@ def draw(shown: StorePage) -> Page:
         *changes_section(state, shown.since),
         *_pictures(shown),
         *[model_section(model) for model in shown_first],
-        *[corpus_section(each, shown.ends if each.key == shown.corpus else None) for each in described.corpora],
+        *map(corpus_section, described.corpora),
         *_refreshing(shown.is_part),
     ]
     return Page(above=parts)

@@ -21,6 +21,7 @@ from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.http import STANDING, PartWait, Shown, Text, snapshot_of, validated
 from dashboard.web.results import current_cache
 from dashboard.web.served_store import ServedStore
+from dashboard.web.special_names import in_names_of
 from dashboard.web.state import LinkState
 from store import Corpus
 
@@ -216,7 +217,7 @@ def _fill_parts(app: Dash, served_store: ServedStore, parts: Mapping[str, Deferr
                 context = resolve(served_store, pathname, search, snapshot_of(shown))
                 computed = part.compute(context)
                 keep_computed(context.corpus, context.state, part)
-                content = condensed(computed, part.name)
+                content = in_names_of(context.corpus, condensed(computed, part.name))
         except NotYet as later:
             return [postponed(part, wanted.wait, str(later))], ""
         except Exception as error:
@@ -273,7 +274,7 @@ def _fill_jobs(app: Dash, served_store: ServedStore, works: Mapping[str, tuple[W
                 raise ReaderLeft(kind.cancelled)
             with served_store.service(Jobs).job(wanted.wait, kind) as job:
                 context = resolve(served_store, pathname, search, snapshot_of(shown))
-                return condensed(work(context, job), kind.place)
+                return in_names_of(context.corpus, condensed(work(context, job), kind.place))
         except NotYet as later:
             _ask_later(wanted, str(later), (asked or 0) + 1)
             raise PreventUpdate from later

@@ -222,10 +222,10 @@ class CountedMixing:
     @classmethod
     def of(cls, layer: LayerParts) -> "CountedMixing":
         """That of a layer."""
-        dense, gain = layer.output, layer.norm.weight.detach().float()
-        weight = None if isinstance(dense, PackedLinear) else dense.weight.detach().float().T
-        product = dense.product if weight is None else lambda vectors: vectors @ weight
-        return cls(product, torch.zeros_like(gain) if dense.bias is None else dense.bias.detach().float(), gain)
+        dense = layer.output
+        weight, bias, gain = (part.detach().float() for part in (*layer.output_map, layer.norm.weight))
+        product = dense.product if isinstance(dense, PackedLinear) else lambda vectors: vectors @ weight
+        return cls(product, bias, gain)
 
     def ratios(self, counted: Counted, value: Tensor, layer_input: Tensor, projected: Tensor) -> Tensor:
         """Mixing ratios (ratio, token).

@@ -267,14 +267,14 @@ class PointModel:
             clipped += beyond
         if self._classifier is not None:
             sentences = np.searchsorted(first, batch.rows[np.cumsum(batch.real.sum(axis=1)) - 1], side="right") - 1
-            into.class_probability[sentences] = self._classify(capture.points[self.points[-1]])
+            into.class_probability[sentences] = self._classify(capture.points[self.points[-1]], real)
         return clipped
 
-    def _classify(self, last: torch.Tensor) -> NDArray[np.float32]:
+    def _classify(self, last: torch.Tensor, real: torch.Tensor) -> NDArray[np.float32]:
         """(sentence, class) from the last vectors (sentence, token, feature)."""
         assert self._classifier is not None
         with torch.inference_mode():
-            logits = self._family.guess_labels(self._classifier, last)
+            logits = self._family.guess_labels(self._classifier, last, real)
             probability: NDArray[np.float32] = torch.softmax(logits, dim=-1).cpu().numpy()
         return probability
 

@@ -172,7 +172,7 @@ class HookedModel:
 
     def expansion_rates(self) -> list[float]:
         """Expansion rate of every layer: how much x -> f(x) lengthens a vector (Kobayashi et al. 2021)."""
-        maps = [(*layer.value_map, *output_map(layer)) for layer in self.parts.layers]
+        maps = [(*layer.value_map, *layer.output_map) for layer in self.parts.layers]
         exact = [[part.detach().cpu().double() for part in own] for own in maps]
         # On one core each: several threads would add the squares in an order of their own.
         return side_by_side(lambda own: expansion_rate(*own), exact)
@@ -195,13 +195,6 @@ def check_attention(model: HookedModel, name: str) -> float:
     return error
 
 
-def output_map(layer: LayerParts) -> tuple[Tensor, Tensor]:
-    """Weight (head and channel, feature) and bias (feature) of the output projection of a layer; 0 where it has no bias."""
-    weight = layer.output.weight.T
-    bias = layer.output.bias
-    return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias
-
-
 @dataclass(frozen=True)
 class OutputProjection:
     """The output projection of a layer, in float32: `weight` (head and channel, feature), `bias` and `gain` (feature).
@@ -216,7 +209,7 @@ class OutputProjection:
     @classmethod
     def of(cls, layer: LayerParts) -> "OutputProjection":
         """That of a layer."""
-        return cls(*(part.detach().float() for part in (*output_map(layer), layer.norm.weight)))
+        return cls(*(part.detach().float() for part in (*layer.output_map, layer.norm.weight)))
 
     def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
         """Mixing ratios (ratio, ..., token); see `store.kernels.attention`.

@@ -5,10 +5,14 @@ Here: the families that there are, and which one a config.json is of.
 
 from collections.abc import Sequence
 
+from ingest.family.albert import Albert
 from ingest.family.bert import Bert, Electra, Ernie
 from ingest.family.distilbert import DistilBert
+from ingest.family.modernbert import ModernBert
+from ingest.family.prelayernorm import RobertaPreLayerNorm
 from ingest.family.protocol import Config, Family
 from ingest.family.roberta import Camembert, Data2VecText, Roberta, XlmRoberta
+from ingest.family.rotary import JinaEmbeddingsV3, NomicBert
 
 FAMILIES: Sequence[Family] = (
     Bert(),
@@ -19,6 +23,11 @@ FAMILIES: Sequence[Family] = (
     Electra(),
     Ernie(),
     Data2VecText(),
+    Albert(),
+    RobertaPreLayerNorm(),
+    NomicBert(),
+    JinaEmbeddingsV3(),
+    ModernBert(),
 )
 _BY_TYPE = {family.model_type: family for family in FAMILIES}
 

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.family.protocol import LABELS, TEXTS, TRUTH, Config, Field, ModelParts, Place, number, text, whole
+from ingest.family.protocol import (
+    LABELS,
+    TEXTS,
+    TRUTH,
+    Config,
+    Field,
+    ModelParts,
+    Place,
+    linear_map,
+    number,
+    text,
+    whole,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -117,7 +129,7 @@ class Bert:
         """By the head of masked wordpieces."""
         return model.cls(vectors)
 
-    def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
+    def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
         """By the classifier, from what the pooler makes of the first token."""
         return model.classifier(model.base_model.pooler(vectors))
 
@@ -176,7 +188,7 @@ class Electra(Bert):
         """By the head of the generator."""
         return model.generator_lm_head(model.generator_predictions(vectors))
 
-    def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
+    def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
         """By the classifier, which takes the first token."""
         return model.classifier(vectors)
 
@@ -246,13 +258,17 @@ class BertLayer:
     @property
     def value_map(self) -> "tuple[Tensor, Tensor]":
         """To the values of all heads."""
-        value = self.module.attention.self.value
-        return value.weight.T, value.bias
+        return linear_map(self.module.attention.self.value)
 
     @property
     def output(self) -> Any:
         """The output projection."""
         return self.module.attention.output.dense
+
+    @property
+    def output_map(self) -> "tuple[Tensor, Tensor]":
+        """Of the output projection."""
+        return linear_map(self.output)
 
     @property
     def norm(self) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.family.bert import DEFAULTS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertLayer, BertParts, trained
-from ingest.family.protocol import LABELS, TRUTH, Field, ModelParts, Place, number, text, whole
+from ingest.family.protocol import LABELS, TRUTH, Field, ModelParts, Place, linear_map, number, text, whole
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -57,7 +57,7 @@ class DistilBert(Bert):
         """By the head of masked wordpieces."""
         return model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(vectors))))
 
-    def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
+    def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
         """By the classifier, from the first token."""
         return model.classifier(model.pre_classifier(vectors[:, 0]).relu())
 
@@ -84,8 +84,7 @@ class DistilBertLayer(BertLayer):
     @property
     def value_map(self) -> "tuple[Tensor, Tensor]":
         """To the values of all heads."""
-        value = self.module.attention.v_lin
-        return value.weight.T, value.bias
+        return linear_map(self.module.attention.v_lin)
 
     @property
     def output(self) -> Any:

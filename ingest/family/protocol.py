@@ -59,6 +59,17 @@ def _is_texts(value: Any) -> bool:
     return value is None or (isinstance(value, list) and all(isinstance(item, str) for item in value))
 
 
+def _is_rotation(value: Any) -> bool:
+    """Numbers and names, of all layers or by the kind of layer."""
+    if value is None:
+        return True
+    if not isinstance(value, dict):
+        return False
+    flat = [each for part in value.values() for each in (part.values() if isinstance(part, dict) else [part])]
+    return all(each is None or isinstance(each, (str, int, float)) for each in flat)
+
+
+ROTATION = Field("an object of numbers and names or null", _is_rotation)
 TRUTH = Field("true or false", lambda value: isinstance(value, bool))
 LABELS = Field("an object of the labels' names by number from 0 on", _is_labels)
 TEXTS = Field("a list of names or null", _is_texts)
@@ -73,6 +84,12 @@ class Place:
 
     module: "nn.Module"
     of_input: bool = False
+
+
+def linear_map(linear: Any) -> "tuple[Tensor, Tensor]":
+    """Weight (input, output) and bias (output) of a linear layer; 0 where it has none."""
+    weight = linear.weight.T
+    return weight, weight.new_zeros(weight.shape[1]) if linear.bias is None else linear.bias
 
 
 class LayerParts(Protocol):
@@ -91,8 +108,12 @@ class LayerParts(Protocol):
         """The output projection: the linear layer from the outputs of the heads side by side to what is added to the residual."""
 
     @property
+    def output_map(self) -> "tuple[Tensor, Tensor]":
+        """Weight (head and channel, feature) and bias (feature) of the output projection."""
+
+    @property
     def norm(self) -> Any:
-        """The layer norm after that addition."""
+        """The layer norm that reads the sum after that addition."""
 
     @property
     def points(self) -> Mapping[str, Place]:
@@ -207,5 +228,5 @@ class Family(Protocol):
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
         """Logits (token, wordpiece) of a model that predicts masked wordpieces, from its last vectors (token, feature)."""
 
-    def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """Logits (sentence, label) of a classifier, from its last vectors (sentence, token, feature)."""
+    def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":
+        """Logits (sentence, label) of a classifier, from its last vectors (sentence, token, feature); `real` is False in the padding."""

@@ -46,7 +46,7 @@ class Roberta(Bert):
         """By the head of masked wordpieces."""
         return model.lm_head(vectors)
 
-    def guess_labels(self, model: Any, vectors: "Tensor") -> "Tensor":
+    def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
         """By the classifier, which takes the first token."""
         return model.classifier(vectors)
 

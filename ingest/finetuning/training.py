@@ -64,8 +64,19 @@ def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
 
 
 def freeze_lower(model: ModelParts, layers: int) -> None:
-    """Freeze the embeddings and the lowest layers; 0 freezes nothing."""
-    for module in [*model.embeddings, *(layer.module for layer in model.layers[:layers])] if layers else []:
+    """Freeze the embeddings and the lowest layers; 0 freezes nothing.
+
+    Raises
+    ------
+    IngestError
+        Where a layer that would be frozen shares its weights with one that would not.
+    """
+    modules = [layer.module for layer in model.layers]
+    if layers and set(modules[:layers]) & set(modules[layers:]):
+        raise IngestError(
+            f"--freeze={layers} would freeze layers above too, which share their weights. Give 0 or {len(modules)}."
+        )
+    for module in [*model.embeddings, *modules[:layers]] if layers else []:
         module.requires_grad_(False)
 
 

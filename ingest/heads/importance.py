@@ -160,16 +160,16 @@ class SilencedModel:
         with torch.inference_mode():
             tokens = self._parts.module(input_ids=token_ids, attention_mask=real.long()).last_hidden_state
             # On the host, as Apple's GPUs have no float64.
-            logits, right = self._answer(tokens, answered).cpu().double(), answers[answered].cpu()
+            logits, right = self._answer(tokens, answered, real).cpu().double(), answers[answered].cpu()
             return float(nn.functional.cross_entropy(logits, right, reduction="sum"))
 
-    def _guess_wordpieces(self, tokens: Tensor, answered: Tensor) -> Tensor:
+    def _guess_wordpieces(self, tokens: Tensor, answered: Tensor, _real: Tensor) -> Tensor:
         """(answer, wordpiece). Only of the tokens asked for: the vocabulary is large."""
         return self._family.guess_wordpieces(self._model, tokens[answered])
 
-    def _guess_labels(self, tokens: Tensor, answered: Tensor) -> Tensor:  # noqa: ARG002
+    def _guess_labels(self, tokens: Tensor, _answered: Tensor, real: Tensor) -> Tensor:
         """(answer, label), one of every sentence."""
-        return self._family.guess_labels(self._model, tokens)
+        return self._family.guess_labels(self._model, tokens, real)
 
     def _gate(self, layer: int) -> Callable[..., tuple[Tensor] | None]:
         def hook(_module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] | None:

@@ -144,7 +144,8 @@ def randomize(encoder: nn.Module, spread: float, seed: int) -> None:
         if isinstance(module, nn.Linear):
             weight = torch.empty(module.weight.shape).normal_(0, spread, generator=generator)
             module.weight.data.copy_(weight)
-            nn.init.zeros_(module.bias)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
         elif isinstance(module, nn.LayerNorm):
             module.reset_parameters()
 

@@ -9,6 +9,7 @@ from ingest.run.settings import NONE, Settings
 from store import StoreError
 from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
+from tests.bench.encoders import encoders
 from tests.bench.faults import faults
 from tests.bench.features_page import features_page
 from tests.bench.fidelity import STORE, fidelity
@@ -66,6 +67,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "flips": lambda: flips("data/headscape", 20),
     "fidelity": fidelity,
     "attentionviz": lambda: against_attentionviz(STORE),
+    "encoders": encoders,
     "intervals": lambda: intervals(SERVED, (20, 50, 100, 200)),
     "roles": lambda: roles(SERVED),
     "replacement": lambda: replacement(SERVED),

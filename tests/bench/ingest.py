@@ -89,10 +89,11 @@ def transformers_model(checkpoint: Checkpoint, device: torch.device) -> torch.nn
     """The plain model, without hooks."""
     import transformers
 
-    model: torch.nn.Module = transformers.BertModel.from_pretrained(
-        checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, add_pooling_layer=False
+    family = checkpoint.family
+    plain: torch.nn.Module = getattr(transformers, family.encoder_class).from_pretrained(
+        checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, **family.encoder_options
     )
-    return model.to(device).eval()
+    return plain.to(device).eval()
 
 
 def plain_pass(model: torch.nn.Module, corpus: PlannedCorpus, encoder: Encoder, dtype: torch.dtype) -> None:

@@ -1,0 +1,127 @@
+"""ALBERT (Lan et al. 2020): the layers of a group share their weights, and embeddings have fewer features than layers."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, READ_FIELDS, Bert, BertLayer, BertParts, trained
+from ingest.family.protocol import Config, Field, ModelParts, Place, linear_map, number, whole
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+class Albert(Bert):
+    """The family of ALBERT: see `ingest.family.protocol.Family`."""
+
+    model_type = "albert"
+    name = "ALBERT"
+    config_class, encoder_class = "AlbertConfig", "AlbertModel"
+    architectures = trained("Albert")
+    prefix = "albert."
+    head_weights: Mapping[str, Sequence[str]] = {
+        "mlm": ("predictions.dense.weight",),
+        "classification": ("classifier.weight", "albert.pooler.weight"),
+    }
+    new_weights: tuple[str, ...] = ("classifier.", "albert.pooler.")
+    vocabulary: Sequence[str] = ("spiece.model",)
+    post_processor = "TemplateProcessing"
+    defaults: Mapping[str, int] = DEFAULTS | {
+        "vocab_size": 30000,
+        "embedding_size": 128,
+        "hidden_size": 4096,
+        "num_attention_heads": 64,
+        "intermediate_size": 16384,
+        "num_hidden_groups": 1,
+    }
+    model_fields: Mapping[str, Field] = {
+        **{name: field for name, field in MODEL_FIELDS.items() if name != "classifier_dropout"},
+        "embedding_size": whole(1, MOST),
+        "num_hidden_groups": whole(1, MOST),
+        "inner_group_num": whole(1, 1),
+        "classifier_dropout_prob": number(0, 1),
+    }
+    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
+
+    def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
+        """Vectors of embeddings have a size of their own; the last group of layers stands for all."""
+        size, groups = self.size(config, "embedding_size"), self.size(config, "num_hidden_groups")
+        rows = {
+            f"embeddings.{name}_embeddings.weight": self.size(config, each)
+            for name, each in self.embedding_rows.items()
+        }
+        last = f"encoder.albert_layer_groups.{groups - 1}.albert_layers.0.ffn_output.weight"
+        own = self.size(config, "hidden_size"), self.size(config, "intermediate_size")
+        return {name: (count, size) for name, count in rows.items()} | {last: own}
+
+    def parts(self, model: Any) -> ModelParts:
+        """The modules of a loaded model."""
+        return AlbertParts(model.base_model)
+
+    def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
+        """By the head of masked wordpieces."""
+        return model.predictions(vectors)
+
+    def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
+        """By the classifier, from what the pooler makes of the first token."""
+        own = model.base_model
+        return model.classifier(own.pooler_activation(own.pooler(vectors[:, 0])))
+
+
+class AlbertParts(BertParts):
+    """Modules of a `transformers.AlbertModel`."""
+
+    @property
+    def _project(self) -> Any:
+        return self.module.encoder.embedding_hidden_mapping_in
+
+    @property
+    def embeddings(self) -> "Sequence[nn.Module]":
+        """The sum of the embeddings after its layer norm, and the linear layer to the features of layers."""
+        return [self.module.embeddings, self._project]
+
+    def in_layer_size(self, vectors: "Tensor") -> "Tensor":
+        """By that linear layer."""
+        # Its bias belongs to the sum of the embeddings, not to that of a wordpiece.
+        return vectors @ self._project.weight.T.to(vectors.dtype)
+
+    @property
+    def encoder(self) -> "nn.Module":
+        """All layers."""
+        return self.module.encoder.albert_layer_groups
+
+    @property
+    def layers(self) -> "Sequence[AlbertLayer]":
+        """The layers in order; those of a group have one module."""
+        layers, groups = self.module.config.num_hidden_layers, self.module.encoder.albert_layer_groups
+        # As `AlbertTransformer.forward` divides.
+        return [AlbertLayer(groups[int(layer / (layers / len(groups)))].albert_layers[0]) for layer in range(layers)]
+
+
+class AlbertLayer(BertLayer):
+    """Modules of a `transformers.AlbertLayer`, whose attention holds the output projection and the layer norm too."""
+
+    @property
+    def value_map(self) -> "tuple[Tensor, Tensor]":
+        """To the values of all heads."""
+        return linear_map(self.module.attention.value)
+
+    @property
+    def output(self) -> Any:
+        """The output projection."""
+        return self.module.attention.dense
+
+    @property
+    def norm(self) -> Any:
+        """The layer norm after attention."""
+        return self.module.attention.LayerNorm
+
+    @property
+    def points(self) -> Mapping[str, Place]:
+        """Feature points."""
+        return {
+            "mixed": Place(self.output, of_input=True),
+            "projected": Place(self.output),
+            "attended": Place(self.norm),
+            "expanded": Place(self.module.ffn_output),
+            "feedforward": Place(self.module.full_layer_layer_norm),
+        }
