@@ -12,6 +12,7 @@ from ingest.encode.loading import load_model
 from ingest.run.checkpoint import embedded_checkpoint, find_checkpoint
 from ingest.run.errors import IngestError
 from tests.broken_model import change_config
+from tests.family_models import save_family
 from tests.hub import COMMIT
 from tests.hub_cache import ModelHub
 from tests.tiny_models import save_model
@@ -182,6 +183,12 @@ def test_of_a_model_of_the_hub_with_both_no_bin_is_downloaded(tiny_model: Path, 
     shutil.copytree(tiny_model, hub)
     torch.save({}, hub / "pytorch_model.bin")
     assert not (find_checkpoint("somebody/new").folder / "pytorch_model.bin").exists()
+
+
+def test_a_vocabulary_of_sentencepiece_is_downloaded_with_its_model(hub: Path) -> None:
+    save_family(hub, "albert")
+    (hub / "spiece.model").write_bytes(b"wordpieces")
+    assert (find_checkpoint("somebody/albert").folder / "spiece.model").read_bytes() == b"wordpieces"
 
 
 def test_a_model_of_the_hub_without_weights_is_refused(tiny_model: Path, hub: Path) -> None:

@@ -169,10 +169,10 @@ def _download(model: str, revision: str | None, weights: str) -> Path:
     """Download the files of a model from the hub; their folder."""
     from huggingface_hub import snapshot_download
 
+    vocabularies = {file for family in FAMILIES for file in family.vocabulary}
+    wanted = ["*.json", "*.txt", *sorted(vocabularies), weights]
     try:
-        return Path(
-            snapshot_download(model, revision=revision, allow_patterns=["*.json", "*.txt", "*.bpe.model", weights])
-        )
+        return Path(snapshot_download(model, revision=revision, allow_patterns=wanted))
     except Exception as error:  # the hub's client lets through whatever its transport raises
         there = "nor in the cache, and the hub cannot be reached" if is_unreachable(error) else "nor on the hub"
         raise IngestError(
