@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
 from itertools import takewhile
@@ -74,6 +74,7 @@ def run(settings: Settings, limits: Limits = USUAL, note: Note = note_progress) 
         fewest=None if settings.first else Budget.of(settings).fewest_reviews,
         held=partial(held_data, settings.store),
     )
+    settings = _with_length(settings, checkpoint)
     check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
     check_features(settings, checkpoint, data)
@@ -99,6 +100,15 @@ def run(settings: Settings, limits: Limits = USUAL, note: Note = note_progress) 
         elif not ingest.changed:
             say(f"Nothing to do: {settings.store} holds {ingest.model.key} with {ingest.held}.")
         say(cut_report(writer, planned, longest_input(checkpoint)))
+
+
+def _with_length(settings: Settings, checkpoint: Checkpoint) -> Settings:
+    """The default --max-length, or what the model reads where that is less."""
+    longest = longest_input(checkpoint)
+    if settings.max_length != Settings.max_length or settings.max_length <= longest:
+        return settings
+    say(f"{checkpoint.name} reads at most {longest} wordpieces, so longer sentences are cut: --max-length={longest}.")
+    return replace(settings, max_length=longest)
 
 
 def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data, limits: Limits) -> PlannedCorpus:

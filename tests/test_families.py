@@ -25,6 +25,7 @@ from ingest.finetuning.training import load_classifier
 from ingest.heads.importance import find_kind
 from ingest.run.checkpoint import find_checkpoint, longest_input
 from ingest.run.errors import IngestError
+from ingest.run.settings import Settings
 from ingest.text.tokenizer import Tokenizer
 from store.__main__ import main
 from store.kernels.attention import attention_pattern
@@ -314,3 +315,13 @@ def test_a_classifier_of_the_mean_leaves_the_padding_out(tmp_path: Path) -> None
         outputs = model.model(input_ids=ids, attention_mask=real.long()).last_hidden_state
         expected = model(input_ids=ids, attention_mask=real.long()).logits
         torch.testing.assert_close(checkpoint.family.guess_labels(model, outputs, real), expected)
+
+
+def test_a_model_that_reads_less_than_the_default_is_read_as_far_as_it_goes(
+    ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = save_family(tmp_path / "short", "modernbert")
+    change_config(folder, local_attention=8)
+    place = ingest(tmp_path / "store", model=folder, max_length=Settings.max_length)
+    assert store.open_corpus(place).sentences.row_size.values.max() == 5
+    assert "short reads at most 5 wordpieces, so longer sentences are cut" in capsys.readouterr().out
