@@ -275,6 +275,11 @@ def test_a_page_names_special_tokens_as_the_tokenizer_does(page: str, client: Fl
     assert "<s>" in told
 
 
+def test_a_chart_shows_the_name_of_a_special_token_as_text(client: FlaskClient) -> None:
+    told = shown(client, "above", "/statistics")
+    assert "'name': 'from &lt;/s&gt;'" in told
+
+
 def test_a_typed_pair_has_the_tokenizers_special_tokens(roberta_store: str) -> None:
     typed = TypedSentences().encode(store.open_corpus(roberta_store), "The film was good.", "We loved it.")
     special = [piece for piece, word in zip(typed.wordpieces, typed.word_index, strict=True) if word < 0]

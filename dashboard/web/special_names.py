@@ -6,6 +6,7 @@ controls, links and names of elements stay.
 
 import json
 from collections.abc import Hashable
+from html import escape
 from typing import Any
 
 from plotly.io.json import to_json_plotly
@@ -44,8 +45,14 @@ def _renamed(content: Any, names: tuple[str, str]) -> Any:
     if isinstance(content, list):
         return [_renamed(each, names) for each in content]
     if isinstance(content, dict):
-        return {key: each if _is_kept(key) else _renamed(each, names) for key, each in content.items()}
+        return {key: each if _is_kept(key) else _renamed(each, _in_field(key, names)) for key, each in content.items()}
     return content
+
+
+def _in_field(key: str, names: tuple[str, str]) -> tuple[str, str]:
+    """In a chart a text is markup, of which `<s>` would be a part."""
+    first, last = map(escape, names)
+    return (first, last) if key == "figure" else names
 
 
 def _is_kept(key: str) -> bool:
