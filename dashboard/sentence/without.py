@@ -18,6 +18,7 @@ from dashboard.sentence.change import (
     vector_change,
 )
 from dashboard.sentence.checkpoint import CorpusModel, runs_models
+from dashboard.sentence.curve_chart import curve_panel
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
 from dashboard.sentence.over_corpus import over_corpus
 from dashboard.sentence.picture import ShownSentence, isolated_head, read_shown
@@ -124,7 +125,7 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
     elif state.without:
         below = deferred(context, WITHOUT, ready=_is_computed(context, shown.sentence))
     choices = draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules)
-    return [title, choices, below, *(over_corpus(context) if state.without else [])]
+    return [title, choices, below, *(over_corpus(context) if state.without else []), *curve_panel(context)]
 
 
 def cannot_change(corpus: Corpus, *, has_torch: bool) -> str:

@@ -101,6 +101,8 @@ _INTERVAL = rf"({_END})?\.\.({_END})?"
 _CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
 #: Layer and head, as `3-7`.
 HEAD = r"\d{1,3}-\d{1,3}"
+_KINDS = r"(off|even|mean|rule)"
+_CURVE = rf"{_KINDS}(\.{_KINDS}){{0,3}}"
 _CHANGED = rf"{HEAD}(\.{HEAD}){{0,{MOST_CHANGED - 1}}}"
 
 
@@ -216,6 +218,8 @@ class LinkState:
     # The roles of a head.
     evidence: Annotated[str | None, Field("choice", Of.ROLES_OF_HEADS)] = None
     threshold: Annotated[str, Field("choice", THRESHOLDS)] = "2"
+    wordpieces: Annotated[str | None, Field("pattern", HEAD)] = None
+    replaced: Annotated[str | None, Field("pattern", HEAD)] = None
 
     # Which heads page Heads shows, in which order.
     arranged: Annotated[
@@ -248,6 +252,7 @@ class LinkState:
     instead: Annotated[Instead, Field("choice", INSTEAD)] = "off"
     patch: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     sampled: Annotated[str | None, _ON] = None
+    curve: Annotated[str | None, Field("pattern", _CURVE)] = None
     find: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     labelled: Annotated[str | None, Field("choice", Of.LABELS)] = None
     fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None
