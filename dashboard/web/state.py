@@ -34,6 +34,8 @@ NEIGHBORS, MIN_DIST = 15, 0.1
 MOST_WORDS = 1_000
 #: Characters of a search, and of what one word of a hypothesis is.
 MOST_SOUGHT, MOST_OF_END = 200, 80
+#: Characters of the sentence whose attention heads take over.
+MOST_PATCH = 1_000
 #: Bytes of a typed text in a link, and of both texts of a pair. With every position hidden or selected, a request for the
 #: longest pair still fits into the request line that servers accept.
 MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
@@ -250,7 +252,7 @@ class LinkState:
     rollout: Annotated[str | None, _ON] = None
     without: Annotated[str | None, Field("pattern", _CHANGED)] = None
     instead: Annotated[Instead, Field("choice", INSTEAD)] = "off"
-    patch: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
+    patch: Annotated[str | None, Field("text", MOST_PATCH)] = None
     sampled: Annotated[str | None, _ON] = None
     curve: Annotated[str | None, Field("pattern", _CURVE)] = None
     find: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
