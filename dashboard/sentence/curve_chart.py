@@ -73,7 +73,7 @@ def curve_panel(context: Context) -> list[object]:
     state, has_rules = context.state, known_shares(context.corpus) is not None
     drawn = kinds_of(state)
     offered = [kind for kind in KINDS if kind not in drawn and (kind != "rule" or has_rules)]
-    buttons = [action(INSTEAD[kind], _with(state, [*drawn, kind])) for kind in offered]
+    buttons = [action(INSTEAD[kind], _with(state, [*drawn, kind]), look="plain") for kind in offered]
     shown = [
         action(f"{INSTEAD[kind]} ✕", _with(state, [other for other in drawn if other != kind]), look="plain")
         for kind in drawn
@@ -81,7 +81,7 @@ def curve_panel(context: Context) -> list[object]:
     return [
         html.H3(["Over the number of heads", info("the curve over the number of heads", _ABOUT)]),
         *([html.P(["Drawn: ", *shown], className="switched-off")] if shown else []),
-        html.Div(["Draw heads that ", *buttons], className="controls") if buttons else None,
+        *([html.P(["Draw: ", *buttons], className="switched-off")] if buttons else []),
         *([deferred(context, CURVE)] if drawn else []),
     ]
 
@@ -150,9 +150,9 @@ def curve_figure(curves: list[Curve]) -> go.Figure:
     """Above the change as a share of the distance between two sentences, below Spearman's correlation; a line for each curve."""
     lines = [trace for curve in curves for trace in _lines(curve)]
     across = {"title": "heads replaced", "tickformat": ".0%", "tickvals": list(SHARES), "anchor": "y2"}
-    above = {"title": "change, of the distance between two sentences", **SHARE_AXIS, "domain": [0.54, 1]}
+    above = {"title": "share of the distance", **SHARE_AXIS, "domain": [0.54, 1]}
     drawn = layout(across, above, showlegend=True, margin={"l": 62, "r": 12, "t": 8, "b": 42})
-    drawn["yaxis2"] = axis("order of similarities", showgrid=True, domain=[0, 0.46])
+    drawn["yaxis2"] = axis("Spearman", showgrid=True, domain=[0, 0.46])
     return go.Figure(lines, drawn)
 
 
