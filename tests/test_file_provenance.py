@@ -33,7 +33,7 @@ EXAMPLES = {
 #: Of routes of feature points.
 OF_FEATURES = {"view": "pca-each"}
 #: What a query string says where an address has this part.
-QUERIES = {"/typed/": "?text=x", "/hypothesis.": "?hquery=the"}
+QUERIES = {"/typed/": "?text=x", "/hypothesis.": "?hquery=the", "/curve.": "?curve=even"}
 #: Files of words: the corpus of the other files has none. What a query string chooses in them.
 OF_WORDS = {
     "relations": "",

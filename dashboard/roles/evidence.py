@@ -231,7 +231,8 @@ def evidence_part(context: Context) -> list[object]:
         html.Div(cards, className=f"role-evidence kind-{kind_number(RULES[role].kind)}"),
         html.H3("What speaks against it"),
         html.Ul([_against(corpus, state, found, place) for place in found.least], className="role-against"),
-        *([] if asks_of_all(state) else _sampled_wordpieces(corpus, state, found)),
+        *draw_wordpieces(found, "of the sample"),
+        *([] if asks_of_all(state) else [_count_all(corpus, state)]),
     ]
 
 
@@ -245,13 +246,10 @@ def asks_of_all(state: LinkState) -> bool:
     return state.wordpieces == f"{state.layer}-{state.head}"
 
 
-def _sampled_wordpieces(corpus: Corpus, state: LinkState, found: RoleSentences) -> list[object]:
-    """Those of the sample, and a button that counts all."""
-    count = action(
-        f"Count over {many(corpus.n_sentences, 'sentence')}",
-        state.with_(wordpieces=f"{state.layer}-{state.head}").href,
-    )
-    return [*draw_wordpieces(found, "of the sample"), html.P(count)]
+def _count_all(corpus: Corpus, state: LinkState) -> html.P:
+    """A button that counts wordpieces over the whole corpus."""
+    href = state.with_(wordpieces=f"{state.layer}-{state.head}").href
+    return html.P(action(f"Count over {many(corpus.n_sentences, 'sentence')}", href))
 
 
 def every_wordpiece(context: Context) -> list[object]:
