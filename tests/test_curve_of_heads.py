@@ -11,8 +11,10 @@ from dashboard.app import create_app
 from dashboard.sentence.curve import SHARES, Curve, CurvePoint, curve_dataset, curve_table, known_orders, measure_curves
 from dashboard.sentence.curve_chart import curve_figure
 from dashboard.sentence.replace import main, replace_heads, replace_more
+from dashboard.ui.files import Provenance
 from dashboard.web.errors import ReaderLeft
-from store import Corpus, open_corpus
+from store import Corpus, open_corpus, open_snapshot
+from store.phrases import PROVENANCE
 from store.replacement import ordered_heads
 from tests.client import content, csv_rows, shown
 
@@ -146,10 +148,13 @@ def test_without_a_choice_there_are_buttons_alone(roles_client: FlaskClient, cli
     assert "curve=rule" not in shown(client, "below", "/sentence", ON)
 
 
-def test_the_file_has_a_row_for_every_point(roles_client: FlaskClient, roles_base: str) -> None:
+def test_the_file_has_a_row_for_every_point(roles_client: FlaskClient, roles_base: str, roles_store: str) -> None:
     rows = csv_rows(content(roles_client, f"{roles_base}/curve.csv?curve=even"))
     assert [row["share"] for row in rows[: len(SHARES)]] == ["0", "0.1", "0.25", "0.5", "0.75", "1"]
     assert {row["order"] for row in rows} == {"explained", "random"}
+    assert {row[PROVENANCE] for row in rows} == {
+        str(Provenance.of(open_snapshot(roles_store), [open_corpus(roles_store).name]))
+    }
 
 
 def test_a_file_without_a_replacement_is_refused(roles_client: FlaskClient, roles_base: str) -> None:
