@@ -26,6 +26,7 @@ from dashboard.points.page import HEADS, head_topic
 from dashboard.relations.page import RELATIONS
 from dashboard.sentence.charts import head_positions
 from dashboard.sentence.page import SENTENCE
+from dashboard.sentence.replaced_head import REPLACED, replaced_head
 from dashboard.server_page.page import SERVER
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.statistics.page import STATISTICS_OF_HEADS
@@ -49,7 +50,7 @@ from dashboard.web.special_names import in_names_of
 TOPICS = topics_by_name(
     OVERVIEW,
     HEADS,
-    head_topic(statistics=head_statistics, positions=head_positions),
+    head_topic(head_statistics, head_positions, replaced_head, (REPLACED,)),
     STATISTICS_OF_HEADS,
     HEAD_MAP,
     RELATIONS,

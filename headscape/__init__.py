@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dashboard.web.state import Instead
     from store import Corpus
 
-__all__ = ["notes", "open", "replace", "sentence", "show"]
+__all__ = ["notes", "open", "replace", "replace_more", "sentence", "show"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -93,7 +93,8 @@ def replace(
     -------
     `change`, 1 - cosine of the sentence vectors, mean with its 95% `interval` (bound); `distance`, the same of two different
     sentences, and the `share` of it; `spearman` of the similarities before and after; share with the same `nearest` sentence;
-    `linked` (when), pairs of words that later heads link, and by relation `before` and `after`.
+    `linked` (when), pairs of words that later heads link, and by relation `before` and `after`. Of a model that predicts
+    hidden wordpieces `hidden_loss` (when), mean in nats.
 
     Raises
     ------
@@ -104,6 +105,33 @@ def replace(
     from dashboard.sentence.replace import replace_heads
 
     return replace_heads(corpus, heads, instead, sentences).labelled()
+
+
+def replace_more(corpus: "Corpus", instead: "Sequence[Instead]" = ("rule",), *, sentences: int = 100) -> "Dataset":
+    """The same for 0, 10, 25, 50, 75 and 100% of the heads, in every order that the store knows.
+
+    Parameters
+    ----------
+    instead
+        One or more of those of `replace`.
+    sentences
+        At most so many of those that no rule was fitted on.
+
+    Returns
+    -------
+    (instead, order, share): `change` with its 95% interval `low` and `high`, the share `of_distance`, `spearman`, `nearest` and
+    `hidden_loss` as in `replace`, NaN where there is none; `heads` (share). `order` is of "explained", "unimportant", "random".
+
+    Raises
+    ------
+    StoreError
+        With a sentence that ends in what to do next.
+    """
+    check_packages("store", "dashboard")
+    from dashboard.sentence.curve import curve_dataset
+    from dashboard.sentence.replace import replace_more as measured
+
+    return curve_dataset(measured(corpus, instead, sentences))
 
 
 def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "DataFrame":

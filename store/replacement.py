@@ -1,12 +1,14 @@
 """What heads of a corpus can attend to instead, in sentences that no rule of them was fitted on."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from store.corpus import Corpus
 from store.kernels.head_tables import HeadTables
+from store.kernels.rules import OTHER_TEXT, SentenceTokens
 from store.repository.errors import StoreError
 from store.rules import chosen_rules, predict
 
@@ -14,6 +16,8 @@ from store.rules import chosen_rules, predict
 Step = Callable[[str], object]
 Heads = Sequence[tuple[int, int]]
 READS = "Reading what the heads do instead"
+#: A wordpiece that no table of a head has.
+UNKNOWN = -1
 #: Sentences of a sample by default.
 SENTENCES = 100
 #: What heads do instead -> in words.
@@ -40,36 +44,67 @@ def judged_sentences(corpus: Corpus, most: int) -> NDArray[np.int64]:
     return judged[words[stop] > words[first[judged]]][:most]
 
 
+class RuleReader:
+    """The rules of heads, with their tables of the wordpieces of some sentences; each head is read once.
+
+    Parameters
+    ----------
+    sentences
+        Indices of sentences.
+    """
+
+    def __init__(self, corpus: Corpus, sentences: NDArray[np.integer]) -> None:
+        self._corpus, self.text = corpus, corpus.rule_text
+        token_id = corpus.tokens.token_id.values
+        self._pieces = np.unique(np.concatenate([token_id[corpus.sentence_rows(int(index))] for index in sentences]))
+        self._read: dict[tuple[int, int], HeadTables] = {}
+
+    def rules(self, layer: int, head: int) -> tuple[list[str], NDArray[np.floating]]:
+        """Names and weights of the rules of a head."""
+        rules = self._corpus.rules
+        return chosen_rules(rules.chosen.values[layer, head], rules.rule_weight.values[layer, head])
+
+    def tables(self, layer: int, head: int) -> HeadTables:
+        """The tables of a head, with those wordpieces alone."""
+        if (layer, head) not in self._read:
+            self._read[layer, head] = self._corpus.head_tables(layer, head).of_types(self._pieces)
+        return self._read[layer, head]
+
+
 class RulePatterns:
-    """What the rules of some heads predict in some sentences. Of the tables of heads it keeps the wordpieces of these sentences.
+    """What the rules of some heads predict in the sentences of a reader.
 
     Parameters
     ----------
     heads
         Layer and head of each.
-    sentences
-        Indices of sentences.
     step
-        Called before the tables of each head are read; an error that it raises ends the reading.
+        Called before each head is read; an error that it raises ends the reading.
     """
 
-    def __init__(
-        self, corpus: Corpus, heads: Heads, sentences: NDArray[np.integer], step: Step = lambda _: None
-    ) -> None:
-        self._text = corpus.rule_text
-        token_id = corpus.tokens.token_id.values
-        pieces = np.unique(np.concatenate([token_id[corpus.sentence_rows(int(index))] for index in sentences]))
-        chosen, weights = corpus.rules.chosen.values, corpus.rules.rule_weight.values
+    def __init__(self, reader: RuleReader, heads: Heads, step: Step = lambda _: None) -> None:
+        self._text = reader.text
         self._rules, tables = [], []
         for layer, head in heads:
             step(READS)
-            self._rules.append(chosen_rules(chosen[layer, head], weights[layer, head]))
-            tables.append(corpus.head_tables(layer, head).of_types(pieces))
+            self._rules.append(reader.rules(layer, head))
+            tables.append(reader.tables(layer, head))
         self._tables = HeadTables.joined(tables)
 
-    def patterns(self, sentence: int) -> NDArray[np.float32]:
-        """(head, query_token, key_token) in one of the sentences."""
-        return predict(self._rules, self._text.sentence(sentence), self._tables)
+    def patterns(self, sentence: int, hidden: Sequence[int] = ()) -> NDArray[np.float32]:
+        """(head, query_token, key_token) in one of the sentences, in which the wordpieces at some positions are hidden."""
+        tokens = self._text.sentence(sentence)
+        return predict(self._rules, hide(tokens, hidden) if hidden else tokens, self._tables)
+
+
+def hide(tokens: SentenceTokens, hidden: Sequence[int]) -> SentenceTokens:
+    """The tokens of a sentence in which those at some positions are like no other, and not rare; their grammar stays."""
+    changed = {"token_id": UNKNOWN, "flags": 0, "text_class": OTHER_TEXT, "count": np.iinfo(np.int64).max}
+    places = list(hidden)
+    arrays = {name: getattr(tokens, name).copy() for name in changed}
+    for name, value in changed.items():
+        arrays[name][places] = value
+    return replace(tokens, **arrays)
 
 
 def mean_patterns(corpus: Corpus, heads: Heads, flags: NDArray[np.integer]) -> NDArray[np.float32]:

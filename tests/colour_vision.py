@@ -43,6 +43,12 @@ def least_difference(colours: Sequence[str], vision: str) -> float:
     return min(float(np.linalg.norm(one - other)) for one, other in combinations(places, 2))
 
 
+def contrast(colour: str, ground: str) -> float:
+    """Ratio of the light of two colours, 1 to 21 (WCAG 2)."""
+    darker, lighter = sorted(float(XYZ[1] @ _linear(each)) for each in (colour, ground))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
 def _linear(colour: str) -> Floats:
     share = np.array(rgb(colour)) / 255
     return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)

@@ -100,13 +100,13 @@ def test_heads_without_a_role_are_their_own_group(corpus: Corpus) -> None:
 
 
 def test_shares_of_the_kinds_and_of_what_is_not_explained_sum_to_one(corpus: Corpus) -> None:
-    scores = scores_of(corpus, shares_of(corpus))
+    scores = scores_of(corpus)
     kinds = [scores[f"share_{kind.replace(' ', '_')}"].values for kind in list(KINDS)[:-1]]
     np.testing.assert_allclose(sum(kinds), scores["explained"].values, atol=1e-6)
 
 
 def test_a_store_without_roles_offers_statistics_alone(tiny_corpus: Corpus) -> None:
-    scores = scores_of(tiny_corpus, None)
+    scores = scores_of(tiny_corpus)
     assert "entropy" in scores
     assert not {"explained", "iou", "context"} & scores.keys()
 
@@ -116,8 +116,12 @@ def test_a_score_that_the_store_lacks_is_not_shown(tiny_corpus: Corpus) -> None:
     assert (shown.across, shown.up) == ("to_sink", "entropy")
 
 
+def test_the_table_and_the_chart_read_the_scores_once(corpus: Corpus) -> None:
+    assert scores_of(corpus) is scores_of(corpus)
+
+
 def test_every_score_of_a_link_is_a_score_of_heads(corpus: Corpus) -> None:
-    assert set(SCORES) - scores_of(corpus, shares_of(corpus)).keys() == {"importance"}
+    assert set(SCORES) - scores_of(corpus).keys() == {"importance"}
 
 
 def test_the_page_shows_the_chart(roles_store: str) -> None:

@@ -18,7 +18,7 @@ from dashboard.sentence.change import Change
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.over_corpus import READERS, SAMPLED, Measuring, compute_sampled, draw_sampled
 from dashboard.sentence.replace import replace_heads as replace_heads_here
-from dashboard.sentence.sample import Encode, SampleChange, measure
+from dashboard.sentence.sample import Encode, SampleChange, Sampling
 from dashboard.web.context import resolve
 from dashboard.web.errors import NotYet, ReaderLeft
 from dashboard.web.served_store import ServedStore
@@ -57,7 +57,7 @@ def encode(served_store: ServedStore, corpus: Corpus) -> Encode:
 
 @pytest.fixture(scope="module")
 def measured(corpus: Corpus, encode: Encode) -> Callable[[Instead], SampleChange]:
-    return lambda instead: measure(corpus, encode, HEADS, instead, SENTENCES, watch)
+    return lambda instead: Sampling(corpus, encode, SENTENCES).measure(HEADS, instead, watch)
 
 
 def weights(corpus: Corpus, instead: Instead, sentence: int) -> dict[tuple[int, int], np.ndarray]:
@@ -107,7 +107,7 @@ def test_own_patterns_put_back_change_nothing(corpus: Corpus, encode: Encode) ->
         own = encode(text, Change()).pattern
         return encode(text, Change(change.heads, "rule", np.stack([own[head] for head in change.heads]).tobytes()))
 
-    found = measure(corpus, put_back, HEADS, "off", SENTENCES, watch)
+    found = Sampling(corpus, put_back, SENTENCES).measure(HEADS, "off", watch)
     assert found.vectors.changes.max() <= 1e-6
     assert found.vectors.spearman > 1 - 1e-6
     assert found.vectors.nearest == 1
@@ -139,7 +139,7 @@ def test_links_of_later_heads_are_counted_before_and_after(
 
 def test_the_measurement_says_how_far_it_is_and_ends_where_nobody_waits(corpus: Corpus, encode: Encode) -> None:
     shares: list[float] = []
-    measure(corpus, encode, HEADS, "rule", SENTENCES, lambda share, _: shares.append(share))
+    Sampling(corpus, encode, SENTENCES).measure(HEADS, "rule", lambda share, _: shares.append(share))
     assert len(shares) == 2 * SENTENCES + len(HEADS)
     assert shares == sorted(shares)
     assert 0 <= min(shares) < max(shares) < 1
@@ -149,7 +149,7 @@ def test_the_measurement_says_how_far_it_is_and_ends_where_nobody_waits(corpus: 
             raise ReaderLeft
 
     with pytest.raises(ReaderLeft):
-        measure(corpus, encode, HEADS, "even", SENTENCES, leave)
+        Sampling(corpus, encode, SENTENCES).measure(HEADS, "even", leave)
 
 
 def test_the_numbers_have_names(measured: Callable[[Instead], SampleChange]) -> None:
@@ -173,7 +173,7 @@ def test_the_numbers_stand_in_a_table(measured: Callable[[Instead], SampleChange
     text = texts(draw_sampled(found))
     assert f"{SENTENCES} of {SENTENCES}" in text
     assert f"{found.vectors.mean:.4f}" in text
-    assert f"{100 * found.vectors.share:.1f}%" in text
+    assert f"{100 * found.vectors.share:.2f}%" in text
     assert "linked by later heads" in text
 
 
@@ -186,7 +186,7 @@ def roles_client(served_store: ServedStore) -> FlaskClient:
 
 
 def test_a_button_measures_over_the_corpus_where_a_head_is_replaced(roles_client: FlaskClient) -> None:
-    assert "sentences of the corpus" not in shown(roles_client, "below", "/sentence", ON)
+    assert "Measure over" not in shown(roles_client, "below", "/sentence", ON)
     page = shown(roles_client, "below", "/sentence", f"{ON}&without=0-1")
     assert "Measure over 100 sentences of the corpus" in page
     assert "sampled=1" in page

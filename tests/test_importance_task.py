@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.encode.sample import take_sentences
-from ingest.heads.importance import NO_ANSWER, choose_hidden, held_out, label_outputs, label_task, masked_task
+from ingest.heads.importance import NO_ANSWER, held_out, hidden_tokens, label_outputs, label_task, masked_task
 from ingest.run.errors import IngestError
 from ingest.text.blocks import Block, PlannedCorpus, plan
 from store.schema.corpus import CLS, SEP
@@ -31,24 +31,24 @@ LENGTHS = st.lists(st.integers(3, 40), min_size=1, max_size=12)
 @given(LENGTHS, st.integers(-(1 << 63), (1 << 63) - 1))
 def test_of_every_sentence_fifteen_per_cent_of_the_wordpieces_are_hidden(lengths: list[int], seed: int) -> None:
     sentences = make_sentences(lengths)
-    hidden = np.add.reduceat(choose_hidden(sentences, seed=seed), np.cumsum(lengths) - lengths, dtype=int)
+    hidden = np.add.reduceat(hidden_tokens(sentences, seed=seed), np.cumsum(lengths) - lengths, dtype=int)
     np.testing.assert_array_equal(hidden, [max(1, round(0.15 * (length - 2))) for length in lengths])
 
 
 @given(LENGTHS)
 def test_neither_cls_nor_sep_is_hidden(lengths: list[int]) -> None:
     sentences = make_sentences(lengths)
-    assert not (sentences.token_flags[choose_hidden(sentences, seed=0)] & (CLS | SEP)).any()
+    assert not (sentences.token_flags[hidden_tokens(sentences, seed=0)] & (CLS | SEP)).any()
 
 
 def test_more_sentences_leave_what_is_hidden_of_the_first() -> None:
     few, many = make_sentences([9, 20]), make_sentences([9, 20, 30])
-    np.testing.assert_array_equal(choose_hidden(many, seed=1)[:29], choose_hidden(few, seed=1))
+    np.testing.assert_array_equal(hidden_tokens(many, seed=1)[:29], hidden_tokens(few, seed=1))
 
 
 def test_another_seed_hides_others() -> None:
     sentences = make_sentences([40])
-    assert (choose_hidden(sentences, seed=1) != choose_hidden(sentences, seed=2)).any()
+    assert (hidden_tokens(sentences, seed=1) != hidden_tokens(sentences, seed=2)).any()
 
 
 def test_a_hidden_wordpiece_is_the_answer_and_its_token_is_masked() -> None:

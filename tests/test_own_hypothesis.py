@@ -10,12 +10,15 @@ import pytest
 from flask import request
 from flask.testing import FlaskClient
 
+from dashboard.app import create_app
 from dashboard.notes.target import ViewTarget
-from dashboard.relations.example import as_hypothesis
-from dashboard.relations.hypothesis import matching, named_keys, read_hypothesis
-from dashboard.relations.linked_sentences import CommonKind
+from dashboard.relations.example import _kind, as_hypothesis
+from dashboard.relations.hypothesis import RoomToTest, matching, named_keys, read_hypothesis
+from dashboard.relations.hypothesis_table import read_tested
+from dashboard.relations.linked_sentences import CommonKind, WordPair, common_kind
+from dashboard.web.admission import DISCONNECTED
 from dashboard.web.context import resolve
-from dashboard.web.errors import Refusal
+from dashboard.web.errors import READER_LEFT, NotYet, Refusal
 from dashboard.web.http import ReadFields, data_link
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
@@ -114,6 +117,26 @@ def test_an_expression_and_a_range_of_offsets_name_wordpieces(tiny: Corpus) -> N
         if "e" in piece and -3 <= key - query <= -1
     }
     assert named(tiny, hquery="/E/", hoffset="-1 to -3", hunit="wordpiece") == expected != set()
+
+
+def test_a_wordpiece_is_found_by_its_text_and_as_the_vocabulary_writes_it(tiny: Corpus) -> None:
+    pieces = {number: tiny.wordpieces(tiny.sentence_rows(number)) for number in range(SENTENCES)}
+    marked = next(piece for each in pieces.values() for piece in each if piece.startswith("##"))
+
+    def queries(written: str) -> Pairs:
+        return {(number, query, query) for number, query, _ in named(tiny, hquery=written, hunit="wordpiece")}
+
+    every = {
+        (number, place, place) for number, each in pieces.items() for place, piece in enumerate(each) if piece == marked
+    }
+    text = {
+        (number, place, place)
+        for number, each in pieces.items()
+        for place, piece in enumerate(each)
+        if piece.removeprefix("##") == marked[2:]
+    }
+    assert queries(marked) == every != set()
+    assert queries(marked[2:].upper()) == text
 
 
 def test_without_annotation_words_are_those_of_the_tokenizer(tiny: Corpus) -> None:
@@ -226,6 +249,46 @@ def test_marked_pairs_become_a_hypothesis() -> None:
     kind = CommonKind("ADJ", "*", joined=True, label="amod", up=True)
     fields = {name: value for name, value in as_hypothesis(kind).items() if value}
     assert fields == {"hquery": "ADJ", "hjoined": "depends", "hlabel": "amod"}
+
+
+def test_pairs_whose_labels_differ_are_tested_with_any_label() -> None:
+    kind = CommonKind("*", "*", joined=True, label="", up=False)
+    assert {name: value for name, value in as_hypothesis(kind).items() if value} == {"hjoined": "governs"}
+
+
+def test_pairs_from_both_sides_of_a_dependency_say_why_no_hypothesis_tests_them() -> None:
+    said = str(_kind(LinkState(page="relations"), CommonKind("NOUN", "*", joined=True, up=None)))
+    assert "mark one kind to test it" in said
+    assert "Test as a hypothesis" not in said
+
+
+def test_pairs_have_a_side_in_common_or_not(bank_corpus: Corpus) -> None:
+    words = bank_corpus.words
+    governor, start = words.table.governor.values, words.start[words.table.sentence.values]
+    rows = np.flatnonzero(governor >= 0)
+    pairs = [WordPair(int(row), int(start[row] + governor[row])) for row in rows[:40]]
+    joined = [pair for pair in pairs if common_kind(words, [pair]).joined]
+    assert common_kind(words, joined[:2]).up is True
+    assert common_kind(words, [joined[0], WordPair(*joined[1][::-1])]).up is None
+
+
+def test_one_reader_tests_at_a_time_and_others_find_what_was_tested(bank_store: str) -> None:
+    context = resolve(ServedStore(bank_store), "/relations", "?hquery=DET&hoffset=%2B1")
+    again = resolve(context.served_store, "/relations", "?hquery=ADJ")
+    with context.served_store.service(RoomToTest).entered(), pytest.raises(NotYet):
+        read_tested(context.served_store, context.corpus, context.state)
+    found = read_tested(context.served_store, context.corpus, context.state)
+    with context.served_store.service(RoomToTest).entered():
+        assert read_tested(context.served_store, context.corpus, context.state) == found
+        with pytest.raises(NotYet):
+            read_tested(again.served_store, again.corpus, again.state)
+
+
+def test_the_file_is_not_made_for_a_reader_who_left(bank_store: str) -> None:
+    server = create_app(ServedStore(bank_store)).server
+    url = f"{data_link(open_corpus(bank_store))}/hypothesis.csv?hquery=NOUN"
+    answer = server.test_client().get(url, environ_overrides={DISCONNECTED: lambda: True})
+    assert answer.status_code == READER_LEFT
 
 
 def test_an_expression_that_is_too_large_is_refused() -> None:

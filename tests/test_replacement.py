@@ -9,7 +9,7 @@ from store import Corpus, open_corpus
 from store.kernels.intervals import draw_counts
 from store.kernels.replacement import FARTHEST, MeanPatterns, VectorChange, spearman
 from store.kernels.rules import RULES
-from store.replacement import RulePatterns, judged_sentences
+from store.replacement import RulePatterns, RuleReader, judged_sentences
 from store.schema.corpus import CLS, SEP
 
 LENGTHS = (4, 9, 30, 31)
@@ -117,7 +117,7 @@ def test_mean_patterns_of_a_corpus_are_of_the_sentences_of_the_fit(corpus: Corpu
 def test_rules_predict_of_many_heads_what_they_predict_of_each(corpus: Corpus) -> None:
     heads, sentences = [(1, 1), (0, 0), (1, 0)], judged_sentences(corpus, 4)
     steps: list[str] = []
-    rules = RulePatterns(corpus, heads, sentences, steps.append)
+    rules = RulePatterns(RuleReader(corpus, sentences), heads, steps.append)
     assert len(steps) == len(heads)
     for sentence in sentences.tolist():
         expected = [corpus.predicted_pattern(sentence, layer=layer, head=head).values for layer, head in heads]

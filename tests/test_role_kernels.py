@@ -5,17 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.metrics import adjusted_rand_score
 
 from store.kernels.roles import (
+    OffsetSieve,
     Sieves,
     WordEntries,
+    adjusted_rand,
     agreement,
     discoveries,
     explain,
     fit_mixture,
     main_rules,
     name_roles,
-    offset_bias,
     t_test,
 )
 from store.kernels.rules import RULES, roles_for, targets_of
@@ -117,6 +119,12 @@ def test_the_sieve_bias_agrees_with_a_second_implementation() -> None:
     np.testing.assert_allclose(Sieves.of(targets, tokens.is_word).bias(pattern), expected, rtol=1e-4)
 
 
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=40))
+def test_the_adjusted_rand_index_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    own, other = np.array(pairs).T
+    assert adjusted_rand(own, other) == adjusted_rand_score(own, other)
+
+
 def test_an_even_head_has_a_bias_of_one() -> None:
     tokens = written_sentence()
     names = ["previous", "governor", "comma"]
@@ -134,18 +142,18 @@ def relation(tokens: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_a_head_that_looks_at_an_offset_has_no_bias_against_it() -> None:
     sieve, offset, sentence = relation(6)
     next_token = np.where(offset == 1, 6, 0).astype(np.float32)[None]
-    np.testing.assert_allclose(offset_bias(next_token, sieve, offset, sentence, 1), 1)
+    np.testing.assert_allclose(OffsetSieve.of(sieve, offset, sentence, 1).bias(next_token), 1)
 
 
 def test_a_head_that_looks_at_the_relation_has_a_bias_against_its_offset() -> None:
     sieve, offset, sentence = relation(6)
     weights = np.where(sieve, 3, 1).astype(np.float32)[None]
-    np.testing.assert_allclose(offset_bias(weights, sieve, offset, sentence, 1), 3)
+    np.testing.assert_allclose(OffsetSieve.of(sieve, offset, sentence, 1).bias(weights), 3)
 
 
 def test_a_sentence_without_the_relation_does_not_count() -> None:
     sieve, offset, sentence = relation(6)
-    assert np.isnan(offset_bias(np.ones((1, 36), np.float32), sieve & False, offset, sentence, 1)).all()
+    assert np.isnan(OffsetSieve.of(sieve & False, offset, sentence, 1).bias(np.ones((1, 36), np.float32))).all()
 
 
 @pytest.mark.parametrize("threshold", [1.0, 2.0])

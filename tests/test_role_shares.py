@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from dashboard.app import create_app
+from dashboard.overview.role_cards import role_heads
 from dashboard.pages import TOPICS
 from dashboard.points.arrangement import arrangement
 from dashboard.roles.shares import KINDS, RoleShares, described, read_shares, role_grid, shares_of, what_heads_do
 from dashboard.ui.markup import Unmade
-from dashboard.ui.theme import KIND_COLOURS
+from dashboard.ui.theme import KIND_COLOURS, KIND_LINES, PALETTE
 from dashboard.web.assets import ASSETS
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
@@ -20,6 +21,7 @@ from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus, open_corpus
 from store.kernels.rules import RULES
+from tests.colour_vision import VISION, contrast, least_difference
 from tests.components import components
 
 #: Two heads: one attends to the next token, of the other nothing is found.
@@ -128,6 +130,33 @@ def test_colours_of_the_kinds_are_those_of_the_style_sheet() -> None:
     assert len(KIND_COLOURS) == len(KINDS)
     for number, colour in enumerate(KIND_COLOURS[:-1]):
         assert f".kind-{number} {{ --kind: {colour.lower()}; }}" in sheet
+
+
+def test_lines_of_the_kinds_are_seen_on_their_ground_and_told_apart_as_well_as_fills() -> None:
+    sheet = (Path(ASSETS) / "overview.css").read_text("utf-8")
+    for number, colour in enumerate(KIND_COLOURS[:-1]):
+        darker = KIND_LINES["light"].get(colour)
+        assert (f".kind-{number} {{ --kind-line: {(darker or '').lower()}; }}" in sheet) == bool(darker)
+    for scheme, lines in KIND_LINES.items():
+        drawn = [lines.get(colour, colour) for colour in KIND_COLOURS[:-1]]
+        assert min(contrast(colour, PALETTE[scheme]["background"]) for colour in drawn) > (
+            3 if scheme == "light" else 2.9
+        )
+        for vision in VISION:
+            assert least_difference(drawn, vision) > 4.7
+
+
+def test_overview_names_the_head_of_the_card(corpus: Corpus) -> None:
+    """Of the heads in which no other role is clearer, where there is one."""
+    bias, found = np.array([[[20.0, 2.5]], [[30.0, 1.0]]]), np.array([[[True, True]], [[True, False]]])
+    shares = replace(SHARES, bias=bias, found=found)
+    assert shares.clearest_head("next") == (0, 1)
+    assert shares.clearest_head("verb_of_object") == (0, 0)
+    listed = text_of(what_heads_do(LinkState(page="overview"), shares)[5])
+    assert "Next token: 2 heads; clearest: L0 H1, 2 times" in listed
+    own = shares_of(corpus)
+    heads = {card.role: (card.layer, card.head) for card in role_heads(own)}
+    assert heads == {role: own.clearest_head(role) for role in heads}
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))

@@ -15,7 +15,10 @@ from dashboard.roles.evidence import (
     WHERE,
     RoleKeys,
     RoleSentences,
+    every_sentence,
+    every_wordpiece,
     evidence_part,
+    patterns_of,
     role_sentences,
     strongest_wordpieces,
 )
@@ -249,6 +252,31 @@ def test_the_share_of_queries_and_the_weight_of_keys_are_means_over_the_sample(c
             )
         frequent = [np.mean(each) for each in counted.values() if len(each) >= 5]
         assert listed[0].mean == pytest.approx(max(frequent), abs=1e-4)
+
+
+def test_wordpieces_of_the_corpus_are_counted_over_all_its_sentences(corpus: Corpus) -> None:
+    found, sampled = every_sentence(corpus, 1, 0, "previous"), role_sentences(corpus, 1, 0, "previous")
+    assert len(found.sentences) == corpus.n_sentences >= len(sampled.sentences)
+    token_id, words = corpus.tokens.token_id.values, corpus.tokens.word_index.values >= 0
+    for piece in found.queries:
+        own = np.flatnonzero((corpus.vocab[token_id] == piece.name) & words)
+        first = corpus.tokens.position.values[own] == 1  # whose previous token is no word, and no key
+        assert piece.count == len(own) - first.sum()
+
+
+def test_they_are_asked_for_by_the_head(roles_store: str) -> None:
+    served = ServedStore(roles_store)
+    ask, other = (resolve(served, "/head", f"{ON_HEAD}&evidence=next&wordpieces={head}") for head in ("1-0", "0-1"))
+    assert "sentences with such a key" in str(every_wordpiece(ask))
+    assert "Count over" not in str(evidence_part(ask))
+    assert every_wordpiece(other) == []
+    assert "Count over" in str(evidence_part(other))
+
+
+def test_patterns_of_many_sentences_are_those_of_each(corpus: Corpus) -> None:
+    sentences = [0, 2, 5, 6]
+    for sentence, pattern in zip(sentences, patterns_of(corpus, 1, 0, sentences, read=2), strict=True):
+        np.testing.assert_allclose(pattern, corpus.pattern(sentence, layer=1, head=0).values, atol=1e-6)
 
 
 def test_even_attention_has_the_share_of_its_keys(corpus: Corpus) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote_plus
 
 import numpy as np
 import pytest
@@ -197,6 +198,30 @@ def test_every_cell_is_a_link_to_its_head_that_says_its_change() -> None:
     assert texts(says["L1 H0 is not above a changed head"].children) == ""
 
 
+@pytest.mark.parametrize(
+    ("instead", "said"),
+    [("rule", "L1 H2 attends as its rules predict"), ("even", "L1 H2 attends evenly to all tokens")],
+)
+def test_a_changed_head_says_what_it_does_instead(instead: Any, said: str) -> None:
+    shown = drawn()
+    changed = replace(shown, change=replace(shown.change, instead=instead))
+    assert said in [getattr(each, "aria-label", "") for each in components(draw_change(changed))]
+
+
+def test_a_link_that_switches_a_head_does_not_measure_the_others() -> None:
+    state = LinkState(page="sentence", layer=2, head=1, without="1-2.0-0", sampled="1")
+    assert not [href for href in hrefs(draw_choices(state, (2, 1), has_rules=True)).values() if "sampled" in href]
+
+
+def test_the_other_sentence_may_be_as_long_as_a_long_sentence(tiny_store: str) -> None:
+    text = "the film was not very good and we loved it " * 18
+    context = resolve(ServedStore(tiny_store), "/sentence", f"?without=0-1&instead=patch&patch={quote_plus(text)}")
+    assert context.state.patch == text.strip()
+    assert context.notices == ()
+    longer = resolve(ServedStore(tiny_store), "/sentence", f"?patch={quote_plus(2 * text)}")
+    assert longer.notices == ("patch is longer than 1,000 characters; using the first 1,000",)
+
+
 def test_the_pairs_stand_with_their_weights_before_and_after() -> None:
     rows = [
         texts(row)
@@ -252,12 +277,22 @@ def test_without_a_head_the_page_computes_nothing(roles_client: FlaskClient) -> 
     assert "The sentence vector turns" not in page
 
 
-@pytest.mark.parametrize("instead", ["off", "even", "mean", "rule"])
-def test_one_head_changes_the_sentence_vector_and_the_later_heads(instead: str, roles_client: FlaskClient) -> None:
+@pytest.mark.parametrize(
+    ("instead", "said"),
+    [
+        ("off", "is off"),
+        ("even", "attends evenly"),
+        ("mean", "attends as on average"),
+        ("rule", "attends as its rules"),
+    ],
+)
+def test_one_head_changes_the_sentence_vector_and_the_later_heads(
+    instead: str, said: str, roles_client: FlaskClient
+) -> None:
     page = below(roles_client, f"{ON}&without=0-1&instead={instead}")
     assert "The sentence vector turns by" in page
     assert "Largest changes of L1 H0" in page
-    assert f"L0 H1 is {instead}" in page
+    assert f"L0 H1 {said}" in page
 
 
 def test_a_typed_sentence_is_changed_too_but_has_no_rules(

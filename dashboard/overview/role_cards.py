@@ -51,10 +51,9 @@ def role_heads(shares: RoleShares) -> list[RoleHead]:
     """Each role that is the clearest of some head, with the clearest of these; the largest bias first."""
     found = []
     for role in shares.found_roles:
-        place = shares.tested.index(role)
-        own = [head for head in shares.heads_of(role) if shares.clearest[head] == place]
-        if own:
-            found.append(RoleHead(role, *own[0], float(shares.bias[(place, *own[0])])))
+        place, head = shares.tested.index(role), shares.clearest_head(role)
+        if shares.clearest[head] == place:
+            found.append(RoleHead(role, *head, float(shares.bias[(place, *head)])))
     return sorted(found, key=lambda each: -each.bias)[:SHOWN]
 
 

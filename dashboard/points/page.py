@@ -36,13 +36,13 @@ from dashboard.points.search import hit_table
 from dashboard.points.shown import ShownPoints, selection_panel
 from dashboard.points.similar import SIMILAR
 from dashboard.roles.dictionary import DICTIONARY
-from dashboard.roles.evidence import EVIDENCE
+from dashboard.roles.evidence import EVIDENCE, WORDPIECES
 from dashboard.roles.files import register as register_role_files
 from dashboard.roles.head_roles import has_roles
 from dashboard.roles.panel import role_panel
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
-from dashboard.ui.deferred import deferred
+from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import Page, file_links, heading, without_picture
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
@@ -355,17 +355,24 @@ HEADS = Topic(
 )
 
 
-def head_topic(statistics: Layout, positions: Layout) -> Topic:
-    """Page Head; `statistics` and `positions` are the layouts of tabs that topics above this one have."""
+def head_topic(statistics: Layout, positions: Layout, replaced: Layout, parts: tuple[DeferredPart, ...]) -> Topic:
+    """Page Head; topics above this one have the layouts of tabs `statistics` and `positions`, and the end of tab Role with its `parts`."""
     return Topic(
         name="head",
         title="Head",
         letter="d",
         docs="pictures.md",
-        layout=partial(one_head, others={"role": role_panel, "statistics": statistics, "positions": positions}),
+        layout=partial(
+            one_head,
+            others={
+                "role": lambda context: [*role_panel(context), *replaced(context)],
+                "statistics": statistics,
+                "positions": positions,
+            },
+        ),
         links=PageLinks(always=frozenset({"layer", "head"})),
         choices=lambda context: ({"tab": tab_of(context)} if context.corpus.views else {}, {}),
         picture=picture_of_head,
-        deferred=(SIMILAR, EVIDENCE, DICTIONARY),
+        deferred=(SIMILAR, EVIDENCE, WORDPIECES, DICTIONARY, *parts),
         routes=(register_role_files,),
     )

@@ -292,7 +292,7 @@ def _head_row(state: LinkState, ranked: RankedHead, first: WordOfSentence) -> li
 
 def _kind(state: LinkState, kind: CommonKind) -> list[object]:
     """What the marked pairs have in common, in words, with a link that tests it; a pattern that a dependency joins with a link to its heads."""
-    test = [" ", action("Test as a hypothesis", state.with_(**as_hypothesis(kind)).href, look="link"), "."]
+    test = _test(state, kind)
     if not kind.joined:
         return [f"{kind.pattern}, the parts of speech of the marked words. No dependency joins every pair.", *test]
     label = f"joined by {kind.label}" if kind.label else "joined by a dependency"
@@ -300,9 +300,19 @@ def _kind(state: LinkState, kind: CommonKind) -> list[object]:
     return [f"{kind.pattern}, the parts of speech of the marked words, {label}. ", link, ".", *test]
 
 
+def _test(state: LinkState, kind: CommonKind) -> list[object]:
+    """A link that tests what the pairs have in common; why there is none where a hypothesis cannot say it."""
+    if kind.joined and kind.up is None:
+        return [" In some pairs the first word depends on the second, in others not: mark one kind to test it."]
+    any_label = " with any label, as their labels differ" if kind.joined and not kind.label else ""
+    link = action("Test as a hypothesis", state.with_(**as_hypothesis(kind)).href, look="link")
+    return [" ", link, f"{any_label}."]
+
+
 def as_hypothesis(kind: CommonKind) -> dict[str, str | None]:
-    """Fields of a link that test over the corpus what the marked pairs have in common; a dependency where all have the same."""
+    """Fields of a link that test over the corpus what the marked pairs have in common, a dependency of any label where theirs differ."""
     ends = {"hquery": kind.first, "hkey": kind.last}
-    joined = {"hjoined": "depends" if kind.up else "governs", "hlabel": kind.label.lower().partition(":")[0]}
-    fields = {name: end for name, end in ends.items() if end != ANY} | (joined if kind.label else {})
+    label = kind.label.lower().partition(":")[0] or None
+    joined = {"hjoined": "depends" if kind.up else "governs", "hlabel": label}
+    fields = {name: end for name, end in ends.items() if end != ANY} | (joined if kind.joined else {})
     return dict.fromkeys(HYPOTHESIS_FIELDS) | fields

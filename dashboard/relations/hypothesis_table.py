@@ -44,7 +44,7 @@ _UNITS = {"word": "words", "wordpiece": "wordpieces"}
 _ENDS = (
     "A text such as not; a part of speech such as VERB (Universal Dependencies), where words are annotated; a regular expression "
     "between two slashes, such as /ing$/, found anywhere in the text; or * for any. Case is ignored. Of a word, each of its "
-    "wordpieces is a query or a key."
+    "wordpieces is a query or a key. A wordpiece is written as its text, ing, or as the vocabulary writes it, ##ing."
 )
 _NUMBERS = (
     "{} Only attention between words counts: [CLS] and [SEP] are left out, and the weights of a query sum to 1. A query without "
@@ -141,10 +141,12 @@ class TestedHeads:
     files: str
 
 
-def read_tested(corpus: Corpus, state: LinkState) -> TestedHeads | None:
+def read_tested(served_store: ServedStore, corpus: Corpus, state: LinkState) -> TestedHeads | None:
     """Those of the link's hypothesis; None where none is written."""
     written = read_hypothesis(corpus, state)
-    return TestedHeads(tested(corpus, written), corpus.n_sentences, data_link(corpus)) if written else None
+    if written is None:
+        return None
+    return TestedHeads(tested(served_store, corpus, written), corpus.n_sentences, data_link(corpus))
 
 
 def draw_tested(state: LinkState, shown: TestedHeads | None) -> list[object]:
@@ -203,7 +205,7 @@ def _cell(name: str, values: NDArray[Any], interval: NDArray[Any], head: tuple[i
 HYPOTHESIS = DeferredPart(
     "hypothesis",
     "how well the hypothesis says what each head attends to",
-    lambda context: draw_tested(context.state, read_tested(context.corpus, context.state)),
+    lambda context: draw_tested(context.state, read_tested(context.served_store, context.corpus, context.state)),
     FIELDS,
     490,
 )
@@ -221,7 +223,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
         written = read_hypothesis(corpus, state)
         if written is None:
             abort(404, "This names no hypothesis. Write one on page Relations.")
-        return file(iter([_file_table(written, tested(corpus, written))]), "hypothesis", form)
+        return file(iter([_file_table(written, tested(served_store, corpus, written))]), "hypothesis", form)
 
 
 def _file_table(written: WrittenHypothesis, numbers: xr.Dataset) -> Table:

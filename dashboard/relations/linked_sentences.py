@@ -92,14 +92,14 @@ class CommonKind:
     label
         Its label where all have the same one, from the same side; "" otherwise.
     up
-        With a label: whether the first word is the dependent.
+        Whether the first word is the dependent in every pair; None where it is the governor in some.
     """
 
     first: str
     last: str
     joined: bool
     label: str = ""
-    up: bool = True
+    up: bool | None = True
 
     ends = ("first word", "second word")
     such = "like the marked pairs"
@@ -151,8 +151,11 @@ def common_kind(words: Words, pairs: Sequence[WordPair]) -> CommonKind:
     ends = [(each.pop() if len(each) == 1 else "") or ANY for each in parts]
     found = [_dependency(words, pair) for pair in pairs]
     labels = {label for label in found if label is not None}
-    label, up = labels.pop() if len(labels) == 1 else ("", True)
-    return CommonKind(ends[0], ends[1], True, label, up) if None not in found else CommonKind(ends[0], ends[1], False)
+    if None in found:
+        return CommonKind(ends[0], ends[1], False)
+    sides = {up for _, up in labels}
+    label, up = next(iter(labels))[0] if len(labels) == 1 else "", sides.pop() if len(sides) == 1 else None
+    return CommonKind(ends[0], ends[1], True, label, up)
 
 
 def _part_of_speech(words: Words, row: int) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.roles.head_roles import main_role, shares_of_head
 from dashboard.roles.shares import kind_number
-from dashboard.ui.controls import info
+from dashboard.ui.controls import action, info
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import FOLLOWED, heading
 from dashboard.ui.small_pictures import sentence_lines
@@ -28,6 +28,8 @@ from store.schema.model import ROLES, head_name
 FEWEST_TOKENS, MOST_TOKENS = 7, 20
 #: Sentences of the sample, and the first of the corpus that it is taken from.
 SAMPLED, SEARCHED = 1_000, 8_000
+#: Sentences whose vectors are read at once.
+READ = 1_000
 #: Tenths of the sentences, 10 with the largest shares, of which a sentence is drawn.
 DECILES = (10, 8, 6, 4, 2, 1)
 #: Sentences that are named as those that speak against the role, and characters of their texts.
@@ -148,7 +150,18 @@ class RoleKeys:
 @cached
 def role_sentences(corpus: Corpus, layer: int, head: int, role: str) -> RoleSentences:
     """The sample of a corpus, of which the shares are computed from the queries and keys of the head."""
-    rule, sample = RULES[role], _sample(corpus)
+    return _compared(corpus, layer, head, role, _sample(corpus))
+
+
+@cached
+def every_sentence(corpus: Corpus, layer: int, head: int, role: str) -> RoleSentences:
+    """The same of all sentences with stored vectors."""
+    return _compared(corpus, layer, head, role, np.arange(corpus.n_sentences))
+
+
+def _compared(corpus: Corpus, layer: int, head: int, role: str, sample: NDArray[np.int64]) -> RoleSentences:
+    """How much of the attention of a head goes where a role says, in some sentences."""
+    rule = RULES[role]
     shares, even = np.full((2, len(sample)), np.nan)
     of_query, of_key = np.zeros((2, 2, len(corpus.vocab)))
     sentences = watched(sample.tolist(), f"Comparing {many(len(sample), 'sentence')}")
@@ -174,14 +187,17 @@ def role_sentences(corpus: Corpus, layer: int, head: int, role: str) -> RoleSent
     )
 
 
-def patterns_of(corpus: Corpus, layer: int, head: int, sentences: Sequence[int]) -> Iterator[Pattern]:
-    """The pattern (query_token, key_token) of a head in each sentence; the vectors up to the last one are read at once."""
-    spans = [corpus.sentence_rows(sentence) for sentence in sentences]
-    stop = max((span.stop for span in spans), default=0)
+def patterns_of(corpus: Corpus, layer: int, head: int, sentences: Sequence[int], read: int = READ) -> Iterator[Pattern]:
+    """The pattern (query_token, key_token) of a head in each sentence, ascending; vectors of `read` sentences are read at once."""
     # What all keys have in common changes no weight.
-    query, key = (corpus.stored_vectors(side, layer=layer, head=head)[0][:stop].values for side in ROLES)
-    for span in spans:
-        yield attention_pattern(query[span].astype(np.float32), key[span].astype(np.float32))
+    both = [corpus.stored_vectors(side, layer=layer, head=head)[0] for side in ROLES]
+    for first in range(0, len(sentences), read):
+        spans = [corpus.sentence_rows(sentence) for sentence in sentences[first : first + read]]
+        start, stop = spans[0].start, spans[-1].stop
+        query, key = (vectors[start:stop].values for vectors in both)
+        for span in spans:
+            own = slice(span.start - start, span.stop - start)
+            yield attention_pattern(query[own].astype(np.float32), key[own].astype(np.float32))
 
 
 def strongest_wordpieces(vocab: NDArray[Any], sums: Pattern, counts: Pattern) -> tuple[StrongWordpiece, ...]:
@@ -205,7 +221,7 @@ def _sample(corpus: Corpus) -> NDArray[np.int64]:
 def evidence_part(context: Context) -> list[object]:
     """One sentence for some of the tenths, drawn with lines, and the sentences in which the role gets least."""
     corpus, state = context.corpus, context.state
-    role = state.evidence or main_role(shares_of_head(corpus, state.layer, state.head))
+    role = _role(corpus, state)
     found = role_sentences(corpus, state.layer, state.head, role)
     if not len(found.sentences):
         return [html.P("No sentence of the sample has such a key. Choose another role.", className="unmade")]
@@ -215,8 +231,34 @@ def evidence_part(context: Context) -> list[object]:
         html.Div(cards, className=f"role-evidence kind-{kind_number(RULES[role].kind)}"),
         html.H3("What speaks against it"),
         html.Ul([_against(corpus, state, found, place) for place in found.least], className="role-against"),
-        *_wordpieces(found),
+        *draw_wordpieces(found, "of the sample"),
+        *([] if asks_of_all(state) else [_count_all(corpus, state)]),
     ]
+
+
+def _role(corpus: Corpus, state: LinkState) -> str:
+    """The role whose evidence is shown."""
+    return state.evidence or main_role(shares_of_head(corpus, state.layer, state.head))
+
+
+def asks_of_all(state: LinkState) -> bool:
+    """Whether the strongest wordpieces of the head are those of the whole corpus."""
+    return state.wordpieces == f"{state.layer}-{state.head}"
+
+
+def _count_all(corpus: Corpus, state: LinkState) -> html.P:
+    """A button that counts wordpieces over the whole corpus."""
+    href = state.with_(wordpieces=f"{state.layer}-{state.head}").href
+    return html.P(action(f"Count over {many(corpus.n_sentences, 'sentence')}", href))
+
+
+def every_wordpiece(context: Context) -> list[object]:
+    """The strongest wordpieces over the whole corpus; nothing where they are not asked for."""
+    corpus, state = context.corpus, context.state
+    if not asks_of_all(state):
+        return []
+    found = every_sentence(corpus, state.layer, state.head, _role(corpus, state))
+    return draw_wordpieces(found, f"of {many(len(found.sentences), 'sentence')} with such a key")
 
 
 def _caption(role: str, found: RoleSentences) -> html.P:
@@ -258,14 +300,14 @@ def _against(corpus: Corpus, state: LinkState, found: RoleSentences, place: int)
     )
 
 
-def _wordpieces(found: RoleSentences) -> list[object]:
-    """The wordpieces that follow the role most, and those that its queries attend to most."""
+def draw_wordpieces(found: RoleSentences, among: str) -> list[object]:
+    """The wordpieces that follow the role most, and those that its queries attend to most; `among` which sentences, in words."""
     tables = {"query": (found.queries, "queries"), "key": (found.keys, "pairs")}
     drawn: list[Any] = [_wordpiece_table(side, *of_side) for side, of_side in tables.items() if of_side[0]]
     if not drawn:
         return []
     about = info("strongest wordpieces", _WORDPIECES)
-    return [html.H3(["Strongest wordpieces of the sample", about]), html.Div(drawn, className="shares")]
+    return [html.H3([f"Strongest wordpieces {among}", about]), html.Div(drawn, className="shares")]
 
 
 def _wordpiece_table(side: str, pieces: tuple[StrongWordpiece, ...], of: str) -> html.Table:
@@ -294,4 +336,11 @@ EVIDENCE = DeferredPart(
     ("layer", "head", "evidence"),
     1240,
     shape="box",
+)
+WORDPIECES = DeferredPart(
+    "role-wordpieces",
+    "the strongest wordpieces of the corpus",
+    every_wordpiece,
+    ("layer", "head", "evidence", "wordpieces"),
+    250,
 )

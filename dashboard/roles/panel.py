@@ -10,7 +10,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.roles.dictionary import DICTIONARY
-from dashboard.roles.evidence import EVIDENCE
+from dashboard.roles.evidence import EVIDENCE, WORDPIECES, asks_of_all
 from dashboard.roles.head_roles import (
     RoleShare,
     RoleTest,
@@ -152,7 +152,8 @@ def role_panel(context: Context) -> list[object]:
     if isinstance(shown, Unmade):
         return [html.H2("Roles of this head"), unmade_line(shown)]
     dictionary = html.Div(html.H2("Dictionary"), className="role-heading")
-    return [*draw_role_panel(shown), deferred(context, EVIDENCE), dictionary, deferred(context, DICTIONARY)]
+    every = [deferred(context, WORDPIECES)] if asks_of_all(context.state) else []
+    return [*draw_role_panel(shown), deferred(context, EVIDENCE), *every, dictionary, deferred(context, DICTIONARY)]
 
 
 def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> RolePanel | Unmade:

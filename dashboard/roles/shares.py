@@ -122,6 +122,12 @@ class RoleShares:
         order = np.argsort(-self.bias[self.tested.index(role)][tuple(heads.T)], kind="stable")
         return [(int(layer), int(head)) for layer, head in heads[order]]
 
+    def clearest_head(self, role: str) -> tuple[int, int]:
+        """Of the heads in which a found role is the clearest, that with the largest bias; where there are none, of all with the role."""
+        heads = self.heads_of(role)
+        own = (head for head in heads if self.clearest[head] == self.tested.index(role))
+        return next(own, heads[0])
+
     @property
     def found_roles(self) -> list[str]:
         """Roles that are found in a head, that with the largest bias first."""
@@ -276,7 +282,7 @@ def what_heads_do(state: LinkState, shown: RoleShares) -> list[object]:
 def _role(state: LinkState, shown: RoleShares, role: str) -> html.Li:
     """A role with the number of heads in which it is found, and the clearest of them."""
     heads = shown.heads_of(role)
-    layer, head = heads[0]
+    layer, head = shown.clearest_head(role)
     count = dcc.Link(many(len(heads), "head"), href=state.on("heads").with_(does=role).href)
     clearest = dcc.Link(head_name(layer, head), href=state.on("head").with_(layer=layer, head=head).href)
     times = f"{shown.bias[shown.tested.index(role), layer, head]:.0f}"

@@ -30,16 +30,23 @@ class Change:
         its rules predict; `patch`: as in another sentence.
     predicted
         Of the last three: the patterns (head, query_token, key_token) in float32.
+    hidden
+        Positions of wordpieces whose loss is asked for: of a second pass, in which they are hidden. Empty where none is.
+    unseen
+        As `predicted` in that pass; empty where it is the same.
     """
 
     heads: tuple[tuple[int, int], ...] = ()
     instead: Instead = "off"
     predicted: bytes = b""
+    hidden: tuple[int, ...] = ()
+    unseen: bytes = b""
 
-    def patterns(self, tokens: int) -> dict[tuple[int, int], NDArray[np.float32]]:
-        """(layer, head) -> its weights (query_token, key_token) in a sentence of so many tokens."""
+    def patterns(self, tokens: int, *, hiding: bool = False) -> dict[tuple[int, int], NDArray[np.float32]]:
+        """(layer, head) -> its weights (query_token, key_token) in a sentence of so many tokens; `hiding`: in the second pass."""
         if self.instead in PREDICTED:
-            weights = np.frombuffer(self.predicted, np.float32).reshape(-1, tokens, tokens).copy()
+            predicted = (hiding and self.unseen) or self.predicted
+            weights = np.frombuffer(predicted, np.float32).reshape(-1, tokens, tokens).copy()
         else:
             same = 1 / tokens if self.instead == "even" else 0
             weights = np.full((len(self.heads), tokens, tokens), same, np.float32)
@@ -47,7 +54,7 @@ class Change:
 
     def is_later(self, layer: int, head: int) -> bool:
         """Whether a head can attend otherwise: it is above one that is changed, and not changed itself."""
-        return layer > min(layer for layer, _ in self.heads) and (layer, head) not in self.heads
+        return any(layer > changed for changed, _ in self.heads) and (layer, head) not in self.heads
 
 
 NO_CHANGE = Change()

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dashboard.sentence.change import Change
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.errors import Refusal
@@ -12,7 +14,8 @@ from store import Corpus
 from store.process import missing_packages
 
 if TYPE_CHECKING:
-    from ingest.encode.hooked_model import SentenceModel, Vectors
+    from ingest.encode.hidden_words import GuessingModel
+    from ingest.encode.hooked_model import Vectors
     from ingest.run.checkpoint import Checkpoint
     from ingest.text.tokenizer import Pair, Tokens
 
@@ -69,16 +72,16 @@ def runs_models() -> bool:
     return not missing_packages("ingest")
 
 
-def load(model: CorpusModel, make_model: "Callable[..., SentenceModel] | None" = None) -> "SentenceModel":
-    """The model, ready to run; a `Refusal` where it is not there, or another one. `make_model` is by default `SentenceModel`."""
+def load(model: CorpusModel, make_model: "Callable[..., GuessingModel] | None" = None) -> "GuessingModel":
+    """The model, ready to run; a `Refusal` where it is not there, or another one. `make_model` is by default `GuessingModel`."""
     _check_installed()
     from ingest.run.errors import IngestError
 
     try:
         checkpoint = _find(model)
-        from ingest.encode.hooked_model import SentenceModel
+        from ingest.encode.hidden_words import GuessingModel
 
-        return (make_model or SentenceModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
+        return (make_model or GuessingModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
     except IngestError as error:
         log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
         raise Refusal(
@@ -123,7 +126,7 @@ def cannot_run(error: RuntimeError) -> Refusal:
     return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
 
 
-def encoded(model: "SentenceModel", text: str, second: str, change: Change) -> Sentence:
+def encoded(model: "GuessingModel", text: str, second: str, change: Change) -> Sentence:
     """A sentence, or a pair, by a loaded model whose heads may be changed; a `Refusal` where it cannot be encoded."""
     first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
     pair = model.tokenize(first, other)
@@ -132,7 +135,7 @@ def encoded(model: "SentenceModel", text: str, second: str, change: Change) -> S
     check_words(0 in words, "first " if other else "")
     check_words(not other or 1 in words, "second ")
     _check_vectors(model, tokens)
-    vectors = _run(model, pair, change)
+    vectors, hidden_loss = _run(model, pair, change)
     return Sentence(
         text=first,
         second=other,
@@ -150,10 +153,11 @@ def encoded(model: "SentenceModel", text: str, second: str, change: Change) -> S
         last=vectors.last,
         answer=vectors.answer,
         answers=model.class_names,
+        hidden_loss=hidden_loss,
     )
 
 
-def _check_vectors(model: "SentenceModel", tokens: "Tokens") -> None:
+def _check_vectors(model: "GuessingModel", tokens: "Tokens") -> None:
     """Refuse a text with a wordpiece of the tokenizer that the model lacks."""
     if lacking := model.without_vector(tokens):
         raise Refusal(
@@ -161,11 +165,20 @@ def _check_vectors(model: "SentenceModel", tokens: "Tokens") -> None:
         )
 
 
-def _run(model: "SentenceModel", pair: "Pair", change: Change) -> "Vectors":
+def _run(model: "GuessingModel", pair: "Pair", change: Change) -> "tuple[Vectors, float | None]":
+    """What the model makes of the sentence, and the loss of its hidden wordpieces where it is asked for and known."""
     try:
-        return model.run(pair.tokens, pair.token_type, change.patterns(len(pair.tokens.token_id)))
+        vectors = model.run(pair.tokens, pair.token_type, change.patterns(len(pair.tokens.token_id)))
+        return vectors, _hidden_loss(model, pair, change)
     except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
         raise cannot_run(error) from error
+
+
+def _hidden_loss(model: "GuessingModel", pair: "Pair", change: Change) -> float | None:
+    if not (change.hidden and model.guesses):
+        return None
+    patterns = change.patterns(len(pair.tokens.token_id), hiding=True)
+    return model.hidden_loss(pair, np.array(change.hidden), patterns)
 
 
 def check_words(present: bool, which: str) -> None:

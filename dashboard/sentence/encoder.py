@@ -43,7 +43,7 @@ from dashboard.web.state import LinkState
 from store import Corpus
 
 if TYPE_CHECKING:
-    from ingest.encode.hooked_model import SentenceModel
+    from ingest.encode.hidden_words import GuessingModel
 
 #: Bytes of weights that stay loaded; at least one model.
 WEIGHTS = 1 << 30
@@ -232,12 +232,12 @@ def _readable(text: str) -> str:
 class Encoder:
     """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
 
-    def __init__(self, *, waiting: int = WAITING, make_model: "Callable[..., SentenceModel] | None" = None) -> None:
-        """`make_model`: of a checkpoint, by default `SentenceModel`, which takes seconds to import."""
+    def __init__(self, *, waiting: int = WAITING, make_model: "Callable[..., GuessingModel] | None" = None) -> None:
+        """`make_model`: of a checkpoint, by default `GuessingModel`, which takes seconds to import."""
         self._turns, self._make_model = WaitingLine(waiting, BUSY, name="encoder"), make_model
         # In a thread of its own torch takes a fifth less time than in a new one for every sentence.
         self._thread = ThreadPoolExecutor(1, "encoder")
-        self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
+        self._models: LRUCache[CorpusModel, GuessingModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
 
     @property
     def is_running(self) -> bool:

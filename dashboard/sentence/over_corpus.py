@@ -1,12 +1,11 @@
 """What changes over a sample of the corpus where the heads of a link do something else: a part of page Sentence, computed on demand."""
 
-from typing import Any
-
 from dash import html
 
 from dashboard.roles.shares import known_shares
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.sample import EncodedSample, LinkChange, SampleChange, Sampling
+from dashboard.sentence.sample import EncodedSample, LinkChange, SampleChange, Sampling, Watch
+from dashboard.sentence.sample_numbers import NumberRow, number_rows
 from dashboard.ui.controls import action, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import heading, scrolling
@@ -15,9 +14,8 @@ from dashboard.web.admission import Room
 from dashboard.web.context import Context
 from dashboard.web.results import current_cache
 from dashboard.web.served_store import ServedStore
-from dashboard.web.state import LinkState, heads_numbers
+from dashboard.web.state import Instead, heads_numbers
 from store import Corpus
-from store.phrases import many
 from store.replacement import SENTENCES
 from store.schema.model import head_name
 
@@ -29,11 +27,6 @@ BUSY = "The server measures for other readers. Try again in a minute."
 _ABOUT = (
     "The model runs on sentences of the corpus that no rule of a head was fitted on, with all heads and with these ones replaced. "
     "The vector of a sentence is the mean of the last layer's output over the tokens of words."
-)
-_SPEARMAN = "Spearman's correlation of the cosines of all pairs of sentences before and after: 1 is the same order."
-_LINKS = (
-    "Of each relation of grammar the later head that links most pairs, chosen on the other half of the sentences: how many of the "
-    "pairs it links before and after. Later heads are above a replaced one and not replaced themselves."
 )
 _COLUMNS = ("relation", "head", "pairs", "before", "after")
 
@@ -59,45 +52,60 @@ def over_corpus(context: Context) -> list[object]:
         button = action(f"Measure over {SENTENCES} sentences of the corpus", state.with_(sampled="1").href)
         return [html.P(button, className="over-corpus")]
     title = html.H3(["Over the corpus", info("the corpus", _ABOUT)])
-    return [title, deferred(context, SAMPLED, ready=_known(context.corpus, state) is not None)]
+    return [
+        title,
+        deferred(context, SAMPLED, ready=known_change(context.corpus, state.without, state.instead) is not None),
+    ]
 
 
-def _key(state: LinkState) -> tuple[str, str | None, str]:
-    return "sample of changed heads", state.without, state.instead
+def _key(without: str | None, instead: Instead) -> tuple[str, str | None, str]:
+    return "sample of changed heads", without, instead
 
 
-def _known(corpus: Corpus, state: LinkState) -> SampleChange | None:
+def known_change(corpus: Corpus, without: str | None, instead: Instead) -> SampleChange | None:
     """What was measured before."""
-    found: SampleChange | None = current_cache().find(corpus, _key(state))
+    found: SampleChange | None = current_cache().find(corpus, _key(without, instead))
+    return found
+
+
+def sample_change(
+    served_store: ServedStore, corpus: Corpus, without: str, instead: Instead, watch: Watch
+) -> SampleChange:
+    """What changes without the heads of a link; measured now where it was not before, and kept."""
+
+    def measured() -> SampleChange:
+        sampling, heads = sampling_of(served_store, corpus), heads_numbers(without)
+        first = 0.0 if current_cache().find(corpus, _ALL_HEADS) else 0.5
+        before = sample_as_it_is(sampling, lambda share, title: watch(first * share, title))
+        after = sampling.changed(heads, instead, lambda share, title: watch(first + (1 - first) * share, title))
+        return sampling.compare(before, after, heads, instead)
+
+    found: SampleChange = current_cache().get(corpus, _key(without, instead), measured)
     return found
 
 
 def compute_sampled(context: Context) -> list[object]:
-    """The change over the corpus, which is kept."""
+    """The change over the corpus. Only who measures takes room, not who finds what was measured."""
     corpus, state = context.corpus, context.state
     if not (state.without and state.sampled) or state.instead == "patch":
         return []
-    return draw_sampled(current_cache().get(corpus, _key(state), lambda: _measured_in_room(context)))
-
-
-def _measured_in_room(context: Context) -> SampleChange:
-    """Only who measures takes room, not who finds what was measured, or waits for it."""
+    if (known := known_change(corpus, state.without, state.instead)) is not None:
+        return draw_sampled(known)
     with context.served_store.service(Measuring).entered():
-        return _measured(context)
+        watch = current_job().watch
+        return draw_sampled(sample_change(context.served_store, corpus, state.without, state.instead, watch))
 
 
-def _measured(context: Context) -> SampleChange:
-    """Measured now; the sample with all heads is the same for every link, and kept."""
-    corpus, state, cache, job = context.corpus, context.state, current_cache(), current_job()
-    typed = context.served_store.service(TypedSentences)
-    sampling = Sampling(corpus, lambda text, change: typed.run(corpus, text, change))
-    first = 0.0 if cache.find(corpus, _ALL_HEADS) else 0.5
-    before: EncodedSample = cache.get(
-        corpus, _ALL_HEADS, lambda: sampling.as_it_is(lambda share, title: job.watch(first * share, title))
-    )
-    heads = heads_numbers(state.without)
-    after = sampling.changed(heads, state.instead, lambda share, title: job.watch(first + (1 - first) * share, title))
-    return sampling.compare(before, after, heads, state.instead)
+def sampling_of(served_store: ServedStore, corpus: Corpus) -> Sampling:
+    """The sample of a corpus, encoded by the model of its server."""
+    typed = served_store.service(TypedSentences)
+    return Sampling(corpus, lambda text, change: typed.run(corpus, text, change))
+
+
+def sample_as_it_is(sampling: Sampling, watch: Watch) -> EncodedSample:
+    """The sample with all heads, which is the same for every link, and kept."""
+    encoded: EncodedSample = current_cache().get(sampling.corpus, _ALL_HEADS, lambda: sampling.as_it_is(watch))
+    return encoded
 
 
 #: The key of the sample with all heads.
@@ -113,38 +121,12 @@ def draw_sampled(shown: SampleChange) -> list[object]:
 
 
 def _numbers(shown: SampleChange) -> html.Div:
-    vectors, (low, high) = shown.vectors, shown.interval
-    rows: list[tuple[Any, str]] = [
-        ("sentences", f"{shown.sentences:,} of {shown.wanted:,}"),
-        (
-            "change of the sentence vector (1 - cosine, 95% interval)",
-            f"{vectors.mean:.4f} ({low:.4f} to {high:.4f})",
-        ),
-    ]
-    if shown.sentences > 1:
-        rows += [
-            ("1 - cosine of two different sentences", f"{vectors.distance:.3f}"),
-            ("change as a share of the distance between two sentences", f"{100 * vectors.share:.1f}%"),
-            (["order of similarities", info("the order of similarities", _SPEARMAN)], f"{vectors.spearman:.3f}"),
-            ("same nearest sentence", f"{100 * vectors.nearest:.0f}%"),
-        ]
-    pairs, before, after = shown.linked
-    if pairs:
-        linked = f"{100 * before:.1f}% before, {100 * after:.1f}% after"
-        what = f"of {many(pairs, 'pair')} of words, linked by later heads"
-        rows.append(([what, info("linked pairs", _LINKS)], linked))
-    if shown.labels is not None:
-        rows.append(("same answer of the classifier", f"{100 * shown.labels.same:.0f}%"))
-        if (own := shown.labels.before) and (other := shown.labels.after):
-            rows.append(
-                (
-                    f"right answers of {shown.labels.labelled:,}",
-                    f"{own.accuracy:.1%} before, {other.accuracy:.1%} after",
-                )
-            )
-            rows.append(("mean loss in nats", f"{own.loss:.3f} before, {other.loss:.3f} after"))
-    body = [html.Tr([html.Th(title, scope="row"), html.Td(number, className="number")]) for title, number in rows]
+    body = [html.Tr([_row_title(row), html.Td(row.number, className="number")]) for row in number_rows(shown)]
     return scrolling(html.Table(html.Tbody(body), className="rows"), "What changes over the corpus")
+
+
+def _row_title(row: NumberRow) -> html.Th:
+    return html.Th([row.title, info(row.title, row.about)] if row.about else row.title, scope="row")
 
 
 def _links(shown: SampleChange) -> list[object]:

@@ -12,6 +12,8 @@ from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.roles.shares import RoleShares, known_shares
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import SHOWN, filter_group, view_group
+from dashboard.sentence.curve_chart import CURVE
+from dashboard.sentence.curve_chart import register as register_curve
 from dashboard.sentence.encoder import (
     TypedSentences,
     encodable_sentences,
@@ -338,6 +340,6 @@ SENTENCE = Topic(
     choices=choices,
     sentence=picture,
     before_sentence=before_views,
-    deferred=(FOUND, TYPED, WHY, WITHOUT, SAMPLED),
-    routes=(register,),
+    deferred=(FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE),
+    routes=(register, register_curve),
 )

@@ -12,7 +12,7 @@ from dashboard.roles.shares import RoleShares, groups_by_kind, known_shares, sum
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.sentence import FIELDS, PatternOptions, Sentence, Unit, parse_options, shown_units
 from dashboard.ui.markup import BrowserComponent
-from dashboard.ui.theme import PALETTE, head_colours
+from dashboard.ui.theme import KIND_LINES, PALETTE, head_colours
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
@@ -304,7 +304,7 @@ def _colours(shown: ShownSentence, roles: HeadRoles | None) -> Mapping[str, list
     if roles is None or not roles.kinds:
         return head_colours(shown.heads)
     colours = [roles.kinds[kind].colour for kind in roles.of[shown.state.layer]]
-    return {"light": colours, "dark": colours}
+    return {scheme: [lines.get(colour, colour) for colour in colours] for scheme, lines in KIND_LINES.items()}
 
 
 def _paired_key(state: LinkState, keys: Sequence[Unit]) -> int | None:

@@ -4,8 +4,8 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from store import Corpus, open_corpus
 from store.__main__ import STORE
@@ -14,9 +14,13 @@ from store.replacement import INSTEAD, ORDERS, SENTENCES, Heads, checked_heads, 
 from store.repository.errors import StoreError
 
 if TYPE_CHECKING:
-    from dashboard.sentence.sample import SampleChange, Watch
+    from xarray import Dataset
+
+    from dashboard.sentence.curve import Curve
+    from dashboard.sentence.sample import SampleChange, Sampling, Watch
     from dashboard.web.state import Instead
 
+T = TypeVar("T")
 #: Columns of the line that says how far it is.
 LINE = 70
 _HEADS = re.compile(r"\d{1,3}-\d{1,3}([.,]\d{1,3}-\d{1,3})*")
@@ -30,28 +34,47 @@ def replace_heads(
     watch: "Watch" = lambda _share, _title: None,
 ) -> "SampleChange":
     """Run the model of a corpus here, with all heads and with changed ones; see `headscape.replace`."""
-    if instead not in INSTEAD:
-        raise StoreError(f"There is no replacement {instead!r}. Choose one of: {', '.join(INSTEAD)}.")
+    chosen = checked_heads(corpus, heads)
+    return _by_model(corpus, [instead], sentences, lambda sampling: sampling.measure(chosen, instead, watch))
+
+
+def replace_more(
+    corpus: Corpus,
+    kinds: "Sequence[Instead]",
+    sentences: int = SENTENCES,
+    watch: "Watch" = lambda _share, _title: None,
+) -> "list[Curve]":
+    """The same for more and more heads, in every order that the store knows; see `headscape.replace_more`."""
+
+    def measured(sampling: "Sampling") -> "list[Curve]":
+        from dashboard.sentence.curve import known_orders, measure_curves, measured_by
+
+        before = sampling.as_it_is(watch)
+        return measure_curves(known_orders(corpus)[0], kinds, measured_by(sampling, lambda _: before), watch)
+
+    return _by_model(corpus, kinds, sentences, measured)
+
+
+def _by_model(corpus: Corpus, kinds: "Sequence[Instead]", sentences: int, measure: "Callable[[Sampling], T]") -> T:
+    """What is measured in a sample that the model of a corpus encodes here."""
+    for instead in kinds:
+        if instead not in INSTEAD:
+            raise StoreError(f"There is no replacement {instead!r}. Choose one of: {', '.join(INSTEAD)}.")
     if sentences < 1:
         raise StoreError(f"A sample of {sentences} sentences is too small. Give at least 1.")
-    chosen = checked_heads(corpus, heads)
     for extra in ("dashboard", "ingest"):
         check_extra(extra)
     from dashboard.sentence.checkpoint import CorpusModel
     from dashboard.sentence.encoder import Encoder
-    from dashboard.sentence.sample import measure
+    from dashboard.sentence.sample import Sampling
     from dashboard.web.errors import Refusal
 
     encoder, model = Encoder(), CorpusModel.of(corpus)
     try:
-        return measure(
-            corpus,
-            lambda text, change: encoder.change(model, text, "", change, lambda: False),
-            chosen,
-            instead,
-            sentences,
-            watch,
+        sampling = Sampling(
+            corpus, lambda text, change: encoder.change(model, text, "", change, lambda: False), sentences
         )
+        return measure(sampling)
     except Refusal as refusal:
         raise StoreError(str(refusal)) from refusal
 
@@ -64,14 +87,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     try:
         corpus = open_corpus(options.store or options.place or STORE, model=options.model)
-        found = replace_heads(corpus, _heads(corpus, options), options.instead, options.sentences, _tell)
+        said = _curve(corpus, options) if options.curve else _sample(corpus, options)
     except StoreError as error:
         print(f"replace: {error}", file=sys.stderr)
         return 1
     if sys.stderr.isatty():
         print(f"\r{'':{LINE}}\r", end="", file=sys.stderr)
-    print(_as_json(found) if options.json else _as_text(corpus, found))
+    print(said)
     return 0
+
+
+def _sample(corpus: Corpus, options: argparse.Namespace) -> str:
+    """The numbers of some heads."""
+    found = replace_heads(corpus, _heads(corpus, options), options.instead, options.sentences, _tell)
+    return _as_json(found.labelled()) if options.json else _as_text(corpus, found)
+
+
+def _curve(corpus: Corpus, options: argparse.Namespace) -> str:
+    """The numbers of more and more heads, and which orders the store does not know."""
+    from dashboard.sentence.curve import curve_dataset, known_orders
+
+    curves = replace_more(corpus, [options.instead], options.sentences, _tell)
+    if options.json:
+        return _as_json(curve_dataset(curves))
+    return "\n".join([*_curve_lines(curves), *(f"{name}: {error}" for name, error in known_orders(corpus)[1].items())])
+
+
+def _curve_lines(curves: "list[Curve]") -> list[str]:
+    """A line for every point."""
+    return [
+        f"{curve.order}, {point.heads} heads: {100 * point.of_distance:.2f}% of the distance between two sentences, "
+        f"Spearman's correlation of similarities {point.spearman:.3f}"
+        for curve in curves
+        for point in curve.points
+    ]
 
 
 def _heads(corpus: Corpus, options: argparse.Namespace) -> Heads:
@@ -87,41 +136,18 @@ def _tell(share: float, title: str | None) -> None:
         print(f"\r{title}: {100 * share:3.0f}%".ljust(LINE), end="", file=sys.stderr, flush=True)
 
 
-def _as_json(found: "SampleChange") -> str:
+def _as_json(found: "Dataset") -> str:
     """Numbers that there are none of are null: JSON has no NaN."""
-    numbers = json.loads(json.dumps(found.labelled().to_dict()), parse_constant=lambda _: None)
+    numbers = json.loads(json.dumps(found.to_dict()), parse_constant=lambda _: None)
     return json.dumps(numbers, indent=2)
 
 
 def _as_text(corpus: Corpus, found: "SampleChange") -> str:
-    vectors, (low, high) = found.vectors, found.interval
-    pairs, before, after = found.linked
-    lines = [
-        f"{len(found.heads)} of {corpus.layers * corpus.heads} heads of {corpus.title}; instead, a head does: {INSTEAD[found.instead]}",
-        f"sentences: {found.sentences} of {found.wanted}, none of which a rule was fitted on",
-        f"change of the sentence vector: {vectors.mean:.4f} ({low:.4f} to {high:.4f})",
-    ]
-    if found.sentences > 1:
-        lines += [
-            f"share of the distance between two sentences: {100 * vectors.share:.2f}% of {vectors.distance:.3f}",
-            f"Spearman's correlation of similarities: {vectors.spearman:.3f}",
-            f"same nearest sentence: {100 * vectors.nearest:.0f}%",
-        ]
-    if pairs:
-        lines.append(f"linked by later heads: {100 * before:.1f}% before, {100 * after:.1f}% after, of {pairs:,} pairs")
-    return "\n".join([*lines, *_of_labels(found)])
+    from dashboard.sentence.sample_numbers import number_rows
 
-
-def _of_labels(found: "SampleChange") -> list[str]:
-    labels = found.labels
-    if labels is None:
-        return []
-    lines = [f"same answer of the classifier: {labels.same:.0%}"]
-    if labels.before and labels.after:
-        (right, loss), (then, worse) = labels.before, labels.after
-        lines.append(f"right answers of {labels.labelled:,}: {right:.1%} before, {then:.1%} after")
-        lines.append(f"mean loss in nats: {loss:.3f} before, {worse:.3f} after")
-    return lines
+    replaced = f"{len(found.heads)} of {corpus.layers * corpus.heads} heads of {corpus.title}"
+    lines = [f"{replaced}; instead, a head does: {INSTEAD[found.instead]}", "No rule was fitted on these sentences."]
+    return "\n".join([*lines, *(f"{row.title}: {row.number}" for row in number_rows(found))])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -140,7 +166,10 @@ def _parser() -> argparse.ArgumentParser:
     instead = "; ".join(f"{name}: {meaning}" for name, meaning in INSTEAD.items())
     parser.add_argument("--instead", choices=INSTEAD, default="rule", help=f"what a head does instead. {instead}")
     parser.add_argument("--sentences", type=int, default=SENTENCES, help=f"at most so many (default {SENTENCES})")
-    parser.add_argument("--json", action="store_true", help="print JSON, relation by relation")
+    parser.add_argument(
+        "--curve", action="store_true", help="replace 0, 10, 25, 50, 75 and 100%% of the heads, in every order"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, of some heads relation by relation")
     return parser
 
 

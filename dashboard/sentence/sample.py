@@ -1,7 +1,8 @@
 """Heads switched off or replaced in a sample of the corpus: how far sentence vectors change, and what later heads still link."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,8 @@ from dashboard.web.state import Instead
 from store import Corpus
 from store.kernels.intervals import draw_counts
 from store.kernels.relations import StrongestWords, WordPairs, linked, strongest_words, word_pattern, word_tokens
-from store.kernels.replacement import LabelScores, VectorChange
-from store.replacement import SENTENCES, Heads, RulePatterns, judged_sentences, mean_patterns
+from store.kernels.replacement import LabelScores, VectorChange, choose_hidden
+from store.replacement import SENTENCES, Heads, RulePatterns, RuleReader, judged_sentences, mean_patterns
 from store.repository.errors import NotIngested
 from store.text import match_labels
 
@@ -61,6 +62,14 @@ class LabelChange(NamedTuple):
     after: LabelScores | None
 
 
+class HiddenChange(NamedTuple):
+    """Mean of -ln of the probability of the right one over hidden wordpieces, in nats, before and after."""
+
+    wordpieces: int
+    before: float
+    after: float
+
+
 @dataclass(frozen=True)
 class SampleChange:
     """What changes in a sample.
@@ -79,6 +88,8 @@ class SampleChange:
         Relations with the most pairs first; empty where no head is later, or the corpus has no words.
     labels
         What the model answers; None where it is no classifier.
+    hidden
+        The loss of hidden wordpieces; None where the model predicts none.
     """
 
     heads: tuple[tuple[int, int], ...]
@@ -89,6 +100,7 @@ class SampleChange:
     interval: tuple[float, float]
     links: tuple[LinkChange, ...]
     labels: LabelChange | None
+    hidden: HiddenChange | None
 
     @property
     def linked(self) -> tuple[int, float, float]:
@@ -119,10 +131,14 @@ class SampleChange:
             for score in LabelScores._fields:
                 sides = (self.labels.before, self.labels.after)
                 arrays[score] = ("when", [np.nan if side is None else getattr(side, score) for side in sides])
+        if self.hidden is not None:
+            arrays["hidden_loss"] = ("when", [self.hidden.before, self.hidden.after])
         relations = np.array([link.relation for link in self.links], np.str_)
         labels = {"relation": relations, "bound": ["low", "high"]}
         heads = ".".join(f"{layer}-{head}" for layer, head in self.heads)
         told = {"heads": heads, "instead": self.instead, "sentences": self.sentences, "linked_pairs": pairs}
+        if self.hidden is not None:
+            told["hidden_wordpieces"] = self.hidden.wordpieces
         return xr.Dataset(arrays, labels | {"when": ["before", "after"]}, told)
 
 
@@ -138,12 +154,15 @@ class EncodedSample:
         Of all words of the sample, one sentence after the other: (layer, head, word); None where the corpus has no words.
     answer, answers
         Logits of a classifier (sentence, label) and what it calls its labels; None and empty of another model.
+    hidden_loss
+        Summed over the hidden wordpieces of a sentence, in nats: (sentence,); None of a model that predicts none.
     """
 
     vector: NDArray[np.float64]
     strongest: StrongestWords | None
     answer: NDArray[np.float32] | None
     answers: tuple[str, ...]
+    hidden_loss: NDArray[np.float64] | None
 
 
 class Steps:
@@ -174,6 +193,17 @@ class Sampling:
         self.sentences = judged_sentences(corpus, wanted)
         if not len(self.sentences):
             raise Refusal("No sentence of the sample has a word. Ingest other data.", 404)
+        self._seed = int(corpus.attributes["provenance"]["settings"]["seed"])
+        generator, flags = np.random.default_rng(self._seed & (1 << 64) - 1), corpus.tokens.token_flags.values
+        #: Positions of the wordpieces that are hidden, by sentence; empty once the model is known to predict none.
+        self.hidden: dict[int, tuple[int, ...]] = {
+            index: tuple(choose_hidden(flags[corpus.sentence_rows(index)], generator).tolist())
+            for index in self.sentences.tolist()
+        }
+
+    @cached_property
+    def _rules(self) -> RuleReader:
+        return RuleReader(self.corpus, self.sentences)
 
     def as_it_is(self, watch: Watch) -> EncodedSample:
         """By the model with all its heads."""
@@ -183,39 +213,54 @@ class Sampling:
     def changed(self, heads: Heads, instead: Instead, watch: Watch) -> EncodedSample:
         """By the model with other heads; `NotIngested` where they are to do what their rules predict, and there are none."""
         steps = Steps(watch, len(self.sentences) + (len(heads) if instead == "rule" else 0))
-        patterns, own = self._patterns(heads, instead, steps), tuple(heads)
-        return self._encoded(lambda index: Change(own, instead, patterns(index)), CHANGED, steps)
+        return self._encoded(self._change(heads, instead, steps), CHANGED, steps)
+
+    def measure(self, heads: Heads, instead: Instead, watch: Watch) -> SampleChange:
+        """What changes where heads are switched off or replaced."""
+        before = self.as_it_is(lambda share, title: watch(share / 2, title))
+        after = self.changed(heads, instead, lambda share, title: watch((1 + share) / 2, title))
+        return self.compare(before, after, heads, instead)
 
     def compare(self, before: EncodedSample, after: EncodedSample, heads: Heads, instead: Instead) -> SampleChange:
         """What `changed` has changed in the sample `as_it_is`."""
         vectors = VectorChange.of(before.vector, after.vector)
-        seed = int(self.corpus.attributes["provenance"]["settings"]["seed"])
-        interval = vectors.interval(draw_counts(seed, 0, len(self.sentences)))
+        interval = vectors.interval(draw_counts(self._seed, 0, len(self.sentences)))
         links = self._links(before, after, Change(tuple(heads)))
-        found = (vectors, interval, links, self._labels(before, after))
+        found = (vectors, interval, links, self._labels(before, after), self._hidden(before, after))
         return SampleChange(tuple(heads), instead, self.wanted, len(self.sentences), *found)
 
-    def _patterns(self, heads: Heads, instead: Instead, steps: Steps) -> Callable[[int], bytes]:
-        """Of a sentence what the heads do instead, as `Change.predicted`."""
+    def _change(self, heads: Heads, instead: Instead, steps: Steps) -> Callable[[int], Change]:
+        """Of a sentence what is changed in the model. Rules do not see the wordpieces that are hidden."""
+        own, corpus = tuple(heads), self.corpus
         if instead == "rule":
-            rules = RulePatterns(self.corpus, heads, self.sentences, steps.begin)
-            return lambda index: rules.patterns(index).tobytes()
+            rules = RulePatterns(self._rules, heads, steps.begin)
+
+            def by_rules(index: int) -> Change:
+                unseen = rules.patterns(index, self.hidden[index]).tobytes() if self.hidden else b""
+                return Change(own, instead, rules.patterns(index).tobytes(), unseen=unseen)
+
+            return by_rules
         if instead == "mean":
-            corpus, flags = self.corpus, self.corpus.tokens.token_flags.values
-            return lambda index: mean_patterns(corpus, heads, flags[corpus.sentence_rows(index)]).tobytes()
-        return lambda _: b""
+            flags, rows = corpus.tokens.token_flags.values, corpus.sentence_rows
+            return lambda index: Change(own, instead, mean_patterns(corpus, heads, flags[rows(index)]).tobytes())
+        return lambda _: Change(own, instead)
 
     def _encoded(self, change: Callable[[int], Change], title: str, steps: Steps) -> EncodedSample:
         vectors: list[NDArray[np.float64]] = []
         strongest: list[StrongestWords] = []
         answer: list[NDArray[np.float32]] = []
         answers: tuple[str, ...] = ()
+        losses: list[float | None] = []
         for index in self.sentences.tolist():
             steps.begin(title)
-            sentence = self._encode(str(self.corpus.sentences.text.values[index]), change(index))
+            asked = replace(change(index), hidden=self.hidden.get(index, ()))
+            sentence = self._encode(str(self.corpus.sentences.text.values[index]), asked)
             if list(sentence.wordpieces) != self.corpus.wordpieces(self.corpus.sentence_rows(index)):
                 raise Refusal(UNLIKE)
             vectors.append(sentence_vector(sentence))
+            losses.append(sentence.hidden_loss)
+            if sentence.hidden_loss is None:
+                self.hidden = {}
             answers = sentence.answers
             if sentence.answer is not None and answers:
                 answer.append(sentence.answer)
@@ -223,7 +268,8 @@ class Sampling:
                 strongest.append(self._strongest(index, sentence))
         joined = (np.concatenate(each, axis=-1) for each in zip(*strongest, strict=True))
         words = StrongestWords(*joined) if strongest else None
-        return EncodedSample(np.stack(vectors), words, np.stack(answer) if answer else None, answers)
+        known = None if None in losses else np.array(losses, np.float64)
+        return EncodedSample(np.stack(vectors), words, np.stack(answer) if answer else None, answers, known)
 
     def _strongest(self, index: int, sentence: Sentence) -> StrongestWords:
         """Of the words of a sentence: (layer, head, word)."""
@@ -238,6 +284,13 @@ class Sampling:
         between = word_pattern(pattern.reshape(-1, 1, tokens, tokens), covers)
         found = strongest_words(between, np.ones((1, len(start)), bool))
         return StrongestWords(*(each.reshape(layers, heads, -1) for each in found))
+
+    def _hidden(self, before: EncodedSample, after: EncodedSample) -> HiddenChange | None:
+        if before.hidden_loss is None or after.hidden_loss is None:
+            return None
+        wordpieces = sum(map(len, self.hidden.values()))
+        means = (float(losses.sum()) / wordpieces for losses in (before.hidden_loss, after.hidden_loss))
+        return HiddenChange(wordpieces, *means)
 
     def _labels(self, before: EncodedSample, after: EncodedSample) -> LabelChange | None:
         if before.answer is None or after.answer is None:
@@ -286,11 +339,3 @@ class Sampling:
             name: pairs._replace(source=place[pairs.source], target=place[pairs.target])
             for name, pairs in within.items()
         }
-
-
-def measure(corpus: Corpus, encode: Encode, heads: Heads, instead: Instead, wanted: int, watch: Watch) -> SampleChange:
-    """What changes in a sample of a corpus where heads are switched off or replaced; see `SampleChange`."""
-    sampling = Sampling(corpus, encode, wanted)
-    before = sampling.as_it_is(lambda share, title: watch(share / 2, title))
-    after = sampling.changed(heads, instead, lambda share, title: watch((1 + share) / 2, title))
-    return sampling.compare(before, after, heads, instead)

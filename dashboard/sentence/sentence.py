@@ -104,6 +104,9 @@ class Sentence:
         Output of the last layer (token, feature); None of stored vectors, which have none.
     answer, answers
         Logits of a classifier (label,), and what it calls them; empty of another model; None of stored vectors.
+    hidden_loss
+        Sum over hidden wordpieces of -ln of the probability of the right one, in nats; None where none is asked for, or the
+        model predicts none.
     """
 
     text: str
@@ -122,6 +125,7 @@ class Sentence:
     last: Floats | None = None
     answer: Floats | None = None
     answers: tuple[str, ...] = ()
+    hidden_loss: float | None = None
 
     @property
     def pattern(self) -> Floats:

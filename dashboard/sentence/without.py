@@ -18,6 +18,7 @@ from dashboard.sentence.change import (
     vector_change,
 )
 from dashboard.sentence.checkpoint import CorpusModel, runs_models
+from dashboard.sentence.curve_chart import curve_panel
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
 from dashboard.sentence.over_corpus import over_corpus
 from dashboard.sentence.picture import ShownSentence, isolated_head, read_shown
@@ -38,6 +39,14 @@ from store.schema.model import head_name
 
 #: What a head does instead -> its title as a choice.
 TITLES = {**INSTEAD, "patch": "attend as in another sentence"}
+#: The same of one head, after its name.
+_SAID = {
+    "off": "is off",
+    "even": "attends evenly to all tokens",
+    "mean": "attends as on average",
+    "rule": "attends as its rules predict",
+    "patch": "attends as in another sentence",
+}
 #: Heads that are named in words.
 NAMED = 3
 #: Pixels of the part, of a model of twelve layers.
@@ -124,7 +133,7 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
     elif state.without:
         below = deferred(context, WITHOUT, ready=_is_computed(context, shown.sentence))
     choices = draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules)
-    return [title, choices, below, *(over_corpus(context) if state.without else [])]
+    return [title, choices, below, *(over_corpus(context) if state.without else []), *curve_panel(context)]
 
 
 def cannot_change(corpus: Corpus, *, has_torch: bool) -> str:
@@ -186,7 +195,8 @@ def _with(state: LinkState, heads: list[tuple[int, int]], head: tuple[int, int])
     """The link in which a head is switched off that was on, or on that was off."""
     others = [other for other in heads if other != head]
     changed = others if head in heads else [*heads, head]
-    return state.with_(without=".".join(f"{layer}-{number}" for layer, number in changed) or None).href
+    without = ".".join(f"{layer}-{number}" for layer, number in changed) or None
+    return state.with_(without=without, sampled=None).href  # other heads are measured where their reader asks for it
 
 
 def change_of(typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence) -> Change:
@@ -322,7 +332,7 @@ def _cell(shown: ShownChange, layer: int, head: int) -> html.Td:
     changed, name = float(shown.divergence[layer, head]), head_name(layer, head)
     share, text, says = 0.0, "", f"{name} is not above a changed head"
     if (layer, head) in shown.change.heads:
-        text, says = shown.change.instead, f"{name} is {shown.change.instead}"
+        text, says = shown.change.instead, f"{name} {_SAID[shown.change.instead]}"
     elif shown.change.is_later(layer, head):
         share = changed / (shown.divergence.max() or 1)
         text, says = f"{1000 * changed:.0f}", f"{name} changes by {1000 * changed:.1f} thousandths of a nat"

@@ -73,7 +73,7 @@ def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/scores.{FORM}")
     def scores_of_heads(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
-        scores = scores_of(corpus, known_shares(corpus))
+        scores = scores_of(corpus)
         numbers = {name: score.values.ravel() for name, score in scores.items() if name != "layer"}
         return _file({**head_columns(corpus.layers, corpus.heads), **numbers}, "scores", form)
 

@@ -18,6 +18,7 @@ from dashboard.ui.markup import file_href
 from dashboard.ui.text import all_of, brief, unit_title
 from dashboard.ui.theme import KIND_COLOURS
 from dashboard.web.http import data_link
+from dashboard.web.results import cached
 from dashboard.web.state import SCORES, LinkState
 from store import STATISTICS, Corpus
 from store.kernels.roles import UNEXPLAINED
@@ -111,8 +112,10 @@ class HeadScatter:
     files: str
 
 
-def scores_of(corpus: Corpus, shares: RoleShares | None) -> dict[str, Score]:
-    """Every number of heads that the store has, by its name in a link."""
+@cached
+def scores_of(corpus: Corpus) -> dict[str, Score]:
+    """Every number of heads that the store has, by its name in a link: for the chart, and for the table that its box filters."""
+    shares = known_shares(corpus)
     layers = np.repeat(np.arange(corpus.layers, dtype=np.float64)[:, None], corpus.heads, axis=1)
     scores = {"layer": Score("layer", "", layers)}
     if shares is not None:
@@ -137,8 +140,7 @@ def scores_of(corpus: Corpus, shares: RoleShares | None) -> dict[str, Score]:
 
 def read_scatter(corpus: Corpus, state: LinkState) -> HeadScatter:
     """The scores of the link."""
-    shares = known_shares(corpus)
-    scores = scores_of(corpus, shares)
+    shares, scores = known_shares(corpus), scores_of(corpus)
     across, up = (
         next(name for name in (chosen, *usual) if name in scores)
         for chosen, usual in ((state.across, ACROSS), (state.up, UP))

@@ -54,6 +54,11 @@ COLOURED = len(CATEGORIES["light"])
 LABEL_COLOURS = ("#56B4E9", "#009E73", "#5A6067", "#E69F00", "#CC79A7", "#7E57C2", "#998000")
 #: Colour of each kind of role, in the order of `dashboard.roles.shares.KINDS`; what is not explained is last.
 KIND_COLOURS = ("#7E57C2", "#56B4E9", "#009E73", "#E69F00", "#CC3311", "#998000", "#B4B8BE")
+#: Of lines of these kinds, by scheme: on white, fills of light colours would be under 3:1.
+KIND_LINES: Mapping[Scheme, Mapping[str, str]] = {
+    "light": {"#56B4E9": "#2A8FD6", "#E69F00": "#C77700", "#998000": "#7A6600"},
+    "dark": {},
+}
 #: Symbols beside these colours, in the same order.
 DOT_SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
 #: Lightness (of HLS) of the colours of heads, taken in turn: neighbours in hue differ in it too.

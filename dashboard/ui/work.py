@@ -96,6 +96,20 @@ class Job:
         return False
 
 
+class RequestJob(Job):
+    """Work of a request that nobody is told of, such as a file; it ends where its reader has left."""
+
+    def watch(self, share: float, stage: str | None = None) -> None:  # noqa: ARG002
+        """Raises where the reader has left."""
+        if self.reader_left_or_cancelled:
+            raise ReaderLeft
+
+    @property
+    def reader_left_or_cancelled(self) -> bool:
+        """Whether the reader has left."""
+        return reader_left()
+
+
 class Jobs:
     """The jobs that pages wait for, in a folder that all processes of the server share."""
 
@@ -197,8 +211,8 @@ _CURRENT: ContextVar[Job | None] = ContextVar("job", default=None)
 
 
 def current_job() -> Job:
-    """The job that this thread works for; outside of any, one that is never ended."""
-    return _CURRENT.get() or Job()
+    """The job that this thread works for; outside of any, one that ends where the reader of a request has left."""
+    return _CURRENT.get() or RequestJob()
 
 
 def watched(items: Sequence[T], stage: str | None = None) -> Iterator[T]:

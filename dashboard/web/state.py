@@ -34,6 +34,8 @@ NEIGHBORS, MIN_DIST = 15, 0.1
 MOST_WORDS = 1_000
 #: Characters of a search, and of what one word of a hypothesis is.
 MOST_SOUGHT, MOST_OF_END = 200, 80
+#: Characters of the sentence whose attention heads take over.
+MOST_PATCH = 1_000
 #: Bytes of a typed text in a link, and of both texts of a pair. With every position hidden or selected, a request for the
 #: longest pair still fits into the request line that servers accept.
 MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
@@ -101,6 +103,8 @@ _INTERVAL = rf"({_END})?\.\.({_END})?"
 _CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
 #: Layer and head, as `3-7`.
 HEAD = r"\d{1,3}-\d{1,3}"
+_KINDS = r"(off|even|mean|rule)"
+_CURVE = rf"{_KINDS}(\.{_KINDS}){{0,3}}"
 _CHANGED = rf"{HEAD}(\.{HEAD}){{0,{MOST_CHANGED - 1}}}"
 
 
@@ -216,6 +220,8 @@ class LinkState:
     # The roles of a head.
     evidence: Annotated[str | None, Field("choice", Of.ROLES_OF_HEADS)] = None
     threshold: Annotated[str, Field("choice", THRESHOLDS)] = "2"
+    wordpieces: Annotated[str | None, Field("pattern", HEAD)] = None
+    replaced: Annotated[str | None, Field("pattern", HEAD)] = None
 
     # Which heads page Heads shows, in which order.
     arranged: Annotated[
@@ -246,8 +252,9 @@ class LinkState:
     rollout: Annotated[str | None, _ON] = None
     without: Annotated[str | None, Field("pattern", _CHANGED)] = None
     instead: Annotated[Instead, Field("choice", INSTEAD)] = "off"
-    patch: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
+    patch: Annotated[str | None, Field("text", MOST_PATCH)] = None
     sampled: Annotated[str | None, _ON] = None
+    curve: Annotated[str | None, Field("pattern", _CURVE)] = None
     find: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     labelled: Annotated[str | None, Field("choice", Of.LABELS)] = None
     fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None

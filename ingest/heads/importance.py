@@ -29,14 +29,12 @@ from ingest.run.settings import Settings
 from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
 from ingest.text.corpus import label_names
 from ingest.text.tokenizer import Tokenizer
+from store.kernels.replacement import choose_hidden
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.corpus import NO_WORD
 from store.schema.model import IMPORTANCE_ARRAYS, LOSSES
 from store.text import match_labels
 
-#: Share of a sentence's wordpieces that are hidden (Devlin et al. 2019, section 3.1); at least one.
-MASKED = 0.15
 #: This token has no answer.
 NO_ANSWER = -1
 
@@ -70,7 +68,7 @@ class ImportanceTask:
 
 def masked_task(sentences: Block, *, mask_id: int, seed: int) -> ImportanceTask:
     """Predict masked wordpieces, some of every sentence."""
-    hidden = choose_hidden(sentences, seed=seed)
+    hidden = hidden_tokens(sentences, seed=seed)
     answer = np.where(hidden, sentences.token_ids, NO_ANSWER).astype(np.int64)
     token_ids = np.where(hidden, mask_id, sentences.token_ids).astype(np.int32)
     return ImportanceTask("mlm", replace(sentences, token_ids=token_ids), answer)
@@ -83,14 +81,12 @@ def label_task(sentences: Block, labels: NDArray[np.integer]) -> ImportanceTask:
     return ImportanceTask("classification", sentences, answer)
 
 
-def choose_hidden(sentences: Block, *, seed: int) -> NDArray[np.bool_]:
+def hidden_tokens(sentences: Block, *, seed: int) -> NDArray[np.bool_]:
     """Mask of the hidden wordpieces (token,); more sentences leave those of the first ones as they are."""
     generator = np.random.default_rng(seed & (1 << 64) - 1)
-    ordinary = (sentences.token_flags & NO_WORD) == 0
-    hidden = np.zeros(len(ordinary), bool)
+    hidden = np.zeros(sentences.tokens, bool)
     for stop, size in zip(np.cumsum(sentences.lengths), sentences.lengths, strict=True):
-        own = stop - size + np.flatnonzero(ordinary[stop - size : stop])
-        hidden[generator.permutation(own)[: max(1, round(MASKED * len(own)))]] = True
+        hidden[stop - size + choose_hidden(sentences.token_flags[stop - size : stop], generator)] = True
     return hidden
 
 

@@ -15,13 +15,14 @@ from store.kernels.intervals import PERCENTILES, draw_counts
 from store.kernels.roles import (
     STRONG,
     UNEXPLAINED,
+    OffsetSieve,
     Sieves,
     WordEntries,
+    adjusted_rand,
     agreement,
     explain,
     fit_mixture,
     main_rules,
-    offset_bias,
 )
 from store.kernels.rule_fit import MOST_RULES, SCORES, Chosen, Entries, Judge, Library, fit_weights
 from store.kernels.rules import RULES, SentenceTokens, features_of, roles_for, rules_for, targets_of
@@ -152,6 +153,12 @@ class RuleBench:
         return self.role_targets(self.judged)
 
     @cached_property
+    def drawn(self) -> NDArray[np.floating]:
+        """How often each replicate of the bootstrap has each sentence that judges: (sentence, replicate)."""
+        counts = draw_counts(self.seed, 0, len(self.judged))
+        return counts[:, counts.any(axis=0)]
+
+    @cached_property
     def second_half(self) -> int:
         """Pairs of words of the judging sentences that roles are fitted on for comparison: as many sentences as in the fit."""
         places = self.judged[: len(self.fitted)]
@@ -175,8 +182,8 @@ class RuleBench:
         return [Sieves.of(targets_of(self.sieve_names, each) > 0, each.is_word) for each in self.tokens]
 
     @cached_property
-    def relation_pairs(self) -> tuple[WordEntries, NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs of words of all sentences; whether each is in a relation (relation, entry), its offset and its sentence."""
+    def relation_pairs(self) -> tuple[WordEntries, list[OffsetSieve]]:
+        """Pairs of words of all sentences, and of each relation those that are in it."""
         words = WordEntries.of(self._is_word(range(len(self.tokens))))
         related = [
             (targets_of(self.relation_names, each) > 0).reshape(len(self.relation_names), len(each) ** 2)
@@ -184,7 +191,8 @@ class RuleBench:
         ]
         offset = np.concatenate([each.offset.ravel() for each in self.tokens])
         sentence = np.repeat(np.arange(len(self.tokens)), [len(each) ** 2 for each in self.tokens])
-        return words, np.concatenate(related, axis=1)[:, words.places], offset[words.places], sentence[words.places]
+        of_pairs = offset[words.places], sentence[words.places], len(self.tokens)
+        return words, [OffsetSieve.of(each, *of_pairs) for each in np.concatenate(related, axis=1)[:, words.places]]
 
     # -- of a layer ---------------------------------------------------------------------------------
 
@@ -251,9 +259,7 @@ class RuleBench:
         """95% intervals (bound, rules) of means over sentences (rules, sentence), by bootstrap; NaN of a single sentence."""
         if ious.shape[1] < 2:
             return np.full((len(PERCENTILES), len(ious)), np.nan)
-        counts = draw_counts(self.seed, 0, ious.shape[1])
-        counts = counts[:, counts.any(axis=0)]
-        return np.percentile(ious @ counts / counts.sum(axis=0), PERCENTILES, axis=-1)
+        return np.percentile(ious @ self.drawn / self.drawn.sum(axis=0), PERCENTILES, axis=-1)
 
     def _variance(self, vectors: Sequence[Vectors], tables: HeadTables) -> NDArray[np.float64]:
         shares = VarianceShares(len(tables.sink))
@@ -292,27 +298,26 @@ class RuleBench:
 
     def _rand_index(self, weights: NDArray[np.floating], others: NDArray[np.floating], inner: Floats) -> float:
         """Agreement of the main roles of strong pairs, in sentences that neither half has fitted where there are some."""
-        from sklearn.metrics import adjusted_rand_score
-
         words, rules = self.judged_roles
         strong = inner > STRONG * words.even()
         if len(strong) > self.second_half:
             strong[: self.second_half] = False
         if strong.sum() < 2 or np.isnan(others).any():
             return float("nan")
-        return float(adjusted_rand_score(*(main_rules(each, rules[:, strong]) for each in (weights, others))))
+        of_strong = rules[:, strong]
+        return adjusted_rand(*(main_rules(each, of_strong) for each in (weights, others)))
 
     # -- tests ----------------------------------------------------------------------------------------
 
     def _biases(self, patterns: Sequence[Floats]) -> Results:
         biases = self.biases(patterns)
-        words, related, offset, sentence = self.relation_pairs
+        words, related = self.relation_pairs
         if not words.entries.rows or not self.relation_names:
             empty = np.full((len(patterns[0]), len(self.tokens), len(self.relation_names)), np.nan, np.float16)
             return {"bias": biases, "offset_bias": empty}
         inner, _ = words.normalized(self._flat(range(len(self.tokens)), patterns.__getitem__))
         relative = inner * words.entries.spread(words.entries.sizes.astype(np.float32))
-        of_relations = [offset_bias(relative, each, offset, sentence, len(self.tokens)) for each in related]
+        of_relations = [each.bias(relative) for each in related]
         return {"bias": biases, "offset_bias": np.stack(of_relations, axis=-1).astype(np.float16)}
 
     def biases(self, patterns: Sequence[Floats]) -> NDArray[np.float16]:
@@ -331,6 +336,7 @@ _OF_TEXT = (
     "sink_entries",
     "sieves",
     "relation_pairs",
+    "drawn",
 )
 #: Numbers of a head alone.
 _OF_HEAD = ("agreement", "rand_index", "explained", "even_explained")

@@ -121,8 +121,10 @@ class TableSums:
 
     def add(self, query: Floats, key: Floats, tokens: TokenRows) -> None:
         """Add queries and keys (head, token, channel) of whole sentences."""
-        both = np.concatenate([query, key]).transpose(1, 0, 2)
-        vectors = np.ascontiguousarray(both).reshape(len(both), -1)
+        heads, length, channels = query.shape
+        both = np.empty((length, 2 * heads, channels), np.float32)  # each token's vectors side by side
+        both[:, :heads], both[:, heads:] = query.transpose(1, 0, 2), key.transpose(1, 0, 2)
+        vectors = both.reshape(length, -1)
         place = np.minimum(np.searchsorted(self.token_ids, tokens.token_id), len(self.token_ids) - 1)
         wanted = np.flatnonzero(self.token_ids[place] == tokens.token_id)
         types = _indicator(place[wanted], wanted, (len(self.token_ids), len(vectors)))

@@ -1,4 +1,4 @@
-"""Heads that attend otherwise: the mean pattern of a head, and how far the vectors of sentences change."""
+"""Heads that attend otherwise: the mean pattern of a head, how far the vectors of sentences change, and which wordpieces are hidden."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +18,8 @@ BEGINS, ENDS, OTHER = 0, 1, 2
 #: Classes of a query and a key, their offsets, and cells of a mean pattern.
 CLASSES, OFFSETS = 3 * 3, 2 * FARTHEST + 1
 CELLS = CLASSES * OFFSETS
+#: Share of a sentence's wordpieces that are hidden, to be predicted (Devlin et al. 2019, section 3.1); at least one.
+HIDDEN = 0.15
 #: Added to counts: a pair at an offset that was never met has the mean of its classes, and of classes that were never met even attention.
 PRIOR = 1e-3
 
@@ -130,6 +132,12 @@ class LabelScores(NamedTuple):
         exact -= exact.max(axis=1, keepdims=True)
         loss = np.log(np.exp(exact).sum(axis=1)) - exact[np.arange(len(right)), right]
         return cls(float((exact.argmax(axis=1) == right).mean()), float(loss.mean()))
+
+
+def choose_hidden(flags: NDArray[np.integer], generator: np.random.Generator) -> NDArray[np.intp]:
+    """Positions of the wordpieces of a sentence with these flags (token,) that are hidden: ascending, never special tokens."""
+    ordinary = np.flatnonzero((flags & NO_WORD) == 0)
+    return np.sort(generator.permutation(ordinary)[: max(1, round(HIDDEN * len(ordinary)))])
 
 
 def spearman(values: NDArray[np.floating], others: NDArray[np.floating]) -> float:

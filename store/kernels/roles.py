@@ -9,12 +9,16 @@ a rule leaves to a query. Special tokens are no part of the average: they get a 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels.rule_fit import Entries
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Floats = NDArray[np.floating]
 
@@ -137,6 +141,22 @@ def main_rules(weights: Floats, rules: Floats) -> NDArray[np.intp]:
     return main
 
 
+def adjusted_rand(own: NDArray[np.integer], other: NDArray[np.integer]) -> float:
+    """Adjusted Rand index of two partitions of the same entries (entry,), each by numbers from 0 on; 1 for the same (Hubert and Arabie 1985).
+
+    Of the pairs of entries that both, one, or none has together.
+    """
+    kinds = int(other.max()) + 1
+    counts = np.bincount(own * kinds + other, minlength=(int(own.max()) + 1) * kinds).reshape(-1, kinds)
+    both, first, second = (int((each.astype(np.int64) ** 2).sum()) for each in (counts, counts.sum(1), counts.sum(0)))
+    apart, total = len(own) ** 2 - first - second + both, both - len(own)
+    only_first, only_second = first - both, second - both
+    if not (only_first or only_second):
+        return 1.0
+    scale = (total + only_first) * (only_first + apart) + (total + only_second) * (only_second + apart)
+    return 2.0 * (total * apart - only_first * only_second) / scale
+
+
 def name_roles(titles: Sequence[str], shares: Floats) -> str:
     """The largest roles of a head in words, such as `next token 81%, itself 9%`.
 
@@ -200,44 +220,71 @@ def relative_weights(inner: Floats) -> Floats:
     return relative
 
 
-def offset_bias(
-    relative: Floats,
-    sieve: NDArray[np.bool_],
-    offset: NDArray[np.integer],
-    sentence: NDArray[np.integer],
-    sentences: int,
-) -> Floats:
-    """Bias of a relation against other pairs of words at the same offset, of each head in each sentence.
+@dataclass(frozen=True)
+class OffsetSieve:
+    """Pairs of words in a relation, and other pairs at the same offsets, in some sentences.
 
-    Mean weight of the pairs in the relation, over the mean weight of as many pairs at the same offsets that are not in it, in any
-    of the sentences (after Voita et al. 2019, section 5.2).
-
-    Parameters
+    Attributes
     ----------
-    relative
-        `relative_weights` of the pairs of words of all sentences: (head, entry).
-    sieve, offset, sentence
-        Whether a pair is in the relation, its offset in tokens from query to key, and its sentence: (entry,).
-
-    Returns
-    -------
-    (head, sentence), NaN where a sentence has no such pair. A head that looks at the offset alone has 1.
+    others
+        Which pairs at an offset are not in the relation, sparse (offset, entry), and how many (offset,).
+    place
+        Offset of each pair in the relation that has such others, by its place in `others`: (pair,).
+    pairs
+        These pairs: (pair,) of entries.
+    of_sentence
+        Which of these pairs are of a sentence, sparse (sentence, pair).
     """
-    from scipy.sparse import csr_matrix
 
-    place = offset - offset.min(initial=0)
-    pairs = np.flatnonzero(sieve)
-    shape = int(place.max(initial=0)) + 1, len(offset)
-    at_offset = csr_matrix((np.where(sieve, 0, 1).astype(relative.dtype), (place, np.arange(len(offset)))), shape)
-    others = np.asarray(at_offset.sum(axis=1)).ravel()
-    base = (at_offset @ relative.T) / np.maximum(others, 1)[:, None]
-    pairs = pairs[others[place[pairs]] > 0]
-    of_sentence = csr_matrix(
-        (np.ones(len(pairs), relative.dtype), (sentence[pairs], np.arange(len(pairs)))), (sentences, len(pairs))
-    )
-    weights, expected = of_sentence @ relative[:, pairs].T, of_sentence @ base[place[pairs]]
-    bias: Floats = np.divide(weights, expected, out=np.full(weights.shape, np.nan, weights.dtype), where=expected > 0).T
-    return bias
+    others: tuple["csr_matrix", Floats]
+    place: NDArray[np.integer]
+    pairs: NDArray[np.intp]
+    of_sentence: "csr_matrix"
+
+    @classmethod
+    def of(
+        cls,
+        sieve: NDArray[np.bool_],
+        offset: NDArray[np.integer],
+        sentence: NDArray[np.integer],
+        sentences: int,
+    ) -> "OffsetSieve":
+        """From whether a pair of words is in the relation, its offset in tokens from query to key, and its sentence: (entry,)."""
+        from scipy.sparse import csr_matrix
+
+        place = offset - offset.min(initial=0)
+        pairs = np.flatnonzero(sieve)
+        shape = int(place.max(initial=0)) + 1, len(offset)
+        at_offset = csr_matrix((np.where(sieve, 0, 1).astype(np.float32), (place, np.arange(len(offset)))), shape)
+        others = np.asarray(at_offset.sum(axis=1)).ravel()
+        pairs = pairs[others[place[pairs]] > 0]
+        of_sentence = csr_matrix(
+            (np.ones(len(pairs), np.float32), (sentence[pairs], np.arange(len(pairs)))), (sentences, len(pairs))
+        )
+        return cls((at_offset, np.maximum(others, 1)), place[pairs], pairs, of_sentence)
+
+    def bias(self, relative: Floats) -> Floats:
+        """Bias of the relation against other pairs of words at the same offset, of each head in each sentence.
+
+        Mean weight of the pairs in the relation, over the mean weight of as many pairs at the same offsets that are not in it, in
+        any of the sentences (after Voita et al. 2019, section 5.2).
+
+        Parameters
+        ----------
+        relative
+            `relative_weights` of the pairs of words of all sentences: (head, entry).
+
+        Returns
+        -------
+        (head, sentence), NaN where a sentence has no such pair. A head that looks at the offset alone has 1.
+        """
+        at_offset, others = self.others
+        base = (at_offset @ relative.T) / others[:, None]
+        weights = self.of_sentence @ relative[:, self.pairs].T
+        expected = self.of_sentence @ base[self.place]
+        missing = np.full(weights.shape, np.nan, weights.dtype)
+        bias: Floats = np.divide(weights, expected, out=missing, where=expected > 0).T
+        return bias
 
 
 class BiasTest(NamedTuple):

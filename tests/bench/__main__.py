@@ -30,6 +30,7 @@ from tests.bench.refresh import refresh
 from tests.bench.relations import relations
 from tests.bench.reloads import reloads
 from tests.bench.replacement import replacement
+from tests.bench.role_stage import role_stage
 from tests.bench.roles import roles
 from tests.bench.rounding import rounding
 from tests.bench.screenshots import screenshots
@@ -71,6 +72,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "intervals": lambda: intervals(SERVED, (20, 50, 100, 200)),
     "roles": lambda: roles(SERVED),
     "replacement": lambda: replacement(SERVED),
+    "role_stage": lambda: role_stage(SERVED),
     "rounding": lambda: rounding(SERVED),
     "projections": lambda: seconds_per_head(STORE),
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),

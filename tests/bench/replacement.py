@@ -24,6 +24,7 @@ COLUMNS = (
     "same nearest",
     "linked before, after",
     "right answers before, after",
+    "loss of hidden wordpieces before, after",
 )
 
 
@@ -90,4 +91,5 @@ def _row(share: float, found: SampleChange) -> tuple[str, ...]:
         f"{vectors.nearest:.0%}",
         links,
         right,
+        f"{found.hidden.before:.3f}, {found.hidden.after:.3f}" if found.hidden else "",
     )
