@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import zarr
 from icechunk import IcechunkError, Repository
@@ -44,8 +44,12 @@ class Snapshot:
         Where the snapshot is missing, damaged, of another schema, or holds no finished model.
     """
 
-    def __init__(self, repository: Repository, url: str, snapshot: str | None = None) -> None:
+    def __init__(
+        self, repository: Repository, url: str, snapshot: str | None = None, kind: type[Corpus] = Corpus
+    ) -> None:
+        """`kind` is what its models are opened as."""
         self.url = url
+        self._kind = kind
         self.repository = repository
         self.id = snapshot or published_snapshot(repository, url)
         checksums = Checksums(local_path(url))
@@ -114,7 +118,7 @@ class Snapshot:
             for path in (f"corpus/{self.models[name]['corpus']}", f"models/{name}"):
                 read_ahead(self.group(path))
         # Two threads may both open it: both get the same object.
-        return self._corpora.setdefault(name, Corpus(self.chunks, self.id, name, title=self.titles[name]))
+        return self._corpora.setdefault(name, self._kind(self.chunks, self.id, name, title=self.titles[name]))
 
 
 def open_snapshot(url: str, snapshot: str | None = None) -> Snapshot:
@@ -128,7 +132,22 @@ def open_snapshot(url: str, snapshot: str | None = None) -> Snapshot:
     return Snapshot(open_repository(url), url, snapshot)
 
 
-def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = None) -> Corpus:
+AnyCorpus = TypeVar("AnyCorpus", bound=Corpus)
+
+
+@overload
+def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = None) -> Corpus: ...
+
+
+@overload
+def open_corpus(
+    url: str, *, snapshot: str | None = None, model: str | None = None, kind: type[AnyCorpus]
+) -> AnyCorpus: ...
+
+
+def open_corpus(
+    url: str, *, snapshot: str | None = None, model: str | None = None, kind: type[Corpus] = Corpus
+) -> Corpus:
     """Open one model of a store to read it.
 
     Parameters
@@ -139,13 +158,15 @@ def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = No
         Id of an older published snapshot; None for the current one.
     model
         Key or name of a model of the store; None for the one ingested last.
+    kind
+        `Corpus`, or what derives from it.
 
     Raises
     ------
     StoreError
         Where the store, the snapshot or the model is missing or damaged; the message ends with what to do.
     """
-    return open_snapshot(url, snapshot).corpus(model)
+    return Snapshot(open_repository(url), url, snapshot, kind).corpus(model)
 
 
 def model_titles(models: Mapping[str, Attributes]) -> dict[str, str]:
