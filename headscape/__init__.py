@@ -49,9 +49,11 @@ def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = N
     """
     check_packages("store")
     from headscape.corpus import PicturedCorpus
-    from store import open_corpus
+    from store import open_snapshot
 
-    return open_corpus(path_or_url, snapshot=snapshot, model=model, kind=PicturedCorpus)
+    corpus = open_snapshot(path_or_url, snapshot, PicturedCorpus).corpus(model)
+    assert isinstance(corpus, PicturedCorpus)
+    return corpus
 
 
 def show(corpus: "Corpus", layer: int, head: int, *, view: str | None = None, tokens: int = 2_000) -> "Figure":

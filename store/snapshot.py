@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 from pathlib import PurePath
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import zarr
 from icechunk import IcechunkError, Repository
@@ -121,33 +121,18 @@ class Snapshot:
         return self._corpora.setdefault(name, self._kind(self.chunks, self.id, name, title=self.titles[name]))
 
 
-def open_snapshot(url: str, snapshot: str | None = None) -> Snapshot:
-    """Open the snapshot that readers see now, or an older one by its id.
+def open_snapshot(url: str, snapshot: str | None = None, kind: type[Corpus] = Corpus) -> Snapshot:
+    """Open the snapshot that readers see now, or an older one by its id; its models as `kind`.
 
     Raises
     ------
     StoreError
         As `open_corpus`.
     """
-    return Snapshot(open_repository(url), url, snapshot)
+    return Snapshot(open_repository(url), url, snapshot, kind)
 
 
-AnyCorpus = TypeVar("AnyCorpus", bound=Corpus)
-
-
-@overload
-def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = None) -> Corpus: ...
-
-
-@overload
-def open_corpus(
-    url: str, *, snapshot: str | None = None, model: str | None = None, kind: type[AnyCorpus]
-) -> AnyCorpus: ...
-
-
-def open_corpus(
-    url: str, *, snapshot: str | None = None, model: str | None = None, kind: type[Corpus] = Corpus
-) -> Corpus:
+def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = None) -> Corpus:
     """Open one model of a store to read it.
 
     Parameters
@@ -158,15 +143,13 @@ def open_corpus(
         Id of an older published snapshot; None for the current one.
     model
         Key or name of a model of the store; None for the one ingested last.
-    kind
-        `Corpus`, or what derives from it.
 
     Raises
     ------
     StoreError
         Where the store, the snapshot or the model is missing or damaged; the message ends with what to do.
     """
-    return Snapshot(open_repository(url), url, snapshot, kind).corpus(model)
+    return open_snapshot(url, snapshot).corpus(model)
 
 
 def model_titles(models: Mapping[str, Attributes]) -> dict[str, str]:
