@@ -164,8 +164,15 @@ test("what stands at a URL is in the widget", () => {
 test("an answer is drawn with what it answers alone", () => {
   const state = { layer: 0, head: 0, lasso: "new", token: 3, role: "key", at: null };
   const given = { of: { lasso: "old", token: 3, role: "key" }, mask: "bits", focus: {} };
-  const { mask, focus, chosen } = pointsOf({ picture: {} }, state, given);
+  const { mask, focus, chosen } = pointsOf({ picture: { points: "headscape:points" } }, state, given);
   assert.deepEqual([mask, focus, chosen], [null, "headscape:focus/key/3", { token: 3, role: "key" }]);
+});
+
+test("two widgets ask for parts of their own", () => {
+  const state = { layer: 0, head: 0, lasso: null, token: null, role: "key", at: null };
+  const picture = { points: "headscape:points", labels: null, card: "headscape:card/" };
+  const { points, labels, card } = pointsOf({ picture }, state, { of: {} }, "headscape:2/");
+  assert.deepEqual([points, labels, card], ["headscape:2/points", null, "headscape:2/card/"]);
 });
 
 test("what a reader does in points is kept", () => {

@@ -49,26 +49,33 @@ export function partAt(model, path) {
   return tokens && cardOf(tokens, rest[0], parseInt(rest[1]));
 }
 
-/** @param {WidgetModel} model @param {string} url */
-async function answer(model, url) {
-  const part = partAt(model, url.slice(BASE.length));
+/** Widgets that were drawn: some notebooks share a module between widgets. */
+let count = 0;
+
+/** @param {WidgetModel} model @param {string} path */
+async function answer(model, path) {
+  const part = partAt(model, path);
   return new Response(/** @type {any} */ (part) instanceof DataView ? part : JSON.stringify(part));
 }
 
 /**
- * What is drawn, from what is in the notebook and what its reader chose.
+ * What is drawn, from what is in the notebook and what its reader chose; its URLs begin with `base`.
  * @param {PointsContent} content @param {PointsState} state @param {PointsAnswer} given
  * @returns {Picture}
  */
-export function pictureOf({ picture }, { lasso, token, role, at }, { of, mask, focus }) {
+export function pictureOf({ picture }, { lasso, token, role, at }, { of, mask, focus }, base = BASE) {
   const chosen = token === null ? null : { token, role };
+  const { points, labels, card } = picture;
   return {
     ...picture,
+    points: points.replace(BASE, base),
+    labels: labels && labels.replace(BASE, base),
+    card: card && card.replace(BASE, base),
     chosen,
     lasso,
     at,
-    mask: mask && of.lasso === lasso ? `${BASE}mask/${lasso}` : null,
-    focus: focus && chosen && of.token === token && of.role === role ? `${BASE}focus/${role}/${token}` : null,
+    mask: mask && of.lasso === lasso ? `${base}mask/${lasso}` : null,
+    focus: focus && chosen && of.token === token && of.role === role ? `${base}focus/${role}/${token}` : null,
   };
 }
 
@@ -86,15 +93,17 @@ export function stateAfter(state, { heads }, { lassoed, picked, opened }) {
 /** @param {WidgetModel} model @param {HTMLElement} place @param {AbortSignal} signal */
 export function mount(model, place, signal) {
   const content = /** @type {PointsContent} */ (model.get("content"));
-  const drawn = pictureOf(content, model.get("state"), model.get("answer"));
+  const base = `${BASE}${++count}/`;
+  const picture = () => pictureOf(content, model.get("state"), model.get("answer"), base);
+  const drawn = picture();
   const host = panelElements(/** @type {any} */ (element), { picture: drawn, noted: null });
   const title = make("p", { className: "caption", textContent: drawn.label });
   place.append(title, /** @type {HTMLElement} */ (host));
-  answerItself(BASE, (url) => answer(model, url));
+  const leave = answerItself(base, (url) => answer(model, url.slice(base.length)));
   const panels = new Panels(/** @type {HTMLElement} */ (host), { most: MOST_HEIGHT });
 
   function draw() {
-    panels.update(pictureOf(content, model.get("state"), model.get("answer")), null, (event) => tell(event));
+    panels.update(picture(), null, (event) => tell(event));
   }
 
   /** @param {Record<string, unknown>} event */
@@ -111,6 +120,7 @@ export function mount(model, place, signal) {
   signal.addEventListener("abort", () => {
     for (const name of ["state", "answer"]) model.off(`change:${name}`, draw);
     panels.release();
+    leave();
   });
   draw();
 }

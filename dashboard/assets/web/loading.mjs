@@ -15,10 +15,13 @@ export const randomHex = (bytes) => hexDigits(window.crypto.getRandomValues(new 
 const answering = new Map();
 
 /**
- * From now on such URLs are asked of no server: a notebook has what stands there.
+ * From now on such URLs are asked of no server: a notebook has what stands there. Gives what ends it.
  * @param {string} base @param {(url: string) => Promise<Response>} answer
  */
-export const answerItself = (base, answer) => answering.set(base, answer);
+export function answerItself(base, answer) {
+  answering.set(base, answer);
+  return () => answering.delete(base);
+}
 
 /** @param {string} url @param {RequestInit} [options] @returns {Promise<Response>} */
 function asked(url, options) {
