@@ -101,7 +101,7 @@ lock:       ## write the versions of constraints.txt with their hashes to requir
 	.lock/bin/python -m pip install --quiet --constraint constraints.txt uv
 	.lock/bin/uv pip compile --quiet --constraint constraints.txt pyproject.toml --output-file requirements.lock
 	.lock/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock" \
-	  --constraint requirements.lock --group docs --group hooks --output-file docs/requirements.lock
+	  --constraint requirements.lock --group docs --group hooks --group notebooks --output-file docs/requirements.lock
 	rm -rf .lock
 
 # What builds the site and runs hooks; nothing else needs these packages.

@@ -9,7 +9,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
     from xarray import Dataset
 
+    from dashboard.notebook.widget import Widget
     from dashboard.web.state import Instead
+    from headscape.corpus import PicturedCorpus
     from store import Corpus
 
 __all__ = ["notes", "open", "replace", "replace_more", "sentence", "show"]
@@ -26,8 +28,8 @@ __all__ = ["notes", "open", "replace", "replace_more", "sentence", "show"]
 _ROOT = Path(__file__).resolve().parents[1]
 
 
-def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = None) -> "Corpus":  # noqa: A001
-    """Open one model of a store on its corpus.
+def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = None) -> "PicturedCorpus":  # noqa: A001
+    """Open one model of a store on its corpus: its arrays, and widgets of them (`headscape.corpus.PicturedCorpus`).
 
     Parameters
     ----------
@@ -46,9 +48,12 @@ def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = N
         Where a file of the folder that Python runs in is called as a package of Headscape.
     """
     check_packages("store")
-    from store import open_corpus
+    from headscape.corpus import PicturedCorpus
+    from store import open_snapshot
 
-    return open_corpus(path_or_url, snapshot=snapshot, model=model)
+    corpus = open_snapshot(path_or_url, snapshot, PicturedCorpus).corpus(model)
+    assert isinstance(corpus, PicturedCorpus)
+    return corpus
 
 
 def show(corpus: "Corpus", layer: int, head: int, *, view: str | None = None, tokens: int = 2_000) -> "Figure":
@@ -68,11 +73,58 @@ def show(corpus: "Corpus", layer: int, head: int, *, view: str | None = None, to
     return head_figure(corpus, layer, head, view=view, tokens=tokens)
 
 
-def sentence(corpus: "Corpus", index: int, layer: int, head: int) -> "Figure":
-    """The attention weights of a head in a sentence of the corpus: queries in rows, keys in columns."""
-    from headscape.figures import sentence_figure
+@overload
+def sentence(corpus: "Corpus", index: int, /, layer: int, head: int) -> "Figure": ...
 
-    return sentence_figure(corpus, index, layer, head)
+
+@overload
+def sentence(
+    model: Any,
+    tokenizer: Any = None,
+    text: str = "",
+    other: str | None = None,
+    *,
+    show: str = "head",
+    layer: int = 0,
+    heads: "Sequence[int] | None" = None,
+) -> "Widget": ...
+
+
+def sentence(model: Any, *given: Any, **options: Any) -> "Figure | Widget":
+    """The attention of a model in a text or a pair of texts, as a widget; no store and no ingest is needed. Needs the extra `notebook`.
+
+    With a corpus, the index of a sentence, a layer and a head: a plotly figure of its weights, as before; `corpus.sentence` is the widget.
+
+    Parameters
+    ----------
+    model, tokenizer
+        Objects of transformers, of any family that the ingest reads; or a folder or a name, whose tokenizer is its own
+        unless one is given. The model is left as it is.
+    text, other
+        A sentence, and a second one that the model reads with it.
+    show
+        The view at first: `head`, `model`, `matrix` or `neuron`.
+    layer, heads
+        The layer at first and the heads whose lines are drawn, 0-based; None for all.
+
+    Raises
+    ------
+    IngestError, StoreError
+        With a sentence that ends in what to do next.
+    """
+    check_packages("store", "dashboard", "ingest")
+    from store import Corpus
+
+    if isinstance(model, Corpus):
+        from headscape.figures import sentence_figure
+
+        return sentence_figure(model, *given, **options)
+    from store.process import check_extra
+
+    check_extra("notebook")
+    from headscape.own_model import own_widget
+
+    return own_widget(model, *given, **options)
 
 
 def replace(

@@ -72,8 +72,8 @@ def _cell() -> str:
 
 def head_figure(corpus: Corpus, layer: int, head: int, *, view: str | None, tokens: int) -> NotebookFigure:
     """See `headscape.show`."""
-    _check_head(corpus, layer, head)
-    name = view or _default_view(corpus)
+    check_head(corpus, layer, head)
+    name = view or default_view(corpus)
     rows = corpus.rows[: max(tokens, 1)]
     points = corpus.places(name, rows, layer=layer, head=head)
     labels = _labels(corpus, rows)
@@ -91,7 +91,8 @@ def head_figure(corpus: Corpus, layer: int, head: int, *, view: str | None, toke
     return figure.update_scenes(xaxis=hidden, yaxis=hidden, zaxis=hidden, aspectmode="cube")
 
 
-def _default_view(corpus: Corpus) -> str:
+def default_view(corpus: Corpus) -> str:
+    """The most faithful view of a corpus; raises StoreError where it has none."""
     if not corpus.views:
         raise StoreError(f"{corpus.name} has no pictures yet. Run `headscape projections`.")
     return corpus.views[0]
@@ -135,7 +136,7 @@ def _title(corpus: Corpus, view: str, layer: int, head: int, tokens: int) -> str
 
 def sentence_figure(corpus: Corpus, index: int, layer: int, head: int) -> NotebookFigure:
     """See `headscape.sentence`."""
-    _check_head(corpus, layer, head)
+    check_head(corpus, layer, head)
     pattern = corpus.pattern(index, layer=layer, head=head)
     wordpieces = list(map(as_label, corpus.wordpieces(corpus.sentence_rows(index))))
     places = np.arange(len(wordpieces))
@@ -159,7 +160,8 @@ def sentence_figure(corpus: Corpus, index: int, layer: int, head: int) -> Notebo
     )
 
 
-def _check_head(corpus: Corpus, layer: int, head: int) -> None:
+def check_head(corpus: Corpus, layer: int, head: int) -> None:
+    """Raise StoreError where a corpus has no such head."""
     for name, number, count in (("layer", layer, corpus.layers), ("head", head, corpus.heads)):
         if not 0 <= number < count:
             raise StoreError(f"There is no {name} {number}: {corpus.name} has 0 to {count - 1}. Choose one of these.")

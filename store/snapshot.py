@@ -44,8 +44,12 @@ class Snapshot:
         Where the snapshot is missing, damaged, of another schema, or holds no finished model.
     """
 
-    def __init__(self, repository: Repository, url: str, snapshot: str | None = None) -> None:
+    def __init__(
+        self, repository: Repository, url: str, snapshot: str | None = None, kind: type[Corpus] = Corpus
+    ) -> None:
+        """`kind` is what its models are opened as."""
         self.url = url
+        self._kind = kind
         self.repository = repository
         self.id = snapshot or published_snapshot(repository, url)
         checksums = Checksums(local_path(url))
@@ -114,18 +118,18 @@ class Snapshot:
             for path in (f"corpus/{self.models[name]['corpus']}", f"models/{name}"):
                 read_ahead(self.group(path))
         # Two threads may both open it: both get the same object.
-        return self._corpora.setdefault(name, Corpus(self.chunks, self.id, name, title=self.titles[name]))
+        return self._corpora.setdefault(name, self._kind(self.chunks, self.id, name, title=self.titles[name]))
 
 
-def open_snapshot(url: str, snapshot: str | None = None) -> Snapshot:
-    """Open the snapshot that readers see now, or an older one by its id.
+def open_snapshot(url: str, snapshot: str | None = None, kind: type[Corpus] = Corpus) -> Snapshot:
+    """Open the snapshot that readers see now, or an older one by its id; its models as `kind`.
 
     Raises
     ------
     StoreError
         As `open_corpus`.
     """
-    return Snapshot(open_repository(url), url, snapshot)
+    return Snapshot(open_repository(url), url, snapshot, kind)
 
 
 def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = None) -> Corpus:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import headscape as headscape_api
 from dashboard.__main__ import main as serve
 from dashboard.sentence.checkpoint import CorpusModel
 from dashboard.sentence.encoder import Encoder
@@ -65,7 +66,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Headscape as installed without an extra: each needs a package that is not there."""
     folder = tmp_path / "headscape-0.2.0.dist-info"
     folder.mkdir()
-    needed = [f'Requires-Dist: not-installed>=1; extra == "{extra}"' for extra in ("ingest", "dashboard")]
+    needed = [f'Requires-Dist: not-installed>=1; extra == "{extra}"' for extra in ("ingest", "dashboard", "notebook")]
     (folder / "METADATA").write_text("\n".join(["Metadata-Version: 2.4", "Name: headscape", "Version: 0.2.0", *needed]))
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -115,6 +116,19 @@ def test_a_command_names_the_extra_it_needs(command: str, extra: str, capsys: py
     assert "not-installed is not installed. Install the extra: " in sentence
     assert f"'headscape[{extra}]'" in sentence
     assert sentence.count("\n") == 1
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_widget_names_the_extra_it_needs(tiny_store: str) -> None:
+    corpus = headscape_api.open(tiny_store)
+    for show in (
+        lambda: headscape_api.sentence("embedded", None, "A film."),
+        lambda: corpus.show(0, 0),
+        lambda: corpus.sentence(0),
+        lambda: corpus.heads(),
+    ):
+        with pytest.raises(ExtraMissing, match=r"^not-installed is not installed. Install .* 'headscape\[notebook\]'"):
+            show()
 
 
 @pytest.mark.usefixtures("bare")

@@ -31,6 +31,7 @@ FOLDERS = {
             "store_page",
             "server_page",
             "overview",
+            "notebook",
         ),
     ),
 }

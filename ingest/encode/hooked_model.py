@@ -46,7 +46,7 @@ class HookedModel:
     """A loaded checkpoint on a device. Layers, heads and sizes are those of the model.
 
     `packed` makes a forward pass faster on a CPU and its weights unchangeable, see `packed_linear`; with `classifies` it
-    has the classifier of the checkpoint, too.
+    has the classifier of the checkpoint, too. `loaded` is the model, where it is loaded already: its modules get hooks.
     """
 
     def __init__(
@@ -57,17 +57,19 @@ class HookedModel:
         dtype: torch.dtype,
         packed: bool = False,
         classifies: bool = False,
+        loaded: Any = None,
     ) -> None:
         self.device = device
         self.dtype = dtype
         # cuDNN plans attention anew for every shape of a batch, and in every thread, for longer than the batch takes.
         torch.backends.cuda.enable_cudnn_sdp(False)
         self._family = family = checkpoint.family
-        loaded = (
-            load_model(checkpoint, classifier_class(checkpoint))
-            if classifies
-            else load_model(checkpoint, family.encoder_class, **family.encoder_options)
-        )
+        if loaded is None:
+            loaded = (
+                load_model(checkpoint, classifier_class(checkpoint))
+                if classifies
+                else load_model(checkpoint, family.encoder_class, **family.encoder_options)
+            )
         self._loaded: Any = loaded.to(device).eval()
         self._loaded.set_attn_implementation(CAPTURED)
         self.parts = family.parts(self._loaded)
@@ -239,15 +241,22 @@ class Vectors:
 
 
 class SentenceModel:
-    """A checkpoint with its tokenizer, on the fastest device available, in the dtype of an ingest. One thread at a time."""
+    """A checkpoint with its tokenizer, on the fastest device available, in the dtype of an ingest. One thread at a time.
 
-    def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str) -> None:
+    With `loaded`, a model whose modules may get hooks: that model, on its own device, without its classifier.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str, loaded: Any = None) -> None:
         self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest_input(checkpoint)))
-        device = find_device("auto")
+        device = find_device("auto") if loaded is None else loaded.device
         #: What a classifier calls its answers; empty of another model.
-        self.class_names = tuple(class_names(checkpoint))
+        self.class_names = tuple(class_names(checkpoint)) if loaded is None else ()
         classifies = bool(self.class_names)
-        self._model = HookedModel(checkpoint, device=device, dtype=find_dtype(dtype, device), classifies=classifies)
+        self._model = HookedModel(
+            checkpoint, device=device, dtype=find_dtype(dtype, device), classifies=classifies, loaded=loaded
+        )
+        if loaded is not None and loaded.dtype == torch.float32:  # in 16 bits no weight is as exact
+            check_attention(self._model, checkpoint.name)
         self._last = f"L{self._model.layers - 1:02d}.feedforward"
         self._model.listen_at_points([self._last])
         self._grams = self._model.output_grams()

@@ -124,8 +124,7 @@ def _hub_checkpoint(model: str, held: Callable[[], Iterable[Checkpoint]]) -> Che
         folder = _cached(name, asked or None)
         if folder is not None:
             return _read_folder(folder, name=name, revision=folder.name)
-        stored = [each for each in held() if each.name == name and asked in ("", each.revision)]
-        if stored:
+        if stored := [each for each in held() if each.name == name and asked in ("", each.revision)]:
             return stored[-1]
     return _downloaded(name, asked or None)
 
@@ -184,12 +183,22 @@ def _download(model: str, revision: str | None, weights: str) -> Path:
 def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
     check_folder(folder)
     config = _read_config(folder)
+    family = check_encoder(name, config)
+    weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    if not weights:
+        raise IngestError(
+            f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a --model that save_pretrained wrote."
+        )
+    return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder, family))
+
+
+def check_encoder(name: str, config: Mapping[str, Any]) -> Family:
+    """The family of an encoder by its config.json; refused where it is of none, or describes no model that is read here."""
     family = find_family(config)
     if family is None:
-        types = [own.model_type for own in FAMILIES]
         raise IngestError(
             f"{name} is of no family that is read here: its config.json says model_type {short(config.get('model_type', 'nothing'))}. "
-            f"Give a checkpoint of model_type {', '.join(types[:-1])} or {types[-1]}."
+            f"Give a checkpoint of model_type {', '.join((types := [own.model_type for own in FAMILIES])[:-1])} or {types[-1]}."
         )
     check_config(name, family, config)
     check_whole(name, family, config)
@@ -202,12 +211,7 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
             f"{name} has relative positions ({config['position_embedding_type']}), which transformers' {family.name} no longer reads. "
             f"Give a {family.name} whose position_embedding_type is absolute."
         )
-    weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
-    if not weights:
-        raise IngestError(
-            f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a --model that save_pretrained wrote."
-        )
-    return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder, family))
+    return family
 
 
 def family_in(folder: Path) -> Family:

@@ -102,13 +102,21 @@ function keysOf(picture) {
 
 /** @param {{ id: string, picture: Picture | null, noted: Marks | null, setProps: SetProps }} given */
 export function PointPanels({ id, picture, noted, setProps }) {
-  const make = window.React.createElement;
   const ref = useOnElement(
     (host) => new Panels(host),
     (panels) => panels.update(picture || null, noted || null, setProps),
   );
+  return panelElements(window.React.createElement, { id, ref, picture, noted });
+}
+
+/**
+ * The elements of a picture, as React makes them, or a notebook.
+ * @param {typeof window.React.createElement} make
+ * @param {{ picture: Picture | null, noted: Marks | null, id?: string, ref?: unknown }} given
+ */
+export function panelElements(make, { picture, noted, ...own }) {
   const { kind, columns, rows, each } = namesOf(picture);
-  return make("div", { id, ref, hidden: !picture, className: `points ${kind}` }, [
+  return make("div", { ...own, hidden: !picture, className: `points ${kind}` }, [
     names(make, "column-names", columns),
     names(make, "row-names", rows),
     titles(make, each),

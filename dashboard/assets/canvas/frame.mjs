@@ -244,13 +244,13 @@ const TOOLS_BELOW = "(max-width: 36em)";
 const BELOW = 24;
 
 /** @param {Panels} panels */
-function layoutOf({ picture, host, frame, single }) {
+function layoutOf({ picture, host, frame, single, mostHeight }) {
   const { panels, columns, slots, flows, narrowest, titled, min_side, dimensions } = picture;
   const isBelow = !single && matchMedia(TOOLS_BELOW).matches;
   const beside = BESIDE[single ? "single" : titled ? "titled" : "grid"] - (isBelow ? BESIDE.single : 0);
   const { paddingLeft, paddingRight } = getComputedStyle(host);
   const width = host.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - beside;
-  const height = window.innerHeight - frame.getBoundingClientRect().top - window.scrollY - BELOW;
+  const height = mostHeight ?? window.innerHeight - frame.getBoundingClientRect().top - window.scrollY - BELOW;
   const room = { width, height };
   const wanted = { columns, slots, flows, narrowest, titled, least: min_side, dimensions };
   return fitPanels({ count: panels.length, ...wanted, ...room });

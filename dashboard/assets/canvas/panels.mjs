@@ -21,10 +21,16 @@ import { elementIn, required, tellDash } from "../web/elements.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
 import { schemeNow, watchScreen } from "../web/drawing.mjs";
 
+const NO_LINK = { write: () => {}, forget: () => {} };
+
 export class Panels {
-  /** @param {HTMLElement} host */
-  constructor(host) {
+  /**
+   * In a notebook `most` are the pixels of the picture in height, and the address bar is not its own.
+   * @param {HTMLElement} host @param {{ most?: number }} given
+   */
+  constructor(host, { most } = {}) {
     this.host = host;
+    this.mostHeight = most;
     const sheet = /** @type {(name: string) => HTMLCanvasElement} */ ((name) => elementIn(host, name));
     this.frame = elementIn(host, ".frame");
     this.tools = elementIn(host, ".tools");
@@ -57,7 +63,7 @@ export class Panels {
     this.detail = createLevelOfDetail(this);
     this.cameraControl = createCameraControl(this);
     this.layer = createOverlay(this);
-    this.cameraLink = createCameraLink(this);
+    this.cameraLink = most ? NO_LINK : createCameraLink(this);
     this.tool = createToolbar(this);
     this.player = createPlayer(this);
     listenToPointer(this);
@@ -373,7 +379,7 @@ export class Panels {
   /** @param {number} rows @param {number} columns */
   step(rows, columns) {
     if (this.picture.sequence) return this.player.step(rows + columns);
-    const link = this.picture.page ? null : neighbour(this.picture, { rows, columns });
+    const link = this.picture.page || this.mostHeight ? null : neighbour(this.picture, { rows, columns });
     if (!link) return;
     this.cameraLink.forget();
     visit(link);

@@ -26,7 +26,8 @@ export function squaredDistance([x, y], [fromX, fromY], [toX, toY]) {
   return (x - fromX - along * dx) ** 2 + (y - fromY - along * dy) ** 2;
 }
 
-const SCHEME = "data-mantine-color-scheme";
+/** The attribute of the page that names its colours. */
+export const SCHEME = "data-mantine-color-scheme";
 
 /** Installs it for as long as the page lives; before the picture listens, which draws itself for paper. */
 export function printLight(page = window, root = document.documentElement) {

@@ -11,9 +11,27 @@ export const hexDigits = (bytes) => Array.from(bytes, (byte) => byte.toString(16
 /** Hexadecimal digits of so many random bytes, which nobody guesses. @param {number} bytes */
 export const randomHex = (bytes) => hexDigits(window.crypto.getRandomValues(new Uint8Array(bytes)));
 
+/** Who answers for URLs that begin so, instead of a server. */
+const answering = new Map();
+
+/**
+ * From now on such URLs are asked of no server: a notebook has what stands there. Gives what ends it.
+ * @param {string} base @param {(url: string) => Promise<Response>} answer
+ */
+export function answerItself(base, answer) {
+  answering.set(base, answer);
+  return () => answering.delete(base);
+}
+
+/** @param {string} url @param {RequestInit} [options] @returns {Promise<Response>} */
+function asked(url, options) {
+  const [, answer] = [...answering].find(([base]) => url.startsWith(base)) ?? [];
+  return answer ? answer(url) : fetch(url, options);
+}
+
 /** The response to a request; without one, an error that says so. @param {string} url @param {RequestInit} [options] */
 export const reach = (url, options) =>
-  fetch(url, options).catch((error) => {
+  asked(url, options).catch((error) => {
     throw error.name === "AbortError" ? error : new Error(UNREACHABLE);
   });
 

@@ -1,0 +1,128 @@
+"""The widget of a notebook: what it draws, what its reader chose, and what that selects in arrays.
+
+Everything that is drawn is in traits that a notebook saves with its widgets: without a kernel the picture is there, and
+only what Python computes of a choice (`answer`) is missing.
+"""
+
+from base64 import b64decode
+from pathlib import Path
+from typing import Any, Protocol
+
+import anywidget
+import traitlets
+from pandas import DataFrame
+
+from dashboard.notebook.modules import module, style
+from store import StoreError
+
+State = dict[str, Any]
+#: What a frontend says that draws no widgets.
+WITHOUT = "No widget is drawn here, at most a still picture. Run the cell in JupyterLab, Notebook 7, VS Code, marimo or Colab."
+
+
+class Drawn(Protocol):
+    """What a widget draws."""
+
+    @property
+    def title(self) -> str:
+        """What it is, in one line."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What stays: `kind`, and what the JavaScript module of this kind reads."""
+
+    @property
+    def data(self) -> dict[str, bytes]:
+        """Its bytes by their names."""
+
+    @property
+    def start(self) -> State:
+        """What is chosen at first."""
+
+    def answer(self, state: State) -> dict[str, Any]:
+        """What only Python computes of a choice; `of` says of which."""
+
+    def selection(self, state: State) -> dict[str, Any]:
+        """The choice as indexers of xarray."""
+
+    def table(self, state: State) -> DataFrame:
+        """The chosen tokens, one a row."""
+
+    def still(self, state: State) -> tuple[str, str]:
+        """MIME type and text of a still picture; a PNG in base64."""
+
+
+class Widget(anywidget.AnyWidget):
+    """A picture of a sentence or of points. `observe(..., names="state")` tells of every choice of its reader.
+
+    Attributes
+    ----------
+    state
+        What is chosen: may be set, with the names that it has.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    sheet = traitlets.Unicode().tag(sync=True)
+    content = traitlets.Dict().tag(sync=True)
+    data = traitlets.Dict().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+    answer = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, drawn: Drawn) -> None:
+        self.drawn = drawn
+        content, start = drawn.content, drawn.start
+        looks = {"_esm": module(content["kind"]), "sheet": style(content["kind"])}
+        super().__init__(**looks, content=content, data=drawn.data, state=start, answer=drawn.answer(start))
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """What is selected, as indexers: `widget.pattern.isel(widget.selection)`, `corpus.query.isel(widget.selection)`."""
+        return self.drawn.selection(self.state)
+
+    @property
+    def selected_tokens(self) -> DataFrame:
+        """The selected tokens, one a row."""
+        return self.drawn.table(self.state)
+
+    @property
+    def pattern(self) -> Any:
+        """Of a sentence: exact attention weights (layer, head, query_token, key_token), labelled with wordpieces.
+
+        Raises
+        ------
+        StoreError
+            Of points, which have none.
+        """
+        pattern = getattr(self.drawn, "pattern", None)
+        if pattern is None:
+            raise StoreError("Points have no pattern. Take corpus.pattern(sentence).")
+        return pattern
+
+    def save(self, path: str) -> None:
+        """Write the still picture of what is shown: of a sentence an SVG file, of points a PNG file."""
+        kind, still = self.drawn.still(self.state)
+        is_text = kind == "image/svg+xml"
+        Path(path).write_bytes(still.encode() if is_text else b64decode(still))
+
+    @traitlets.validate("state")
+    def _known(self, proposal: dict[str, Any]) -> State:
+        """The start with what is chosen of it; other names are refused."""
+        start = self.drawn.start
+        if unknown := sorted(set(proposal["value"]) - set(start)):
+            raise StoreError(f"A state has no {', '.join(unknown)}. Choose of {', '.join(start)}.")
+        return start | proposal["value"]
+
+    @traitlets.observe("state")
+    def _answer(self, _change: object) -> None:
+        answer = self.drawn.answer(self.state)
+        if answer.get("of") != self.answer.get("of"):
+            self.answer = answer
+
+    def _repr_mimebundle_(self, **_options: object) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The widget; for frontends without widgets a still picture and a sentence."""
+        bundle = super()._repr_mimebundle_() or ({}, {})
+        kind, still = self.drawn.still(self.state)
+        return {**bundle[0], kind: still, "text/plain": f"{self.drawn.title}. {WITHOUT}"}, bundle[1]
+
+    def __repr__(self) -> str:
+        return f"<Widget: {self.drawn.title}>"
