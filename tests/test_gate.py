@@ -168,20 +168,20 @@ def test_a_path_like_an_open_one_is_closed(path: str, server_client: FlaskClient
     assert server_client.get(path).status_code in (303, 308, 401)
 
 
-@pytest.fixture
-def server_client(tiny_store: str, tmp_path: Path) -> FlaskClient:
-    return server_of(tiny_store, by_password(tmp_path)).test_client()
+@pytest.fixture(scope="module")
+def server_client(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
+    return server_of(tiny_store, by_password(tmp_path_factory.mktemp("access"))).test_client()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def from_proxy(tiny_store: str) -> Callable[..., int]:
     """The status of an answer to a connection from an address, with these headers."""
     serving = Serving(access=by_proxy(authors=("ada@example.org",)), proxies=AddressList((ip_network(PROXY),)))
-    client = create_app(ServedStore(tiny_store), serving).server.test_client()
+    server = create_app(ServedStore(tiny_store), serving).server
 
     def status(address: str, name: str | None, **headers: str) -> int:
         named = headers | ({} if name is None else {"X-Forwarded-User": name})
-        return client.get("/", headers=named, environ_overrides={"REMOTE_ADDR": address}).status_code
+        return server.test_client().get("/", headers=named, environ_overrides={"REMOTE_ADDR": address}).status_code
 
     return status
 

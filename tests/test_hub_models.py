@@ -1,6 +1,7 @@
 """A model of the hub is taken from the cache, else as a store knows it: the hub is asked for nothing that is not needed."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import store
 from dashboard.sentence.checkpoint import CorpusModel
 from dashboard.sentence.encoder import Encoder
 from dashboard.web.errors import Refusal
+from ingest.run import checkpoint
 from ingest.run.checkpoint import find_checkpoint, held_models
 from ingest.run.errors import IngestError
 from tests.hub import COMMIT
 from tests.hub_cache import ModelHub
+from tests.made_once import made_once
 from tests.stores import FEATURES, Ingest
 
 NAME = "somebody/known"
@@ -26,12 +29,13 @@ def hub(tiny_model: Path, model_hub: ModelHub) -> ModelHub:
 
 
 @pytest.fixture
-def finished(ingest: Ingest, hub: ModelHub, tmp_path: Path) -> str:
-    """A store of that model, whose files are in the cache no longer."""
-    place = ingest(tmp_path / "store", model=NAME, **FEATURES)
-    shutil.rmtree(hub.cache)
+def finished(ingest: Ingest, hub: ModelHub, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store of that model, whose files are in the cache no longer. It is made once, and every test has a copy."""
+    made = made_once(tmp_path_factory, "of-the-hub", partial(ingest, model=NAME, **FEATURES))
+    shutil.rmtree(hub.cache, ignore_errors=True)
     hub.asked.clear()
-    return place
+    checkpoint._fetched.cache_clear()
+    return str(shutil.copytree(made, tmp_path / "store"))
 
 
 @pytest.mark.parametrize("settings", [{}, {"stage": "projections"}, {"model": f"{NAME}@{COMMIT}"}])
