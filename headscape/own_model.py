@@ -22,7 +22,7 @@ from dashboard.sentence.change import NO_CHANGE
 from dashboard.sentence.checkpoint import MOST_CHARACTERS, encoded
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.errors import Refusal
-from ingest.encode.hooked_model import SentenceModel
+from ingest.encode.hidden_words import GuessingModel
 from ingest.encode.loading import load_model
 from ingest.run.checkpoint import LOCAL, Checkpoint, check_encoder, find_checkpoint
 from ingest.run.errors import IngestError, short
@@ -65,7 +65,7 @@ def own_sentence(model: Any, tokenizer: Any, text: str, other: str | None) -> tu
             checkpoint = _with_tokenizer(checkpoint, tokenizer, Path(folder))
         longest = checkpoint.family.longest_input(checkpoint.config)
         try:
-            ready = SentenceModel(checkpoint, max_length=longest, dtype="float32", loaded=loaded)
+            ready = GuessingModel(checkpoint, max_length=longest, dtype="float32", loaded=loaded)
             sentence = encoded(ready, *texts, NO_CHANGE)
         except Refusal as refused:
             raise IngestError(str(refused)) from refused

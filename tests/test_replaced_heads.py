@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from ingest.encode.hooked_model import Replaced, SentenceModel, Vectors
+from ingest.encode.capture import Replaced
+from ingest.encode.hooked_model import SentenceModel, Vectors
 from ingest.run.checkpoint import find_checkpoint
 from store.kernels.attention import attention_pattern
 from tests.broken_model import change_config

@@ -9,7 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ingest.encode.hooked_model import NOTHING, Replaced, SentenceModel
+from ingest.encode.capture import NOTHING, Replaced
+from ingest.encode.hooked_model import SentenceModel
 from ingest.encode.loading import load_model, weight_shapes
 from ingest.run.checkpoint import Checkpoint
 from ingest.text.tokenizer import Pair
@@ -21,8 +22,8 @@ GUESSES = "mlm"
 class GuessingModel(SentenceModel):
     """A `SentenceModel` with the checkpoint's trained head for hidden wordpieces, which is loaded when it is first asked."""
 
-    def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str) -> None:
-        super().__init__(checkpoint, max_length=max_length, dtype=dtype)
+    def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str, loaded: Any = None) -> None:
+        super().__init__(checkpoint, max_length=max_length, dtype=dtype, loaded=loaded)
         self._checkpoint = checkpoint
 
     @cached_property
