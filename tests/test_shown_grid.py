@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import create_app
+from dashboard.pages import TOPICS
 from dashboard.statistics.data import HeadGrid
 from dashboard.statistics.parts import part_of
 from dashboard.statistics.shown import grid_notices, shown_grid
@@ -13,6 +14,7 @@ from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from tests.client import csv_rows
+from tests.components import components
 from tests.counts import counted
 from tests.stores import Ingest
 from tests.tiny_models import save_model
@@ -92,3 +94,10 @@ def test_where_nothing_can_be_subtracted_there_is_a_message(served_store: Served
 def test_a_store_of_one_model_offers_no_other(tiny_store: str) -> None:
     context = resolve(ServedStore(tiny_store), "statistics", "?values=difference&statistic=distance")
     assert grid_notices(context.snapshot, context.corpus, context.state)[0].endswith("Choose another statistic.")
+
+
+def test_page_compare_says_why_models_on_two_corpora_are_not_compared(served_store: ServedStore) -> None:
+    context = resolve(served_store, "compare", "")
+    page = TOPICS["compare"].layout(context)
+    (alert,) = (each for each in components(page.above) if getattr(each, "id", None) == "no-other")
+    assert " was ingested on reviews, not on genres. " in "".join(map(str, alert.children.children))

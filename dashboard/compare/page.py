@@ -29,6 +29,7 @@ from dashboard.compare.head_differences import (
     means_over_heads,
     relations_of_both,
 )
+from dashboard.compare.matching import ABOUT_MATCHING, matching_heads
 from dashboard.compare.routes import register
 from dashboard.compare.sentences import (
     DIVERGENCE,
@@ -68,7 +69,8 @@ from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
-from store import STATISTICS
+from store import STATISTICS, Corpus, Snapshot
+from store.phrases import many
 from store.repository.ingest_status import IngestProgress
 from store.schema.model import varying_statistics
 
@@ -79,6 +81,8 @@ MAKE_SECOND_MODEL = "Run `headscape finetune`, then `headscape ingest --model=da
 MAKE_IT_AFTERWARDS = (
     "If not, add one when it has ended: `headscape finetune`, then `headscape ingest --model=data/finetuned`."
 )
+#: Settings of the text by which sentences and tokens are others.
+OF_TEXT = ("text_column", "label_column", "splitter", "max_length", "seed")
 RANKED = {"divergence": "attention divergence", "statistic": "difference of the statistic"}
 
 
@@ -175,12 +179,13 @@ def layout(context: Context) -> Page:
     """The page of a link."""
     two = pair_of(context)
     if two is None:
-        return _without_other(context.corpus.title, context.ingest)
+        return _without_other(context)
     compared, state = read(context, two), context.state
     others = {name: context.snapshot.titles[name] for name in on_same_corpus(context.snapshot, context.corpus)}
     above = [
         html.H1(TITLE),
         _model_choice(state, two, others),
+        *_unlike(context),
         largest_changes(deferred(context, LARGEST, ready=None if two.same_heads else True)),
         *[dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()],
         *(_heads(state, two, deferred(context, CHANGED)) if two.same_heads else _means(state, two)),
@@ -188,6 +193,8 @@ def layout(context: Context) -> Page:
     ]
     below = [
         *_below_pictures(compared),
+        html.H2(["Matching heads", info("matching heads", ABOUT_MATCHING)]),
+        deferred(context, MATCHING),
         *relations_of_both(state, two),
         *(_sentences(context, two) if two.same_heads else []),
         html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
@@ -216,6 +223,12 @@ def deferred_changes(context: Context) -> list[object]:
     return changed_heads(context.state, two) if two and two.same_heads else []
 
 
+def deferred_matching(context: Context) -> list[object]:
+    """The heads of one model with their partners in the other."""
+    two = pair_of(context)
+    return matching_heads(context.state, two) if two else []
+
+
 def deferred_similarity(context: Context) -> list[object]:
     """The similarity of the feature points."""
     two = pair_of(context)
@@ -236,6 +249,7 @@ def deferred_largest(context: Context) -> list[object]:
 
 CHANGED = DeferredPart("changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920)
 LARGEST = DeferredPart("largest", "the largest changes", deferred_largest, ("statistic", "source"), 36, shape="lines")
+MATCHING = DeferredPart("matching", "the divergence of every two heads of both models", deferred_matching, (), 480)
 SENTENCES = DeferredPart(
     "sentences",
     "the divergence of the head in every sentence",
@@ -249,14 +263,50 @@ SIMILAR_POINTS = DeferredPart(
 TYPED = DeferredPart("typed", "this sentence, once both models are loaded", deferred_typed, ("text",), 760, shape="box")
 
 
-def _without_other(name: str, ingest: IngestProgress | None) -> Page:
+def _without_other(context: Context) -> Page:
+    """Why there is nothing to compare with, and how to get a second model."""
+    name, unlike = context.corpus.title, not_comparable(context.snapshot, context.corpus)
     missing = (
-        f"The store has one model on this corpus, {name}. Ingest a second one to compare them: another checkpoint with the same "
-        "tokenizer on the same sentences, such as this model fine-tuned on the review labels."
+        f"The store has one model on this corpus, {name}. {' '.join(unlike.values())} Ingest a second one to compare them: another "
+        "checkpoint with the same tokenizer on the same sentences, such as this model fine-tuned on the review labels."
     )
-    said: list[Any] = unmade(ingest, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
-    text = html.P([*naming(said[0], name), *said[1:]])
+    said: list[Any] = unmade(context.ingest, missing.replace("  ", " "), MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
+    text = html.P([*naming(said[0], name, *unlike), *said[1:]])
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
+
+
+def not_comparable(snapshot: Snapshot, corpus: Corpus) -> dict[str, str]:
+    """Titles of the models that were not run on the tokens of `corpus`, each with a sentence that says why."""
+    others = (snapshot.corpus(name) for name in snapshot.models)
+    return {
+        other.title: f"{other.title} {unlike(corpus.corpus_attributes, other.corpus_attributes)}."
+        for other in others
+        if other.attributes["corpus"] != corpus.attributes["corpus"]
+    }
+
+
+def unlike(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """What makes the tokens of another corpus other tokens, by the attributes of both: the verb of a sentence on its model."""
+    if own["tokenizer_sha256"] != other["tokenizer_sha256"]:
+        return "has another tokenizer, so its tokens have no counterparts"
+    if own["data_identity"] != other["data_identity"]:
+        name = (
+            f"{other['name']}, not on {own['name']}" if own["name"] != other["name"] else f"other {other['name']} data"
+        )
+        return f"was ingested on {name}"
+    changed = [
+        f"{name.replace('_', ' ')} {other[name]}, here {own[name]}" for name in OF_TEXT if own[name] != other[name]
+    ]
+    return f"was ingested with other settings of the text ({'; '.join(changed)})"
+
+
+def _unlike(context: Context) -> list[object]:
+    """How many models of the store are not offered, and why; nothing where all are."""
+    sentences = not_comparable(context.snapshot, context.corpus)
+    if not sentences:
+        return []
+    count = f"Not offered: {many(len(sentences), 'model')} of the store on other tokens."
+    return [html.P([count, info("models that are not offered", " ".join(sentences.values()))], className="caption")]
 
 
 def _sentences(context: Context, two: ModelPair) -> list[object]:
@@ -343,6 +393,6 @@ COMPARE = Topic(
     ),
     choices=choices,
     picture=picture,
-    deferred=(CHANGED, LARGEST, SENTENCES, SIMILAR_POINTS, TYPED),
+    deferred=(CHANGED, LARGEST, MATCHING, SENTENCES, SIMILAR_POINTS, TYPED),
     routes=(register,),
 )

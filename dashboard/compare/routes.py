@@ -13,6 +13,7 @@ from dashboard.compare.feature_points import (
     point_similarity,
     similarity_table,
 )
+from dashboard.compare.matching import matched_heads, matching_table
 from dashboard.compare.sentences import UNLIKE, both_patterns, patterns_table, typed_sentences, typed_weights
 from dashboard.compare.two_models import MOST_TOKENS, ModelPair, both_places, drawn_of_both, selected_in_both
 from dashboard.points.point_set import Beside, encode
@@ -53,6 +54,11 @@ def _files(server: Flask, served_store: ServedStore) -> None:
     def differences(snapshot: str, model: str, other: str, form: str) -> Response:
         two, source = _alike(two_by_name(served_store, snapshot, model, other)), source_of_means()
         return file(iter([differences_table(two, source)]), f"differences-{source}", form)
+
+    @server.get(f"{PAIR}/matching.{FORM}")
+    def matching(snapshot: str, model: str, other: str, form: str) -> Response:
+        two = two_by_name(served_store, snapshot, model, other)
+        return file(iter([matching_table(matched_heads(two))]), "matching", form)
 
     @server.get(f"{PAIR}/pattern/<int:sentence>/{ONE_HEAD}.{FORM}")
     def pattern(snapshot: str, model: str, other: str, sentence: int, layer: int, head: int, form: str) -> Response:

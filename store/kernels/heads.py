@@ -1,4 +1,4 @@
-"""Heads of a model beside each other: divergence, the stress of their map, labels, nearest heads, an order that groups similar ones (Clark et al. 2019)."""
+"""Heads beside each other: divergence in one model and between two, partners, the stress of a map, labels, nearest heads, an order (Clark et al. 2019)."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -38,6 +38,49 @@ def divergence_sums(patterns: AnyArray, *, tile: int = TILE) -> AnyArray:
     for first in range(0, weights.shape[1], tile):
         bits += _above_diagonal(weights[:, first : first + tile])
     return namespace(bits).clip(bits + bits.T, 0, None) * LARGEST_DIVERGENCE
+
+
+def divergence_between(patterns: AnyArray, others: AnyArray, *, tile: int = TILE) -> AnyArray:
+    """Jensen-Shannon divergence of each head from each head of another model, sum over queries: as `divergence_sums`.
+
+    Parameters
+    ----------
+    patterns, others
+        (head, ..., query_token, key_token) and (other_head, ..., query_token, key_token): the same tokens, rows that sum
+        to 1, no padding. The models may have different numbers of heads.
+    tile
+        Weights of a head that are processed together.
+
+    Returns
+    -------
+    (head, other_head) in nats, in the dtype of `patterns`.
+    """
+    own, other = (smoothed(each).reshape(len(each), -1) for each in (patterns, others))
+    bits = as_float(np.zeros((len(own), len(other))), like=own)
+    for first in range(0, own.shape[1], tile):
+        bits += _between(own[:, first : first + tile], other[:, first : first + tile])
+    return namespace(bits).clip(bits, 0, None) * LARGEST_DIVERGENCE
+
+
+def partners(divergence: ArrayLike) -> NDArray[np.intp]:
+    """The other head of each head: pairs with the least sum of divergences (Hungarian assignment, Kuhn 1955).
+
+    Parameters
+    ----------
+    divergence
+        (head, other_head).
+
+    Returns
+    -------
+    (head,), each other head at most once; -1 for heads without one, where there are more heads than other heads.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    costs = np.asarray(divergence, np.float64)
+    chosen = np.full(len(costs), -1, np.intp)
+    heads, others = linear_sum_assignment(costs)
+    chosen[heads] = others
+    return chosen
 
 
 def row_divergence(patterns: AnyArray, others: AnyArray) -> AnyArray:
@@ -86,6 +129,15 @@ def _above_diagonal(weights: AnyArray) -> AnyArray:
     for head in range(len(weights) - 1):
         mixed = _negative_entropy(halves[head + 1 :] + halves[head])
         bits[head, head + 1 :] = (own[head + 1 :] + own[head]) / 2 - mixed
+    return bits
+
+
+def _between(own: AnyArray, other: AnyArray) -> AnyArray:
+    """Divergence in bits (head, other_head) of weights (head, weight) and (other_head, weight)."""
+    means = (_negative_entropy(own)[:, None] + _negative_entropy(other)[None, :]) / 2
+    bits, halves = as_float(np.zeros((len(own), len(other))), like=own), other / 2
+    for head in range(len(own)):
+        bits[head] = means[head] - _negative_entropy(halves + own[head] / 2)
     return bits
 
 

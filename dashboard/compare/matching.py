@@ -1,0 +1,180 @@
+"""Heads of two models matched by what they attend to, whatever their layers and numbers: divergences, partners, and their table."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.compare.data import divergence_sample
+from dashboard.compare.two_models import LETTERS, ModelPair, Sample, cached_result, lettered, sample_caption
+from dashboard.ui.controls import info
+from dashboard.ui.files import Table
+from dashboard.ui.markup import file_links, heading, scrolling
+from dashboard.ui.work import watched
+from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
+from store import Corpus
+from store.kernels.attention import attention_pattern
+from store.kernels.heads import divergence_between, partners
+from store.phrases import many
+from store.schema.model import head_name
+
+#: Tokens whose queries and keys are in memory at once: 75 MB of each model of 12 by 12 heads of 64 channels.
+TOKENS_AT_ONCE = 2_048
+ABOUT_MATCHING = (
+    "Every head of A is compared with every head of B: Jensen-Shannon divergence of their attention weights, mean over the queries "
+    "of a sentence, then over sentences, 0 (alike) to ln 2 = 0.693 nats. Partners are the pairs with the least sum of divergences, "
+    "each head in one pair at most (Hungarian assignment). A model whose heads are in another order is matched head by head."
+)
+Floats = NDArray[np.float64]
+Halves = NDArray[np.float16]
+#: First and last row, exclusive, of sentences: (sentence, 2).
+Spans = NDArray[np.int64]
+#: Layer and head.
+Head = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """The heads of A with their partners in B; heads count layer by layer.
+
+    Attributes
+    ----------
+    divergence
+        Of every two heads, mean over sentences in nats: (head, other_head).
+    partner
+        The other head of each head, -1 where B has none left: (head,).
+    heads, other_heads
+        Layer and head of each head of A and of B.
+    sample
+        The sentences that divergences are means over.
+    """
+
+    divergence: Floats
+    partner: NDArray[np.intp]
+    heads: tuple[Head, ...]
+    other_heads: tuple[Head, ...]
+    sample: Sample
+
+    @property
+    def least(self) -> Floats:
+        """Divergence of each head from its partner, NaN without one: (head,)."""
+        values = self.divergence[np.arange(len(self.partner)), self.partner]
+        return np.where(self.partner < 0, np.nan, values)
+
+    @property
+    def in_place(self) -> int:
+        """How many heads have the head of the same layer and number for a partner."""
+        return sum(self.partner_of(number) == head for number, head in enumerate(self.heads))
+
+    def partner_of(self, number: int) -> Head | None:
+        """Layer and head of a head's partner; None without one."""
+        partner = int(self.partner[number])
+        return self.other_heads[partner] if partner >= 0 else None
+
+
+def matched_heads(two: ModelPair) -> Matching:
+    """The heads of both models, matched over the first common sentences; cached."""
+    return cached_result(two, "matching", partial(_matched, two, divergence_sample(two)))
+
+
+def _matched(two: ModelPair, sample: Sample) -> Matching:
+    divergence = _divergence(two, sample)
+    heads, other_heads = (tuple(np.ndindex(model.layers, model.heads)) for model in (two.own, two.other))
+    return Matching(divergence, partners(divergence), heads, other_heads, sample)
+
+
+def _divergence(two: ModelPair, sample: Sample) -> Floats:
+    """Mean over sentences of the divergence of every two heads (head, other_head); ended where nobody waits for it any more."""
+    sums = np.zeros((two.own.layers * two.own.heads, two.other.layers * two.other.heads))
+    done = watched(range(sample.sentences))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for spans in _parts(sample):
+            own, other = (_vectors(model, int(spans[0, 0]), int(spans[-1, 1])) for model in (two.own, two.other))
+            means = pool.map(partial(_of_sentence, own, other), (spans - spans[0, 0]).tolist())
+            for mean, _ in zip(means, done, strict=False):  # `done` goes on in the next part
+                sums += mean
+    return sums / sample.sentences
+
+
+def _parts(sample: Sample) -> list[Spans]:
+    """Sentences whose vectors are in memory at once."""
+    spans = np.stack([sample.start, sample.start + sample.size], axis=-1)
+    return np.split(spans, np.flatnonzero(np.diff(sample.start // TOKENS_AT_ONCE)) + 1)
+
+
+def _vectors(corpus: Corpus, start: int, stop: int) -> tuple[Halves, Halves]:
+    """Queries and keys of the heads of all layers: (head, token, channel)."""
+    stored = (corpus_role.variable[:, :, start:stop].values for corpus_role in (corpus.query, corpus.key))
+    query, key = (vectors.reshape(-1, *vectors.shape[2:]) for vectors in stored)
+    return query, key
+
+
+def _of_sentence(own: tuple[Halves, Halves], other: tuple[Halves, Halves], span: tuple[int, int]) -> Floats:
+    """Mean over the queries of a sentence: (head, other_head)."""
+    rows = slice(*span)
+    patterns = (
+        attention_pattern(*(vectors[:, rows].astype(np.float32) for vectors in model)) for model in (own, other)
+    )
+    return np.asarray(divergence_between(*patterns), np.float64) / (rows.stop - rows.start)
+
+
+def matching_table(matching: Matching) -> Table:
+    """A row for each head of A with its partner in B, NaN and empty without one."""
+    partner = [matching.partner_of(number) for number in range(len(matching.heads))]
+    layer, head = np.array(matching.heads).T
+    other_layer, other_head = np.array([found or (np.nan, np.nan) for found in partner]).T
+    return {
+        "layer": layer,
+        "head": head,
+        "name": np.array([head_name(*each) for each in matching.heads], object),
+        "other_layer": other_layer,
+        "other_head": other_head,
+        "other_name": np.array([head_name(*found) if found else "" for found in partner], object),
+        "divergence": matching.least,
+    }
+
+
+def matching_heads(state: LinkState, two: ModelPair) -> list[object]:
+    """The table of the heads of A with their partners; computed at the first request."""
+    matching = matched_heads(two)
+    titles = [f"head of {name}" for name in lettered(two)]
+    rows = [_row(state, two, matching, number) for number in range(len(matching.heads))]
+    table = html.Table(
+        [heading([*titles, "divergence, nats"], {"divergence, nats"}), html.Tbody(rows)], className="rows"
+    )
+    about = f"Divergence over {sample_caption(two, matching.sample)}."
+    return [
+        scrolling(table, "Matching heads"),
+        html.P([_in_place(two, matching), info("the sample of the matching", about)], className="caption"),
+        file_links(data_link(two.own), "All partners", f"compare/{two.other.name}/matching"),
+    ]
+
+
+def _row(state: LinkState, two: ModelPair, matching: Matching, number: int) -> html.Tr:
+    partner, divergence = matching.partner_of(number), float(matching.least[number])
+    cells = [
+        html.Td(_link(state, model, head)) for model, head in ((two.own, matching.heads[number]), (two.other, partner))
+    ]
+    return html.Tr([*cells, html.Td("" if partner is None else f"{divergence:.4f}", className="number")])
+
+
+def _link(state: LinkState, model: Corpus, head: Head | None) -> dcc.Link | str:
+    """A link to the page of a head in its model."""
+    if head is None:
+        return f"none left in {LETTERS[1]}"
+    shown = state.on("head").with_(model=model.name, layer=head[0], head=head[1], other=None)
+    return dcc.Link(head_name(*head), href=shown.href)
+
+
+def _in_place(two: ModelPair, matching: Matching) -> str:
+    """How many heads have a partner, and how many the one of the same layer and number."""
+    paired = int((matching.partner >= 0).sum())
+    every = f"{paired:,} of {many(len(matching.heads), 'head')} of A have a partner"
+    if not two.same_heads:
+        return f"{every} among {many(len(matching.other_heads), 'head')} of B. "
+    return f"{matching.in_place:,} of {many(paired, 'head')} match the head of the same layer and number. "
