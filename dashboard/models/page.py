@@ -223,7 +223,7 @@ MODELS = Topic(
     name="models",
     title="Models",
     letter="a",
-    docs="links.md#data",
+    docs="links.md#models",
     layout=read_then_draw(read, draw),
     links=PageLinks(every_model=True),
     choices=choices,
