@@ -20,6 +20,7 @@ from dashboard.canvas.spec import Picture
 from dashboard.compare.page import COMPARE
 from dashboard.features.page import FEATURES
 from dashboard.head_map.page import HEAD_MAP
+from dashboard.models.page import MODELS
 from dashboard.notes.page import NOTES, notes_version
 from dashboard.overview.page import OVERVIEW
 from dashboard.points.page import HEADS, head_topic
@@ -57,6 +58,7 @@ TOPICS = topics_by_name(
     FEATURES,
     SENTENCE,
     COMPARE,
+    MODELS,
     NOTES,
     STORE_PAGE,
     SERVER,

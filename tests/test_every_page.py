@@ -132,6 +132,7 @@ JOURNEYS = (
         whole=(".rows.changes",),
         server="three_server",
     ),
+    Journey("models", (".nsewdrag", ".rows a", ".info"), server="three_server"),
     Journey("store", (".info", ".rows a"), looked_at=("store",), narrowed="store", whole=(".wide",)),
     Journey("notes", (".info", "a.plain")),
     Journey("server", (".info", ".rows tr")),

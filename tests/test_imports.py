@@ -28,6 +28,7 @@ FOLDERS = {
             "features",
             "sentence",
             "compare",
+            "models",
             "store_page",
             "server_page",
             "overview",

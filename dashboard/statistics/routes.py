@@ -52,7 +52,7 @@ def _add_part_files(server: Flask, served_store: ServedStore) -> None:
         grid = shown_grid(context, part_numbers(served_store.service(PartCounts), corpus, state, part))
         name = f"{grid.kind}-{shown_statistic(state, corpus)}-{state.source}{_suffix(part)}"
         other = state.other if state.values == "difference" else None
-        return file(iter([_grid_table(grid)]), name, form, other)
+        return file(iter([_grid_table(grid)]), name, form, [other] if other else [])
 
     @server.get(f"{BASE}/mixing.{FORM}")
     def mixing_of_layers(snapshot: str, model: str, form: str) -> Response:

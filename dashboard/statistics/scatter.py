@@ -27,19 +27,21 @@ from store.schema.model import head_name, varying_statistics
 
 #: Axes where the link chooses none: the first that are known.
 ACROSS, UP = ("to_sink", "layer"), ("explained", "entropy")
+#: Fields of a link with the names of the two numbers.
+AXES = ("across", "up")
 #: Pixels of a dot with a role, and of the smallest and the largest where sizes are of a number.
 DOT, SIZES = 10, (5, 22)
 #: Colours are of roles.
 _ROLE = "role"
 _SHARE_OF = "share_"
-_ABOUT = (
+ABOUT_HEADS = (
     "Each dot is a head, with the colour and shape of the kind of its clearest role. Statistics are means over all queries; shares "
     "of roles and what rules explain are of sentences that they were not fitted on (docs: heads)."
 )
 
 
 class Score(NamedTuple):
-    """A number of every head: its title, its unit, and its values (layer, head)."""
+    """A number of every head: its title, its unit, and its values, (layer, head) or of several models (head,)."""
 
     title: str
     unit: str
@@ -55,17 +57,16 @@ class Score(NamedTuple):
         """What stands beside its axis."""
         return f"{self.title}, {unit_title(self.unit)}" if self.unit else self.title
 
-    def written(self, head: tuple[int, int]) -> str:
+    def written(self, head: tuple[int, ...]) -> str:
         """The value of a head with its name."""
+        return f"{self.title} {self.number(head)}"
+
+    def number(self, head: tuple[int, ...]) -> str:
+        """The value of a head, without its unit."""
         value = float(self.values[head])
-        number = (
-            "none"
-            if value != value
-            else brief(value, self.unit)
-            if self.unit
-            else f"{value:.2f}".rstrip("0").rstrip(".")
-        )
-        return f"{self.title} {number}"
+        if value != value:
+            return "none"
+        return brief(value, self.unit) if self.unit else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,12 @@ class HeadScatter:
         Heads in the box of the link: (layer, head); None without a box.
     within
         The ends of the box as the link has them, across and up.
+    names
+        Name of each head, which a click opens: `L3 H7`, or of another model `L3 H7 of KEY`.
+    groups, by
+        Dots that look alike where colours are not of a number, and what tells these groups apart; "none" for nothing.
     shares
-        Roles of the heads; None of a store without.
+        Roles of the heads; None of a store without, and of several models.
     of
         In words, which sentences the numbers are of.
     files
@@ -107,6 +112,9 @@ class HeadScatter:
     area: Score | None
     inside: NDArray[np.bool_] | None
     within: tuple[str, str]
+    names: NDArray[np.object_]
+    groups: Sequence[DotGroup]
+    by: str
     shares: RoleShares | None
     of: str
     files: str
@@ -140,11 +148,33 @@ def scores_of(corpus: Corpus) -> dict[str, Score]:
 
 def read_scatter(corpus: Corpus, state: LinkState) -> HeadScatter:
     """The scores of the link."""
-    shares, scores = known_shares(corpus), scores_of(corpus)
-    across, up = (
-        next(name for name in (chosen, *usual) if name in scores)
-        for chosen, usual in ((state.across, ACROSS), (state.up, UP))
+    shares = known_shares(corpus)
+    names = np.array([head_name(*head) for head in np.ndindex(corpus.layers, corpus.heads)], object)
+    return scatter_of(
+        state,
+        scores_of(corpus),
+        names=names.reshape(corpus.layers, corpus.heads),
+        groups=groups_by_kind(shares, DOT) if shares else _alike((corpus.layers, corpus.heads)),
+        by="clearest role" if shares else "none",
+        shares=shares,
+        of=all_of(corpus, "sentence"),
+        files=data_link(corpus),
     )
+
+
+def scatter_of(
+    state: LinkState,
+    scores: Mapping[str, Score],
+    *,
+    names: NDArray[np.object_],
+    groups: Sequence[DotGroup],
+    by: str,
+    shares: RoleShares | None,
+    of: str,
+    files: str,
+) -> HeadScatter:
+    """The scores of the link among `scores`, all of the shape of `names`; the rest as in `HeadScatter`."""
+    across, up = axes_of(state, scores)
     titles = {name: score.title for name, score in scores.items()}
     return HeadScatter(
         scores=titles,
@@ -154,14 +184,26 @@ def read_scatter(corpus: Corpus, state: LinkState) -> HeadScatter:
         y=scores[up],
         tint=state.tint if state.tint in scores else _ROLE,
         hue=scores.get(state.tint),
-        sized=state.sized if state.sized in scores else "",
+        sized=state.sized if state.sized and state.sized in scores else "",
         area=scores.get(state.sized or ""),
         inside=_inside([(scores[across], state.acrossin), (scores[up], state.upin)]),
         within=(state.acrossin or "", state.upin or ""),
+        names=names,
+        groups=groups,
+        by=by,
         shares=shares,
-        of=all_of(corpus, "sentence"),
-        files=data_link(corpus),
+        of=of,
+        files=files,
     )
+
+
+def axes_of(state: LinkState, scores: Mapping[str, Score]) -> tuple[str, str]:
+    """Names of the numbers across and up: those of the link, else the usual ones among `scores`."""
+    across, up = (
+        next(name for name in (chosen or "", *usual) if name in scores)
+        for chosen, usual in ((state.across, ACROSS), (state.up, UP))
+    )
+    return across, up
 
 
 def heads_inside(corpus: Corpus, state: LinkState) -> NDArray[np.bool_] | None:
@@ -186,9 +228,9 @@ def _ends(interval: str) -> tuple[float, float]:
     return float(low or "-inf"), float(high or "inf")
 
 
-def scatter(state: LinkState, shown: HeadScatter) -> list[object]:
-    """The chart with the choices of its axes, colours and sizes, and the heads in its box."""
-    colours = ({_ROLE: "clearest role"} if shown.shares else {_ROLE: "none"}) | dict(shown.scores)
+def scatter(state: LinkState, shown: HeadScatter, *, about: str = ABOUT_HEADS, table: str = "above") -> list[object]:
+    """The chart with the choices of its axes, colours and sizes, and the heads in its box; `table` is where these are listed."""
+    colours = {_ROLE: shown.by} | dict(shown.scores)
     controls = [
         choice("across", "Across", shown.scores, shown.across, 230),
         _interval("acrossin", "Across", shown.x, shown.within[0]),
@@ -200,9 +242,9 @@ def scatter(state: LinkState, shown: HeadScatter) -> list[object]:
     heads = shown.x.values.size
     sizes = [f"Larger dots: more {shown.area.title}. "] if shown.area else []
     return [
-        html.H2(["Heads by two numbers", info("heads by two numbers", _ABOUT)]),
+        html.H2(["Heads by two numbers", info("heads by two numbers", about)]),
         html.Div(controls, className="controls"),
-        _box_line(state, shown),
+        _box_line(state, shown, table),
         *chart(
             scatter_figure(shown),
             name="scatter",
@@ -231,11 +273,11 @@ def _interval(field: str, axis: str, score: Score, value: str) -> dmc.TextInput:
     )
 
 
-def _box_line(state: LinkState, shown: HeadScatter) -> html.P:
+def _box_line(state: LinkState, shown: HeadScatter, table: str) -> html.P:
     """How many heads are in the box, and how to take it away; without one, how to draw it. One line either way."""
     if shown.inside is None:
-        return html.P("Draw a box or type its sides to filter the table above.", className="caption one-row")
-    count = f"{int(shown.inside.sum()):,} of {many(shown.inside.size, 'head')} in the box, listed above. "
+        return html.P(f"Draw a box or type its sides to filter the table {table}.", className="caption one-row")
+    count = f"{int(shown.inside.sum()):,} of {many(shown.inside.size, 'head')} in the box, listed {table}. "
     clear = dcc.Link("Clear the box", href=without_box(state).href)
     return html.P([count, clear], className="caption one-row", role="status")
 
@@ -250,17 +292,18 @@ def scatter_figure(shown: HeadScatter) -> go.Figure:
     traces = [_dots(shown, group) for group in _groups(shown)]
     across, up = ({"title": score.axis, "zeroline": False} for score in (shown.x, shown.y))
     figure = go.Figure(traces, layout(across, up | {"showgrid": True}, dragmode="select"))
-    figure.update_layout(showlegend=shown.shares is not None and shown.hue is None, selections=_box(shown))
+    figure.update_layout(showlegend=shown.by != "none" and shown.hue is None, selections=_box(shown))
     return figure
 
 
-def _groups(shown: HeadScatter) -> list[DotGroup]:
-    """All heads at once where colours are of a number, else by the kind of their clearest role."""
-    shape = shown.x.values.shape
-    if shown.hue is not None:
-        return [DotGroup("", np.ones(shape, bool), _scale(shown.hue) | {"size": DOT})]
-    if shown.shares:
-        return groups_by_kind(shown.shares, DOT)
+def _groups(shown: HeadScatter) -> Sequence[DotGroup]:
+    """All heads at once where colours are of a number, else those of the chart."""
+    if shown.hue is None:
+        return shown.groups
+    return [DotGroup("", np.ones(shown.names.shape, bool), _scale(shown.hue) | {"size": DOT})]
+
+
+def _alike(shape: tuple[int, int]) -> list[DotGroup]:
     return dot_groups(np.full(shape, ""), KINDS, KIND_COLOURS, size=DOT, without=NO_ROLE)
 
 
@@ -297,20 +340,20 @@ def _room(values: Values) -> tuple[float, float]:
 
 
 def _dots(shown: HeadScatter, group: DotGroup) -> Any:
-    heads = [(int(layer), int(head)) for layer, head in np.argwhere(group.heads)]
+    heads = list(zip(*np.nonzero(group.heads), strict=True))
     return go.Scatter(
         x=shown.x.drawn[group.heads],
         y=shown.y.drawn[group.heads],
         mode="markers",
         marker=group.marker | ({"size": _sizes(shown.area)[group.heads]} if shown.area else {}),
         name=group.title,
-        customdata=[head_name(*head) for head in heads],
+        customdata=shown.names[group.heads].tolist(),
         text=[_hover(shown, head) for head in heads],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
 
 
-def _hover(shown: HeadScatter, head: tuple[int, int]) -> str:
+def _hover(shown: HeadScatter, head: tuple[int, ...]) -> str:
     scores = [shown.x, shown.y, *(score for score in (shown.hue, shown.area) if score is not None)]
     numbers = ", ".join(dict.fromkeys(score.written(head) for score in scores))
     return f"{numbers}<br>{summary(shown.shares, *head)}" if shown.shares else numbers

@@ -68,7 +68,8 @@ class Provenance:
     @property
     def stem(self) -> str:
         """The end of a file's name. It needs no corpus: the key of a model is a hash of its corpus too."""
-        return "-".join([*self.models, self.snapshot])
+        names = self.models if len(self.models) <= 2 else [f"{len(self.models)}-models"]
+        return "-".join([*names, self.snapshot])
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -87,6 +88,12 @@ def _sentences(corpus: Corpus) -> str:
 def provenance_of(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> dict[str, str]:
     """The provenance of a page, for files saved by the browser: `source` for a reader, `stem` for the end of a file's name."""
     links = links_of(state.page)
+    if links.every_model:
+        every = Provenance.of(snapshot, list(snapshot.models))
+        return {
+            "source": f"{len(every.models)} models on {every.corpus}, snapshot {snapshot.id[:8]}",
+            "stem": every.stem,
+        }
     other = links.second_model(snapshot, corpus, state) if links.second_model else None
     provenance = Provenance.of(snapshot, [corpus.name, *([other.name] if other else [])])
     models = _both_models(corpus, other, subtracts=links.subtracts) if other else corpus.title
@@ -107,18 +114,18 @@ def large_file(parts: Iterator[Table], name: str, form: str) -> Response:
         return file(_for_reader(parts), name, form)
 
 
-def file(parts: Iterator[Table], name: str, form: str, other: str | None = None) -> Response:
+def file(parts: Iterator[Table], name: str, form: str, others: Sequence[str] = ()) -> Response:
     """A file of a table, given in parts. Its name begins with `name` and ends with the models and the snapshot.
 
-    The file itself names them too: Parquet in its metadata, CSV in a last column. `other` is a model that the URL does not
-    name.
+    The file itself names them too: Parquet in its metadata, CSV in a last column. `others` are models that the URL does
+    not name.
 
     It is written as a whole before the first byte is sent: a reader who reads slowly takes up no thread, and a large
     one lies on the disk meanwhile.
     """
     content: IO[bytes] = SpooledTemporaryFile(_served_store().file_memory)  # noqa: SIM115  # closed when it has been sent
     compressed = form == "csv" and bool(request.accept_encodings.quality("gzip"))
-    provenance = _provenance(other)
+    provenance = _provenance(others)
     try:
         _write(parts, provenance, form, content, compressed)
     except BaseException as error:
@@ -148,10 +155,10 @@ def _served_store() -> ServedStore:
     return served_store
 
 
-def _provenance(other: str | None) -> Provenance:
+def _provenance(others: Sequence[str]) -> Provenance:
     """Every URL of a file names a snapshot and a model, or two."""
     parts = dict(request.view_args or {})
-    models = [parts[part] for part in ("model", "other") if part in parts] + ([other] if other else [])
+    models = [parts[part] for part in ("model", "other") if part in parts] + list(others)
     return Provenance.of(_served_store().snapshot(parts["snapshot"]), models)
 
 

@@ -106,6 +106,8 @@ class PageLinks:
         The model beside the link's that its numbers are of, by the state of the link; None where they are of one model.
     subtracts
         Whether that model is only subtracted.
+    every_model
+        Whether its numbers are of all models of the store.
     marked
         What of it has the marks of notes: heads and tokens of the corpus, the tokens of a sentence, or feature points.
     """
@@ -119,6 +121,7 @@ class PageLinks:
     other_models_are: str = "with as many layers and heads"
     second_model: Callable[[Snapshot, Corpus, Any], Corpus | None] | None = None
     subtracts: bool = False
+    every_model: bool = False
     marked: Literal["heads", "sentence", "features"] = "heads"
 
 

@@ -153,6 +153,10 @@ test("the step at which a reader stops is in the link, and the camera stays", ()
 for (const [point, link] of [
   [{ customdata: "L4 H5", y: 0.5 }, "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"],
   [{ x: "L0 H1", y: "L4 H5" }, "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"],
+  [
+    { customdata: "L4 H5 of other-1a2b", y: 0.5 },
+    "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword&model=other-1a2b",
+  ],
   [{ x: 3, y: 0.5 }, "stay"],
 ])
   test(`a click on ${JSON.stringify(point)} of a chart leads to ${link}`, () => {

@@ -153,9 +153,9 @@ const numbersOf = (name) =>
     .slice(1)
     .map(Number);
 
-/** The page of a head. @param {number[]} pair */
-function headLink([layer, head]) {
-  return pathOf("head") + link(withField(withField(fieldsNow(), "layer", String(layer)), "head", String(head)));
+/** The page of a head. @param {number[]} pair @param {URLSearchParams} fields */
+function headLink([layer, head], fields = fieldsNow()) {
+  return pathOf("head") + link(withField(withField(fields, "layer", String(layer)), "head", String(head)));
 }
 
 /**
@@ -240,12 +240,17 @@ function selectedLink([layer, head]) {
   return window.location.pathname + link(withField(fields, "head", String(head), defaultOf("head")));
 }
 
+/** A head in a chart, and its model where the chart shows several: `L3 H7`, `L3 H7 of KEY`. */
+const NAMED = /^(L\d+ H\d+)(?: of (\S+))?$/;
+
 /** The link after a head was clicked in a chart: a mark says which it is, in a matrix its row does. */
 export function opened() {
   const [{ opens: chart }, clicked] = used();
   const point = clicked?.points?.[0];
-  const name = [point?.customdata, point?.y].find((text) => /^L\d+ H\d+$/.test(text));
-  if (!name) return dash().no_update;
+  const named = [point?.customdata, point?.y].map((text) => NAMED.exec(text)).find(Boolean);
+  if (!named) return dash().no_update;
+  const [, name, model] = named;
+  if (model) return headLink(numbersOf(name), withField(fieldsNow(), "model", model));
   return (SELECTS.includes(chart) ? selectedLink : headLink)(numbersOf(name));
 }
 

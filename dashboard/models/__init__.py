@@ -1,0 +1,1 @@
+"""All models of a store: their heads in one chart."""

@@ -1,0 +1,224 @@
+"""Page Models: the heads of all models of the store by any two numbers that all have; a box filters the table below."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import dash_mantine_components as dmc
+import numpy as np
+from dash import dcc, html
+from flask import Flask, Response
+from numpy.typing import NDArray
+
+from dashboard.statistics.scatter import AXES, DOT, HeadScatter, Score, axes_of, scatter, scatter_of, scores_of
+from dashboard.topic import Topic, read_then_draw
+from dashboard.ui.charts import QUIET, DotGroup
+from dashboard.ui.deferred import ROW
+from dashboard.ui.files import FORM, Table, file
+from dashboard.ui.markup import Page, Unmade, file_links, heading, scrolling
+from dashboard.ui.text import model_names
+from dashboard.ui.theme import DOT_SYMBOLS, KIND_COLOURS
+from dashboard.web.context import Context
+from dashboard.web.http import BASE, data_link
+from dashboard.web.paths import PageLinks
+from dashboard.web.served_store import ServedStore
+from dashboard.web.state import LinkState
+from store import Snapshot
+from store.phrases import many
+from store.schema.model import head_name
+
+TITLE = "Heads of all models"
+#: Rows of the table at most; the file has all heads.
+LISTED = 200
+_ABOUT = (
+    "Each dot is a head, with the colour and shape of its model. Numbers are those that all models have: means over all queries of "
+    "the corpus of each model. Models of different corpora are compared on different text."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EveryHead:
+    """The heads of several models, one model after the other.
+
+    Attributes
+    ----------
+    models
+        Titles of the models by their keys.
+    model
+        Key of the model of each head: (head,).
+    layer, head
+        0-based: (head,).
+    scores
+        Every number that all models have, by its name in a link.
+    """
+
+    models: Mapping[str, str]
+    model: NDArray[np.object_]
+    layer: NDArray[np.int64]
+    head: NDArray[np.int64]
+    scores: Mapping[str, Score]
+
+
+@dataclass(frozen=True, eq=False)
+class ShownModels:
+    """What the page shows; `chart` is why there is no other model in a store of one."""
+
+    state: LinkState
+    every: EveryHead
+    chart: HeadScatter | Unmade
+
+
+def every_head(snapshot: Snapshot) -> EveryHead:
+    """The heads of all models of a snapshot with their numbers."""
+    models = [snapshot.corpus(key) for key in snapshot.models]
+    places = np.concatenate([list(np.ndindex(model.layers, model.heads)) for model in models])
+    keys = np.repeat(
+        np.array([model.name for model in models], object), [model.layers * model.heads for model in models]
+    )
+    layer, head = places.T
+    return EveryHead(model_names(snapshot), keys, layer, head, _common_scores(list(map(scores_of, models))))
+
+
+def _every_head(context: Context) -> EveryHead:
+    return context.share("every head", partial(every_head, context.snapshot))
+
+
+def _common_scores(models: Sequence[Mapping[str, Score]]) -> dict[str, Score]:
+    """The numbers that all models have: (head,)."""
+    return {
+        name: score._replace(values=np.concatenate([model[name].values.ravel() for model in models]))
+        for name, score in models[0].items()
+        if all(name in model for model in models)
+    }
+
+
+def read(context: Context) -> ShownModels:
+    """The heads of all models, and the numbers of the link."""
+    every = _every_head(context)
+    if len(every.models) > 1:
+        return ShownModels(context.state, every, _chart(context, every))
+    missing = f"The store has one model, {context.corpus.title}. Ingest another one to see the heads of both."
+    return ShownModels(
+        context.state, every, Unmade(missing, "Run `headscape ingest --model=bert-base-uncased`.", context.ingest)
+    )
+
+
+def _chart(context: Context, every: EveryHead) -> HeadScatter:
+    places = zip(every.layer, every.head, every.model, strict=True)
+    names = np.array([f"{head_name(layer, head)} of {model}" for layer, head, model in places], object)
+    return scatter_of(
+        context.state,
+        every.scores,
+        names=names,
+        groups=_groups(every),
+        by="model",
+        shares=None,
+        of=f"{len(names):,} heads of {len(every.models)} models.",
+        files=f"{data_link(context.corpus)}/models",
+    )
+
+
+def _groups(every: EveryHead) -> list[DotGroup]:
+    """The heads of each model: colours and shapes repeat in other pairs."""
+    colours = len(KIND_COLOURS)
+    line = {"color": QUIET, "width": 1}
+    return [
+        DotGroup(
+            title,
+            every.model == key,
+            {
+                "size": DOT,
+                "color": KIND_COLOURS[number % colours],
+                "symbol": DOT_SYMBOLS[(number + number // colours) % len(DOT_SYMBOLS)],
+                "line": line,
+            },
+        )
+        for number, (key, title) in enumerate(every.models.items())
+    ]
+
+
+def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
+    """The names of the two numbers that are shown, and of those without a choice."""
+    every = _every_head(context)
+    if len(every.models) == 1:
+        return {}, {}
+    current, defaults = (axes_of(state, every.scores) for state in (context.state, LinkState(page="models")))
+    return dict(zip(AXES, current, strict=True)), dict(zip(AXES, defaults, strict=True))
+
+
+def draw(shown: ShownModels) -> Page:
+    """The chart and the table of the heads in its box."""
+    if isinstance(shown.chart, Unmade):
+        return Page(above=[html.H1(TITLE), dmc.Alert(shown.chart.text, color="blue", variant="light", id="one-model")])
+    chart = shown.chart
+    return Page(
+        above=[
+            html.H1(TITLE),
+            *scatter(shown.state, chart, about=_ABOUT, table="below"),
+            *_table(shown.state, shown.every, chart),
+        ]
+    )
+
+
+def _table(state: LinkState, every: EveryHead, chart: HeadScatter) -> list[object]:
+    """The heads in the box, those with the largest number upwards first."""
+    inside = np.ones(len(every.model), bool) if chart.inside is None else chart.inside
+    heads = np.flatnonzero(inside)
+    heads = heads[np.argsort(-np.nan_to_num(chart.y.values[heads], nan=-np.inf), kind="stable")]
+    listed = heads[:LISTED]
+    columns = dict.fromkeys(
+        (chart.across, chart.up, *(name for name in (chart.tint, chart.sized) if name in every.scores))
+    )
+    scores = [every.scores[name] for name in columns]
+    titles = [score.axis for score in scores]
+    rows = [_row(state, every, scores, int(number)) for number in listed]
+    which = (
+        f"The first {len(listed):,} of {len(heads):,} heads" if len(listed) < len(heads) else many(len(heads), "head")
+    )
+    count = f"{which} by {chart.y.title}, largest first." if rows else "No head lies in the box. Clear the box."
+    table = html.Table([heading(["head", "model", *titles], set(titles)), html.Tbody(rows)], className="rows heads")
+    # As high as with all heads: a box moves nothing below.
+    room = {"minHeight": f"min(420px, {ROW * (len(every.model) + 1)}px)"}
+    return [
+        html.H2("Heads in the box" if chart.inside is not None else "All heads"),
+        html.P(count, className="caption", role="status"),
+        html.Div(scrolling(table, "Heads of all models"), style=room),
+        file_links(chart.files, "All heads with every number", "scores"),
+    ]
+
+
+def _row(state: LinkState, every: EveryHead, scores: Sequence[Score], number: int) -> html.Tr:
+    model, layer, head = str(every.model[number]), int(every.layer[number]), int(every.head[number])
+    href = state.on("head").with_(model=model, layer=layer, head=head).href
+    numbers = [html.Td(score.number((number,)), className="number") for score in scores]
+    return html.Tr(
+        [html.Td(dcc.Link(head_name(layer, head), href=href)), html.Td(html.Bdi(every.models[model])), *numbers]
+    )
+
+
+def scores_table(every: EveryHead) -> Table:
+    """A row for each head of each model, with every number that all models have."""
+    numbers = {name: score.values for name, score in every.scores.items() if name != "layer"}
+    return {"model": every.model, "layer": every.layer, "head": every.head, **numbers}
+
+
+def register(server: Flask, served_store: ServedStore) -> None:
+    """Add the route of the file; `model` of its address is one of the models."""
+
+    @server.get(f"{BASE}/models/scores.{FORM}")
+    def scores_of_models(snapshot: str, model: str, form: str) -> Response:
+        opened = served_store.snapshot(snapshot)
+        others = [key for key in opened.models if key != opened.corpus(model).name]
+        return file(iter([scores_table(every_head(opened))]), "scores-of-models", form, others)
+
+
+MODELS = Topic(
+    name="models",
+    title="Models",
+    letter="a",
+    docs="links.md#models",
+    layout=read_then_draw(read, draw),
+    links=PageLinks(every_model=True),
+    choices=choices,
+    routes=(register,),
+)

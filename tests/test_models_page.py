@@ -1,0 +1,105 @@
+"""Page Models: the heads of all models of a store in one chart, and the table of those in a box."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.models.page import LISTED, every_head
+from dashboard.pages import TOPICS
+from dashboard.ui.files import provenance_of
+from dashboard.ui.markup import Page
+from dashboard.web.context import Context, resolve
+from dashboard.web.http import data_link
+from dashboard.web.served_store import ServedStore
+from store import Snapshot
+from tests.client import content, csv_rows
+from tests.components import components
+
+
+def shown(place: str, query: str = "") -> tuple[Context, Page]:
+    context = resolve(ServedStore(place), "models", query)
+    return context, TOPICS["models"].layout(context)
+
+
+def figure_of(page: Page) -> Any:
+    return next(each.figure for each in components(page.above) if hasattr(each, "figure"))
+
+
+def rows_of(page: Page) -> list[str]:
+    """Links of the heads in the table."""
+    table = next(each for each in components(page.above) if getattr(each, "className", "") == "rows heads")
+    return [each.href for each in components(table) if getattr(each, "href", None)]
+
+
+def test_every_head_of_every_model_is_a_dot_at_its_numbers(three_models: str, models: Snapshot) -> None:
+    _, page = shown(three_models, "?across=layer&up=entropy")
+    dots = {
+        name: (x, y)
+        for trace in figure_of(page).data
+        for name, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)
+    }
+    assert len(dots) == 4 + 4 + 12
+    for key in models.models:
+        corpus = models.corpus(key)
+        entropy = corpus.head_statistic.sel(source="all", statistic="entropy").values
+        for layer, head in np.ndindex(entropy.shape):
+            assert dots[f"L{layer} H{head} of {key}"] == pytest.approx((layer, entropy[layer, head]))
+
+
+def test_each_model_has_its_colour_and_its_shape(three_models: str, models: Snapshot) -> None:
+    traces = figure_of(shown(three_models)[1]).data
+    assert [len(trace.x) for trace in traces] == [
+        models.corpus(key).layers * models.corpus(key).heads for key in models.models
+    ]
+    assert len({(trace.marker.color, trace.marker.symbol) for trace in traces}) == 3
+
+
+def test_colours_can_be_of_a_number(three_models: str) -> None:
+    (dots,) = figure_of(shown(three_models, "?tint=layer")[1]).data
+    assert sorted(set(dots.marker.color.tolist())) == [0, 1, 2]
+
+
+def test_a_box_filters_the_table_and_each_row_opens_the_head_in_its_model(three_models: str, models: Snapshot) -> None:
+    odd = next(key for key in models.models if key.startswith("odd"))
+    _, page = shown(three_models, "?across=layer&acrossin=2..2")
+    assert len(rows_of(page)) == 4
+    for head in range(4):
+        assert any(f"/head?model={odd}&layer=2&head={head}" in href for href in rows_of(page))
+
+
+def test_the_table_begins_with_the_largest_number(three_models: str, models: Snapshot) -> None:
+    _, page = shown(three_models, "?up=entropy")
+    every = every_head(models)
+    first = int(every.scores["entropy"].values.argmax())
+    assert f"/head?model={every.model[first]}&layer={every.layer[first]}&head={every.head[first]}" in rows_of(page)[0]
+    assert len(rows_of(page)) == min(LISTED, len(every.model))
+
+
+def test_a_store_of_one_model_says_how_to_add_another(tiny_store: str) -> None:
+    _, page = shown(tiny_store)
+    (alert,) = (each for each in components(page.above) if getattr(each, "id", None) == "one-model")
+    assert "headscape ingest --model=" in str(alert)
+
+
+def test_the_file_has_every_head_and_names_every_model(three_client: FlaskClient, models: Snapshot) -> None:
+    first = models.corpus()
+    rows = csv_rows(content(three_client, f"{data_link(first)}/models/scores.csv"))
+    every = every_head(models)
+    assert [row["model"] for row in rows] == every.model.tolist()
+    np.testing.assert_allclose([float(row["entropy"]) for row in rows], every.scores["entropy"].values, rtol=1e-6)
+    assert all(key in rows[0]["provenance"] for key in models.models)
+
+
+def test_the_axes_that_the_page_chooses_are_no_choice_of_the_reader(three_models: str) -> None:
+    """Otherwise the browser writes them into the link."""
+    context, _ = shown(three_models, "?up=to_sep")
+    choices = TOPICS["models"].choices
+    assert choices is not None
+    assert choices(context) == ({"across": "to_sink", "up": "to_sep"}, {"across": "to_sink", "up": "entropy"})
+
+
+def test_a_saved_chart_says_of_how_many_models_it_is(three_models: str) -> None:
+    context, _ = shown(three_models)
+    assert provenance_of(context.snapshot, context.corpus, context.state)["source"].startswith("3 models on ")
