@@ -65,6 +65,15 @@ def test_damage_is_served_as_one_sentence(kind: str, sentence: str, copy: Path, 
         assert answer.text.startswith(sentence)
 
 
+def test_a_page_of_a_damaged_store_says_so(copy: Path) -> None:
+    for file in (copy / "chunks").iterdir():
+        file.write_bytes(bytes(file.stat().st_size))
+    client = create_app(ServedStore(str(copy))).server.test_client()
+    answer = client.post("/data/page", data={"pathname": "/statistics", "search": "", "snapshot": ""})
+    assert answer.status_code == 200
+    assert "This part of the store cannot be read." in answer.text
+
+
 def test_every_array_carries_checksums(copy: Path) -> None:
     members = store.open_snapshot(str(copy)).root.members(max_depth=None)
     assert [path for path, array in members if isinstance(array, zarr.Array) and not has_checksums(array)] == []

@@ -12,7 +12,8 @@ from typing import Any
 from plotly.io.json import to_json_plotly
 
 from dashboard.web.results import current_cache
-from store import Corpus
+from store import Corpus, StoreError
+from store.repository.zarr_internals import is_damage
 
 #: What the texts of the code call the tokens before and after a text.
 NAMED = ("[CLS]", "[SEP]")
@@ -22,8 +23,13 @@ _KEY: Hashable = ("special names",)
 
 
 def special_names(corpus: Corpus) -> tuple[str, str]:
-    """What the tokenizer of the corpus calls the tokens before and after a text."""
-    return current_cache().get(corpus, _KEY, lambda: _ends(corpus))
+    """What the tokenizer of the corpus calls the tokens before and after a text; of a damaged corpus, as the code does."""
+    try:
+        return current_cache().get(corpus, _KEY, lambda: _ends(corpus))
+    except Exception as error:
+        if not (isinstance(error, StoreError) or is_damage(error)):
+            raise
+        return NAMED  # the parts of the page say what cannot be read
 
 
 def in_names_of(corpus: Corpus, content: Any) -> Any:
