@@ -41,7 +41,7 @@ def random_layer(generator: torch.Generator) -> SimpleNamespace:
         )
         for _ in range(2)
     )
-    return SimpleNamespace(value_map=(value.weight, value.bias), output=output)
+    return SimpleNamespace(value_map=(value.weight, value.bias), output_map=(output.weight, output.bias))
 
 
 def test_expansion_rates_do_not_depend_on_the_number_of_threads(with_threads: Callable[..., Any]) -> None:
