@@ -123,7 +123,7 @@ def test_words_that_no_dependency_joins_have_parts_of_speech_in_common(bank_corp
 def test_a_relation_from_either_side_is_not_the_same_one(bank_corpus: store.Corpus) -> None:
     pairs = [pair(bank_corpus, "det"), pair(bank_corpus, "det", up=False)]
     kind = common_kind(bank_corpus.words, pairs)
-    assert kind == CommonKind("*", "*", True)
+    assert kind == CommonKind("*", "*", True, up=None)
     assert kind.says_something
 
 
