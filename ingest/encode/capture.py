@@ -104,9 +104,8 @@ class Heads:
 
     def captured(self) -> Iterator[Tensor]:
         """Queries, keys and values, (sentence, token, head, channel), such that a logit is q.k / sqrt(channels)."""
-        usual = self.query.shape[-1] ** -0.5
-        own = self.scaling is not None and not math.isclose(self.scaling, usual, rel_tol=1e-6)
-        query = self.query * (self.scaling / usual) if self.scaling is not None and own else self.query
+        factor = 1.0 if self.scaling is None else self.scaling * self.query.shape[-1] ** 0.5
+        query = self.query if math.isclose(factor, 1, rel_tol=1e-6) else self.query * factor
         yield query.transpose(1, 2)
         for tensor in (self.key, self.value):
             sharing = query.shape[1] // tensor.shape[1]

@@ -3,8 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, READ_FIELDS, Bert, BertLayer, BertParts, trained
-from ingest.family.protocol import Config, Field, ModelParts, Place, linear_map, number, whole
+from ingest.family.bert import (
+    DEFAULTS,
+    MODEL_FIELDS,
+    MOST,
+    READ_FIELDS,
+    Bert,
+    BertLayer,
+    BertParts,
+    LayerPaths,
+    trained,
+)
+from ingest.family.protocol import Config, Field, ModelParts, number, whole
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -100,28 +110,11 @@ class AlbertParts(BertParts):
 class AlbertLayer(BertLayer):
     """Modules of a `transformers.AlbertLayer`, whose attention holds the output projection and the layer norm too."""
 
-    @property
-    def value_map(self) -> "tuple[Tensor, Tensor]":
-        """To the values of all heads."""
-        return linear_map(self.module.attention.value)
-
-    @property
-    def output(self) -> Any:
-        """The output projection."""
-        return self.module.attention.dense
-
-    @property
-    def norm(self) -> Any:
-        """The layer norm after attention."""
-        return self.module.attention.LayerNorm
-
-    @property
-    def points(self) -> Mapping[str, Place]:
-        """Feature points."""
-        return {
-            "mixed": Place(self.output, of_input=True),
-            "projected": Place(self.output),
-            "attended": Place(self.norm),
-            "expanded": Place(self.module.ffn_output),
-            "feedforward": Place(self.module.full_layer_layer_norm),
-        }
+    paths = LayerPaths(
+        value="attention.value",
+        output="attention.dense",
+        norm="attention.LayerNorm",
+        attended="attention.LayerNorm",
+        expanded="ffn_output",
+        feedforward="full_layer_layer_norm",
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,20 +250,49 @@ class ElectraParts(BertParts):
 
 
 @dataclass(frozen=True)
+class LayerPaths:
+    """Where the modules of a layer are in it, as `torch.nn.Module.get_submodule` takes it.
+
+    Attributes
+    ----------
+    value, output, norm
+        The linear layer to the values, the output projection, and the layer norm that reads the sum after it.
+    attended, expanded, feedforward
+        Modules whose outputs are these feature points.
+    """
+
+    value: str
+    output: str
+    norm: str
+    attended: str
+    expanded: str
+    feedforward: str
+
+
+@dataclass(frozen=True)
 class BertLayer:
-    """Modules of a `transformers.BertLayer`, as they are at the time: some may have been replaced."""
+    """Modules of a `transformers.BertLayer`, as they are at the time: some may have been replaced. Other families have other paths."""
 
     module: Any
+
+    paths: ClassVar = LayerPaths(
+        value="attention.self.value",
+        output="attention.output.dense",
+        norm="attention.output.LayerNorm",
+        attended="attention.output",
+        expanded="output.dense",
+        feedforward="output",
+    )
 
     @property
     def value_map(self) -> "tuple[Tensor, Tensor]":
         """To the values of all heads."""
-        return linear_map(self.module.attention.self.value)
+        return linear_map(self.module.get_submodule(self.paths.value))
 
     @property
     def output(self) -> Any:
         """The output projection."""
-        return self.module.attention.output.dense
+        return self.module.get_submodule(self.paths.output)
 
     @property
     def output_map(self) -> "tuple[Tensor, Tensor]":
@@ -273,15 +302,14 @@ class BertLayer:
     @property
     def norm(self) -> Any:
         """The layer norm after attention."""
-        return self.module.attention.output.LayerNorm
+        return self.module.get_submodule(self.paths.norm)
 
     @property
     def points(self) -> Mapping[str, Place]:
         """Feature points."""
+        named = {kind: getattr(self.paths, kind) for kind in ("attended", "expanded", "feedforward")}
         return {
             "mixed": Place(self.output, of_input=True),
             "projected": Place(self.output),
-            "attended": Place(self.module.attention.output),
-            "expanded": Place(self.module.output.dense),
-            "feedforward": Place(self.module.output),
+            **{kind: Place(self.module.get_submodule(path)) for kind, path in named.items()},
         }

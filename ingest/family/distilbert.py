@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.family.bert import DEFAULTS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertLayer, BertParts, trained
-from ingest.family.protocol import LABELS, TRUTH, Field, ModelParts, Place, linear_map, number, text, whole
+from ingest.family.bert import DEFAULTS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertLayer, BertParts, LayerPaths, trained
+from ingest.family.protocol import LABELS, TRUTH, Field, ModelParts, number, text, whole
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -81,28 +81,11 @@ class DistilBertParts(BertParts):
 class DistilBertLayer(BertLayer):
     """Modules of a `TransformerBlock`, whose attention holds the output projection too."""
 
-    @property
-    def value_map(self) -> "tuple[Tensor, Tensor]":
-        """To the values of all heads."""
-        return linear_map(self.module.attention.v_lin)
-
-    @property
-    def output(self) -> Any:
-        """The output projection."""
-        return self.module.attention.out_lin
-
-    @property
-    def norm(self) -> Any:
-        """The layer norm after attention."""
-        return self.module.sa_layer_norm
-
-    @property
-    def points(self) -> Mapping[str, Place]:
-        """Feature points."""
-        return {
-            "mixed": Place(self.output, of_input=True),
-            "projected": Place(self.output),
-            "attended": Place(self.norm),
-            "expanded": Place(self.module.ffn.lin2),
-            "feedforward": Place(self.module.output_layer_norm),
-        }
+    paths = LayerPaths(
+        value="attention.v_lin",
+        output="attention.out_lin",
+        norm="sa_layer_norm",
+        attended="sa_layer_norm",
+        expanded="ffn.lin2",
+        feedforward="output_layer_norm",
+    )

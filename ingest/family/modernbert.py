@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ingest.family.bert import DEFAULTS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertLayer, BertParts, trained
+from ingest.family.bert import DEFAULTS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertParts, LayerPaths, trained
+from ingest.family.prelayernorm import PreLayerNormLayer
 from ingest.family.protocol import (
     LABELS,
     ROTATION,
@@ -18,7 +19,6 @@ from ingest.family.protocol import (
     Field,
     ModelParts,
     Place,
-    linear_map,
     number,
     text,
     whole,
@@ -126,34 +126,20 @@ class ModernBertParts(BertParts):
 
 
 @dataclass(frozen=True)
-class ModernBertLayer(BertLayer):
-    """Modules of a `ModernBertEncoderLayer`, with the final norm of the last one."""
+class ModernBertLayer(PreLayerNormLayer):
+    """Modules of a `ModernBertEncoderLayer`, whose output is the layer's."""
 
-    final_norm: Any = None
+    paths = LayerPaths(
+        value="attn.Wqkv", output="attn.Wo", norm="mlp_norm", attended="mlp_norm", expanded="mlp", feedforward=""
+    )
 
     @property
     def value_map(self) -> "tuple[Tensor, Tensor]":
         """To the values of all heads: the last third of what one linear layer makes."""
-        weight, bias = linear_map(self.module.attn.Wqkv)
+        weight, bias = super().value_map
         return weight[:, 2 * len(weight) :], bias[2 * len(weight) :]
 
     @property
-    def output(self) -> Any:
-        """The output projection."""
-        return self.module.attn.Wo
-
-    @property
-    def norm(self) -> Any:
-        """The layer norm of the feed-forward network, which reads the sum after attention."""
-        return self.module.mlp_norm
-
-    @property
     def points(self) -> Mapping[str, Place]:
-        """Feature points."""
-        return {
-            "mixed": Place(self.output, of_input=True),
-            "projected": Place(self.output),
-            "attended": Place(self.norm, of_input=True),
-            "expanded": Place(self.module.mlp),
-            "feedforward": Place(self.final_norm or self.module),
-        }
+        """Feature points; the sum after attention is what the norm reads."""
+        return {**super().points, "attended": Place(self.norm, of_input=True)}

@@ -5,7 +5,7 @@ final norm makes of it, which the trained heads read. The norm that reads the su
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ingest.family.bert import BertLayer, trained
@@ -43,12 +43,11 @@ class PreLayerNormLayer(BertLayer):
 
     final_norm: Any = None
 
-    @property
-    def norm(self) -> Any:
-        """The layer norm of the feed-forward network, which reads the sum after attention."""
-        return self.module.intermediate.LayerNorm
+    #: The norm that reads the sum after attention is that of the feed-forward network.
+    paths = replace(BertLayer.paths, norm="intermediate.LayerNorm")
 
     @property
     def points(self) -> Mapping[str, Place]:
         """Feature points."""
-        return {**super().points, "feedforward": Place(self.final_norm or self.module.output)}
+        last = {"feedforward": Place(self.final_norm)} if self.final_norm else {}
+        return {**super().points, **last}

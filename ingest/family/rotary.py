@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.family.bert import DEFAULTS, MODEL_FIELDS, READ_FIELDS, Bert, BertLayer, BertParts, trained
-from ingest.family.protocol import ROTATION, Field, ModelParts, Place, linear_map
+from ingest.family.bert import DEFAULTS, MODEL_FIELDS, READ_FIELDS, Bert, BertLayer, BertParts, LayerPaths, trained
+from ingest.family.protocol import ROTATION, Field, ModelParts
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -87,28 +87,11 @@ class RotaryParts(BertParts):
 class RotaryLayer(BertLayer):
     """Modules of a layer, whose attention holds the output projection too."""
 
-    @property
-    def value_map(self) -> "tuple[Tensor, Tensor]":
-        """To the values of all heads."""
-        return linear_map(self.module.self_attn.v_proj)
-
-    @property
-    def output(self) -> Any:
-        """The output projection."""
-        return self.module.self_attn.o_proj
-
-    @property
-    def norm(self) -> Any:
-        """The layer norm after attention."""
-        return self.module.post_attention_layernorm
-
-    @property
-    def points(self) -> Mapping[str, Place]:
-        """Feature points."""
-        return {
-            "mixed": Place(self.output, of_input=True),
-            "projected": Place(self.output),
-            "attended": Place(self.norm),
-            "expanded": Place(self.module.mlp),
-            "feedforward": Place(self.module.post_mlp_layernorm),
-        }
+    paths = LayerPaths(
+        value="self_attn.v_proj",
+        output="self_attn.o_proj",
+        norm="post_attention_layernorm",
+        attended="post_attention_layernorm",
+        expanded="mlp",
+        feedforward="post_mlp_layernorm",
+    )
