@@ -10,11 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 import torch
 
 from ingest.encode.tensors import Loading
+from ingest.run.cluster import open_cluster
 from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from ingest.run.worker import check_worker, versions
@@ -205,6 +207,12 @@ def test_where_no_scheduler_answers_its_address_is_named(address: str, ingest: I
     with pytest.raises(IngestError, match=rf"^No scheduler of dask answers at {address}\. Start one with"):
         ingest(tmp_path / "store", scheduler=address, answer_seconds=0.5)
     assert not (tmp_path / "store").exists()
+
+
+def test_what_else_this_process_computes_by_dask_is_not_sent_to_the_workers(scheduler: str) -> None:
+    before = dask.config.get("scheduler", None)
+    with open_cluster(Settings(scheduler=scheduler)):
+        assert dask.config.get("scheduler", None) == before
 
 
 def test_workers_and_a_scheduler_are_not_both_taken() -> None:

@@ -108,7 +108,7 @@ def test_a_store_says_which_reviews_its_sample_is_of(large_store: str) -> None:
     described = describe(store.open_snapshot(large_store))
     assert "; sample of the first 128 of 3,000,000 reviews" in as_text(described)
     assert "the first 128 of 3,000,000 reviews; the others are in no number" in str(
-        corpus_section(described.corpora[0], None)
+        corpus_section(described.corpora[0])
     )
     assert "--first=128" in command(described.models[0].provenance["settings"])
 

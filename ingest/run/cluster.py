@@ -256,7 +256,7 @@ def _started(workers: int, *, alone: str = ALONE) -> Iterator["Client"]:
             silence_logs=CRITICAL,
         ) as cluster,
         _killed_on_error(cluster),
-        Client(cluster) as client,
+        Client(cluster, set_as_default=False) as client,
     ):
         yield client
 
@@ -302,7 +302,7 @@ def _connected(address: str, limits: Limits) -> Iterator["Client"]:
     from distributed import Client
 
     try:
-        client = Client(address, timeout=limits.answer_seconds)
+        client = Client(address, timeout=limits.answer_seconds, set_as_default=False)
     except (OSError, ValueError) as error:
         raise IngestError(
             f"No scheduler of dask answers at {address}. Start one with `dask scheduler`, or give its address, such as --scheduler=tcp://host:8786."
