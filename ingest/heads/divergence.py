@@ -30,6 +30,7 @@ from store.kernels.statistics import row_weights, source_rows
 from store.means import intervals_of_blocks
 from store.process import one_thread
 from store.repository.arrays import array_of, create_arrays
+from store.repository.tiles import read_slices
 from store.repository.writer import Writer
 from store.schema.model import DIVERGENCE_ARRAYS, ROLES, SOURCES
 
@@ -243,8 +244,11 @@ def _add_block(
 
 def _stored(group: zarr.Group, block: Block, layer: int) -> NDArray[np.float64]:
     """Statistics (statistic, head, token) of a block in a layer."""
-    stored = np.asarray(array_of(group, "token_statistic")[:, layer, :, block.rows])
-    return stored[..., : block.tokens].astype(np.float64)
+    array = array_of(group, "token_statistic")
+    statistics, _, heads, _ = array.shape
+    tokens = slice(block.rows.start, block.rows.start + block.tokens)
+    selection = (slice(0, statistics), slice(layer, layer + 1), slice(0, heads), tokens)
+    return read_slices(array, selection)[:, 0].astype(np.float64)
 
 
 def _of_sums(group: zarr.Group, corpus: PlannedCorpus) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

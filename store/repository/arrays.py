@@ -35,6 +35,7 @@ from zarr.abc.codec import BytesBytesCodec
 from zarr.abc.store import Store
 from zarr.buffer.cpu import Buffer
 from zarr.codecs import Crc32cCodec, ZstdCodec
+from zarr.storage import MemoryStore
 
 from store.repository.errors import StoreError
 from store.repository.tiles import read_slices, with_tiles
@@ -66,12 +67,14 @@ def create_arrays(group: zarr.Group, arrays: Mapping[str, Array], sizes: Mapping
     sizes
         Length of every dim, and of the names that chunks and shards are declared in.
     """
+    lacking: dict[str, Any] = {}
     for name, array in arrays.items():
         shape = tuple(sizes[dim] for dim in array.dims)
         if name not in group:
-            _create(group, name, array, shape, sizes)
+            lacking[name] = _declared(array, shape, sizes)
         elif array_of(group, name).shape != shape:
             array_of(group, name).resize(shape)
+    _create(group, lacking)
 
 
 def array_of(group: zarr.Group, name: str) -> zarr.Array[Any]:
@@ -90,10 +93,19 @@ def _opened(group: zarr.Group) -> dict[str, zarr.Array[Any]]:
     return opened
 
 
-def _create(group: zarr.Group, name: str, array: Array, shape: tuple[int, ...], sizes: Mapping[str, int]) -> None:
+def _create(group: zarr.Group, lacking: Mapping[str, Any]) -> None:
+    """Create arrays all at once: one after the other, each would look for its parents again."""
+    nodes = {f"{group.path}/{name}".lstrip("/"): declared for name, declared in lacking.items()}
+    for path, array in zarr.create_hierarchy(store=group.store, nodes=nodes):
+        if isinstance(array, zarr.Array):  # and not a parent
+            _opened(group)[path.rpartition("/")[2]] = array
+
+
+def _declared(array: Array, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:
+    """What zarr stores of an array beside its chunks."""
     options: dict[str, Any] = {} if array.fill is None else {"fill_value": array.fill}
-    _opened(group)[name] = group.create_array(
-        name,
+    return zarr.create_array(
+        MemoryStore(),
         shape=shape,
         dtype=str if array.dtype == "str" else array.dtype,
         chunks=_resolve(array.chunk, sizes),
@@ -102,7 +114,7 @@ def _create(group: zarr.Group, name: str, array: Array, shape: tuple[int, ...], 
         compressors=_codecs(array),
         attributes={"meaning": array.meaning},
         **options,
-    )
+    ).metadata
 
 
 def _codecs(array: Array) -> tuple[BytesBytesCodec, ...]:
@@ -241,7 +253,7 @@ def read_vectors(group: zarr.Group, role: str, layer: int, rows: slice) -> NDArr
     (head, token, channel).
     """
     vectors = _stored_rows(array_of(group, role), layer, rows).astype(np.float32)
-    if role == "key" and CONSTANT in group:
+    if role == "key" and (CONSTANT in _opened(group) or CONSTANT in group):
         vectors += np.asarray(array_of(group, CONSTANT)[layer])[:, None]
     return vectors
 
