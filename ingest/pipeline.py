@@ -50,6 +50,7 @@ from store.process import one_thread
 from store.repository.access import open_repository
 from store.repository.ingest_status import note_progress
 from store.repository.writer import Writer, open_writer
+from store.schema.model import NORM_FIRST
 from store.schema.pictures import RAW, ViewName
 
 if TYPE_CHECKING:
@@ -309,7 +310,9 @@ class Ingest:
 
         encoder = open_encoder(self.checkpoint, self.settings, self.device, self.dtype)
         provenance = _provenance(self.settings, self.checkpoint, self.data, encoder)
-        self.writer.group(self.model.path).attrs["provenance"] = provenance
+        self.writer.group(self.model.path).attrs.update(
+            {"provenance": provenance, NORM_FIRST: self.checkpoint.family.norm_first}
+        )
         encode_corpus(self.writer, self.model, self.counted, blocks, encoder, self._workers())
         self.changed = True
 

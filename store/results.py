@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
+from store.head_numbers import HeadNumbers, read_head_numbers
 from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, halves, linked
 from store.kernels.roles import THRESHOLD
@@ -51,6 +52,11 @@ class StageResults(CorpusText):
         """
         remedy = "Run `headscape ingest --importance=100`."
         return self._results("importance", "importance_hash", "Head importance", remedy)[["change"]].load()
+
+    @cached_property
+    def head_numbers(self) -> HeadNumbers:
+        """Statistics, importance and what roles explain, of every head. Loaded at first use."""
+        return read_head_numbers(self._groups.chunks, [self.name])[0]
 
     @cached_property
     def divergence(self) -> xr.Dataset:

@@ -14,6 +14,7 @@ from icechunk import IcechunkError, Repository
 from zarr.abc.store import Store
 
 from store.corpus import Corpus
+from store.head_numbers import HeadNumbers, read_head_numbers
 from store.repository.access import chunks_of, first_line, local_path, open_repository
 from store.repository.checksums import CheckedStore, Checksums
 from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
@@ -108,6 +109,10 @@ class Snapshot:
     def bytes_on_disk(self) -> int | None:
         """Size of the store with its whole history at the first use, in bytes; None for object storage."""
         return bytes_on_disk(self.url)
+
+    def head_numbers(self) -> dict[str, HeadNumbers]:
+        """The numbers of the heads of every finished model by its key; no model is opened for it."""
+        return dict(zip(self.models, read_head_numbers(self.chunks, list(self.models)), strict=True))
 
     def corpus(self, model: str | None = None) -> Corpus:
         """A model on its corpus by the key or name of the model; None for the model ingested last."""

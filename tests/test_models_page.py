@@ -1,5 +1,6 @@
 """Page Models: the heads of all models of a store in one chart, and the table of those in a box."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,3 +104,9 @@ def test_the_axes_that_the_page_chooses_are_no_choice_of_the_reader(three_models
 def test_a_saved_chart_says_of_how_many_models_it_is(three_models: str) -> None:
     context, _ = shown(three_models)
     assert provenance_of(context.snapshot, context.corpus, context.state)["source"].startswith("3 models on ")
+
+
+def test_the_chart_says_how_many_corpora_its_models_are_of(three_models: str, models: Snapshot) -> None:
+    of_one = every_head(models)
+    assert "20 heads of 3 models." in str(shown(three_models)[1])
+    assert replace(of_one, corpora=2).counted == "20 heads of 3 models on 2 corpora: their text or wordpieces differ."

@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier
 
-from dashboard.compare.two_models import ModelPair, both_places, cached_result
+from dashboard.compare.two_models import ModelPair, both_places, cached_result, hidden_size
 from dashboard.web.results import current_cache
-from store import StoreError
+from store import StoreError, open_corpus
+from tests.stores import rewritten
 
 
 def test_a_count_that_many_readers_want_runs_once(alike: ModelPair) -> None:
@@ -35,3 +36,12 @@ def test_views_that_there_are_not_leave_nothing_behind(alike: ModelPair) -> None
         with suppress(StoreError):
             both_places(alike, f"no-view-{number}", 0, 0, 10)
     assert current_cache()._under_way == {}
+
+
+def test_the_size_of_vectors_is_known_where_config_json_calls_it_otherwise(few: str) -> None:
+    corpus = open_corpus(few)
+    config = dict(corpus.attributes["config"])
+    size = config.pop("hidden_size")
+    with rewritten(few) as writer:
+        writer.group(f"models/{corpus.name}").attrs["config"] = config | {"dim": size}
+    assert hidden_size(open_corpus(few)) == size

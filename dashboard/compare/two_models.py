@@ -127,8 +127,8 @@ def pictures_of(state: LinkState, two: ModelPair) -> str:
 
 
 def hidden_size(corpus: Corpus) -> int:
-    """Size of a model's hidden vectors."""
-    return int(corpus.attributes["config"]["hidden_size"])
+    """Features of a model's hidden vectors: as many as its heads have channels. A family may call them otherwise in config.json."""
+    return corpus.heads * int(corpus.query.sizes["channel"])
 
 
 def cached_result(two: ModelPair, key: Hashable, compute: Callable[[], T]) -> T:

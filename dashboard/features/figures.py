@@ -20,6 +20,7 @@ from dashboard.ui.text import all_of
 from dashboard.web.http import data_link
 from store.phrases import many
 from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_layer, point_title
+from store.schema.model import ratios_of
 
 HEIGHT = 300
 _SIMILARITY = (
@@ -53,7 +54,7 @@ def _mixing(shown: FeatureView) -> html.Div:
         data=file_href(data_link(shown.corpus), "mixing.csv"),
         height=HEIGHT,
     )
-    return _figure("Token mixing", statistic_info(WHOLE), drawn)
+    return _figure("Token mixing", statistic_info(WHOLE, ratios_of(shown.corpus.attributes)), drawn)
 
 
 def _beside_first(shown: FeatureView) -> html.Div:

@@ -37,7 +37,7 @@ from dashboard.web.results import current_cache
 from dashboard.web.served_store import ServedStore
 from store.features import Features
 from store.phrases import many
-from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_title
+from store.schema.features import FACTORS, point_kind, point_kinds, point_title
 from store.schema.pictures import EACH, ViewName
 
 PAGE = "features"
@@ -86,9 +86,10 @@ def _headings(series: FeaturePanels) -> Headings | None:
     if series.layer is not None:
         return None
     columns, slots = series.grid
+    kinds = point_kinds(series.corpus.attributes)
     rows: dict[int, str] = {}
     for name, slot in zip(series.names, slots, strict=True):
-        known = POINT_KINDS[point_kind(name)]
+        known = kinds[point_kind(name)]
         row, column = divmod(slot, columns)
         named = f"{known.title} · {known.stage}" if column else known.title
         rows.setdefault(row * columns + min(column, 1), f"↓ {named}" if row else named)
@@ -205,7 +206,7 @@ def focus_caption(shown: FeatureView, token: int) -> str:
 def _meaning(shown: FeatureView, panel: str, title: str) -> str:
     if shown.series.layer is not None:
         return f"Value vectors of head {panel} in layer {shown.series.layer}."
-    return f"{title[0].upper()}{title[1:]}: {POINT_KINDS[point_kind(panel)].meaning}."
+    return f"{title[0].upper()}{title[1:]}: {point_kinds(shown.corpus.attributes)[point_kind(panel)].meaning}."
 
 
 def _trial_caption(shown: FeatureView) -> list[html.P]:

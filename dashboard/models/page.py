@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import dash_mantine_components as dmc
 import numpy as np
@@ -10,7 +9,7 @@ from dash import dcc, html
 from flask import Flask, Response
 from numpy.typing import NDArray
 
-from dashboard.statistics.scatter import AXES, DOT, HeadScatter, Score, axes_of, scatter, scatter_of, scores_of
+from dashboard.statistics.scatter import AXES, DOT, HeadScatter, Score, axes_of, named_scores, scatter, scatter_of
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import QUIET, DotGroup
 from dashboard.ui.deferred import ROW
@@ -21,6 +20,7 @@ from dashboard.ui.theme import DOT_SYMBOLS, KIND_COLOURS
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, data_link
 from dashboard.web.paths import PageLinks
+from dashboard.web.results import cached
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Snapshot
@@ -32,7 +32,7 @@ TITLE = "Heads of all models"
 LISTED = 200
 _ABOUT = (
     "Each dot is a head, with the colour and shape of its model. Numbers are those that all models have: means over all queries of "
-    "the corpus of each model. Models of different corpora are compared on different text."
+    "the corpus of each model. Two corpora differ in their text, or in the wordpieces that the tokenizers of their models make of it."
 )
 
 
@@ -44,6 +44,8 @@ class EveryHead:
     ----------
     models
         Titles of the models by their keys.
+    corpora
+        How many corpora they were run on.
     model
         Key of the model of each head: (head,).
     layer, head
@@ -53,10 +55,17 @@ class EveryHead:
     """
 
     models: Mapping[str, str]
+    corpora: int
     model: NDArray[np.object_]
     layer: NDArray[np.int64]
     head: NDArray[np.int64]
     scores: Mapping[str, Score]
+
+    @property
+    def counted(self) -> str:
+        """How many heads and models there are, and of models with different sentences what differs."""
+        corpora = f" on {self.corpora} corpora: their text or wordpieces differ" if self.corpora > 1 else ""
+        return f"{len(self.model):,} heads of {len(self.models)} models{corpora}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,19 +77,16 @@ class ShownModels:
     chart: HeadScatter | Unmade
 
 
+@cached
 def every_head(snapshot: Snapshot) -> EveryHead:
     """The heads of all models of a snapshot with their numbers."""
-    models = [snapshot.corpus(key) for key in snapshot.models]
-    places = np.concatenate([list(np.ndindex(model.layers, model.heads)) for model in models])
-    keys = np.repeat(
-        np.array([model.name for model in models], object), [model.layers * model.heads for model in models]
+    models = snapshot.head_numbers()
+    layer, head = np.concatenate([list(np.ndindex(*numbers.shape)) for numbers in models.values()]).T
+    keys = np.repeat(np.array(list(models), object), [int(np.prod(numbers.shape)) for numbers in models.values()])
+    corpora = len({model["corpus"] for model in snapshot.models.values()})
+    return EveryHead(
+        model_names(snapshot), corpora, keys, layer, head, _common_scores(list(map(named_scores, models.values())))
     )
-    layer, head = places.T
-    return EveryHead(model_names(snapshot), keys, layer, head, _common_scores(list(map(scores_of, models))))
-
-
-def _every_head(context: Context) -> EveryHead:
-    return context.share("every head", partial(every_head, context.snapshot))
 
 
 def _common_scores(models: Sequence[Mapping[str, Score]]) -> dict[str, Score]:
@@ -94,7 +100,7 @@ def _common_scores(models: Sequence[Mapping[str, Score]]) -> dict[str, Score]:
 
 def read(context: Context) -> ShownModels:
     """The heads of all models, and the numbers of the link."""
-    every = _every_head(context)
+    every = every_head(context.snapshot)
     if len(every.models) > 1:
         return ShownModels(context.state, every, _chart(context, every))
     missing = f"The store has one model, {context.corpus.title}. Ingest another one to see the heads of both."
@@ -113,7 +119,7 @@ def _chart(context: Context, every: EveryHead) -> HeadScatter:
         groups=_groups(every),
         by="model",
         shares=None,
-        of=f"{len(names):,} heads of {len(every.models)} models.",
+        of=every.counted,
         files=f"{data_link(context.corpus)}/models",
     )
 
@@ -139,7 +145,7 @@ def _groups(every: EveryHead) -> list[DotGroup]:
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     """The names of the two numbers that are shown, and of those without a choice."""
-    every = _every_head(context)
+    every = every_head(context.snapshot)
     if len(every.models) == 1:
         return {}, {}
     current, defaults = (axes_of(state, every.scores) for state in (context.state, LinkState(page="models")))

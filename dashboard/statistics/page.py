@@ -157,6 +157,7 @@ def draw_numbers(state: LinkState, numbers: Numbers) -> list[object]:
         html.H2("Token mixing"),
         *mixing(
             numbers.mixing,
+            numbers.ratios,
             state.source,
             numbers.of,
             file_href(numbers.files, "mixing.csv", {"where": state.where}),

@@ -11,7 +11,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.roles.shares import KINDS, NO_ROLE, RoleShares, groups_by_kind, known_shares, summary
-from dashboard.statistics.data import Values, importance_of, values_of
+from dashboard.statistics.data import Values
 from dashboard.ui.charts import QUIET, STEPS, DotGroup, chart, colour_bar, dot_groups, layout
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import file_href
@@ -21,6 +21,7 @@ from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from dashboard.web.state import SCORES, LinkState
 from store import STATISTICS, Corpus
+from store.head_numbers import HeadNumbers, RoleNumbers
 from store.kernels.roles import UNEXPLAINED
 from store.phrases import many
 from store.schema.model import head_name, varying_statistics
@@ -123,27 +124,36 @@ class HeadScatter:
 @cached
 def scores_of(corpus: Corpus) -> dict[str, Score]:
     """Every number of heads that the store has, by its name in a link: for the chart, and for the table that its box filters."""
-    shares = known_shares(corpus)
-    layers = np.repeat(np.arange(corpus.layers, dtype=np.float64)[:, None], corpus.heads, axis=1)
+    return named_scores(corpus.head_numbers)
+
+
+def named_scores(numbers: HeadNumbers) -> dict[str, Score]:
+    """The numbers of the heads of a model by their names in a link, in the order of the choice."""
+    layers = np.repeat(np.arange(numbers.shape[0], dtype=np.float64)[:, None], numbers.shape[1], axis=1)
     scores = {"layer": Score("layer", "", layers)}
-    if shares is not None:
-        rules = corpus.rules
-        scores["explained"] = Score("attention that roles explain", "share", 1 - shares.share[-1])
-        scores["iou"] = Score("IoU of at most six rules", "", rules.iou.sel(rules="six").values)
-        scores["context"] = Score(
-            "variance of logits by context", "share", rules.variance_share.sel(part="context").values
-        )
-        for kind, values in zip(KINDS, shares.of_kinds, strict=True):
-            if kind != UNEXPLAINED:
-                scores[_SHARE_OF + kind.replace(" ", "_")] = Score(f"attention to {KINDS[kind]}", "share", values)
-    importance = importance_of(corpus)
-    if importance is not None:
-        scores["importance"] = Score("importance: change of the loss without the head", "nats", importance)
+    if numbers.roles is not None:
+        scores |= _scores_of_roles(numbers.roles)
+    if numbers.importance is not None:
+        scores["importance"] = Score("importance: change of the loss without the head", "nats", numbers.importance)
     for name in varying_statistics("all"):
-        if name not in corpus.missing_statistics:
+        if name in numbers.statistics:
             known = STATISTICS[name]
-            scores[name] = Score(known.title, known.unit, values_of(corpus.head_statistic, name, "all"))
+            scores[name] = Score(known.title, known.unit, numbers.statistics[name])
     return {name: scores[name] for name in SCORES if name in scores}
+
+
+def _scores_of_roles(roles: RoleNumbers) -> dict[str, Score]:
+    none = np.zeros_like(roles.iou)
+    scores = {
+        "explained": Score("attention that roles explain", "share", 1 - roles.of_kinds[UNEXPLAINED]),
+        "iou": Score("IoU of at most six rules", "", roles.iou),
+        "context": Score("variance of logits by context", "share", roles.context),
+    }
+    return scores | {
+        _SHARE_OF + kind.replace(" ", "_"): Score(f"attention to {title}", "share", roles.of_kinds.get(kind, none))
+        for kind, title in KINDS.items()
+        if kind != UNEXPLAINED
+    }
 
 
 def read_scatter(corpus: Corpus, state: LinkState) -> HeadScatter:

@@ -30,7 +30,7 @@ from store import STATISTICS, Corpus
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
-from store.schema.model import RATIOS, head_name
+from store.schema.model import RATIOS, Statistic, head_name
 
 _NEIGHBOURS = {"to_previous": "previous token", "to_next": "next token", "to_self": "itself"}
 _SPECIAL = {"to_cls": "[CLS]", "to_sep": "[SEP]", "to_punctuation": "full stop or comma"}
@@ -148,14 +148,16 @@ def read_mixing(corpus: Corpus, part: Part, ratios: xr.DataArray, source: str) -
     return current_cache().get(corpus, ("mixing", part.digest, source), lambda: _mixing_figures(corpus, ratios, source))
 
 
-def mixing(read: Sequence[Layout], source: str, of: str, csv: str, csv_of_expansion: str) -> list[object]:
-    """The figures of mixing ratios with the URLs of their numbers, and the definitions of the ratios."""
+def mixing(
+    read: Sequence[Layout], ratios: Mapping[str, Statistic], source: str, of: str, csv: str, csv_of_expansion: str
+) -> list[object]:
+    """The figures of mixing ratios with the URLs of their numbers, and the definitions of the `ratios` of the model."""
     by_ratio, by_type, expansion = read
     figures = [
         _mixing("mixing", f"Mixing ratios, {QUERIES[source]}", "Mixing ratios by layer", by_ratio, csv, of),
         _mixing(
             "mixing-kinds",
-            ["Mixing ratio by token type", statistic_info(WHOLE)],
+            ["Mixing ratio by token type", statistic_info(WHOLE, ratios)],
             "Mixing ratio by token type",
             by_type,
             csv,
@@ -170,7 +172,7 @@ def mixing(read: Sequence[Layout], source: str, of: str, csv: str, csv_of_expans
             "From the weights of the model alone",
         ),
     ]
-    return [html.Div(figures, className="figures"), _ratio_definitions()]
+    return [html.Div(figures, className="figures"), _ratio_definitions(ratios)]
 
 
 def _mixing_figures(corpus: Corpus, ratios: xr.DataArray, source: str) -> list[Layout]:
@@ -191,16 +193,16 @@ def _mixing(name: str, title: object, label: str, figure: Layout, csv: str, of: 
     return _figure(title, chart(figure, name=name, caption="", label=label, of=of, data=csv))
 
 
-def _ratio_definitions() -> html.Details:
+def _ratio_definitions(ratios: Mapping[str, Statistic]) -> html.Details:
     rows = [
         html.Tr(
             [
-                html.Th([_NAMES[name], statistic_info(name)]),
+                html.Th([_NAMES[name], statistic_info(name, ratios)]),
                 html.Td(ratio.title),
                 html.Td(ratio.formula, className="formula"),
             ]
         )
-        for name, ratio in RATIOS.items()
+        for name, ratio in ratios.items()
     ]
     caption = html.P(
         "The share of a token's new vector that comes from other tokens; the rest is its own (Kobayashi et al. 2021, section 3).",

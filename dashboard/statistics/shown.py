@@ -56,6 +56,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, Snapshot
 from store.repository.ingest_status import IngestProgress
+from store.schema.model import Statistic, ratios_of
 
 NO_PART = "No filter is set, so there is no part to compare: showing values. Add a filter."
 #: What the heat map shows of a part beside its own means.
@@ -76,8 +77,8 @@ class Numbers:
         In words, what the numbers are means over, and what their intervals are.
     spread
         How much heads differ in each statistic, the most first.
-    curves, mixing
-        The figures by layer, and of mixing ratios.
+    curves, mixing, ratios
+        The figures by layer, and of mixing ratios; what these are in the model.
     columns, labels, shares
         The table of heads, the label of every head: (layer, head), and their roles; None of a store without roles.
     inside
@@ -93,6 +94,7 @@ class Numbers:
     spread: Mapping[str, float]
     curves: Sequence[CurveFigure]
     mixing: Sequence[Layout]
+    ratios: Mapping[str, Statistic]
     columns: Columns
     labels: NDArray[np.str_]
     shares: RoleShares | None
@@ -194,6 +196,7 @@ def read_numbers(context: Context, counting: Job | None = None) -> Numbers:
         spread=spread_of_statistics(corpus),
         curves=read_curves(corpus, part, counted),
         mixing=read_mixing(corpus, part, counted.mixing, state.source),
+        ratios=ratios_of(corpus.attributes),
         columns=read_columns(corpus, counted.means, state.source),
         labels=part_labels(corpus, part, counted.means).values,
         shares=known_shares(corpus),

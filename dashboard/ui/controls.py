@@ -10,7 +10,7 @@ from dash import html
 from dashboard.ui.markup import FOLLOWED
 from dashboard.web.state import LinkState, Within
 from store import STATISTICS
-from store.schema.model import RATIOS
+from store.schema.model import RATIOS, Statistic
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS, ViewName
 
 #: Of a choice among words, names or numbers of the data: no browser translates its options, or what is chosen of them.
@@ -64,9 +64,9 @@ def random_sentence(own: int, count: int) -> int:
     return (own + stride) % count
 
 
-def statistic_info(statistic: str) -> html.Button:
-    """The (i) of a statistic or of a mixing ratio: what it means, its formula, the paper it is from."""
-    known = STATISTICS.get(statistic) or RATIOS[statistic]
+def statistic_info(statistic: str, ratios: Mapping[str, Statistic] = RATIOS) -> html.Button:
+    """The (i) of a statistic or of one of the mixing ratios: what it means, its formula, the paper it is from."""
+    known = STATISTICS.get(statistic) or ratios[statistic]
     return info(known.title, f"{known.meaning} {known.formula} ({known.paper}).")
 
 

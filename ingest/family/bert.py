@@ -99,6 +99,7 @@ class Bert:
     layer_weight = "encoder.layer.{}.output.dense.weight"
     vocabulary: Sequence[str] = ("vocab.txt",)
     post_processor = "BertProcessing"
+    norm_first = False
     names: Mapping[str, str] = {}
     defaults: Mapping[str, int] = DEFAULTS
     model_fields: Mapping[str, Field] = MODEL_FIELDS

@@ -37,6 +37,7 @@ class ModernBert(Bert):
     encoder_options: Mapping[str, Any] = {}
     architectures = trained("ModernBert")
     prefix, layers_prefix = "model.", "layers."
+    norm_first = True
     head_weights: Mapping[str, Sequence[str]] = {
         "mlm": ("decoder.bias", "head.dense.weight"),
         "classification": ("classifier.weight", "head.dense.weight"),

@@ -21,6 +21,7 @@ class RobertaPreLayerNorm(Roberta):
     config_class, encoder_class = "RobertaPreLayerNormConfig", "RobertaPreLayerNormModel"
     architectures = trained("RobertaPreLayerNorm")
     prefix = "roberta_prelayernorm."
+    norm_first = True
 
     def parts(self, model: Any) -> ModelParts:
         """The modules of a loaded model."""

@@ -187,6 +187,8 @@ class Family(Protocol):
         Files of the wordpieces where there is no tokenizer.json.
     post_processor
         Class of `tokenizers.processors` that puts the special tokens around a text.
+    norm_first
+        Whether norms come before attention and the feed-forward network, so that the residual runs past them.
     names
         What config.json calls a size, where it is not as in BERT's.
     defaults
@@ -208,6 +210,7 @@ class Family(Protocol):
     layers_prefix: str
     vocabulary: Sequence[str]
     post_processor: str
+    norm_first: bool
     names: Mapping[str, str]
     defaults: Mapping[str, int]
     model_fields: Mapping[str, Field]

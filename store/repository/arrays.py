@@ -358,14 +358,14 @@ class Groups:
     """The groups of one snapshot by their paths. Opening a group reads metadata only."""
 
     def __init__(self, chunks: Store) -> None:
-        self._chunks = chunks
+        self.chunks = chunks
 
     def open(self, path: str) -> xr.Dataset:
         """A group as a lazy dataset. FileNotFoundError where there is none."""
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
         # zarr_format=3: every store has it, and zarr would look for version 2 beside each group.
-        dataset = xr.open_zarr(self._chunks, group=path, chunks=None, consolidated=False, zarr_format=3)
-        group = zarr.open_group(self._chunks, path=path, mode="r", zarr_format=3)
+        dataset = xr.open_zarr(self.chunks, group=path, chunks=None, consolidated=False, zarr_format=3)
+        group = zarr.open_group(self.chunks, path=path, mode="r", zarr_format=3)
         return with_written_types(with_tiles(dataset, group))
 
     def open_optional(self, path: str) -> xr.Dataset:

@@ -9,10 +9,11 @@ nothing. Attributes: `says` (its title), `tokens`, `sentences`, `points` (standa
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from store.schema import Array, numbered, whole
 from store.schema.corpus import CORPUS_ARRAYS
-from store.schema.model import MODEL_ARRAYS
+from store.schema.model import MODEL_ARRAYS, NORM_FIRST
 
 #: The token set that samples the corpus; the others are whole reviews, `review-<index in the data>`.
 SAMPLE = "sample"
@@ -47,7 +48,10 @@ class PointKind:
 #: Feature points before the layers, in order.
 FIRST_KINDS: Mapping[str, PointKind] = {
     "embedding": PointKind("embedding", "word embeddings, before anything is added"),
-    "position": PointKind("position", "sum of word, position and segment embeddings, after its layer norm"),
+    "position": PointKind(
+        "position",
+        "word embeddings and what the model adds to them, after the layer norm: the input of the first layer",
+    ),
 }
 #: Feature points of each layer, in order.
 LAYER_KINDS: Mapping[str, PointKind] = {
@@ -77,6 +81,21 @@ LAYER_KINDS: Mapping[str, PointKind] = {
     ),
 }
 POINT_KINDS: Mapping[str, PointKind] = {**FIRST_KINDS, **LAYER_KINDS}
+#: The same where norms come before attention and the feed-forward network: the residual runs past both.
+_NORM_FIRST: Mapping[str, PointKind] = {
+    **POINT_KINDS,
+    "attended": PointKind(
+        "attention block output",
+        "the residual after attention was added; norms come before attention in this model, and none follows",
+        "after residual",
+        fine=True,
+    ),
+    "feedforward": PointKind(
+        "layer output",
+        "the residual at the end of the layer; norms come before attention in this model, and one follows the last layer",
+        "end of the layer",
+    ),
+}
 
 #: Factors that tokens are grouped by, to measure the share of the variance between groups.
 FACTORS: Mapping[str, str] = {
@@ -91,6 +110,11 @@ def point_names(layers: int, *, fine: bool = False) -> tuple[str, ...]:
     """Names of the feature points of a model in its order: 2, and 3 per layer, or 5 per layer in the fine set."""
     kinds = [kind for kind, about in LAYER_KINDS.items() if fine or not about.fine]
     return (*FIRST_KINDS, *(f"L{layer:02d}.{kind}" for layer in range(layers) for kind in kinds))
+
+
+def point_kinds(attributes: Mapping[str, Any]) -> Mapping[str, PointKind]:
+    """What the kinds of feature points are in a model, by its attributes."""
+    return _NORM_FIRST if attributes.get(NORM_FIRST) else POINT_KINDS
 
 
 def point_kind(point: str) -> str:

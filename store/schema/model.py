@@ -152,6 +152,23 @@ RATIOS: Mapping[str, Statistic] = {
     ),
 }
 
+#: Attribute of a model whose norms come before attention and the feed-forward network; without it they come after.
+NORM_FIRST = "norm_first"
+_RATIOS_NORM_FIRST: Mapping[str, Statistic] = {
+    **RATIOS,
+    "attnresln_n": _ratio(
+        "mixing ratio by vectors, with residual and layer norm",
+        "the same of gamma (y - mean y) / deviation, y = m and y = s + x(i), deviation that of the sum m + s + x(i)",
+        "The same, after the norm through which the feed-forward network reads the sum; x(i) itself is not normalised.",
+    ),
+}
+
+
+def ratios_of(attributes: Mapping[str, Any]) -> Mapping[str, Statistic]:
+    """What the mixing ratios are in a model, by its attributes."""
+    return _RATIOS_NORM_FIRST if attributes.get(NORM_FIRST) else RATIOS
+
+
 #: Farthest key, in tokens, with an offset of its own in a profile; offsets -11 and 11 stand for all that are farther.
 FARTHEST = 10
 #: Relative positions key - query of a profile.

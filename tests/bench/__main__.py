@@ -21,6 +21,7 @@ from tests.bench.interactions import interactions
 from tests.bench.intervals import intervals
 from tests.bench.kills import kills
 from tests.bench.load import crowd, flood, team
+from tests.bench.models_page import models_page
 from tests.bench.monitoring import monitoring
 from tests.bench.object_storage import in_object_storage
 from tests.bench.peers import compare
@@ -96,6 +97,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "faults": lambda: faults(SERVED),
     "object-storage": in_object_storage,
     "fuzz": lambda: fuzz(SERVED),
+    "models": models_page,
     "monitoring": monitoring,
     "workers": lambda: workers(10, rate=2_000),
     "reloads": lambda: reloads("data/headscape"),
