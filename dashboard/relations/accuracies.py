@@ -263,6 +263,7 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
         html.H2(
             [*_heading(relation), f": {direction_titles(relation)[shown.direction]}", info("the best offset", _OFFSET)]
         ),
+        html.P(_beyond_offset(shown)),
         *chart(
             heat_map(accuracy, written=written, hover=hover, unit="%"),
             name="heat-map",
@@ -274,6 +275,21 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
             opens=True,
             turns=True,
         ),
+    ]
+
+
+def _beyond_offset(shown: Accuracies) -> list[object] | None:
+    """Whether the shown head links more than words at a fixed distance do; None where it has no pair."""
+    own = shown.cell.isel(layer=shown.head[0], head=shown.head[1])
+    accuracy, offset = float(own.reported_accuracy), float(own.offset_accuracy)
+    low, high = map(float, own.interval.values)
+    if np.isnan((accuracy, low, offset)).any():
+        return None
+    than = "more than" if low > offset else "less than" if high < offset else "not clearly more than"
+    words = f"{signed(int(own.offset), 0)} {'word' if abs(int(own.offset)) == 1 else 'words'}"
+    return [
+        html.Strong(f"{head_name(*shown.head)} links {spell(accuracy, 'share')}"),
+        f" of the pairs ({100 * low:.1f} to {100 * high:.1f}), {than} a fixed offset of {words} ({spell(offset, 'share')}).",
     ]
 
 
@@ -362,7 +378,7 @@ def head_at_relations(shown: Accuracies) -> list[object]:
         *chart(
             figure,
             name="profile",
-            caption=f"{direction_titles()[shown.direction].capitalize()}; a bar has its 95% interval; circles are the same head with random weights. ",
+            caption=f"{direction_titles()[shown.direction].capitalize()}; a bar has its 95% interval; crosses are the same head with random weights. ",
             label=f"Accuracy of {name} at every relation",
             of=shown.over,
             height=320,

@@ -29,6 +29,8 @@ from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
+#: The section, as a link names it.
+OWN = "own-hypothesis"
 #: Fields of the link that make a hypothesis.
 FIELDS = (*HYPOTHESIS_FIELDS, "hunit")
 #: Numbers in the order of the table -> title.
@@ -51,6 +53,7 @@ _NUMBERS = (
     "named keys counts as missed in recall and IoU, which are small for a rare hypothesis. 95% intervals by bootstrap over sentences."
 )
 _EXAMPLES: dict[str, dict[str, str]] = {
+    "“not” to the word that it negates": {"hquery": "not", "hjoined": "depends"},
     "“not” to the next word": {"hquery": "not", "hoffset": "+1"},
     "an adjective to its noun": {"hquery": "ADJ", "hkey": "NOUN", "hjoined": "depends"},
     "words in -ing to a word before": {"hquery": "/ing$/", "hoffset": "-3 to -1"},
@@ -97,7 +100,7 @@ def read_own(context: Context) -> OwnHypothesis:
 
 def own_hypothesis(shown: OwnHypothesis) -> list[object]:
     """The fields, and below them what is wrong with them, the heads, or examples."""
-    title = html.H2(["Your own hypothesis", info("the two words of a hypothesis", _ENDS)], id="own-hypothesis")
+    title = html.H2(["Your own hypothesis", info("the two words of a hypothesis", _ENDS)], id=OWN)
     controls = html.Div(_controls(shown), className="controls")
     if shown.problem:
         return [title, controls, dmc.Alert(shown.problem, color="orange", variant="light")]
