@@ -100,7 +100,11 @@ def named_role(title: str, bias: float, *, found: bool = True, replicated: bool 
 
 
 def test_what_is_no_chance_is_said_the_largest_bias_first() -> None:
-    roles = [named_role("commas", 2.5, replicated=False), named_role("itself", 9), RoleShare("", "3 smaller roles", "", "", 0.1)]
+    roles = [
+        named_role("commas", 2.5, replicated=False),
+        named_role("itself", 9),
+        RoleShare("", "3 smaller roles", "", "", 0.1),
+    ]
     assert beyond_chance(roles, "2") == (
         "The test finds itself (9.0 times the attention of an average word) and commas (2.5 times, in one half of the sentences only)."
     )

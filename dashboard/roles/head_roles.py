@@ -112,7 +112,9 @@ def beyond_chance(roles: Iterable[RoleShare], threshold: str) -> str:
     """Which roles of a head are no chance, as a sentence: those that the test finds, the largest bias first."""
     found = [(role.title, role.test) for role in roles if role.test and role.test.holds]
     if not found:
-        return f"No role passes the test: none gets clearly more than {threshold} times the attention of an average word."
+        return (
+            f"No role passes the test: none gets clearly more than {threshold} times the attention of an average word."
+        )
     found.sort(key=lambda role: -role[1].bias)
     named = [
         f"{title} ({decimal(test.bias, 1)} times{'' if place else ' the attention of an average word'}"

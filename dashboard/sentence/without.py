@@ -1,6 +1,6 @@
 """If heads were not there: heads of a sentence are switched off or replaced, and the reader sees what changes downstream."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,8 @@ _SAID = {
 WITHOUT_HEADS = "without-heads"
 #: Heads that are named in words.
 NAMED = 3
-#: Pixels of the part, of a model of twelve layers.
-HEIGHT = 660
+#: Pixels of the part without the rows of its grid, and of a row.
+HEIGHT, ROW = 390, 24
 _ABOUT = (
     "The model runs again on this sentence. Before the values are mixed, the attention weights of the heads below are replaced: by "
     "nothing, so that the head adds nothing to its layer (Michel et al. 2019), by the same weight for every token, by the mean pattern "
@@ -139,7 +139,8 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
     elif state.without and state.instead == "patch" and not state.patch:
         below = html.P(_NO_SENTENCE.format(len(shown.sentence.wordpieces)), className="caption")
     elif state.without:
-        below = deferred(context, WITHOUT, ready=_is_computed(context, shown.sentence))
+        part = replace(WITHOUT, height=HEIGHT + ROW * corpus.layers)
+        below = deferred(context, part, ready=_is_computed(context, shown.sentence))
     choices = draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules)
     return [title, choices, below, *(over_corpus(context) if state.without else []), *curve_panel(context)]
 

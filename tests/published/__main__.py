@@ -57,7 +57,8 @@ class Flags(Ingested):
         "", "treebank on which heads are chosen; every other sentence of the data where none is given"
     )
     labels: str = setting(
-        "", "CSV file with layer, head and label of heads, counted from 0; the eight of the previous token where none is given"
+        "",
+        "CSV file with layer, head and label of heads, counted from 0; the eight of the previous token where none is given",
     )
 
 

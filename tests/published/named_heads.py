@@ -113,6 +113,8 @@ def show_named(corpus: store.Corpus, labels: Labels, named: Sequence[NamedHead] 
     """Print what the roles of a corpus say of labelled and named heads."""
     rows = [*told_labels(corpus.roles.share, labels), *told_heads(corpus.role_tests, named)]
     verdicts = {True: "agrees", False: "differs", None: ""}
-    title = f"Roles beside labels by hand and heads that Clark et al. 2019 name; here {corpus.corpus_attributes['name']}"
+    title = (
+        f"Roles beside labels by hand and heads that Clark et al. 2019 name; here {corpus.corpus_attributes['name']}"
+    )
     show(title, ("", "role", "", ""), [(row.what, row.role, row.number, verdicts[row.agrees]) for row in rows])
     return rows
