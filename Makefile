@@ -3,6 +3,7 @@
 MODEL ?=
 DATA ?=
 CHOOSE ?=
+LABELS ?=
 SENTENCES ?=
 TOKENS ?=
 VECTORS ?=
@@ -58,7 +59,7 @@ TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
 # Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
-export MODEL DATA CHOOSE SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT SENTENCE_SPLIT DATA_SPLIT FIRST SPLIT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
+export MODEL DATA CHOOSE LABELS SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT SENTENCE_SPLIT DATA_SPLIT FIRST SPLIT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS \
   PREFIX TRUSTED_PROXIES WORKERS SCHEDULER METRICS_FROM ACCESS_LOG DAYS \
   AUTH OPEN_TO_ANYBODY STATE USERS SESSION_HOURS OIDC_DISCOVERY OIDC_CLIENT OIDC_DOMAINS OIDC_GROUPS IDENTITY_HEADER IDENTITY_FROM AUTHORS
@@ -198,8 +199,8 @@ check: lint docs test-all  ## lint, the links of the documentation, and every te
 bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY=names; a wrong name lists them)
 	@$(PYTHON) -m tests.bench $(ONLY)
 
-check-published: install  ## compare bert-base-uncased with the numbers of Clark 2019 and Kobayashi 2021; the relations of any MODEL (MODEL DATA=<treebank> CHOOSE SENTENCES)
-	@$(PYTHON) -m tests.published --model="$$MODEL" --data="$$DATA" --choose="$$CHOOSE" --sentences="$$SENTENCES"
+check-published: install  ## compare bert-base-uncased with the numbers and named heads of papers; the relations of any MODEL (MODEL DATA=<treebank> CHOOSE SENTENCES LABELS)
+	@$(PYTHON) -m tests.published --model="$$MODEL" --data="$$DATA" --choose="$$CHOOSE" --sentences="$$SENTENCES" --labels="$$LABELS"
 
 clean:      ## remove the virtual environment; the store stays
 	rm -rf .venv .lock .minimum build *.egg-info .pytest_cache .mypy_cache .ruff_cache

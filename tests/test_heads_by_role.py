@@ -6,7 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.roles.shares import KINDS, NO_ROLE, RoleShares, shares_of, summary
+from dashboard.app import create_app
+from dashboard.roles.shares import (
+    KINDS,
+    NO_ROLE,
+    RoleShares,
+    kind_number,
+    role_cells,
+    role_titles,
+    shares_of,
+    summary,
+)
 from dashboard.sentence.controls import view_group
 from dashboard.sentence.heads import ranking_panel
 from dashboard.sentence.picture import read_shown, sentence_picture
@@ -15,6 +25,7 @@ from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import open_corpus
 from store.kernels.rules import RULES
+from tests.client import above
 from tests.components import components
 
 #: The head of the tests with a role, and a role of grammar.
@@ -105,3 +116,19 @@ def test_heads_ranked_by_a_pair_have_their_roles(roles_store: str, shares: RoleS
     panel = ranking_panel(replace(read_shown(context), shares=shares))
     cells = [each for each in components(panel) if getattr(each, "title", None) == summary(shares, *HEAD)]
     assert RULES[ROLE].title in str(cells)
+
+
+def test_a_cell_of_a_role_has_its_kind_and_what_the_head_does(shares: RoleShares) -> None:
+    (with_role,), (without,) = role_cells(shares, *HEAD), role_cells(shares, 0, 1)
+    assert f"kind-{kind_number(RULES[ROLE].kind)}" in str(with_role)
+    assert (with_role.title, without.title) == (summary(shares, *HEAD), summary(shares, 0, 1))
+    assert getattr(without, "children", None) is None
+    assert role_cells(None, *HEAD) == role_titles(None) == []
+
+
+@pytest.mark.parametrize("query", ["?relation=all", "?hoffset=%2B1"])
+def test_heads_on_page_relations_have_their_roles(query: str, roles_store: str) -> None:
+    page = above(create_app(ServedStore(roles_store)).server.test_client(), "/relations", query)
+    known = shares_of(open_corpus(roles_store))
+    assert page.count("'clearest role'") == (3 if "hoffset" in query else 2)
+    assert all(summary(known, layer, head) in page for layer, head in np.ndindex(*known.clearest.shape))

@@ -37,7 +37,7 @@ def test_a_relation_a_direction_a_pattern_and_the_head_of_the_pairs_are_chosen(
     title = "det (determiner): governor attends most to dependent"
     expect(relations.get_by_role("heading", name=title)).to_be_visible()
     pairs = int(bank_corpus.relations.pairs.sel(relation="amod")[1])
-    choose_by_arrows(relations, "Relation", f"amod ({pairs})")
+    choose_by_arrows(relations, "Relation", f"amod (adjective of a noun), {pairs} pairs")
     expect(relations).to_have_url(re.compile("relation=amod"))
     expect(relations.get_by_role("heading", name="Heads ranked by amod")).to_be_visible()
     box = relations.get_by_placeholder("ADJ -> NOUN, then Enter")

@@ -40,6 +40,25 @@ def test_every_relation_has_a_row_with_its_best_head(bank_client: FlaskClient, b
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_best_head_stands_beside_a_fixed_offset(
+    direction: str, bank_client: FlaskClient, bank_corpus: store.Corpus
+) -> None:
+    cell = bank_corpus.relations.sel(relation="det", direction=direction)
+    place = np.unravel_index(np.nanargmax(cell.chosen_accuracy.values), cell.chosen_accuracy.shape)
+    accuracy, (low, high) = cell.reported_accuracy.values[place], cell.interval.values[:, *place]
+    than = "more" if low > cell.offset_accuracy else "less" if high < cell.offset_accuracy else "not clearly more"
+    page = above(bank_client, "/relations", f"?relation=det&direction={direction}")
+    assert f"L{place[0]} H{place[1]} links {100 * accuracy:.1f}" in page
+    assert f"{100 * low:.1f} to {100 * high:.1f}), {than} than a fixed offset of" in page
+
+
+def test_a_relation_is_chosen_by_what_it_is(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations")
+    assert re.search(r"'label': 'det \(determiner\), \d+ pairs'", page)
+    assert "'clearSearchOnFocus': True" in page
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_the_attended_word_of_a_hit_is_the_other_of_the_pair(direction: str, bank_corpus: store.Corpus) -> None:
     found = examples(bank_corpus, "det", direction, 1, 1)
     ends = {"forward": "target", "backward": "source", "received": "target"}

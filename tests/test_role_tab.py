@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.roles.evidence import (
+    AGAINST,
     DECILES,
     ELSEWHERE,
     WHERE,
@@ -22,8 +23,8 @@ from dashboard.roles.evidence import (
     role_sentences,
     strongest_wordpieces,
 )
-from dashboard.roles.head_roles import clause, what_it_does
-from dashboard.roles.panel import RolePanel, distance_shares, draw_role_panel, read_role_panel
+from dashboard.roles.head_roles import RoleShare, RoleTest, beyond_chance, clause, what_it_does
+from dashboard.roles.panel import SECTIONS, RolePanel, distance_shares, draw_role_panel, read_role_panel
 from dashboard.ui.markup import Unmade
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
@@ -92,6 +93,45 @@ def every(node: Any) -> Iterator[dict[str, Any]]:
 
 
 # -- the sentence -------------------------------------------------------------------------------------
+
+
+def named_role(title: str, bias: float, *, found: bool = True, replicated: bool = True) -> RoleShare:
+    return RoleShare(title, title, "", "", 0.1, RoleTest(bias, 0.001, found, replicated, None))
+
+
+def test_what_is_no_chance_is_said_the_largest_bias_first() -> None:
+    roles = [
+        named_role("commas", 2.5, replicated=False),
+        named_role("itself", 9),
+        RoleShare("", "3 smaller roles", "", "", 0.1),
+    ]
+    assert beyond_chance(roles, "2") == (
+        "The test finds itself (9.0 times the attention of an average word) and commas (2.5 times, in one half of the sentences only)."
+    )
+
+
+def test_of_many_roles_that_the_test_finds_some_are_named() -> None:
+    roles = [named_role(name, bias) for bias, name in enumerate("abcde", 3)]
+    assert beyond_chance(roles, "2").endswith("d (6.0 times), c (5.0 times) and 2 more.")
+
+
+def test_where_no_role_passes_the_test_a_sentence_says_so() -> None:
+    said = beyond_chance([named_role("commas", 2.5, found=False)], "1.5")
+    assert said == "No role passes the test: none gets clearly more than 1.5 times the attention of an average word."
+
+
+def test_a_role_that_is_not_tested_says_so(corpus: Corpus) -> None:
+    shown = panel(corpus)
+    untested = [role for role in shown.shares if role.test is None and role.name in RULES]
+    assert texts(draw_role_panel(shown)).count("not tested") == len(untested) > 0
+
+
+def test_the_tab_links_to_each_of_its_lower_parts(roles_client: FlaskClient) -> None:
+    tab = shown(roles_client, "beside", "/head", f"{ON_HEAD}&tab=role")
+    for part in SECTIONS:
+        assert f"#{part}'" in tab
+    for part in set(SECTIONS) - {AGAINST}:  # which stands in the sentences of the role, computed after the page
+        assert f"'id': '{part}'" in tab
 
 
 def test_a_head_is_told_by_its_largest_roles_and_by_what_is_not_explained() -> None:

@@ -170,7 +170,7 @@ def drawn(**changes: Any) -> ShownChange:
     divergence = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.01, 0.3, 0.2], [0.1, 0.05, 0.04]])
     pairs = [ChangedPair(2, 3, 0.5, 0.25), ChangedPair(1, 0, 0.1, 0.2)]
     state = LinkState(page="sentence", layer=2, head=1, without="1-2")
-    fields = (state, Change(((1, 2),)), 0.5, divergence, 2, 1, ("[CLS]", "not", "good", "[SEP]"), pairs)
+    fields = (state, Change(((1, 2),)), 0.5, divergence, 2, 1, ("[CLS]", "not", "good", "[SEP]"), (2, 1), pairs)
     return replace(ShownChange(*fields), **changes)
 
 
@@ -243,6 +243,13 @@ def test_the_pairs_stand_with_their_weights_before_and_after() -> None:
 )
 def test_what_is_not_there_is_said(changes: dict[str, Any], said: str) -> None:
     assert said in texts(draw_change(drawn(**changes)))
+
+
+@pytest.mark.parametrize(("layer", "head"), [(1, 2), (1, 0)])
+def test_where_the_shown_head_cannot_change_the_pairs_are_of_the_one_that_changes_most(layer: int, head: int) -> None:
+    text = texts(draw_change(drawn(layer=layer, head=head)))
+    assert "Largest changes of L2 H1:" in text
+    assert "good at 2[SEP] at 350.0%25.0%" in text
 
 
 def hrefs(part: object) -> dict[str, str]:

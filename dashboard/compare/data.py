@@ -18,6 +18,7 @@ from dashboard.compare.two_models import (
     sample_of,
     segments_of,
 )
+from dashboard.roles.shares import RoleShares, known_shares
 from dashboard.ui.files import Table
 from dashboard.ui.work import watched
 from dashboard.web.errors import Refusal
@@ -182,6 +183,8 @@ class Changes:
         The difference of that statistic.
     labels
         Labels in this model and in the other, empty for unlabelled heads: (2, layer, head).
+    shares
+        Roles of the heads of this model and of the other; None where one of them has none.
     """
 
     divergence: MeanInterval
@@ -189,6 +192,7 @@ class Changes:
     most: NDArray[np.object_]
     most_difference: Difference
     labels: NDArray[np.object_]
+    shares: tuple[RoleShares, RoleShares] | None
 
 
 def changes(two: ModelPair, statistic: str, source: str) -> Changes:
@@ -197,7 +201,9 @@ def changes(two: ModelPair, statistic: str, source: str) -> Changes:
     most = most_changed(two)
     of_most = cached_result(two, "most changed", lambda: difference_of(two, most, "all"))
     labels = np.stack([model.head_labels.values.astype(object) for model in (two.own, two.other)])
-    return Changes(divergence, difference(two, statistic, source), most, of_most, labels)
+    own, other = (known_shares(model) for model in (two.own, two.other))
+    shares = (own, other) if own and other else None
+    return Changes(divergence, difference(two, statistic, source), most, of_most, labels, shares)
 
 
 def ranked_heads(changed: Changes, by: str) -> list[tuple[int, int]]:

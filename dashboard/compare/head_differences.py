@@ -27,6 +27,7 @@ from dashboard.compare.two_models import (
     sample_caption,
 )
 from dashboard.relations.data import BestHead, best_of, links_of_pairs
+from dashboard.roles.shares import role_cells
 from dashboard.statistics.data import difference_grid, values_of
 from dashboard.statistics.sections import definitions
 from dashboard.ui.charts import chart, heat_map, heat_map_height
@@ -77,7 +78,7 @@ def _table(state: LinkState, two: ModelPair, changed: Changes) -> html.Div:
     heads = ranked_heads(changed, state.ranked)[:LISTED]
     body = html.Tbody([_row(state, changed, head) for head in heads])
     return html.Div(
-        html.Table([_titles(state, two), body], className="rows heads changes"),
+        html.Table([_titles(state, two, changed), body], className="rows heads changes"),
         className="scroll whole",
         tabIndex=0,
         role="region",
@@ -85,7 +86,7 @@ def _table(state: LinkState, two: ModelPair, changed: Changes) -> html.Div:
     )
 
 
-def _titles(state: LinkState, two: ModelPair) -> html.Thead:
+def _titles(state: LinkState, two: ModelPair, changed: Changes) -> html.Thead:
     statistic = STATISTICS[statistic_of(state)]
     rows = "" if state.source == "all" else f", {QUERIES[state.source]}"
     first = [
@@ -93,7 +94,7 @@ def _titles(state: LinkState, two: ModelPair) -> html.Thead:
         html.Th("divergence, nats", rowSpan=2, className="number"),
         html.Th(f"{statistic.title}{rows}, {unit_title(statistic.unit)}", colSpan=3, scope="colgroup"),
         html.Th("changed most", rowSpan=2),
-        html.Th("label", colSpan=2, scope="colgroup"),
+        html.Th("label" if changed.shares is None else "clearest role", colSpan=2, scope="colgroup"),
     ]
     both = [html.Th(marked(two, place), title=two.names[place], className="number") for place in (0, 1)]
     labels = [html.Th(marked(two, place), title=two.names[place]) for place in (0, 1)]
@@ -108,7 +109,6 @@ def _change_title(unit: str) -> str:
 def _row(state: LinkState, changed: Changes, head: tuple[int, int]) -> html.Tr:
     href = f"{state.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
     divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[statistic_of(state)].unit
-    own, other = (str(label) or "-" for label in changed.labels[:, *head])
     return html.Tr(
         [
             html.Td(dcc.Link(head_name(*head), href=href, title="Show this head in both models")),
@@ -117,10 +117,16 @@ def _row(state: LinkState, changed: Changes, head: tuple[int, int]) -> html.Tr:
             _number(brief(float(difference.other[head]), unit)),
             _number(_signed(float(difference.change.mean[head]), unit), _between(difference.change, head, unit)),
             _changed_most(changed, head),
-            html.Td(own),
-            html.Td(other),
+            *_named(changed, head),
         ]
     )
+
+
+def _named(changed: Changes, head: tuple[int, int]) -> list[html.Td]:
+    """What the head does in both models: its clearest roles, or its labels where a store has no roles."""
+    if changed.shares is None:
+        return [html.Td(str(label) or "-") for label in changed.labels[:, *head]]
+    return [cell for shares in changed.shares for cell in role_cells(shares, *head)]
 
 
 def _number(value: str, between: str = "") -> html.Td:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dashboard.compare.data import divergence_sample
 from dashboard.compare.two_models import LETTERS, ModelPair, Sample, cached_result, lettered, sample_caption
+from dashboard.roles.shares import RoleShares, known_shares, role_cells, role_titles
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
 from dashboard.ui.markup import file_links, heading, scrolling
@@ -36,6 +37,8 @@ Halves = NDArray[np.float16]
 Spans = NDArray[np.int64]
 #: Layer and head.
 Head = tuple[int, int]
+#: Roles of the heads of A and of B; None of a store without.
+BothShares = tuple[RoleShares | None, RoleShares | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +146,11 @@ def matching_heads(state: LinkState, two: ModelPair) -> list[object]:
     """The table of the heads of A with their partners; computed at the first request."""
     matching = matched_heads(two)
     titles = [f"head of {name}" for name in lettered(two)]
-    rows = [_row(state, two, matching, number) for number in range(len(matching.heads))]
+    shares = known_shares(two.own), known_shares(two.other)
+    rows = [_row(state, two, matching, number, shares) for number in range(len(matching.heads))]
+    columns = [title for name, own in zip(titles, shares, strict=True) for title in (name, *role_titles(own))]
     table = html.Table(
-        [heading([*titles, "divergence, nats"], {"divergence, nats"}), html.Tbody(rows)], className="rows"
+        [heading([*columns, "divergence, nats"], {"divergence, nats"}), html.Tbody(rows)], className="rows"
     )
     about = f"Divergence over {sample_caption(two, matching.sample)}."
     return [
@@ -155,12 +160,20 @@ def matching_heads(state: LinkState, two: ModelPair) -> list[object]:
     ]
 
 
-def _row(state: LinkState, two: ModelPair, matching: Matching, number: int) -> html.Tr:
+def _row(state: LinkState, two: ModelPair, matching: Matching, number: int, shares: BothShares) -> html.Tr:
     partner, divergence = matching.partner_of(number), float(matching.least[number])
+    both = zip((two.own, two.other), (matching.heads[number], partner), shares, strict=True)
     cells = [
-        html.Td(_link(state, model, head)) for model, head in ((two.own, matching.heads[number]), (two.other, partner))
+        cell
+        for model, head, roles in both
+        for cell in (html.Td(_link(state, model, head)), *(role_cells(roles, *head) if head else _no_role(roles)))
     ]
     return html.Tr([*cells, html.Td("" if partner is None else f"{divergence:.4f}", className="number")])
+
+
+def _no_role(shares: RoleShares | None) -> list[html.Td]:
+    """The empty cell of a head without a partner, where there is a column of roles."""
+    return [html.Td()] if shares else []
 
 
 def _link(state: LinkState, model: Corpus, head: Head | None) -> dcc.Link | str:

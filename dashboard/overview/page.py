@@ -25,6 +25,7 @@ from dashboard.overview.evidence import (
 from dashboard.overview.role_cards import CAPTION as ROLE_CAPTION
 from dashboard.overview.role_cards import cards, heads_of_cards, outline
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
+from dashboard.relations.hypothesis_table import OWN
 from dashboard.roles.shares import RoleShares, read_shares, what_heads_do
 from dashboard.statistics.heads import (
     BEHAVIOURS,
@@ -238,7 +239,7 @@ def _sinks(shown: OverviewPage) -> html.P:
     return html.P(
         [
             dcc.Link(many(sinks, "head"), href=href),
-            f" {'gives' if sinks == 1 else 'give'} more than {100 * SINK_SHARE:.0f}% of attention to sinks.",
+            f" {'puts' if sinks == 1 else 'put'} more than {100 * SINK_SHARE:.0f}% of attention on a sink, a token that most others attend to.",
             info("sinks", _SINKS),
         ]
     )
@@ -312,7 +313,9 @@ def _relations(shown: OverviewPage) -> list[object]:
                 ),
                 f"{in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f}%. ",
                 dcc.Link("All relations", href=shown.state.on("relations").href),
-                ".",
+                ", or ",
+                dcc.Link("a hypothesis of your own", href=f"{shown.state.on('relations').href}#{OWN}"),
+                ": which head links the words that you name.",
             ]
         ),
         scrolling(html.Table([heading(columns, columns[2:]), html.Tbody(rows)], className="rows"), _RELATIONS_TITLE),

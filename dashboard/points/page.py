@@ -38,8 +38,9 @@ from dashboard.points.similar import SIMILAR
 from dashboard.roles.dictionary import DICTIONARY
 from dashboard.roles.evidence import EVIDENCE, WORDPIECES
 from dashboard.roles.files import register as register_role_files
-from dashboard.roles.head_roles import has_roles
+from dashboard.roles.head_roles import has_roles, shares_of_head, what_it_does
 from dashboard.roles.panel import role_panel
+from dashboard.roles.shares import known_shares
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import DeferredPart, deferred
@@ -179,6 +180,7 @@ def _head(shown: ShownPoints, tab: str, drawn: list[object]) -> Page:
     return Page(
         above=[
             html.Div([title, *choices], className="title-row"),
+            *_does(shown),
             *around_picture(shown, head=True),
             *_typed(shown.state),
         ],
@@ -186,6 +188,15 @@ def _head(shown: ShownPoints, tab: str, drawn: list[object]) -> Page:
         below=_below(shown),
         notices=shown.notices,
     )
+
+
+def _does(shown: ShownPoints) -> list[object]:
+    """What the head does, for windows in which its tabs stand below the picture; nothing where it is unknown."""
+    layer, head = shown.state.layer, shown.state.head
+    if known_shares(shown.corpus) is None:
+        return []
+    does = what_it_does(shares_of_head(shown.corpus, layer, head))
+    return [html.P(f"{head_name(layer, head)} {does}", className="head-does")]
 
 
 def _below(shown: ShownPoints) -> list[object]:

@@ -29,6 +29,7 @@ from dashboard.relations.linked_sentences import (
     read_most_linked,
     show_link,
 )
+from dashboard.roles.shares import RoleShares, known_shares, role_cells, role_titles
 from dashboard.ui.charts import (
     QUIET,
     RAMP,
@@ -83,6 +84,8 @@ class Accuracies:
         The head whose links are shown.
     best
         The best head of every relation.
+    shares
+        Roles of the heads; None of a store without.
     over
         In words, the pairs that they are of.
     files
@@ -95,6 +98,7 @@ class Accuracies:
     cells: xr.Dataset
     head: tuple[int, int]
     best: tuple[BestHead, ...]
+    shares: RoleShares | None
     over: str
     files: str
 
@@ -108,6 +112,7 @@ def read_accuracies(corpus: Corpus, state: LinkState, relation: str) -> Accuraci
         cells=corpus.relations.sel(direction=state.direction),
         head=shown_head(corpus, state, relation),
         best=best_of(corpus),
+        shares=known_shares(corpus),
         over=f"Pairs in every second one of {first_of(corpus, 'sentence')}",
         files=data_link(corpus),
     )
@@ -180,12 +185,13 @@ class HeadAtRelation:
 
 @dataclass(frozen=True)
 class RankedHeads:
-    """The first of so many heads at a relation, and the sentences of the shown one."""
+    """The first of so many heads at a relation, their roles where the store has some, and the sentences of the shown one."""
 
     relation: str
     heads: int
     rows: list[HeadAtRelation]
     most: MostLinked
+    shares: RoleShares | None
 
 
 def read_ranked(corpus: Corpus, state: LinkState) -> RankedHeads:
@@ -195,7 +201,8 @@ def read_ranked(corpus: Corpus, state: LinkState) -> RankedHeads:
     links = links_of(corpus, relation).sel(direction=kind.direction)
     rows = [_read_ranked_head(corpus, kind, links, *head) for head in watched(first_heads(links))]
     shown = shown_head(corpus, state, relation)
-    return RankedHeads(relation, corpus.layers * corpus.heads, rows, read_most_linked(corpus, kind, *shown))
+    most = read_most_linked(corpus, kind, *shown)
+    return RankedHeads(relation, corpus.layers * corpus.heads, rows, most, known_shares(corpus))
 
 
 def _read_ranked_head(corpus: Corpus, kind: NamedKind, links: xr.Dataset, layer: int, head: int) -> HeadAtRelation:
@@ -207,9 +214,10 @@ def _read_ranked_head(corpus: Corpus, kind: NamedKind, links: xr.Dataset, layer:
 
 def ranked_heads(state: LinkState, ranked: RankedHeads) -> list[object]:
     """The first heads at the relation of the link, and the sentences of the shown one."""
-    titles = ("head", "accuracy", "95% interval", "most links in a sentence", "sentences")
-    rows = [html.Tr(_ranked_row(state, row, ranked.most.head)) for row in ranked.rows]
-    table = html.Table([heading(titles, titles[1:3]), html.Tbody(rows)], className="rows")
+    numbers = ("accuracy", "95% interval")
+    titles = ("head", *role_titles(ranked.shares), *numbers, "most links in a sentence", "sentences")
+    rows = [html.Tr(_ranked_row(state, row, ranked)) for row in ranked.rows]
+    table = html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows")
     total = many(ranked.heads, "head")
     caption = f"The first {len(rows)} of {total}, ranked on one half of the sentences, accuracy in % on the other."
     return [
@@ -231,15 +239,16 @@ def first_heads(links: xr.Dataset) -> list[tuple[int, int]]:
     return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, chosen.shape), strict=True)]
 
 
-def _ranked_row(state: LinkState, row: HeadAtRelation, shown: tuple[int, int]) -> list[html.Td]:
+def _ranked_row(state: LinkState, row: HeadAtRelation, ranked: RankedHeads) -> list[html.Td]:
     head, accuracy, (low, high) = row.head, row.accuracy, row.interval
     page = state.on("head").with_(layer=head[0], head=head[1])
     return [
         html.Td(dcc.Link(head_name(*head), href=page.href)),
+        *role_cells(ranked.shares, *head),
         html.Td("" if accuracy != accuracy else f"{100 * accuracy:.1f}", className="number"),
         html.Td("" if low != low else f"{100 * low:.1f} to {100 * high:.1f}", className="number"),
         best_sentence(state, row.best, head),
-        show_link(state, head, shown),
+        show_link(state, head, ranked.most.head),
     ]
 
 
@@ -263,6 +272,7 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
         html.H2(
             [*_heading(relation), f": {direction_titles(relation)[shown.direction]}", info("the best offset", _OFFSET)]
         ),
+        html.P(_beyond_offset(shown)),
         *chart(
             heat_map(accuracy, written=written, hover=hover, unit="%"),
             name="heat-map",
@@ -277,6 +287,21 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
     ]
 
 
+def _beyond_offset(shown: Accuracies) -> list[object] | None:
+    """Whether the shown head links more than words at a fixed distance do; None where it has no pair."""
+    own = shown.cell.isel(layer=shown.head[0], head=shown.head[1])
+    accuracy, offset = float(own.reported_accuracy), float(own.offset_accuracy)
+    low, high = map(float, own.interval.values)
+    if np.isnan((accuracy, low, offset)).any():
+        return None
+    than = "more than" if low > offset else "less than" if high < offset else "not clearly more than"
+    words = f"{signed(int(own.offset), 0)} {'word' if abs(int(own.offset)) == 1 else 'words'}"
+    return [
+        html.Strong(f"{head_name(*shown.head)} links {spell(accuracy, 'share')}"),
+        f" of the pairs ({100 * low:.1f} to {100 * high:.1f}), {than} a fixed offset of {words} ({spell(offset, 'share')}).",
+    ]
+
+
 def _heading(relation: str) -> list[object]:
     """A relation by its label and in words."""
     return ["All relations"] if relation == ALL else [html.Bdi(relation), in_brackets(relation)]
@@ -284,9 +309,20 @@ def _heading(relation: str) -> list[object]:
 
 def best_of_relations(state: LinkState, shown: Accuracies) -> list[object]:
     """The best head of each relation beside baselines."""
-    titles = ("relation", "head", "direction", "accuracy", "95% interval", "best offset", "best random head", "pairs")
+    roles = role_titles(shown.shares)
+    titles = (
+        "relation",
+        "head",
+        *roles,
+        "direction",
+        "accuracy",
+        "95% interval",
+        "best offset",
+        "best random head",
+        "pairs",
+    )
     numbers = {"accuracy", "95% interval", "best offset", "best random head", "pairs"}
-    rows = [html.Tr(_best_row(state, row)) for row in shown.best]
+    rows = [html.Tr(_best_row(state, row, shown.shares)) for row in shown.best]
     table = html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows")
     return [
         html.H2(["The best head of each relation", info("the best random head", _RANDOM)]),
@@ -296,7 +332,7 @@ def best_of_relations(state: LinkState, shown: Accuracies) -> list[object]:
     ]
 
 
-def _best_row(link: LinkState, row: BestHead) -> list[html.Td]:
+def _best_row(link: LinkState, row: BestHead, shares: RoleShares | None) -> list[html.Td]:
     state = link.with_(relation=row.relation, direction=row.direction, examples="best")
     head = link.on("head").with_(layer=row.layer, head=row.head)
     low, high = row.interval
@@ -310,6 +346,7 @@ def _best_row(link: LinkState, row: BestHead) -> list[html.Td]:
     return [
         html.Td([dcc.Link(html.Bdi(row.relation), href=state.href), in_brackets(row.relation)]),
         html.Td(dcc.Link(head_name(row.layer, row.head), href=head.href)),
+        *role_cells(shares, row.layer, row.head),
         html.Td(direction_titles(row.relation)[row.direction]),
         *(html.Td(number, className="number") for number in numbers),
     ]
@@ -362,7 +399,7 @@ def head_at_relations(shown: Accuracies) -> list[object]:
         *chart(
             figure,
             name="profile",
-            caption=f"{direction_titles()[shown.direction].capitalize()}; a bar has its 95% interval; circles are the same head with random weights. ",
+            caption=f"{direction_titles()[shown.direction].capitalize()}; a bar has its 95% interval; crosses are the same head with random weights. ",
             label=f"Accuracy of {name} at every relation",
             of=shown.over,
             height=320,

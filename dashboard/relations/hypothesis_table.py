@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dashboard.relations.example import HYPOTHESIS_FIELDS
 from dashboard.relations.hypothesis import OF_GRAMMAR, WrittenHypothesis, labels_of, read_hypothesis, tested
+from dashboard.roles.shares import RoleShares, known_shares, role_cells, role_titles
 from dashboard.statistics.data import head_columns
 from dashboard.ui.controls import action, choice, info, sorting_title, text_input
 from dashboard.ui.deferred import DeferredPart, deferred
@@ -29,6 +30,8 @@ from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
+#: The section, as a link names it.
+OWN = "own-hypothesis"
 #: Fields of the link that make a hypothesis.
 FIELDS = (*HYPOTHESIS_FIELDS, "hunit")
 #: Numbers in the order of the table -> title.
@@ -51,6 +54,7 @@ _NUMBERS = (
     "named keys counts as missed in recall and IoU, which are small for a rare hypothesis. 95% intervals by bootstrap over sentences."
 )
 _EXAMPLES: dict[str, dict[str, str]] = {
+    "“not” to the word that it negates": {"hquery": "not", "hjoined": "depends"},
     "“not” to the next word": {"hquery": "not", "hoffset": "+1"},
     "an adjective to its noun": {"hquery": "ADJ", "hkey": "NOUN", "hjoined": "depends"},
     "words in -ing to a word before": {"hquery": "/ing$/", "hoffset": "-3 to -1"},
@@ -97,7 +101,7 @@ def read_own(context: Context) -> OwnHypothesis:
 
 def own_hypothesis(shown: OwnHypothesis) -> list[object]:
     """The fields, and below them what is wrong with them, the heads, or examples."""
-    title = html.H2(["Your own hypothesis", info("the two words of a hypothesis", _ENDS)], id="own-hypothesis")
+    title = html.H2(["Your own hypothesis", info("the two words of a hypothesis", _ENDS)], id=OWN)
     controls = html.Div(_controls(shown), className="controls")
     if shown.problem:
         return [title, controls, dmc.Alert(shown.problem, color="orange", variant="light")]
@@ -134,9 +138,10 @@ def _examples(shown: OwnHypothesis) -> list[object]:
 
 @dataclass(frozen=True)
 class TestedHeads:
-    """The numbers of every head, see `Corpus.hypothesis`; how many sentences the corpus has; the beginning of its files' URLs."""
+    """The numbers of every head, see `Corpus.hypothesis`, and their roles; how many sentences the corpus has; the beginning of its files' URLs."""
 
     numbers: xr.Dataset
+    shares: RoleShares | None
     corpus_sentences: int
     files: str
 
@@ -146,14 +151,15 @@ def read_tested(served_store: ServedStore, corpus: Corpus, state: LinkState) -> 
     written = read_hypothesis(corpus, state)
     if written is None:
         return None
-    return TestedHeads(tested(served_store, corpus, written), corpus.n_sentences, data_link(corpus))
+    numbers = tested(served_store, corpus, written)
+    return TestedHeads(numbers, known_shares(corpus), corpus.n_sentences, data_link(corpus))
 
 
 def draw_tested(state: LinkState, shown: TestedHeads | None) -> list[object]:
     """The table of all heads, the best first; where no query has such a key, what to write instead."""
     if shown is None:
         return []
-    numbers, sizes = shown.numbers, shown.numbers.attrs
+    sizes = shown.numbers.attrs
     if not sizes["named_queries"]:
         text = f"No query in {many(sizes['sentences'], 'sentence')} has such a key. Write another word or a wider condition."
         return [html.P(text, className="unmade", role="status")]
@@ -165,18 +171,22 @@ def draw_tested(state: LinkState, shown: TestedHeads | None) -> list[object]:
     about = _NUMBERS.format(" ".join(f"{name[0].upper()}{name[1:]}: {MEASURES[name]}." for name in _COLUMNS))
     return [
         html.P([caption, info("the numbers of a hypothesis", about)], className="caption", role="status"),
-        _table(state, numbers),
+        _table(state, shown),
         file_links(shown.files, "All heads", "hypothesis", {name: state.fields[name] for name in FIELDS}),
     ]
 
 
-def _table(state: LinkState, numbers: xr.Dataset) -> html.Div:
+def _table(state: LinkState, shown: TestedHeads) -> html.Div:
+    numbers = shown.numbers
     titles = [_title(state, name) for name in _COLUMNS]
     order = np.argsort(-numbers[state.hsort].values, axis=None, kind="stable")
     shape = numbers[state.hsort].shape
     heads = [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, shape), strict=True)]
-    body = html.Tbody([_row(state, numbers, *head) for head in heads])
-    table = html.Table([html.Thead(html.Tr([html.Th("head"), *titles])), body], className="rows narrow")
+    body = html.Tbody([_row(state, shown, *head) for head in heads])
+    table = html.Table(
+        [html.Thead(html.Tr([*map(html.Th, ["head", *role_titles(shown.shares)]), *titles])), body],
+        className="rows narrow",
+    )
     return scrolling(table, "Heads by how well the hypothesis says what they attend to")
 
 
@@ -185,10 +195,12 @@ def _title(state: LinkState, name: str) -> html.Th:
     return sorting_title(_COLUMNS[name], state.with_(hsort=name).href, name, is_sorted=name == state.hsort)
 
 
-def _row(state: LinkState, numbers: xr.Dataset, layer: int, head: int) -> html.Tr:
+def _row(state: LinkState, shown: TestedHeads, layer: int, head: int) -> html.Tr:
+    numbers = shown.numbers
     page = state.on("head").with_(layer=layer, head=head)
     cells = [_cell(name, numbers[name].values, numbers[f"{name}_interval"].values, (layer, head)) for name in _COLUMNS]
-    return html.Tr([html.Td(dcc.Link(head_name(layer, head), href=page.href)), *cells])
+    name = html.Td(dcc.Link(head_name(layer, head), href=page.href))
+    return html.Tr([name, *role_cells(shown.shares, layer, head), *cells])
 
 
 def _cell(name: str, values: NDArray[Any], interval: NDArray[Any], head: tuple[int, int]) -> html.Td:

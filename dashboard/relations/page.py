@@ -42,7 +42,7 @@ from dashboard.relations.found_words import (
     read_antecedents,
     read_governors,
 )
-from dashboard.relations.hypothesis_table import HYPOTHESIS, OwnHypothesis, own_hypothesis, read_own
+from dashboard.relations.hypothesis_table import HYPOTHESIS, OWN, OwnHypothesis, own_hypothesis, read_own
 from dashboard.relations.hypothesis_table import register as register_hypothesis
 from dashboard.statistics.data import head_columns
 from dashboard.topic import Topic, read_then_draw
@@ -50,7 +50,7 @@ from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import Page, Unmade, heading
-from dashboard.ui.text import first_of, has_part, naming, spell
+from dashboard.ui.text import first_of, has_part, in_brackets, naming, spell
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of
 from dashboard.web.paths import PageLinks
@@ -160,7 +160,7 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
     return Page(
         above=[
             title,
-            html.P([shown.how, info("accuracy", shown.about)], className="how-to-read"),
+            html.P([shown.how, info("accuracy", shown.about), *_own(state)], className="how-to-read"),
             html.Div(_controls(shown), className="controls"),
             *heads_at_relation(accuracies),
             html.H3(naming(ranking_title(relation), relation if relation != ALL else "")),
@@ -176,6 +176,11 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
         ],
         notices=shown.notices,
     )
+
+
+def _own(state: LinkState) -> list[object]:
+    """A link to the section for what no relation says: it stands below all that is counted of the relation."""
+    return [" Or test ", dcc.Link("your own hypothesis", href=f"{state.href}#{OWN}"), "."]
 
 
 def _how_to_read(corpus: Corpus) -> str:
@@ -197,7 +202,7 @@ def _counted(corpus: Corpus) -> str:
 
 def _controls(shown: RelationsPage) -> list[object]:
     state, relation = shown.state, shown.accuracies.relation
-    labels = {name: f"{name} ({count:,})" for name, count in shown.pairs.items()}
+    labels = {name: f"{name}{in_brackets(name)}, {many(count, 'pair')}" for name, count in shown.pairs.items()}
     pattern = dmc.TextInput(
         id={"choose": "relation", "by": "pattern"},
         label="or a pattern",
@@ -213,7 +218,7 @@ def _controls(shown: RelationsPage) -> list[object]:
             "Relation",
             labels | ({} if relation in labels else {relation: relation}),
             relation,
-            200,
+            230,
             of_data=True,
         ),
         explained(pattern, info("patterns", _PATTERN)),

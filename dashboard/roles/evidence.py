@@ -32,8 +32,9 @@ SAMPLED, SEARCHED = 1_000, 8_000
 READ = 1_000
 #: Tenths of the sentences, 10 with the largest shares, of which a sentence is drawn.
 DECILES = (10, 8, 6, 4, 2, 1)
-#: Sentences that are named as those that speak against the role, and characters of their texts.
-AGAINST, CHARACTERS = 3, 90
+#: Sentences that are named as those that speak against the role, and characters of their texts; how a link names them.
+MOST_AGAINST, CHARACTERS = 3, 90
+AGAINST = "role-against"
 #: Wordpieces that are listed on each side, and how often one occurs at least.
 LISTED, LEAST_COUNTED = 6, 5
 #: Classes of the lines that go where the role says, and of the others (assets/points.css).
@@ -95,7 +96,7 @@ class RoleSentences:
     @property
     def least(self) -> list[int]:
         """Places of the sentences with the smallest shares, the smallest first."""
-        return [int(place) for place in np.argsort(self.shares, kind="stable")[:AGAINST]]
+        return [int(place) for place in np.argsort(self.shares, kind="stable")[:MOST_AGAINST]]
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,7 @@ def evidence_part(context: Context) -> list[object]:
     return [
         _caption(role, found),
         html.Div(cards, className=f"role-evidence kind-{kind_number(RULES[role].kind)}"),
-        html.H3("What speaks against it"),
+        html.H3("What speaks against it", id=AGAINST),
         html.Ul([_against(corpus, state, found, place) for place in found.least], className="role-against"),
         *draw_wordpieces(found, "of the sample"),
         *([] if asks_of_all(state) else [_count_all(corpus, state)]),
@@ -262,11 +263,12 @@ def every_wordpiece(context: Context) -> list[object]:
 
 
 def _caption(role: str, found: RoleSentences) -> html.P:
-    mean = 100 * float(found.shares.mean())
+    mean, rule = 100 * float(found.shares.mean()), RULES[role]
+    measured = "goes where the role says" if rule.is_sieve or rule.breadth == "sink" else "is as the role predicts"
     return html.P(
         [
-            f"{mean:.0f}% on average (even attention: {100 * found.even:.0f}%) over {many(len(found.sentences), 'sentence')}; of each "
-            "tenth the middle. Coloured lines go where the role says.",
+            f"{mean:.0f}% of the attention {measured} (even attention: {100 * found.even:.0f}%), mean of "
+            f"{many(len(found.sentences), 'sentence')}. Drawn: the middle of each tenth, with the role's lines coloured.",
             info(f"evidence of the role {RULES[role].title}", _MEASURE),
         ],
         className="caption",

@@ -1,13 +1,14 @@
 """The roles of one head: their shares, their tests, and what the head does in a sentence."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
 
 from dashboard.roles.shares import kind_number
+from dashboard.ui.text import decimal
 from dashboard.web.results import cached
 from store import Corpus
 from store.kernels.roles import LEAST_NAMED, MOST_NAMED, UNEXPLAINED
@@ -15,10 +16,14 @@ from store.kernels.rules import RULES
 from store.phrases import many
 from store.repository.errors import NotIngested
 
+#: The last part of the tab Role as a link names it: what changes without the head.
+WITHOUT = "role-without"
 #: A role is listed from this share on.
 LEAST_LISTED = 0.02
 #: Roles below that share that are named where the test finds them, those with the largest bias.
 MOST_SMALLER = 6
+#: Roles that the test finds that are named in a sentence.
+MOST_FOUND = 3
 #: What a sentence of a rule says after its object, in a clause of its own.
 _ASIDE = re.compile(r", (?:which|the end|the nearer|mostly)\b.*$")
 #: A sentence of a rule on certain queries: `A verb attends to its object`.
@@ -100,8 +105,29 @@ def what_it_does(shares: Mapping[str, float]) -> str:
     if not largest:
         return f"mixes many roles, none above {100 * LEAST_NAMED:g}%; {ends}."
     named = [f"{clause(RULES[name].sentence)} ({percent(shares[name])})" for name in largest]
-    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
-    return f"attends {listed}; {ends}."
+    return f"attends {joined(named)}; {ends}."
+
+
+def beyond_chance(roles: Iterable[RoleShare], threshold: str) -> str:
+    """Which roles of a head are no chance, as a sentence: those that the test finds, the largest bias first."""
+    found = [(role.title, role.test) for role in roles if role.test and role.test.holds]
+    if not found:
+        return (
+            f"No role passes the test: none gets clearly more than {threshold} times the attention of an average word."
+        )
+    found.sort(key=lambda role: -role[1].bias)
+    named = [
+        f"{title} ({decimal(test.bias, 1)} times{'' if place else ' the attention of an average word'}"
+        f"{'' if test.replicated else ', in one half of the sentences only'})"
+        for place, (title, test) in enumerate(found[:MOST_FOUND])
+    ]
+    more = [f"{len(found) - MOST_FOUND} more"] if len(found) > MOST_FOUND else []
+    return f"The test finds {joined([*named, *more])}."
+
+
+def joined(named: Sequence[str]) -> str:
+    """A list in a sentence: `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
 
 
 def clause(sentence: str) -> str:

@@ -10,10 +10,11 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.roles.dictionary import DICTIONARY
-from dashboard.roles.evidence import EVIDENCE, WORDPIECES, asks_of_all
+from dashboard.roles.evidence import AGAINST, EVIDENCE, WORDPIECES, asks_of_all
 from dashboard.roles.head_roles import (
+    WITHOUT,
     RoleShare,
-    RoleTest,
+    beyond_chance,
     largest_first,
     listed_roles,
     main_role,
@@ -53,6 +54,13 @@ SETS: Mapping[str, str] = {
 BINS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, None))
 #: Parts of the variance of the scores that are drawn; constants have none.
 PARTS = ("position", "word", "position and word", "context")
+#: Parts of the tab below its first window, as a link names them -> their titles.
+SECTIONS: Mapping[str, str] = {
+    "role-sentences": "Evidence",
+    AGAINST: "What speaks against it",
+    "role-pairs": "Dictionary",
+    WITHOUT: "If it were not there",
+}
 _UNKNOWN = "Roles of heads: unknown, as no sentence that they are judged on has a word."
 _SHARE = (
     "Share of all attention of words that goes where the role says and that the role explains, on sentences that it was not fitted on. "
@@ -151,7 +159,7 @@ def role_panel(context: Context) -> list[object]:
     shown = read_role_panel(context.corpus, context.state, context.ingest)
     if isinstance(shown, Unmade):
         return [html.H2("Roles of this head"), unmade_line(shown)]
-    dictionary = html.Div(html.H2("Dictionary"), className="role-heading")
+    dictionary = html.Div(_title("role-pairs"), className="role-heading")
     every = [deferred(context, WORDPIECES)] if asks_of_all(context.state) else []
     return [*draw_role_panel(shown), deferred(context, EVIDENCE), *every, dictionary, deferred(context, DICTIONARY)]
 
@@ -240,7 +248,9 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
     of_head = f"{state.layer}/{state.head}"
     return [
         html.P(shown.does, className="what-it-does"),
+        html.P(beyond_chance((*shown.shares, *shown.smaller), state.threshold)),
         *_agreement(shown),
+        _contents(state),
         html.Div([html.H2("Shares of its attention"), _threshold(state)], className="role-heading"),
         _shares(shown),
         *_smaller(shown),
@@ -269,10 +279,22 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
             className="caption",
         ),
         html.Div(
-            [html.H2("Evidence"), choice("evidence", "Role", shown.choices, shown.evidence, 210)],
+            [_title("role-sentences"), choice("evidence", "Role", shown.choices, shown.evidence, 210)],
             className="role-heading",
         ),
     ]
+
+
+def _title(section: str) -> html.H2:
+    """The heading of a part that a link of this tab leads to."""
+    return html.H2(SECTIONS[section], id=section)
+
+
+def _contents(state: LinkState) -> html.P:
+    """Links to parts of the tab, which is several times as high as a window."""
+    links = [dcc.Link(title, href=f"{state.href}#{section}") for section, title in SECTIONS.items()]
+    parts: list[Any] = [part for link in links for part in (" · ", link)][1:]
+    return html.P(parts, className="caption contents")
 
 
 def _agreement(shown: RolePanel) -> list[object]:
@@ -327,15 +349,16 @@ def _share_row(role: RoleShare, threshold: str) -> html.Tr:
         [
             html.Td([html.Span(role.title, title=role.description or None), bar]),
             html.Td(percent(role.share), className="number"),
-            html.Td(_tested(role.test, threshold), className="number"),
+            html.Td(_tested(role, threshold), className="number"),
         ]
     )
 
 
-def _tested(test: RoleTest | None, threshold: str) -> list[html.Div]:
-    """The bias of a role, and below it what the tests say."""
+def _tested(role: RoleShare, threshold: str) -> list[html.Div]:
+    """The bias of a role, and below it what the tests say; nothing of what is no single role."""
+    test = role.test
     if test is None:
-        return []
+        return [html.Div("not tested", className="between")] if role.name in RULES else []
     if np.isnan(test.p):
         return [html.Div("too few such words", className="between")]
     again = "replicated" if test.replicated else "not replicated"

@@ -192,6 +192,22 @@ def role_choice(state: LinkState, shares: RoleShares, label: str) -> html.Div:
     return explained(choice("does", label, {"": "any"} | titles, state.does or "", 165), info("roles", TESTED_ROLE))
 
 
+def role_titles(shares: RoleShares | None) -> list[str]:
+    """The title of a column of roles; none of a store without roles."""
+    return ["clearest role"] if shares else []
+
+
+def role_cells(shares: RoleShares | None, layer: int, head: int) -> list[html.Td]:
+    """The clearest role of a head with the colour of its kind, for that column; empty of a head without one."""
+    if shares is None:
+        return []
+    place, does = int(shares.clearest[layer, head]), summary(shares, layer, head)
+    if place < 0:
+        return [html.Td(title=does)]
+    mark = html.Span(className=f"kind-mark kind-{kind_number(RULES[shares.tested[place]].kind)}")
+    return [html.Td([mark, " ", shares.clearest_title(layer, head)], title=does)]
+
+
 def stacked_bar(shares: Sequence[float]) -> html.Div:
     """Shares of the kinds as one bar; a reader of it is told by what it stands in."""
     parts = [

@@ -9,7 +9,7 @@ import numpy as np
 from dash import dcc, html
 
 from dashboard.relations.data import BestHead, best_of, clearest_relations, direction_titles, links_of_pairs
-from dashboard.roles.shares import RoleShares, kind_number, summary
+from dashboard.roles.shares import RoleShares, role_cells, role_titles
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
 from dashboard.sentence.sentence import Sentence
@@ -22,7 +22,6 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern
-from store.kernels.rules import RULES
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
@@ -100,7 +99,7 @@ def _ranking(shown: ShownSentence, query: int, key: int) -> list[object]:
 def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
     """The titles stand there without rows, too."""
     numbers = ("weight", "rank of the key")
-    columns = ("head", *(["clearest role"] if shares else []), *numbers)
+    columns = ("head", *role_titles(shares), *numbers)
     look = "rows even with-role" if shares else "rows even"
     table = html.Table([heading(columns, numbers), html.Tbody(rows)], className=look)
     return scrolling(table, "Heads ranked by a token pair", _BOX)
@@ -122,21 +121,11 @@ def _row(state: LinkState, head: RankedHead, shares: RoleShares | None) -> html.
     return html.Tr(
         [
             html.Td(dcc.Link(head_name(head.layer, head.head), href=href)),
-            *([_role(shares, head.layer, head.head)] if shares else []),
+            *role_cells(shares, head.layer, head.head),
             html.Td(f"{100 * head.weight:.1f}%", className="number"),
             html.Td(f"{head.rank_in_row}.", className="number"),
         ]
     )
-
-
-def _role(shares: RoleShares, layer: int, head: int) -> html.Td:
-    """The clearest role of a head with the colour of its kind."""
-    place = int(shares.clearest[layer, head])
-    if place < 0:
-        return html.Td(title=summary(shares, layer, head))
-    kind = kind_number(RULES[shares.tested[place]].kind)
-    mark = html.Span(className=f"kind-mark kind-{kind}")
-    return html.Td([mark, " ", shares.clearest_title(layer, head)], title=summary(shares, layer, head))
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from dash import dcc, html
 
-from dashboard.roles.head_roles import has_roles
+from dashboard.roles.head_roles import WITHOUT, has_roles
 from dashboard.roles.shares import known_shares
 from dashboard.sentence.checkpoint import runs_models
 from dashboard.sentence.curve import KINDS, one_of
 from dashboard.sentence.over_corpus import Measuring, known_change, sample_change
 from dashboard.sentence.sample import SampleChange
-from dashboard.sentence.without import TITLES, cannot_change
+from dashboard.sentence.without import TITLES, WITHOUT_HEADS, cannot_change
 from dashboard.ui.controls import action, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import heading, scrolling
@@ -34,7 +34,9 @@ def replaced_head(context: Context) -> list[object]:
     corpus, state = context.corpus, context.state
     if not has_roles(corpus):
         return []
-    title = html.Div(html.H2(["If it were not there", info("a replaced head", _ABOUT)]), className="role-heading")
+    title = html.Div(
+        html.H2(["If it were not there", info("a replaced head", _ABOUT)], id=WITHOUT), className="role-heading"
+    )
     if reason := cannot_change(corpus, has_torch=runs_models()):
         return [title, html.P(with_commands(reason), className="caption")]
     own = own_head(state)
@@ -86,13 +88,20 @@ def draw_replaced(state: LinkState, measured: list[SampleChange]) -> list[object
     table = html.Table([heading(_COLUMNS, _COLUMNS[1:]), html.Tbody(rows)], className="rows")
     name = head_name(state.layer, state.head)
     caption = f"{many(measured[0].sentences, 'sentence')} with {name} replaced. A row opens on page Sentence."
-    return [html.P(caption, className="caption"), scrolling(table, f"What changes where {name} is replaced")]
+    said = [html.P(_moved(name, found)) for found in measured if found.instead == "off" and found.sentences > 1]
+    return [*said, html.P(caption, className="caption"), scrolling(table, f"What changes where {name} is replaced")]
+
+
+def _moved(name: str, off: SampleChange) -> str:
+    """How far the vectors of sentences move without a head, in words."""
+    return f"Without {name} a sentence vector moves by {100 * off.vectors.share:.2f}% of the distance between two sentences."
 
 
 def _link(state: LinkState, found: SampleChange) -> dcc.Link:
     """Page Sentence with the head replaced, and the same measurement."""
     changed = state.on("sentence").with_(without=own_head(state), instead=found.instead, sampled="1")
-    return dcc.Link(TITLES[found.instead], href=changed.with_(heads=str(state.head), replaced=None).href)
+    href = changed.with_(heads=str(state.head), replaced=None).href
+    return dcc.Link(TITLES[found.instead], href=f"{href}#{WITHOUT_HEADS}")
 
 
 def _numbers(found: SampleChange) -> list[html.Td]:

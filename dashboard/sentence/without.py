@@ -1,6 +1,6 @@
 """If heads were not there: heads of a sentence are switched off or replaced, and the reader sees what changes downstream."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,10 +47,12 @@ _SAID = {
     "rule": "attends as its rules predict",
     "patch": "attends as in another sentence",
 }
+#: The section as a link names it.
+WITHOUT_HEADS = "without-heads"
 #: Heads that are named in words.
 NAMED = 3
-#: Pixels of the part, of a model of twelve layers.
-HEIGHT = 660
+#: Pixels of the part without the rows of its grid, and of a row.
+HEIGHT, ROW = 390, 24
 _ABOUT = (
     "The model runs again on this sentence. Before the values are mixed, the attention weights of the heads below are replaced: by "
     "nothing, so that the head adds nothing to its layer (Michel et al. 2019), by the same weight for every token, by the mean pattern "
@@ -94,8 +96,8 @@ class ShownChange:
         The head that the page shows.
     wordpieces
         Of the sentence.
-    pairs
-        Those of that head whose weights change most.
+    of_pairs, pairs
+        The head that the page shows, or where that cannot change the one that changes most; of it the pairs whose weights change most.
     answers
         Of a classifier; empty of another model.
     """
@@ -107,21 +109,27 @@ class ShownChange:
     layer: int
     head: int
     wordpieces: tuple[str, ...]
+    of_pairs: tuple[int, int]
     pairs: list[ChangedPair]
     answers: list[AnswerChange] = field(default_factory=list)
 
     @property
     def most_changed(self) -> list[tuple[int, int]]:
         """Layer and head of the later heads whose attention changes most."""
-        order = np.argsort(-self.divergence, axis=None, kind="stable")
-        heads = zip(*(axis.tolist() for axis in np.unravel_index(order, self.divergence.shape)), strict=True)
-        return [(layer, head) for layer, head in heads if self.change.is_later(layer, head)][:NAMED]
+        return later_heads(self.change, self.divergence)[:NAMED]
+
+
+def later_heads(change: Change, divergence: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Layer and head of the heads that a change can reach, the largest divergence (layer, head) first."""
+    order = np.argsort(-divergence, axis=None, kind="stable")
+    heads = zip(*(axis.tolist() for axis in np.unravel_index(order, divergence.shape)), strict=True)
+    return [(layer, head) for layer, head in heads if change.is_later(layer, head)]
 
 
 def without_panel(context: Context, shown: ShownSentence) -> list[object]:
     """The heads that are switched off, and what changes downstream, which is computed after the page."""
     corpus, state = context.corpus, context.state
-    title = html.H2(["If heads were not there", info("switching heads off", _ABOUT)])
+    title = html.H2(["If heads were not there", info("switching heads off", _ABOUT)], id=WITHOUT_HEADS)
     if reason := cannot_change(corpus, has_torch=runs_models()):
         return [title, html.P(with_commands(reason), className="caption")]
     has_rules = knows_rules(corpus, state)
@@ -131,7 +139,8 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
     elif state.without and state.instead == "patch" and not state.patch:
         below = html.P(_NO_SENTENCE.format(len(shown.sentence.wordpieces)), className="caption")
     elif state.without:
-        below = deferred(context, WITHOUT, ready=_is_computed(context, shown.sentence))
+        part = replace(WITHOUT, height=HEIGHT + ROW * corpus.layers)
+        below = deferred(context, part, ready=_is_computed(context, shown.sentence))
     choices = draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules)
     return [title, choices, below, *(over_corpus(context) if state.without else []), *curve_panel(context)]
 
@@ -250,10 +259,13 @@ def compute_change(context: Context) -> list[object]:
     change = change_of(typed, corpus, state, shown.sentence)
     after = typed.change(corpus, shown.sentence, change)
     layer, head = state.layer, isolated_head(state)
-    pairs = changed_pairs(before, after, layer, head) if change.is_later(layer, head) else []
-    measures = vector_change(before, after), attention_change(before, after)
+    vector, divergence = vector_change(before, after), attention_change(before, after)
+    later = [(layer, head)] if change.is_later(layer, head) else later_heads(change, divergence)
+    of_pairs = later[0] if later else (layer, head)
+    pairs = changed_pairs(before, after, *of_pairs) if later else []
     answers = answer_changes(before, after)
-    return draw_change(ShownChange(state, change, *measures, layer, head, before.wordpieces, pairs, answers))
+    found = (vector, divergence, layer, head, before.wordpieces, of_pairs, pairs, answers)
+    return draw_change(ShownChange(state, change, *found))
 
 
 WITHOUT = DeferredPart(
@@ -342,23 +354,25 @@ def _cell(shown: ShownChange, layer: int, head: int) -> html.Td:
 
 
 def _pairs(shown: ShownChange) -> list[Any]:
-    """The pairs of the shown head whose weights change most, or why there are none."""
-    name = head_name(shown.layer, shown.head)
-    if (shown.layer, shown.head) in shown.change.heads:
-        return [html.P(f"{name} is changed itself. Click another head for its pairs.", className="caption")]
-    if not shown.change.is_later(shown.layer, shown.head):
-        return [
-            html.P(
-                f"{name} is not above a changed head and attends as before. Click a later head for its pairs.",
-                className="caption",
-            )
-        ]
+    """The pairs of the shown head, or of the one that changes most, whose weights change most, or why there are none."""
+    said, name = _cannot_change(shown), head_name(*shown.of_pairs)
+    if not shown.change.is_later(*shown.of_pairs):
+        return said
     if not shown.pairs:
-        return [html.P(f"No weight of {name} changes by more than 0.05%.", className="caption")]
+        return [*said, html.P(f"No weight of {name} changes by more than 0.05%.", className="caption")]
     table = html.Table(
         [heading(_COLUMNS, _COLUMNS[2:]), html.Tbody([_pair(shown, pair) for pair in shown.pairs])], className="rows"
     )
-    return [html.P(f"Largest changes of {name}:"), scrolling(table, f"Largest changes of {name}")]
+    return [*said, html.P(f"Largest changes of {name}:"), scrolling(table, f"Largest changes of {name}")]
+
+
+def _cannot_change(shown: ShownChange) -> list[Any]:
+    """Why the pairs are not those of the head that the page shows; nothing where they are."""
+    own = shown.layer, shown.head
+    if shown.change.is_later(*own):
+        return []
+    why = "is changed itself" if own in shown.change.heads else "is not above a changed head and attends as before"
+    return [html.P(f"{head_name(*own)} {why}. Click another head for its pairs.", className="caption")]
 
 
 def _pair(shown: ShownChange, pair: ChangedPair) -> html.Tr:

@@ -110,6 +110,7 @@ def choice(
         disabled=disabled,
         allowDeselect=False,
         searchable=len(data) > 12,
+        clearSearchOnFocus=True,  # else what is typed is searched for after the chosen title, and nothing is found
         maxDropdownHeight=420,
         comboboxProps={"width": "max-content", "position": "bottom-start"},
         **(OF_DATA if of_data else {}),

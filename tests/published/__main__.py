@@ -1,5 +1,6 @@
 """`python -m tests.published [--model=MODEL] [--data=TREEBANK] [--choose=TREEBANK]`: bert-base-uncased beside the published
-numbers; exit status 0 where they agree, 1 where they do not, 2 where nothing was compared.
+numbers, and its roles beside the labels that people gave its heads; exit status 0 where they agree, 1 where they do not, 2 where
+nothing was compared.
 
 With data, the relations of any model are printed; those of another model are compared with nothing.
 """
@@ -28,6 +29,7 @@ from tests.bench.table import show
 from tests.published import relation_tables
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows
 from tests.published.ingested import Ingested, ingested, uas_of
+from tests.published.named_heads import KNOWN, Labels, read_labels, show_named
 from tests.published.segments import TOKENS, review_segments
 from tests.published.targets import (
     CURVES,
@@ -54,6 +56,10 @@ class Flags(Ingested):
     choose: str = setting(
         "", "treebank on which heads are chosen; every other sentence of the data where none is given"
     )
+    labels: str = setting(
+        "",
+        "CSV file with layer, head and label of heads, counted from 0; the eight of the previous token where none is given",
+    )
 
 
 #: The corpora of a command, made in a folder: that of the data alone, or that on which heads are chosen and that of the data.
@@ -64,7 +70,11 @@ def main(arguments: Sequence[str]) -> int:
     """Exit status; where the model cannot be had, one sentence says so."""
     try:
         flags = parse_flags(Flags, arguments, command="python -m tests.published", description=__doc__)
-        return check_relations(flags) if flags.data else check(comparable_checkpoint(flags.model))
+        if flags.data:
+            return check_relations(flags)
+        labels = read_labels(Path(flags.labels)) if flags.labels else KNOWN
+        status = check(comparable_checkpoint(flags.model))
+        return check_roles(flags, labels) if status == AGREES else status
     except IngestError as error:
         print(f"The published numbers were not checked. {error}", file=sys.stderr)
         return NOT_CHECKED
@@ -96,6 +106,13 @@ def check(checkpoint: Checkpoint, *, segments: int = SEGMENTS) -> int:
     statistics = head_statistics(bert, blocks)
     rates, curves = np.array(bert.expansion_rates()), layer_curves(statistics)
     return compare(checkpoint.name, rates, statistics, curves, sum(block.sentences for block in blocks))
+
+
+def check_roles(flags: Flags, labels: Labels) -> int:
+    """Compute the roles of the published model on reviews, and compare them with what people have called its heads."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = show_named(ingested(Path(folder), flags, data=EMBEDDED), labels)
+    return DIFFERS if any(row.agrees is False for row in rows) else AGREES
 
 
 def compare(

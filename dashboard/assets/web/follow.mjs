@@ -4,6 +4,7 @@
 import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
 import { elementOf } from "./elements.mjs";
 import { UNREACHABLE, pause, prefetch, randomHex } from "./loading.mjs";
+import { keepTabsScrolled, showPart } from "./room.mjs";
 
 /** A failed request in the form of a page. @param {string} sentence */
 const problem = (sentence) => ({ problem: sentence });
@@ -218,6 +219,8 @@ export async function followPage(pathname, search) {
   const before = shown;
   const values = outputs(next.problem ? refused(next.problem) : next);
   if (next.problem) values[values.length - 1] = dash().no_update; // the link stays that of the page that was refused
+  keepTabsScrolled();
+  if (element.dataset.link?.split("?")[0] !== pathname) showPart(window.location.hash);
   lookAhead(before, next);
   element.removeAttribute("aria-busy");
   element.dataset.link = pathname + (search || "");

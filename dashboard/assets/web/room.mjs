@@ -3,6 +3,9 @@
 // Of the last two this browser remembers what its reader chose, nothing where it stores nothing.
 import { elementIn, required } from "./elements.mjs";
 
+/** Frames that what a page draws is waited for at most. */
+const MOST_FRAMES = 600;
+
 /**
  * The least height of a page, in pixels, with which the window stays scrolled as it is. `top` and `height` are the
  * page's in the window, `window` is the window's height, `below` what follows the page.
@@ -35,11 +38,43 @@ export function toggleDrawer(burger, drawer) {
   return [open, open];
 }
 
+/** The tab that is open, by its name. @param {Element | null} inspector */
+const openTab = (inspector) => inspector?.querySelector('[role="tab"][aria-selected="true"]')?.textContent;
+
+/** Tabs that are drawn anew stay scrolled as they are while the same one is open: a click in them moves nothing. */
+export async function keepTabsScrolled() {
+  const before = document.querySelector(".inspector");
+  const [top, tab] = [before?.scrollTop, openTab(before)];
+  for (let frame = 0; top && frame < MOST_FRAMES; frame += 1) {
+    await new Promise(requestAnimationFrame);
+    const now = document.querySelector(".inspector");
+    if (!now || now === before) continue;
+    if (openTab(now) === tab) now.scrollTop = top;
+    return;
+  }
+}
+
+const ACTS = ["wheel", "touchstart", "pointerdown", "keydown"];
+
+/** Shows a part that a link names as `#part` once it is drawn, unless its reader acts before. @param {string} hash */
+export async function showPart(hash) {
+  let waits = Boolean(hash);
+  const [ending, act] = [new AbortController(), () => (waits = false)];
+  for (const name of ACTS) window.addEventListener(name, act, { signal: ending.signal, capture: true, passive: true });
+  for (let frame = 0; waits && frame < MOST_FRAMES; frame += 1) {
+    const part = document.getElementById(hash.slice(1));
+    part?.scrollIntoView();
+    waits &&= !part;
+    if (waits) await new Promise(requestAnimationFrame);
+  }
+  ending.abort();
+}
+
 /** A link that names a part of its page scrolls there: Dash has taken the click and scrolled to the top before. */
 export function scrollToParts() {
   window.addEventListener("click", (event) => {
     const link = /** @type {HTMLAnchorElement | null} */ (event.target?.closest?.("a[href]"));
-    if (event.defaultPrevented && link?.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView();
+    if (event.defaultPrevented && link?.hash && link.pathname === window.location.pathname) showPart(link.hash);
   });
 }
 
