@@ -9,10 +9,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from zarr.abc.store import Store
 
+from store.bias import read_bias
 from store.dictionary import head_dictionary
 from store.features import Features
 from store.hypothesis import SENTENCES, Hypothesis, read_patterns, test_hypothesis
 from store.kernels.attention import attention_pattern, merge_words
+from store.kernels.bias import AttentionBias
 from store.kernels.head_tables import PARTS, HeadTables, logit_parts
 from store.kernels.heads import head_labels
 from store.kernels.replacement import MeanPatterns
@@ -100,6 +102,11 @@ class Corpus(StageResults):
         """Value norm ||f(x)|| (layer, head, token) of each token (Kobayashi 2020, section 3). Lazy."""
         return self._per_token("value_norm")
 
+    @cached_property
+    def bias(self) -> AttentionBias | None:
+        """What the model adds to q.k / sqrt(channels): masks and biases by distance; None where it adds nothing, as a BERT."""
+        return read_bias(self._groups.group(f"models/{self.name}"))
+
     def pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
         """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1.
 
@@ -129,8 +136,12 @@ class Corpus(StageResults):
         """`pattern` without labels, which take most of its time."""
         part = {**_indexers(layer, head), "token": self.sentence_rows(sentence)}
         query, key = (self._model[role].variable.isel(part).values.astype(np.float32) for role in ROLES)
-        weights: NDArray[np.float32] = attention_pattern(query, key)
-        return weights
+        if self.bias is None:
+            weights: NDArray[np.float32] = attention_pattern(query, key)
+            return weights
+        tokens, bias = query.shape[-2:], self.bias.part(layer, head)
+        heads = attention_pattern(query.reshape(-1, *tokens), key.reshape(-1, *tokens), bias=bias)
+        return heads.reshape(*query.shape[:-1], query.shape[-2])
 
     # -- head statistics ----------------------------------------------------------------------------
 
@@ -268,7 +279,10 @@ class Corpus(StageResults):
         rows = self.sentence_rows(sentence)
         query, key = (self._model[role].variable[layer, head, rows].values[None].astype(np.float32) for role in ROLES)
         position = np.arange(rows.stop - rows.start)
-        parts = logit_parts(query, key, self.head_tables(layer, head), self.tokens.token_id.values[rows], position)
+        bias = self.bias and self.bias.part(layer, head)
+        parts = logit_parts(
+            query, key, self.head_tables(layer, head), self.tokens.token_id.values[rows], position, bias
+        )
         pieces = self.wordpieces(rows)
         labels: dict[str, Any] = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
         return xr.DataArray(parts[:, 0], labels | {"part": list(PARTS)}, ("part", "query_token", "key_token"), "logit")
@@ -316,7 +330,7 @@ class Corpus(StageResults):
         >>> corpus.hypothesis(negated).precision.max()  # doctest: +SKIP
         """
         vectors = {"query": self.query, "key": self.key}
-        tested = test_hypothesis(self, vectors, names, sentences, self._bootstrap_seed, watch)
+        tested = test_hypothesis(self, vectors, names, sentences, self._bootstrap_seed, watch, self.bias)
         return tested.assign_attrs(snapshot=self.snapshot)
 
     @cached_property
@@ -340,7 +354,7 @@ class Corpus(StageResults):
         vectors = {"query": self.query, "key": self.key}
         return MeanPatterns.of(
             (pattern, flags[self.sentence_rows(index)])
-            for index, pattern in read_patterns(self, vectors, chosen.tolist())
+            for index, pattern in read_patterns(self, vectors, chosen.tolist(), self.bias)
         )
 
     def head_tables(self, layer: int, head: int) -> HeadTables:

@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels.attention import attention_pattern
+from store.kernels.bias import AttentionBias
 from store.kernels.hypothesis import MEASURES, HypothesisCounts, count_sentence
 from store.kernels.intervals import draw_counts
 from store.kernels.rules import SentenceTokens
@@ -54,14 +55,15 @@ def test_hypothesis(
     sentences: int,
     seed: int,
     watch: Watch,
+    bias: AttentionBias | None,
 ) -> xr.Dataset:
-    """See `store.Corpus.hypothesis`; `vectors` are the queries and keys of the model, lazy (layer, head, token, channel)."""
+    """See `store.Corpus.hypothesis`; `vectors` are the queries and keys of the model, lazy (layer, head, token, channel), `bias` its own."""
     count = min(sentences, corpus.n_sentences)
     if count < 1:
         raise StoreError(f"A hypothesis cannot be tested on {sentences} sentences. Give at least 1.")
     shape = vectors["query"].shape[:2]
     counts = np.stack(
-        [_count(sentence, query, key, names) for sentence, query, key in _sentences(corpus, vectors, count, watch)],
+        [_count(*each, names, bias) for each in _sentences(corpus, vectors, count, watch)],
         axis=-1,
     )
     return _labelled(shape, HypothesisCounts(counts), draw_counts(seed, 0, count))
@@ -95,14 +97,16 @@ def _read_vectors(
 
 
 def read_patterns(
-    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int]
+    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int], bias: AttentionBias | None = None
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Index and pattern (head through all layers, query_token, key_token) of each sentence; what lies between is read, too."""
     for index, _rows, query, key in _read_vectors(corpus, vectors, sentences):
-        yield index, attention_pattern(query.astype(np.float32), key.astype(np.float32))
+        yield index, attention_pattern(query.astype(np.float32), key.astype(np.float32), bias=bias)
 
 
-def _count(sentence: HypothesisSentence, query: Vectors, key: Vectors, names: Hypothesis) -> NDArray[np.float64]:
+def _count(
+    sentence: HypothesisSentence, query: Vectors, key: Vectors, names: Hypothesis, bias: AttentionBias | None
+) -> NDArray[np.float64]:
     """What the sentence adds; weights are computed of the queries with named keys alone."""
     words = np.flatnonzero(sentence.tokens.is_word)
     named = _named(names, sentence)[np.ix_(words, words)]
@@ -110,7 +114,8 @@ def _count(sentence: HypothesisSentence, query: Vectors, key: Vectors, names: Hy
     if not len(asked):
         return count_sentence(np.zeros((len(query), 0, len(words)), np.float32), named[asked], len(words))
     of_queries, of_keys = (side[:, chosen].astype(np.float32) for side, chosen in ((query, words[asked]), (key, words)))
-    return count_sentence(attention_pattern(of_queries, of_keys), named[asked], len(words))
+    of_words = bias and bias.at(words[asked], words)
+    return count_sentence(attention_pattern(of_queries, of_keys, bias=of_words), named[asked], len(words))
 
 
 def _named(names: Hypothesis, sentence: HypothesisSentence) -> NDArray[np.bool_]:

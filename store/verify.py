@@ -217,7 +217,7 @@ def _disagreement(corpus: Corpus, rows: slice, read: list[xr.DataArray]) -> floa
     query, key, norm = (array.values.astype(np.float32) for array in read[:3])
     stored, stored_mixed = read[3:]
     flags = corpus.tokens.token_flags.values[rows]
-    expected = token_statistics(attention_pattern(query, key), flags, np.ones(len(flags), bool), norm)
+    expected = token_statistics(_patterns(corpus, query, key), flags, np.ones(len(flags), bool), norm)
     names = list(stored.statistic.values)
     lacking = [names.index(name) for name in corpus.missing_statistics]
     error: NDArray[np.float64] = np.abs(stored.values.astype(np.float64) - expected) / (1 + np.abs(expected))
@@ -225,6 +225,13 @@ def _disagreement(corpus: Corpus, rows: slice, read: list[xr.DataArray]) -> floa
     error[names.index("to_sink"), _may_be_a_sink(expected[names.index("received")])] = 0
     mixed = 1 - expected[names.index("to_self")].mean(axis=1)
     return max(_largest(error), _largest(stored_mixed.values.astype(np.float64) - mixed))
+
+
+def _patterns(corpus: Corpus, query: NDArray[np.float32], key: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Patterns (layer, head, query_token, key_token) of vectors (layer, head, token, channel)."""
+    through_layers = (vectors.reshape(-1, *vectors.shape[2:]) for vectors in (query, key))
+    patterns: NDArray[np.float32] = attention_pattern(*through_layers, bias=corpus.bias)
+    return patterns.reshape(*query.shape[:-1], query.shape[-2])
 
 
 def _largest(error: NDArray[np.float64]) -> float:

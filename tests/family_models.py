@@ -13,7 +13,7 @@ from ingest.family.protocol import Family
 from ingest.run.checkpoint import find_checkpoint
 from tests.roberta import byte_level_tokenizer
 from tests.sentencepiece import sentencepiece_tokenizer
-from tests.tiny_models import save_unlike_zero, wordpiece_tokenizer
+from tests.tiny_models import mpnet_tokenizer, save_unlike_zero, wordpiece_tokenizer
 
 BY_TYPE: dict[str, Family] = {family.model_type: family for family in FAMILIES}
 #: Sizes that no two of them share. ELECTRA's embeddings have fewer features than its layers.
@@ -29,8 +29,11 @@ OWN_SIZES = {
     "electra": {"embedding_size": 10},
     "distilbert": {"hidden_dim": 24},
     "albert": {"embedding_size": 10, "num_hidden_groups": 2},
-    "modernbert": {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2},
+    "modernbert": {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2}
+    | {"local_attention": 8},
 }
+#: Of families with a vocabulary of another's kind, but other special tokens.
+OWN_TOKENIZERS = {"mpnet": mpnet_tokenizer}
 TOKENIZERS = {
     "vocab.txt": wordpiece_tokenizer,
     "vocab.json": byte_level_tokenizer,
@@ -42,7 +45,7 @@ TOKENIZERS = {
 def save_family(folder: Path, model_type: str, kind: str = "", seed: int = 0, sizes: Mapping[str, Any] = SIZES) -> Path:
     """A model of a family, with the trained head of a loss where one is named; no bias is zero."""
     family = BY_TYPE[model_type]
-    tokenizer = TOKENIZERS[family.vocabulary[0]]()
+    tokenizer = OWN_TOKENIZERS.get(model_type, TOKENIZERS[family.vocabulary[0]])()
     config = _config(family, **{**SIZES, **sizes}, vocab_size=len(tokenizer))
     torch.manual_seed(seed)
     model = (

@@ -52,23 +52,37 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return saved
 
 
-def patterns(capture: Capture, row: int, tokens: slice) -> np.ndarray:
-    vectors = zip(capture.query, capture.key, strict=True)
-    heads = [[each[row, tokens].transpose(0, 1) for each in layer] for layer in vectors]
-    return np.stack([attention_pattern(query, key).numpy() for query, key in heads])
+def patterns(model: HookedModel, capture: Capture, row: int, tokens: slice) -> np.ndarray:
+    query, key = (
+        torch.cat([layer[row, tokens].transpose(0, 1) for layer in layers]) for layers in (capture.query, capture.key)
+    )
+    return attention_pattern(query, key, bias=model.bias).unflatten(0, (model.layers, model.heads)).numpy()
 
 
 @each_family
 def test_attention_is_that_of_transformers(model_type: str, saved: Callable[[str], Path]) -> None:
     folder = saved(model_type)
     model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
-    real = np.arange(LENGTHS.max()) < LENGTHS[:, None]
+    check_padded(model, folder, SENTENCES)
+
+
+def check_padded(model: HookedModel, folder: Path, sentences: list[np.ndarray]) -> None:
+    """Patterns of sentences in one batch are those of transformers."""
+    lengths = np.array(list(map(len, sentences)))
+    real = np.arange(lengths.max()) < lengths[:, None]
     padded = np.full(real.shape, model.config.pad_token_id)
-    padded[real] = np.concatenate(SENTENCES)
+    padded[real] = np.concatenate(sentences)
     capture = model.run(torch.from_numpy(padded), torch.from_numpy(real))
-    for row, expected in enumerate(eager_patterns(folder, SENTENCES)):
-        found = patterns(capture, row, slice(0, int(LENGTHS[row])))
+    for row, expected in enumerate(eager_patterns(folder, sentences)):
+        found = patterns(model, capture, row, slice(0, int(lengths[row])))
         np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_sentence_longer_than_a_window_beside_a_short_one_attends_as_in_transformers(tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "model", "modernbert", sizes={"max_position_embeddings": 256})
+    model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
+    assert model.longest == 256
+    check_padded(model, folder, [np.arange(200) % 60 + 2, SENTENCES[0]])
 
 
 @each_family
@@ -81,7 +95,7 @@ def test_counted_attention_is_that_of_transformers(model_type: str, saved: Calla
     capture = model.run_counted(torch.from_numpy(one_after_the_other), counted)
     stops = np.cumsum(LENGTHS)
     for expected, stop, size in zip(eager_patterns(folder, SENTENCES), stops, LENGTHS, strict=True):
-        found = patterns(capture, 0, slice(int(stop - size), int(stop)))
+        found = patterns(model, capture, 0, slice(int(stop - size), int(stop)))
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -103,7 +117,8 @@ def test_the_layers_end_with_the_vectors_of_transformers(model_type: str, saved:
 def test_a_model_is_tried_before_it_is_read(model_type: str, saved: Callable[[str], Path]) -> None:
     model = HookedModel(find_checkpoint(str(saved(model_type))), device=CPU, dtype=torch.float32, packed=True)
     assert model.attention_error() < 1e-6
-    assert model.parts.module.config._attn_implementation == CAPTURED
+    kinds = {"sdpa": CAPTURED, "eager": "eager"}
+    assert model.parts.module.config._attn_implementation == kinds[BY_TYPE[model_type].implementation]
     check_attention(model, "tiny")
 
 
@@ -223,7 +238,8 @@ def test_a_sentence_stands_between_the_special_tokens_of_the_family(
     tokens = tokenizer.tokenize([TEXT]).token_id.tolist()
     assert tokens == transformers.AutoTokenizer.from_pretrained(folder)(TEXT)["input_ids"]
     ends = [tokenizer.vocab[number] for number in (tokens[0], tokens[-1])]
-    assert ends == (["[CLS]", "[SEP]"] if "vocab.txt" in BY_TYPE[model_type].vocabulary else ["<s>", "</s>"])
+    is_bert = BY_TYPE[model_type].post_processor == "BertProcessing"
+    assert ends == (["[CLS]", "[SEP]"] if is_bert else ["<s>", "</s>"])
 
 
 @pytest.mark.parametrize(("model_type", "longest"), [("electra", 130), ("distilbert", 130), ("xlm-roberta", 128)])
@@ -292,17 +308,6 @@ def test_a_typed_pair_is_read(family_store: str, masked_model: Path) -> None:
     ]
 
 
-def test_a_layer_with_a_window_is_read_as_far_as_all_tokens_see_each_other(tmp_path: Path) -> None:
-    folder = save_family(tmp_path / "model", "modernbert")
-    change_config(folder, local_attention=8)
-    longest = longest_input(find_checkpoint(str(folder)))
-    sentences = [np.arange(2, 2 + tokens) for tokens in (longest, longest + 1)]
-    whole, longer = eager_patterns(folder, sentences)
-    assert longest == 5
-    assert whole.min() > 0
-    assert longer.min() == 0
-
-
 def test_a_classifier_of_the_mean_leaves_the_padding_out(tmp_path: Path) -> None:
     folder = save_family(tmp_path / "model", "modernbert", "classification")
     change_config(folder, classifier_pooling="mean")
@@ -320,8 +325,7 @@ def test_a_classifier_of_the_mean_leaves_the_padding_out(tmp_path: Path) -> None
 def test_a_model_that_reads_less_than_the_default_is_read_as_far_as_it_goes(
     ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = save_family(tmp_path / "short", "modernbert")
-    change_config(folder, local_attention=8)
+    folder = save_family(tmp_path / "short", "distilbert", sizes={"max_position_embeddings": 5})
     place = ingest(tmp_path / "store", model=folder, max_length=Settings.max_length)
     assert store.open_corpus(place).sentences.row_size.values.max() == 5
     assert "short reads at most 5 wordpieces, so longer sentences are cut" in capsys.readouterr().out

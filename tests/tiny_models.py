@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from transformers.models.mpnet.tokenization_mpnet import MPNetTokenizer
 
 from tests.made_once import made_once
 from tests.published.reference import eager_model
@@ -72,6 +73,13 @@ def wordpiece_tokenizer() -> transformers.BertTokenizer:
     """The wordpieces of the reviews."""
     vocabulary = {piece: number for number, piece in enumerate(_vocabulary())}
     return transformers.BertTokenizer(vocab=vocabulary, do_lower_case=True)
+
+
+def mpnet_tokenizer() -> Any:
+    """The same after the special tokens of MPNet."""
+    own = ["<s>", "<pad>", "</s>", "[UNK]", "<mask>"]
+    pieces = [*own, *(piece for piece in _vocabulary() if not piece.startswith("["))]
+    return MPNetTokenizer(vocab={piece: number for number, piece in enumerate(pieces)})
 
 
 @pytest.fixture(scope="session")

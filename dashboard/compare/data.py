@@ -162,8 +162,10 @@ def _patterns(corpus: Corpus, sample: Sample, layer: int, heads: slice) -> Itera
     """Patterns (head, query_token, key_token) of heads of a layer, a sentence at a time."""
     stop = int(sample.start[-1] + sample.size[-1])
     vectors = [array.variable[layer, heads, :stop].values for array in (corpus.query, corpus.key)]
+    bias = corpus.bias and corpus.bias.part(layer).of_heads(heads)
     for start, size in zip(sample.start.tolist(), sample.size.tolist(), strict=True):
-        yield attention_pattern(*(role_vectors[:, start : start + size].astype(np.float32) for role_vectors in vectors))
+        own = (role_vectors[:, start : start + size].astype(np.float32) for role_vectors in vectors)
+        yield attention_pattern(*own, bias=bias)
 
 
 @dataclass(frozen=True, eq=False)

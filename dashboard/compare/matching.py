@@ -20,6 +20,7 @@ from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern
+from store.kernels.bias import AttentionBias
 from store.kernels.heads import divergence_between, partners
 from store.phrases import many
 from store.schema.model import head_name
@@ -98,7 +99,8 @@ def _divergence(two: ModelPair, sample: Sample) -> Floats:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for spans in _parts(sample):
             own, other = (_vectors(model, int(spans[0, 0]), int(spans[-1, 1])) for model in (two.own, two.other))
-            means = pool.map(partial(_of_sentence, own, other), (spans - spans[0, 0]).tolist())
+            biases = two.own.bias, two.other.bias
+            means = pool.map(partial(_of_sentence, own, other, biases), (spans - spans[0, 0]).tolist())
             for mean, _ in zip(means, done, strict=False):  # `done` goes on in the next part
                 sums += mean
     return sums / sample.sentences
@@ -117,11 +119,17 @@ def _vectors(corpus: Corpus, start: int, stop: int) -> tuple[Halves, Halves]:
     return query, key
 
 
-def _of_sentence(own: tuple[Halves, Halves], other: tuple[Halves, Halves], span: tuple[int, int]) -> Floats:
+def _of_sentence(
+    own: tuple[Halves, Halves],
+    other: tuple[Halves, Halves],
+    biases: tuple[AttentionBias | None, AttentionBias | None],
+    span: tuple[int, int],
+) -> Floats:
     """Mean over the queries of a sentence: (head, other_head)."""
     rows = slice(*span)
     patterns = (
-        attention_pattern(*(vectors[:, rows].astype(np.float32) for vectors in model)) for model in (own, other)
+        attention_pattern(*(vectors[:, rows].astype(np.float32) for vectors in model), bias=bias)
+        for model, bias in zip((own, other), biases, strict=True)
     )
     return np.asarray(divergence_between(*patterns), np.float64) / (rows.stop - rows.start)
 

@@ -190,15 +190,20 @@ def _compared(corpus: Corpus, layer: int, head: int, role: str, sample: NDArray[
 
 def patterns_of(corpus: Corpus, layer: int, head: int, sentences: Sequence[int], read: int = READ) -> Iterator[Pattern]:
     """The pattern (query_token, key_token) of a head in each sentence, ascending; vectors of `read` sentences are read at once."""
-    # What all keys have in common changes no weight.
-    both = [corpus.stored_vectors(side, layer=layer, head=head)[0] for side in ROLES]
+    bias = corpus.bias and corpus.bias.part(layer, head)
+    # What all keys have in common changes no weight, but what a bias takes from keys.
+    both = (
+        [corpus.stored_vectors(side, layer=layer, head=head)[0] for side in ROLES]
+        if bias is None
+        else [vectors.variable[layer, head] for vectors in (corpus.query, corpus.key)]
+    )
     for first in range(0, len(sentences), read):
         spans = [corpus.sentence_rows(sentence) for sentence in sentences[first : first + read]]
         start, stop = spans[0].start, spans[-1].stop
         query, key = (vectors[start:stop].values for vectors in both)
         for span in spans:
             own = slice(span.start - start, span.stop - start)
-            yield attention_pattern(query[own].astype(np.float32), key[own].astype(np.float32))
+            yield attention_pattern(*(each[None, own].astype(np.float32) for each in (query, key)), bias=bias)[0]
 
 
 def strongest_wordpieces(vocab: NDArray[Any], sums: Pattern, counts: Pattern) -> tuple[StrongWordpiece, ...]:

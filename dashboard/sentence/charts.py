@@ -21,6 +21,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern
+from store.kernels.bias import AttentionBias
 from store.phrases import as_label
 from store.schema.model import RATIOS, head_name
 
@@ -83,9 +84,10 @@ def position_means(corpus: Corpus, layer: int, head: int, limits: PositionLimits
     )
     stop = int((starts + sizes).max())
     query, key = (array.variable[layer, head, :stop].values.astype(np.float32) for array in (corpus.query, corpus.key))
+    bias = corpus.bias and corpus.bias.part(layer, head)
     total = np.zeros((min(limits.positions, int(sizes.max())),) * 2)
     for batch in _batches(sizes, limits.tokens):
-        _add(total, query, key, starts[batch], sizes[batch])
+        _add(total, query, key, starts[batch], sizes[batch], bias)
     count = _sentences_with_both(sizes, len(total))
     return PositionMeans(total / count, count, len(sizes), int(sizes.max()))
 
@@ -113,13 +115,20 @@ def _batches(sizes: Rows, tokens: int) -> Iterator[Rows]:
         order = order[count:]
 
 
-def _add(total: Floats, query: NDArray[np.float32], key: NDArray[np.float32], starts: Rows, sizes: Rows) -> None:
+def _add(
+    total: Floats,
+    query: NDArray[np.float32],
+    key: NDArray[np.float32],
+    starts: Rows,
+    sizes: Rows,
+    bias: AttentionBias | None,
+) -> None:
     """Add the sum of the patterns of some sentences, up to the last counted position."""
     offset = np.arange(int(sizes.max()))
     real = offset < sizes[:, None]
     rows = starts[:, None] + np.minimum(offset, sizes[:, None] - 1)
     counted = real[:, : len(total)]
-    pattern = attention_pattern(query[rows[:, : len(total)]], key[rows], real)
+    pattern = attention_pattern(query[None, rows[:, : len(total)]], key[None, rows], real, bias=bias)[0]
     sums = np.einsum("sqk,sq->qk", pattern[..., : len(total)], counted.astype(np.float32))
     total[: len(sums), : len(sums)] += sums
 

@@ -21,7 +21,7 @@ from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.attention import attention_pattern
+from store.kernels.attention import softmax
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
@@ -54,7 +54,7 @@ class RankedHead(NamedTuple):
 
 def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
     """Every head by its weight from one position to another, the largest first."""
-    rows = attention_pattern(sentence.query[:, :, query : query + 1], np.asarray(sentence.key))[:, :, 0]
+    rows = softmax(np.stack([sentence.row_logits(layer, query) for layer in range(len(sentence.query))]))
     weights = rows[:, :, key]
     ranks = 1 + (rows > weights[..., None]).sum(axis=-1)
     order = np.argsort(-weights, axis=None, kind="stable")

@@ -285,7 +285,7 @@ def _table(head: str, units: Sequence[Unit], keys: Sequence[Unit], weights: Floa
 def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, object]:
     """JSON-ready: the query vector, and of every key its vector, their product, its sum, the logit and the weight.
 
-    logit = dot / sqrt(channels); weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
+    logit = dot / sqrt(channels) + what the model adds to it; weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
     """
     vector, both, steps = _steps(sentence, layer, head, query)
     vectors = [[significant(row) for row in array.tolist()] for array in both]
@@ -319,5 +319,7 @@ def _steps(sentence: Sentence, layer: int, head: int, query: int) -> tuple[Float
     vector, keys = sentence.query[layer, head, query], sentence.key[layer, head]
     products = vector * keys
     dots = products.sum(axis=-1)
-    logits = dots * np.float32(len(vector) ** -0.5)
+    logits = (
+        dots * np.float32(len(vector) ** -0.5) if sentence.bias is None else sentence.row_logits(layer, query)[head]
+    )
     return vector, [keys, products], [dots, logits, softmax(logits)]

@@ -13,7 +13,8 @@ from numpy.typing import DTypeLike, NDArray
 from dashboard.web.results import cached
 from dashboard.web.state import PAIRS, Mean, Pair
 from store import Corpus
-from store.kernels.attention import attention_pattern, attention_rollout, merge_words
+from store.kernels.attention import attention_logits, attention_pattern, attention_rollout, merge_words
+from store.kernels.bias import AttentionBias
 from store.schema.corpus import NO_WORD
 
 Floats = NDArray[np.float32]
@@ -100,6 +101,8 @@ class Sentence:
         Share of each token that comes from others (ratio, layer, token); `store.schema.model.RATIOS`.
     cut
         Whether the text was longer than the model allows.
+    bias
+        What the model adds to q.k / sqrt(channels); None where it adds nothing.
     last
         Output of the last layer (token, feature); None of stored vectors, which have none.
     answer, answers
@@ -122,6 +125,7 @@ class Sentence:
     value_norm: Layers
     mixing: Floats
     cut: bool
+    bias: AttentionBias | None = None
     last: Floats | None = None
     answer: Floats | None = None
     answers: tuple[str, ...] = ()
@@ -130,6 +134,8 @@ class Sentence:
     @property
     def pattern(self) -> Floats:
         """Attention (layer, head, query_token, key_token); rows sum to 1."""
+        if self.bias is not None:
+            return np.stack([self.layer_pattern(layer) for layer in range(len(self.query))])
         pattern: Floats = attention_pattern(np.asarray(self.query), np.asarray(self.key))
         return pattern
 
@@ -145,8 +151,16 @@ class Sentence:
 
     def layer_pattern(self, layer: int) -> Floats:
         """Attention of one layer (head, query_token, key_token), without computing that of the others."""
-        pattern: Floats = attention_pattern(self.query[layer], self.key[layer])
+        bias = self.bias and self.bias.part(layer)
+        pattern: Floats = attention_pattern(self.query[layer], self.key[layer], bias=bias)
         return pattern
+
+    def row_logits(self, layer: int, query: int) -> Floats:
+        """Logits of one query in every head of a layer: (head, key_token)."""
+        keys = self.key[layer]
+        bias = self.bias and self.bias.part(layer).at([query], range(keys.shape[-2]))
+        logits: Floats = attention_logits(self.query[layer][:, query : query + 1], keys, bias=bias)[:, 0]
+        return logits
 
 
 @cached
@@ -174,6 +188,7 @@ def stored_sentence(corpus: Corpus, index: int) -> Sentence:
         value_norm=StoredLayers(corpus, "value_norm", index),
         mixing=corpus.token_mixing.variable[:, :, rows].values.astype(np.float32),
         cut=is_cut(corpus, tokens.sizes["token"]),
+        bias=corpus.bias and corpus.bias.within(tokens.sizes["token"]),
     )
 
 

@@ -83,11 +83,12 @@ def why_pair(
     parts
         (part, query_token, key_token), which sum to the logits over parts.
     names
-        Of the parts; those that are equal for all keys are left out.
+        Of the parts; those that are equal for all keys are left out. Keys that the query does not see do not count.
     """
     rows = parts[:, query].astype(np.float64)
     logits = rows.sum(axis=0)
-    above = rows[:, key] - rows.mean(axis=1)
+    seen = np.isfinite(logits)
+    above = rows[:, key] - rows[:, seen].mean(axis=1)
     return (
         float(softmax(logits)[key]),
         float(logits[key]),
@@ -106,7 +107,8 @@ def sentence_parts(
         Of its wordpieces: (token,).
     """
     query, key = (np.asarray(vectors[layer, head])[None] for vectors in (sentence.query, sentence.key))
-    return logit_parts(query, key, tables, token_id, np.arange(len(token_id)))[:, 0]
+    bias = sentence.bias and sentence.bias.part(layer, head)
+    return logit_parts(query, key, tables, token_id, np.arange(len(token_id)), bias)[:, 0]
 
 
 @cached

@@ -1,7 +1,7 @@
 """What softmax sees in a forward pass, through transformers' `AttentionInterface`: queries and keys after any rotation, and values.
 
-Every family whose modules ask that interface for attention is captured here, in the order of the calls: some modules do not know
-the number of their layer, and some are called as several layers. A pass attends as transformers' sdpa does, which never hands out
+Every family is captured here, in the order of the calls: some modules do not know the number of their layer, and some are called as
+several layers. Modules that do not ask that interface are made to ask the same (`ModelParts.ask`). A pass attends as transformers' sdpa does, which never hands out
 a pattern; with other patterns of some heads where they are replaced; and by counting the patterns where these are `Sentences`.
 """
 
@@ -24,6 +24,7 @@ from transformers.masking_utils import sdpa_mask
 
 from ingest.encode.counted_attention import Sentences, attend_and_summarize
 from ingest.family.protocol import Place
+from store.kernels.bias import AttentionBias
 from store.schema.features import FIRST_KINDS
 
 #: (layer, head) -> its weights (query_token, key_token) instead of the pattern of its queries and keys; of zeros the head is off.
@@ -67,12 +68,15 @@ class Pass:
         Patterns of some heads, in a pass without padding.
     sentences, grams
         Sentences without padding whose patterns are counted, in float32 on a CPU, with the `output_grams` of the model.
+    bias
+        What the model adds to logits, where patterns are counted.
     """
 
     capture: Capture = field(default_factory=Capture)
     replaced: Replaced = field(default_factory=dict)
     sentences: Sentences | None = None
     grams: Sequence[Tensor] = ()
+    bias: AttentionBias | None = None
 
     def attend(self, module: nn.Module, vectors: "Heads", mask: Tensor | None, **options: Any) -> Tensor:
         """Outputs of the heads of the next layer, (sentence, token, head, channel)."""
@@ -89,7 +93,8 @@ class Pass:
         query, key, value = (
             of_layers[layer][0].contiguous() for of_layers in (self.capture.query, self.capture.key, self.capture.value)
         )
-        sentences.layers.append(attend_and_summarize(query, key, value, self.grams[layer], sentences))
+        bias = self.bias and self.bias.part(layer)
+        sentences.layers.append(attend_and_summarize(query, key, value, self.grams[layer], sentences, bias))
         return sentences.layers[-1].context.unflatten(-1, value.shape[1:])[None]
 
 
@@ -168,6 +173,17 @@ def _attend(
     """As transformers calls a function of its `AttentionInterface`."""
     passing, vectors = _RUNNING.passing or Pass(), Heads(query, key, value, scaling)
     return passing.attend(module, vectors, attention_mask, scaling=scaling, **options), None
+
+
+def attend_in_pass(
+    module: nn.Module, hidden: Tensor, projections: Sequence[nn.Module], heads: int, mask: Tensor | None
+) -> Tensor | None:
+    """See `ingest.family.protocol.Attend`."""
+    if _RUNNING.passing is None:
+        return None
+    query, key, value = (project(hidden).unflatten(-1, (heads, -1)).transpose(1, 2) for project in projections)
+    mask = None if mask is None else mask.to(query.dtype)
+    return _RUNNING.passing.attend(module, Heads(query, key, value, None), mask)
 
 
 AttentionInterface.register(CAPTURED, _attend)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ingest.family.protocol import LayerParts
+from store.kernels.bias import AttentionBias
 from store.schema.model import OFFSETS, RATIOS, STATISTICS
 
 #: Rows of the products for which the order of a weight is chosen. With another number it is less than the best.
@@ -76,6 +77,8 @@ def batch_product(left: Tensor, right: Tensor) -> Tensor:
 
 #: Weights of patterns that are in memory at once, as many as a core has room for in its cache.
 ROOM = 1 << 18
+#: The logit of a key that a query does not see.
+LEAST = -1e9
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,14 @@ class Sentences:
 
 
 def attend_and_summarize(
-    query: Tensor, key: Tensor, value: Tensor, gram: Tensor, sentences: Sentences, *, room: int = ROOM
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    gram: Tensor,
+    sentences: Sentences,
+    bias: AttentionBias | None = None,
+    *,
+    room: int = ROOM,
 ) -> Counted:
     """Attention between the tokens of each sentence, and what is stored of it.
 
@@ -141,6 +151,8 @@ def attend_and_summarize(
         (token, head, channel) in float32, contiguous.
     gram
         `output_gram` of the layer (head, channel, channel).
+    bias
+        What the model adds to the logits of the layer.
     room
         Weights of patterns that are in memory at once.
     """
@@ -157,7 +169,8 @@ def attend_and_summarize(
     vectors = [_padded(each, sentences) for each in (query, key, value)]
     at_once = max(1, room // (len(sentences.lengths) * longest**2))
     for first in range(0, heads, at_once):
-        _count_heads(slice(first, first + at_once), vectors, sentences, counted)
+        own = slice(first, first + at_once)
+        _count_heads(own, vectors, sentences, counted, bias and bias.of_heads(own))
     unpad(vectors[0].numpy(), sentences.starts, counted.context.unflatten(1, (heads, channels)).numpy())
     return counted
 
@@ -180,12 +193,16 @@ def _padded(vectors: Tensor, sentences: Sentences) -> Tensor:
     return padded
 
 
-def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counted: Counted) -> None:
+def _count_heads(
+    own: slice, vectors: list[Tensor], sentences: Sentences, counted: Counted, bias: AttentionBias | None
+) -> None:
     """Count some heads by their queries, keys and values (head, sentence, token, channel); context replaces the queries."""
     from ingest.encode.compiled import PLACES, accumulate_statistics
 
     query, key, value = (each[own].flatten(0, 1) for each in vectors)
     pattern = batch_product(query, key.transpose(1, 2))
+    if bias is not None:
+        _add_bias(pattern.unflatten(0, vectors[0][own].shape[:2]), bias, vectors[0][own], vectors[1][own])
     accumulate_statistics(
         pattern.unflatten(0, (-1, len(sentences.lengths))).numpy(),
         query.shape[-1] ** -0.5,
@@ -198,6 +215,15 @@ def _count_heads(own: slice, vectors: list[Tensor], sentences: Sentences, counte
         PLACES,
     )
     query.copy_(batch_product(pattern, value))
+
+
+def _add_bias(products: Tensor, bias: AttentionBias, query: Tensor, key: Tensor) -> None:
+    """Add to products of queries and keys, which are still to be divided by sqrt(channels), what the model adds to logits."""
+    products *= query.shape[-1] ** -0.5
+    bias.add_to(products, query, key)
+    # The compiled pass takes no infinite number, and no weight is less than 2^-126.
+    products.clamp_(min=LEAST)
+    products *= query.shape[-1] ** 0.5
 
 
 _TO_SELF = list(STATISTICS).index("to_self")

@@ -23,6 +23,7 @@ from ingest.run.parallel import one_thread_each
 from ingest.run.settings import Settings
 from ingest.text.blocks import Batch, Block, make_batches
 from store.kernels.attention import attention_pattern, value_norm
+from store.kernels.bias import AttentionBias
 from store.kernels.intervals import squared_sums
 from store.kernels.statistics import (
     offset_profile,
@@ -223,7 +224,7 @@ class Encoder:
         self.model = model
         self.batch_tokens = batch_tokens or BATCH_TOKENS[model.device.type]
         self._counts = model.device.type == "cpu" if counts is None else counts
-        self._grams = model.output_grams()
+        self._grams, self._bias = model.output_grams(), model.bias
         if self._counts:
             model.count_patterns(self._grams)
             self._mixing = list(map(CountedMixing.of, model.parts.layers))
@@ -279,7 +280,7 @@ class Encoder:
             counted = (
                 sentences.layers[layer]
                 if in_pass
-                else attend_and_summarize(query, key, value, self._grams[layer], sentences)
+                else attend_and_summarize(query, key, value, self._grams[layer], sentences, self._of_layer(layer))
             )
             yield LayerNumbers(
                 query.transpose(0, 1),
@@ -291,6 +292,20 @@ class Encoder:
                 counted.received_at,
             )
 
+    def _of_layer(self, layer: int) -> AttentionBias | None:
+        """What the model adds to the logits of a layer."""
+        return self._bias and self._bias.part(layer)
+
+    def _pattern(self, layer: int, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+        """Patterns (sentence, head, query_token, key_token) of vectors (sentence, head, token, channel)."""
+        if self._bias is None:
+            pattern: Tensor = attention_pattern(query, key, None if mask is None else mask[:, None])
+            return pattern
+        by_head: Tensor = attention_pattern(
+            query.transpose(0, 1), key.transpose(0, 1), mask, bias=self._of_layer(layer)
+        )
+        return by_head.transpose(0, 1)
+
     def _by_formulas(self, batch: "BatchTensors", buffers: BlockBuffers) -> Iterator["LayerNumbers"]:
         """Layer by layer, by the kernels: on a GPU these are fast."""
         capture = self.model.run(batch.token_ids, batch.mask)
@@ -300,9 +315,7 @@ class Encoder:
         self, layer: int, capture: Capture, batch: "BatchTensors", buffers: BlockBuffers
     ) -> "LayerNumbers":
         query, key, value = (tensors[layer].float() for tensors in (capture.query, capture.key, capture.value))
-        pattern = attention_pattern(
-            query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
-        )
+        pattern = self._pattern(layer, query.transpose(1, 2), key.transpose(1, 2), batch.mask)
         # All sentences of a head in one product: one a sentence would take four times as long.
         norms = value_norm(value.flatten(0, 1).transpose(0, 1), self._grams[layer])
         norms = norms.unflatten(1, batch.real.shape).transpose(0, 1)

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ingest.encode.capture import CAPTURED, NOTHING, Capture, Pass, Replaced, keep, keep_point, running
+from ingest.encode.capture import CAPTURED, NOTHING, Capture, Pass, Replaced, attend_in_pass, keep, keep_point, running
 from ingest.encode.counted_attention import Sentences, can_pack, pack_linears
 from ingest.encode.loading import class_names, classifier_class, find_device, find_dtype, load_model
 from ingest.family.protocol import LayerParts, Place
@@ -31,6 +31,7 @@ from store.kernels.attention import (
     own_part,
     value_norm,
 )
+from store.kernels.bias import AttentionBias
 
 #: Wordpieces that a model is tried on.
 PROBED = 24
@@ -71,8 +72,9 @@ class HookedModel:
                 else load_model(checkpoint, family.encoder_class, **family.encoder_options)
             )
         self._loaded: Any = loaded.to(device).eval()
-        self._loaded.set_attn_implementation(CAPTURED)
         self.parts = family.parts(self._loaded)
+        self._attend_by(CAPTURED)
+        self.parts.ask(attend_in_pass)
         if packed and can_pack(device, dtype):
             pack_linears(self.parts.encoder)
         self.config: Any = self._loaded.config
@@ -81,9 +83,15 @@ class HookedModel:
         self.heads: int = self.config.num_attention_heads
         self.channels: int = self.config.hidden_size // self.heads
         self._grams: Sequence[Tensor] = ()
+        self._counted_bias: AttentionBias | None = None
         for layer in self._layers:
             keep(Place(layer.module, of_input=True), lambda capture, vectors: capture.layer_input.append(vectors))
             keep(Place(layer.output), lambda capture, vectors: capture.projected.append(vectors))
+
+    @property
+    def bias(self) -> AttentionBias | None:
+        """What the model adds to q.k / sqrt(channels), from its weights as they are now."""
+        return self.parts.bias
 
     @property
     def _layers(self) -> list[LayerParts]:
@@ -116,7 +124,7 @@ class HookedModel:
 
     def count_patterns(self, grams: Sequence[Tensor]) -> None:
         """From now on `run_counted` can be called, on a CPU in float32; `grams` are the model's `output_grams`."""
-        self._grams = grams
+        self._grams, self._counted_bias = grams, self.bias
 
     def run_counted(self, token_ids: Tensor, sentences: Sentences) -> Capture:
         """One forward pass over the tokens of `sentences` (token,), whose patterns are counted.
@@ -124,7 +132,7 @@ class HookedModel:
         The tensors captured are of one sentence.
         """
         positions = torch.from_numpy(self.parts.positions(token_ids.numpy(), sentences.positions))
-        passing = Pass(sentences=sentences, grams=self._grams)
+        passing = Pass(sentences=sentences, grams=self._grams, bias=self._counted_bias)
         return self._pass(passing, input_ids=token_ids[None], position_ids=positions[None])
 
     def attention_error(self) -> float:
@@ -138,19 +146,26 @@ class HookedModel:
         module: Any = self.parts.module
         with torch.inference_mode(), running(Pass()) as capture:
             module(input_ids=token_ids)
-        module.set_attn_implementation("eager")
+        self._attend_by("eager")
         try:
             with torch.inference_mode():
                 patterns = module(input_ids=token_ids, output_attentions=True).attentions
         finally:
-            module.set_attn_implementation(CAPTURED)
+            self._attend_by(CAPTURED)
         if not len(capture.query) == len(patterns) == self.layers:
             return float("inf")
-        errors = [
-            (attention_pattern(*(each.float().transpose(1, 2) for each in vectors)) - pattern).abs().max()
-            for *vectors, pattern in zip(capture.query, capture.key, patterns, strict=True)
-        ]
+        bias = self.bias
+        found = (
+            attention_pattern(*(each[0].float().transpose(0, 1) for each in vectors), bias=bias and bias.part(layer))
+            for layer, vectors in enumerate(zip(capture.query, capture.key, strict=True))
+        )
+        errors = [(own - pattern[0]).abs().max() for own, pattern in zip(found, patterns, strict=True)]
         return float(torch.stack(errors).max())
+
+    def _attend_by(self, implementation: str) -> None:
+        """Change transformers' kind of attention; modules that know one kind alone ask for it themselves."""
+        if self._family.implementation != "eager":
+            self._loaded.set_attn_implementation(implementation)
 
     def guess_labels(self, last: Tensor) -> Tensor:
         """Logits (sentence, label) of a model that classifies, from the output of the last layer (sentence, token, feature)."""
@@ -261,6 +276,8 @@ class SentenceModel:
         self._model.listen_at_points([self._last])
         self._grams = self._model.output_grams()
         self._projections = self._model.output_projections()
+        #: What the model adds to q.k / sqrt(channels).
+        self.bias = self._model.bias
         self._token_types = checkpoint.family.size(checkpoint.config, "type_vocab_size")
 
     @property
@@ -310,7 +327,8 @@ class SentenceModel:
         self, layer: int, capture: Capture, replaced: Replaced, query: Tensor, key: Tensor, value: Tensor
     ) -> Tensor:
         """Mixing ratios of a layer (ratio, token) from its vectors (head, token, channel)."""
-        pattern, layer_input = attention_pattern(query, key), capture.layer_input[layer][0]
+        bias, layer_input = self.bias and self.bias.part(layer), capture.layer_input[layer][0]
+        pattern = attention_pattern(query, key, bias=bias)
         for (of, head), weights in replaced.items():
             if of == layer:
                 pattern[head] = torch.as_tensor(weights, dtype=pattern.dtype, device=pattern.device)

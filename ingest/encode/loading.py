@@ -225,7 +225,11 @@ def load_model(
     check_shapes(checkpoint)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    options |= {"attn_implementation": "sdpa", "dtype": torch.float32, "output_loading_info": True}
+    options |= {
+        "attn_implementation": checkpoint.family.implementation,
+        "dtype": torch.float32,
+        "output_loading_info": True,
+    }
     if wrapper := wrapper_of(stored_tensors(checkpoint), checkpoint.family):
         options["key_mapping"] = {f"^{re.escape(wrapper)}": ""}
     try:

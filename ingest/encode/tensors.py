@@ -27,6 +27,7 @@ from ingest.run.progress import bar
 from ingest.run.settings import Settings
 from ingest.run.worker import begin_next
 from ingest.text.blocks import Block, PlannedCorpus, content_hash
+from store.bias import write_bias
 from store.means import means_of_blocks, sum_of_blocks
 from store.repository.arrays import CONSTANT, array_of, create_arrays
 from store.repository.writer import Writable, Writer
@@ -111,6 +112,7 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: 
     if fresh:  # later blocks take what the first had; in older stores it is 0
         array_of(group, CONSTANT)[:] = key_constant(hooked).cpu().numpy()
     array_of(group, "expansion_rate")[:] = hooked.expansion_rates()
+    write_bias(group, hooked.bias)
     group.attrs.update(model.identity)
     if writer.changed:
         writer.commit(f"room for {model.key}")

@@ -11,6 +11,7 @@ from ingest.family.protocol import (
     LABELS,
     TEXTS,
     TRUTH,
+    Attend,
     Config,
     Field,
     ModelParts,
@@ -20,6 +21,7 @@ from ingest.family.protocol import (
     text,
     whole,
 )
+from store.kernels.bias import AttentionBias
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -80,6 +82,7 @@ class Bert:
     name = "BERT"
     config_class = "BertConfig"
     encoder_class = "BertModel"
+    implementation = "sdpa"
     encoder_options: Mapping[str, Any] = {"add_pooling_layer": False}
     architectures: Mapping[str, str] = trained("Bert")
     head_weights: Mapping[str, Sequence[str]] = {
@@ -225,6 +228,14 @@ class BertParts:
     def layers(self) -> "Sequence[BertLayer]":
         """The layers in order."""
         return list(map(BertLayer, self.module.encoder.layer))
+
+    @property
+    def bias(self) -> AttentionBias | None:
+        """None: nothing is added to logits."""
+        return None
+
+    def ask(self, attend: Attend) -> None:
+        """Nothing: all modules ask transformers' interface."""
 
     def positions(self, token_ids: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ARG002
         """The place in the sentence."""

@@ -1,7 +1,7 @@
 """ModernBERT (Warner et al. 2024): norms before attention and the feed-forward network, turned queries and keys, windows in most layers.
 
 As in `ingest.family.prelayernorm`, the residual stream runs past the norms. A token of a layer with a window sees those at most half
-a window away. Patterns are computed here without a window, so that an input is at most as long as half a window and a token.
+a window away.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,6 @@ from ingest.family.protocol import (
     ROTATION,
     TEXTS,
     TRUTH,
-    Config,
     Field,
     ModelParts,
     Place,
@@ -23,6 +22,7 @@ from ingest.family.protocol import (
     text,
     whole,
 )
+from store.kernels.bias import AttentionBias, LayerBias
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -78,10 +78,6 @@ class ModernBert(Bert):
     }
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
 
-    def longest_input(self, config: Config) -> int:
-        """As many tokens as all see each other."""
-        return min(super().longest_input(config), self.size(config, "local_attention") // 2 + 1)
-
     def parts(self, model: Any) -> ModelParts:
         """The modules of a loaded model."""
         return ModernBertParts(model.base_model)
@@ -118,6 +114,13 @@ class ModernBertParts(BertParts):
     def encoder(self) -> "nn.Module":
         """All layers."""
         return self.module.layers
+
+    @property
+    def bias(self) -> AttentionBias:
+        """A mask alone: half of a window to each side."""
+        config = self.module.config
+        windows = {"full_attention": None, "sliding_attention": config.local_attention // 2}
+        return AttentionBias([LayerBias(window=windows[kind]) for kind in config.layer_types])
 
     @property
     def layers(self) -> "Sequence[ModernBertLayer]":

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from store.kernels.bias import AttentionBias
+
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
@@ -92,8 +94,25 @@ def linear_map(linear: Any) -> "tuple[Tensor, Tensor]":
     return weight, weight.new_zeros(weight.shape[1]) if linear.bias is None else linear.bias
 
 
+class Attend(Protocol):
+    """Attention of the layer whose turn it is, in a pass that is captured."""
+
+    def __call__(
+        self,
+        module: "nn.Module",
+        hidden: "Tensor",
+        projections: "Sequence[nn.Module]",
+        heads: int,
+        mask: "Tensor | None",
+    ) -> "Tensor | None":
+        """Outputs of the heads (sentence, token, head, channel), from what its linear layers to queries, keys and values read.
+
+        None where no pass is captured. `mask` is added to q.k / sqrt(channels): (sentence, head, query_token, key_token).
+        """
+
+
 class LayerParts(Protocol):
-    """The modules of a layer, which asks transformers' `AttentionInterface` for attention once."""
+    """The modules of a layer, which asks transformers' `AttentionInterface` for attention once, or what `ModelParts.ask` gave."""
 
     @property
     def module(self) -> "nn.Module":
@@ -150,6 +169,13 @@ class ModelParts(Protocol):
     def layers(self) -> Sequence[LayerParts]:
         """The layers in order."""
 
+    @property
+    def bias(self) -> AttentionBias | None:
+        """What the model adds to q.k / sqrt(channels), of queries and keys as they are captured; None where it adds nothing."""
+
+    def ask(self, attend: Attend) -> None:
+        """Have modules ask `attend` for attention from now on, where they do not ask transformers' interface."""
+
     def positions(self, token_ids: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
         """Row of the table of positions for each token, as the model finds it itself where it is told none.
 
@@ -171,6 +197,8 @@ class Family(Protocol):
         As config.json and as people call it.
     config_class, encoder_class
         transformers' class of its configuration, and of a model without a trained head.
+    implementation
+        transformers' kind of attention that it is loaded with: `eager` where its modules do not ask `AttentionInterface`.
     encoder_options
         Arguments of that class: no weights are made that the checkpoint may lack.
     architectures
@@ -201,6 +229,7 @@ class Family(Protocol):
     name: str
     config_class: str
     encoder_class: str
+    implementation: str
     encoder_options: Mapping[str, Any]
     architectures: Mapping[str, str]
     head_weights: Mapping[str, Sequence[str]]

@@ -87,11 +87,16 @@ class Data2VecText(Roberta):
 class RobertaParts(BertParts):
     """Modules of a `transformers.RobertaModel`."""
 
+    @property
+    def padding(self) -> int:
+        """Number of the wordpiece that is no token: positions begin after it."""
+        padding: int = self.module.config.pad_token_id
+        return padding
+
     def positions(self, token_ids: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
         """Counted from the padding's number on; padding in a text is not counted, and has that number itself."""
-        padding: int = self.module.config.pad_token_id
-        real = token_ids != padding
+        real = token_ids != self.padding
         counted, start = np.cumsum(real), np.arange(len(place)) - place
         in_sentence = counted - counted[start] + real[start]
-        positions: NDArray[np.int64] = in_sentence * real + padding
+        positions: NDArray[np.int64] = in_sentence * real + self.padding
         return positions

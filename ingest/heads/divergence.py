@@ -23,13 +23,15 @@ from ingest.run.parallel import cores, side_by_side
 from ingest.run.progress import bar
 from ingest.run.settings import USUAL, Limits
 from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
+from store.bias import read_bias
 from store.kernels.attention import attention_pattern
+from store.kernels.bias import AttentionBias
 from store.kernels.heads import TILE, divergence_sums, map_stress
 from store.kernels.intervals import Replicates, draw_counts, find_segments, squared_sums
 from store.kernels.statistics import row_weights, source_rows
 from store.means import intervals_of_blocks
 from store.process import one_thread
-from store.repository.arrays import array_of, create_arrays
+from store.repository.arrays import array_of, create_arrays, read_vectors
 from store.repository.tiles import read_slices
 from store.repository.writer import Writer
 from store.schema.model import DIVERGENCE_ARRAYS, ROLES, SOURCES
@@ -42,7 +44,7 @@ INTERVALS_VERSION, SUMS_VERSION = "intervals/3", "intervals of sums/1"
 #: Padded tokens whose statistics are in memory at once.
 BATCH_TOKENS = 2048
 
-Halves = NDArray[np.float16]
+Vectors = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -116,16 +118,20 @@ def _by_block(spans: Spans, length: int) -> list[Spans]:
 def _block_sums(source: zarr.Group, spans: Spans, device: str) -> Iterator[tuple[QueryBatch, NDArray[np.float64]]]:
     """Parts of a block's sentences, each with its sums (head, other_head); several cores take one each."""
     first, stop = int(spans[0, 0]), int(spans[-1, 1])
-    query, key = (_read(source, name, slice(first, stop)) for name in ROLES)
+    bias = read_bias(source)
+    query, key = (_read(source, name, slice(first, stop), whole=bias is not None) for name in ROLES)
     weights = CPU_WEIGHTS if device == "cpu" else GPU_WEIGHTS
     parts = list(parts_of(spans - first, weights))
     with ThreadPoolExecutor(cpu_count() if device == "cpu" else 1, "divergence") as pool:
-        yield from zip(parts, pool.map(partial(_part_sums, query, key, device), parts), strict=True)
+        yield from zip(parts, pool.map(partial(_part_sums, query, key, bias, device), parts), strict=True)
 
 
-def _read(source: zarr.Group, name: str, rows: slice) -> Halves:
-    """Vectors (head, token, channel) of all layers' heads; keys as stored, as the softmax ignores their constant."""
-    stored = np.asarray(array_of(source, name)[:, :, rows])
+def _read(source: zarr.Group, name: str, rows: slice, *, whole: bool) -> Vectors:
+    """Vectors (head, token, channel) of all layers' heads; keys as stored, as the softmax ignores their constant, or `whole` with it."""
+    array = array_of(source, name)
+    if whole:
+        return np.concatenate([read_vectors(source, name, layer, rows) for layer in range(array.shape[0])])
+    stored = np.asarray(array[:, :, rows])
     return stored.reshape(-1, *stored.shape[2:])
 
 
@@ -141,15 +147,20 @@ def parts_of(spans: Spans, weights: int) -> Iterator[QueryBatch]:
                 yield QueryBatch(rows, slice(query, query + queries))
 
 
-def _part_sums(query: Halves, key: Halves, device: str, part: QueryBatch) -> NDArray[np.float64]:
+def _part_sums(
+    query: Vectors, key: Vectors, bias: AttentionBias | None, device: str, part: QueryBatch
+) -> NDArray[np.float64]:
     """Sums (head, other_head) over the query rows of a part."""
     queries = query[:, part.rows[:, part.queries]].astype(np.float32)
     keys = key[:, part.rows].astype(np.float32)
+    places = np.arange(keys.shape[-2])
+    of_queries = bias and bias.at(places[part.queries], places)
     if device == "cpu":
-        return np.asarray(divergence_sums(attention_pattern(queries, keys)), np.float64)
+        return np.asarray(divergence_sums(attention_pattern(queries, keys, bias=of_queries)), np.float64)
     import torch
 
-    pattern = attention_pattern(*(torch.from_numpy(vectors).to(device) for vectors in (queries, keys)))
+    on_device = (torch.from_numpy(vectors).to(device) for vectors in (queries, keys))
+    pattern = attention_pattern(*on_device, bias=of_queries)
     return np.asarray(divergence_sums(pattern, tile=GPU_WEIGHTS).cpu(), np.float64)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ingest.run.parallel import side_by_side
 from store.kernels.attention import attention_pattern
+from store.kernels.bias import AttentionBias
 from store.kernels.head_tables import HeadTables, VarianceShares, logit_parts, static_logits, table_logits
 from store.kernels.intervals import PERCENTILES, draw_counts
 from store.kernels.roles import (
@@ -196,24 +197,27 @@ class RuleBench:
 
     # -- of a layer ---------------------------------------------------------------------------------
 
-    def layer(self, vectors: Sequence[Vectors], tables: HeadTables) -> Results:
-        """Arrays of `ROLE_ARRAYS` without their layer, from vectors of each sentence and the tables of all heads."""
+    def layer(self, vectors: Sequence[Vectors], tables: HeadTables, bias: AttentionBias | None = None) -> Results:
+        """Arrays of `ROLE_ARRAYS` without their layer, from vectors of each sentence, and the tables and the bias of all heads."""
         heads = len(vectors[0][0])
         for name in _OF_TEXT:  # here, as each thread would compute it for itself
             getattr(self, name)
         groups = [slice(first, first + HEADS_AT_ONCE) for first in range(0, heads, HEADS_AT_ONCE)]
-        parts = side_by_side(partial(self._group, vectors, tables), groups)
+        parts = side_by_side(partial(self._group, vectors, tables, bias), groups)
         return {
             name: np.concatenate([part[name] for part in parts], axis=axis)
             for name, axis in _HEAD_AXIS.items()
             if name in parts[0]
         }
 
-    def _group(self, vectors: Sequence[Vectors], tables: HeadTables, heads: slice) -> Results:
+    def _group(
+        self, vectors: Sequence[Vectors], tables: HeadTables, bias: AttentionBias | None, heads: slice
+    ) -> Results:
         own = [(query[heads], key[heads]) for query, key in vectors]
-        patterns = [attention_pattern(*each) for each in own]
+        of_heads = bias and bias.of_heads(heads)
+        patterns = [attention_pattern(*each, bias=of_heads) for each in own]
         group = tables.only(heads)
-        return self._rules(own, patterns, group) | self._roles(patterns) | self._biases(patterns)
+        return self._rules(own, patterns, group, of_heads) | self._roles(patterns) | self._biases(patterns)
 
     def _flat(self, places: Sequence[int], function: Callable[[int], Floats]) -> Floats:
         """Numbers (..., query_token, key_token) of some sentences as entries: (..., entry)."""
@@ -222,12 +226,18 @@ class RuleBench:
 
     # -- rules ----------------------------------------------------------------------------------------
 
-    def _rules(self, vectors: Sequence[Vectors], patterns: Sequence[Floats], tables: HeadTables) -> Results:
+    def _rules(
+        self,
+        vectors: Sequence[Vectors],
+        patterns: Sequence[Floats],
+        tables: HeadTables,
+        bias: AttentionBias | None,
+    ) -> Results:
         def of_tables(place: int) -> Floats:
             return table_logits(tables, self.tokens[place].token_id)
 
         def static(place: int) -> Floats:
-            return static_logits(tables, self.tokens[place].token_id, np.arange(len(self.tokens[place])))
+            return static_logits(tables, self.tokens[place].token_id, np.arange(len(self.tokens[place])), bias)
 
         pattern, own = self._flat(self.fitted, patterns.__getitem__), self._flat(self.fitted, of_tables)
         six = self.fit_library.choose(pattern, own)
@@ -247,7 +257,7 @@ class RuleBench:
             scored.append(dict(self.judge.scores(judged[head], self.judge.entries.softmax(logits)[0])))
         results = {name: np.stack([scores[name] for scores in scored], axis=-1) for name in SCORES}
         results["interval"] = np.stack([self._interval(scores["ious"]) for scores in scored], axis=-1)
-        return results | _chosen(six) | {"variance_share": self._variance(vectors, tables)}
+        return results | _chosen(six) | {"variance_share": self._variance(vectors, tables, bias)}
 
     def _all_rules(self, chosen: Chosen, pattern: Floats, own: Floats) -> NDArray[np.floating]:
         start = np.zeros(len(self.rules) + len(own))
@@ -261,11 +271,13 @@ class RuleBench:
             return np.full((len(PERCENTILES), len(ious)), np.nan)
         return np.percentile(ious @ self.drawn / self.drawn.sum(axis=0), PERCENTILES, axis=-1)
 
-    def _variance(self, vectors: Sequence[Vectors], tables: HeadTables) -> NDArray[np.float64]:
+    def _variance(
+        self, vectors: Sequence[Vectors], tables: HeadTables, bias: AttentionBias | None
+    ) -> NDArray[np.float64]:
         shares = VarianceShares(len(tables.sink))
         for place in self.judged:
             tokens = self.tokens[place]
-            shares.add(logit_parts(*vectors[place], tables, tokens.token_id, np.arange(len(tokens))))
+            shares.add(logit_parts(*vectors[place], tables, tokens.token_id, np.arange(len(tokens)), bias))
         return shares.shares
 
     # -- roles ----------------------------------------------------------------------------------------

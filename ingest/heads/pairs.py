@@ -16,6 +16,7 @@ from ingest.encode.tensors import ModelGroup
 from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, PlannedCorpus, content_hash, make_batches
+from store.bias import read_bias
 from store.kernels.attention import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
 from store.process import one_thread
 from store.repository.arrays import array_of, create_arrays, read_vectors
@@ -113,8 +114,16 @@ def _pair_batches(block: Block) -> Iterator[PairBatch]:
 def _layer_pairs(source: zarr.Group, layer: int, block: Block, batches: list[PairBatch]) -> Pairs:
     rows = slice(block.rows.start, block.rows.start + block.tokens)
     query, key = (read_vectors(source, role, layer, rows) for role in ROLES)
+    bias = read_bias(source, layer)
     parts = [
-        strongest_pairs(_padded(query, batch), _padded(key, batch), batch.padded_rows, batch.admitted, count=PAIR_RANKS)
+        strongest_pairs(
+            _padded(query, batch),
+            _padded(key, batch),
+            batch.padded_rows,
+            batch.admitted,
+            count=PAIR_RANKS,
+            bias=bias,
+        )
         for batch in batches
     ]
     pairs = merge_pairs(parts, block.token_ids, count=PAIR_RANKS)

@@ -25,6 +25,7 @@ from ingest.run.progress import bar
 from ingest.run.settings import Limits
 from ingest.text.blocks import Block, PlannedCorpus, content_hash, group_by_length, make_batches
 from ingest.words.patterns import BATCH_TOKENS, randomize
+from store.bias import read_bias
 from store.kernels.attention import attention_pattern
 from store.kernels.head_tables import PARTS, TableSums, TokenRows
 from store.kernels.rule_fit import MOST_RULES
@@ -86,7 +87,7 @@ class RoleTask:
             vectors |= {place: (query[:, span].copy(), key[:, span].copy()) for place, span in block.spans.items()}
         with one_thread("blas"):  # several would add up a product in an order of their own
             tables = sums.tables()
-        return self.bench.layer([vectors[place] for place in range(len(vectors))], tables)
+        return self.bench.layer([vectors[place] for place in range(len(vectors))], tables, read_bias(source, layer))
 
 
 def update_roles(
@@ -269,18 +270,20 @@ def _random_biases(
         return None
     hooked = HookedModel(checkpoint, device=device, dtype=torch.float32)
     randomize(hooked.parts.encoder, hooked.config.initializer_range, bench.seed)
-    block = take_sentences(corpus, chosen)
+    block, bias = take_sentences(corpus, chosen), hooked.bias
     patterns: list[list[NDArray[np.float32]]] = [[] for _ in chosen]
 
     def run(batch: int) -> None:
         padded, group = batches[batch], groups[batch]
         real = torch.from_numpy(padded.real).to(device)
         capture = hooked.run(torch.from_numpy(padded.token_ids).to(device), real)
-        for layer in zip(capture.query, capture.key, strict=True):
+        for number, layer in enumerate(zip(capture.query, capture.key, strict=True)):
             query, key = (each.float().transpose(1, 2).cpu().numpy() for each in layer)
+            of_layer = bias and bias.part(number)
             for place, sentence in enumerate(group):
                 tokens = int(block.lengths[sentence])
-                patterns[sentence].append(attention_pattern(query[place, :, :tokens], key[place, :, :tokens]))
+                own = query[place, :, :tokens], key[place, :, :tokens]
+                patterns[sentence].append(attention_pattern(*own, bias=of_layer))
 
     batches, groups = make_batches(block, tokens=BATCH_TOKENS), group_by_length(block.lengths, tokens=BATCH_TOKENS)
     with bar("random roles", total=block.tokens, unit="tokens") as progress:

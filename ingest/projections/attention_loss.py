@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from store.kernels.attention import attention_logits
+from store.kernels.bias import AttentionBias
 from store.schema.pictures import RECALL_KEYS
 
 #: Tokens of a batch: sentences of like length, one after the other in their order by length. Three times as many took two and
@@ -30,6 +31,8 @@ ACROSS, ANYWHERE, SETS = 0.3, 96, 128
 #: Numbers of targets that are kept, in all; those that do not fit are computed at every draw.
 KEPT = 1 << 27
 TEMPERATURE = 2.0
+#: In place of minus infinity, which has no gradient.
+LEAST = -1e9
 #: Weights of the three parts. Order against nearest keys is what heads differ in: where the weak keys of a head that looks
 #: at the previous token repeat along the sentence, a picture that puts order first loses its nearest keys, and conversely.
 ORDER, NEAREST, WEIGHTS = 2.0, 1.3, 0.3
@@ -63,7 +66,7 @@ class Target:
     weight: Tensor
 
 
-def in_sentence(query: Tensor, key: Tensor, real: Tensor) -> Target:
+def in_sentence(query: Tensor, key: Tensor, real: Tensor, bias: AttentionBias | None = None) -> Target:
     """The target of queries over the keys of their sentence; the loss is their mean.
 
     Parameters
@@ -72,16 +75,19 @@ def in_sentence(query: Tensor, key: Tensor, real: Tensor) -> Target:
         (head, sentence, token, channel).
     real
         False for padding: (sentence, token).
+    bias
+        What the model adds to logits. A key that a query does not see is its last one.
     """
     hidden = None if bool(real.all()) else ~real[None, :, None, :]
-    logits = _masked(attention_logits(query, key), hidden, -1e9)
+    logits = _masked(attention_logits(query, key, bias=bias), hidden, LEAST)
+    logits = logits if bias is None else logits.clamp(min=LEAST)
     shares = _masked(WEIGHTS * _attention(logits) + NEAREST * _most_attended(logits), hidden, 0)
     weight = real[..., None].to(query.dtype) / real.sum()
     return Target(shares, _standardized(_ranks(logits), hidden), hidden, weight)
 
 
 def across_sentences(query: Tensor, key: Tensor, *, weight: float) -> Target:
-    """The target of queries over keys from anywhere (head, token, channel): of the weights alone; the loss is `weight` x their mean."""
+    """The target of queries over keys from anywhere (head, token, channel), without a bias by distance: of the weights alone; the loss is `weight` x their mean."""
     of_query = query.new_full((query.shape[-2], 1), weight / query.shape[-2])
     return Target(_attention(attention_logits(query, key)), None, None, of_query)
 
@@ -93,7 +99,7 @@ def gradient(target: Target, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor
     `FAINTEST` are a constant, and `ORDER` x (1 - correlation of `order` and distance).
     """
     square = squared_distance(query, key)
-    shown = torch.softmax(_masked(-square, target.hidden, -1e9), -1)
+    shown = torch.softmax(_masked(-square, target.hidden, LEAST), -1)
     by_square = target.shares.masked_fill(shown < FAINTEST, 0)
     by_square -= shown.mul_(by_square.sum(-1, keepdim=True))
     if target.order is not None:
@@ -210,10 +216,16 @@ class Lessons:
     """The lessons of some heads, from their queries and keys (head, role, token, channel) and the lengths of the sentences."""
 
     def __init__(
-        self, vectors: Tensor, sizes: NDArray[np.int64], generator: torch.Generator, *, most_kept: int = KEPT
+        self,
+        vectors: Tensor,
+        sizes: NDArray[np.int64],
+        generator: torch.Generator,
+        *,
+        most_kept: int = KEPT,
+        bias: AttentionBias | None = None,
     ) -> None:
         self._vectors, self._batches, self._generator = vectors, Batches.of(sizes), generator
-        self._most_kept = most_kept
+        self._most_kept, self._bias = most_kept, bias
         count = vectors.shape[2]
         self._sets = torch.randint(count, (SETS, 2, min(ANYWHERE, count)), generator=generator)
         self._kept: dict[tuple[str, int], Lesson] = {}
@@ -242,7 +254,7 @@ class Lessons:
     def _of_batch(self, number: int) -> Lesson:
         rows, real = self._batches.rows[number], self._batches.real[number].to(self._vectors.device)
         both = vectors_at(self._vectors, rows.flatten().expand(2, -1)).unflatten(2, rows.shape)
-        target = in_sentence(both[:, 0], both[:, 1], real)
+        target = in_sentence(both[:, 0], both[:, 1], real, self._bias)
         return Lesson(rows.flatten().expand(2, -1), tuple(rows.shape), target)
 
     def _of_set(self, number: int) -> Lesson:

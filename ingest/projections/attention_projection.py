@@ -11,6 +11,7 @@ array, so that a step of the optimizer is one call.
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from math import prod
 from time import monotonic
@@ -26,6 +27,7 @@ from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection import Advance, Fits, LayerFit, Parameters, Read
 from ingest.run.parallel import fit_later, one_thread_each, timed
 from ingest.run.settings import Limits
+from store.kernels.bias import AttentionBias
 from store.kernels.projection import place_by_network
 from store.schema.pictures import PARAMETERS, ViewName
 
@@ -117,7 +119,10 @@ class AttentionProjection:
         seed: int,
         device: str,
         steps: int = Limits.attention_steps,
+        bias: AttentionBias | None = None,
     ) -> None:
+        """`bias`: what the model adds to logits within a sentence."""
+        self.bias = bias
         self.steps, self.components, self.sizes, self.seed, self.device = (
             steps,
             name.components,
@@ -131,7 +136,7 @@ class AttentionProjection:
         if self.device.type != "cpu":
             return partial(self._fits_together, layers, read)
         fit = partial(train_layer, sizes=self.sizes, components=self.components, seed=self.seed, steps=self.steps)
-        futures = [fit_later(partial(timed, fit), partial(_with_layer, read, layer)) for layer in layers]
+        futures = [fit_later(partial(timed, fit), partial(_with_layer, read, self.bias, layer)) for layer in layers]
         return partial(self._fits, dict(zip(layers, futures, strict=True)))
 
     def _fits(self, futures: Mapping[int, Future[tuple[Parameters, float]]], advance: Advance) -> Iterator[LayerFit]:
@@ -158,6 +163,7 @@ class AttentionProjection:
             seed=seed,
             steps=self.steps,
             advance=lambda: advance(part),
+            bias=self.bias and replace(self.bias, layers=[self.bias.layers[layer] for layer in layers]),
         )
         heads, seconds = len(query) // len(layers), (monotonic() - began) / len(layers)
         for place, layer in enumerate(layers):
@@ -176,19 +182,23 @@ class AttentionProjection:
         return places
 
 
-def _with_layer(read: Read, layer: int) -> tuple[int, Floats, Floats]:
+#: A layer, its queries and keys (head, token, channel), and what is added to its logits.
+OfLayer = tuple[int, Floats, Floats, AttentionBias | None]
+
+
+def _with_layer(read: Read, bias: AttentionBias | None, layer: int) -> OfLayer:
     query, key = read(layer)
-    return layer, query, key
+    return layer, query, key, bias and bias.part(layer)
 
 
-def train_layer(
-    vectors: tuple[int, Floats, Floats], *, sizes: NDArray[np.int64], components: int, seed: int, steps: int
-) -> Parameters:
+def train_layer(vectors: OfLayer, *, sizes: NDArray[np.int64], components: int, seed: int, steps: int) -> Parameters:
     """Train the networks of a layer, given with its queries and keys (head, token, channel), on one core: in any process the same."""
-    layer, *both = vectors
+    layer, *both, bias = vectors
     query, key = (torch.from_numpy(each.astype(np.float32)) for each in both)
     with one_thread_each(None):
-        return train(query, key, sizes, components=components, seed=seed + layer, steps=steps, advance=lambda: None)
+        return train(
+            query, key, sizes, components=components, seed=seed + layer, steps=steps, advance=lambda: None, bias=bias
+        )
 
 
 def train(
@@ -201,8 +211,9 @@ def train(
     steps: int,
     advance: Callable[[], object],
     most_kept: int = KEPT,
+    bias: AttentionBias | None = None,
 ) -> Parameters:
-    """Train the networks of all heads on queries and keys (head, token, channel) of sentences of these sizes.
+    """Train the networks of all heads on queries and keys (head, token, channel) of sentences of these sizes, and on their bias.
 
     Returns
     -------
@@ -213,7 +224,7 @@ def train(
     mean, spread = vectors.mean(dim=2, keepdim=True), vectors.std(dim=2, keepdim=True) + 1e-6
     standardized = (vectors - mean) / spread
     networks = Networks(len(query), query.shape[-1], components, generator=generator, device=query.device)
-    lessons = Lessons(vectors, sizes, generator, most_kept=most_kept)
+    lessons = Lessons(vectors, sizes, generator, most_kept=most_kept, bias=bias)
     networks.parameters.grad = networks.gradient
     optimizer = torch.optim.Adam([networks.parameters], lr=LEARNING_RATE, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=steps)

@@ -14,6 +14,7 @@ from ingest.encode.sample import Spans, evenly, lengths
 from ingest.projections.normalizations import LayerVectors
 from ingest.run.parallel import side_by_side
 from store.kernels.attention import attention_pattern
+from store.kernels.bias import AttentionBias
 from store.kernels.fidelity import compared_neighbours, trust_of_excess
 from store.kernels.projection import unit
 from store.schema.pictures import MEASURES, RECALL_KEYS
@@ -88,15 +89,15 @@ class Judge:
     similarity: dict[str, list[Floats]]
 
     @classmethod
-    def of(cls, vectors: Mapping[str, LayerVectors], spans: Spans) -> "Judge":
-        """From the same vectors in one normalisation or several."""
+    def of(cls, vectors: Mapping[str, LayerVectors], spans: Spans, bias: AttentionBias | None = None) -> "Judge":
+        """From the same vectors in one normalisation or several; `bias` is what the model adds to logits within a sentence."""
         stored = next(iter(vectors.values()))
         query, key = stored.query, stored.key
         some, many = _anywhere(query.shape[1])
         anywhere = side_by_side(lambda head: (head[0][some] @ head[1][many].T).ravel(), zip(query, key, strict=True))
         return cls(
             spans,
-            _within(query, key, spans),
+            _within(query, key, spans, bias),
             Rows.of(np.stack(anywhere), np.zeros_like(some), np.full_like(some, len(many)), most=0),
             {name: side_by_side(_similarity, zip(*own.normalized, strict=True)) for name, own in vectors.items()},
         )
@@ -116,10 +117,11 @@ class Judge:
         return np.stack([by_name[name] for name in MEASURES])
 
 
-def _within(query: Floats, key: Floats, spans: Spans) -> Rows:
+def _within(query: Floats, key: Floats, spans: Spans, bias: AttentionBias | None) -> Rows:
     """Each query with the keys of its sentence."""
     patterns = side_by_side(
-        lambda span: attention_pattern(query[:, slice(*span)], key[:, slice(*span)]).reshape(len(query), -1), spans
+        lambda span: attention_pattern(query[:, slice(*span)], key[:, slice(*span)], bias=bias).reshape(len(query), -1),
+        spans,
     )
     sizes = lengths(spans)
     each = np.repeat(sizes, sizes)

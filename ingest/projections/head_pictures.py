@@ -22,13 +22,15 @@ from ingest.projections.head_view import HeadVectors, HeadView
 from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection import PROJECTIONS, Fits, HeadProjection, Nearest, Parameters, Read
 from ingest.run.cluster import Cluster
+from ingest.run.errors import IngestError
 from ingest.run.parallel import core_count, side_by_side
 from ingest.run.progress import bar
 from ingest.run.settings import Limits
 from ingest.text.blocks import Block, PlannedCorpus
+from store.bias import read_bias
 from store.repository.arrays import array_of
 from store.repository.writer import Writable, Writer
-from store.schema.pictures import JUDGED, MEASURES, ViewName
+from store.schema.pictures import JUDGED, MEASURES, RAW, ViewName
 
 Floats = NDArray[np.floating]
 
@@ -172,7 +174,15 @@ class HeadPictures:
         if row.fit == "attention":
             sizes = lengths(head_vectors.fit_sample(name).spans)
             steps = head_vectors.limits.attention_steps
-            return AttentionProjection(name, sizes, seed=head_vectors.seed, device=head_vectors.device, steps=steps)
+            bias = read_bias(head_vectors.writer.group(head_vectors.model.path))
+            if bias is not None and bias.is_linear() and name.normalization != RAW:
+                raise IngestError(
+                    f"{name} cannot be trained on this model: what it adds to scores follows from raw queries and keys. "
+                    f"Give attention-{RAW}-{name.components}d in its stead."
+                )
+            return AttentionProjection(
+                name, sizes, seed=head_vectors.seed, device=head_vectors.device, steps=steps, bias=bias
+            )
         heads = int(array_of(head_vectors.writer.group(head_vectors.model.path), "query").shape[1])
         return HeadProjection(name, self._nearest_of(name), heads=heads, seed=head_vectors.seed)
 
@@ -311,7 +321,8 @@ class HeadPictures:
             return
         rows, ends = span_rows(spans), np.cumsum(lengths(spans))
         vectors = self.head_vectors.layer_vectors(layer, rows, _normalizations(pictures))
-        judge = Judge.of(vectors, np.stack([ends - lengths(spans), ends], axis=-1))
+        bias = read_bias(self.head_vectors.writer.group(self.head_vectors.model.path), layer)
+        judge = Judge.of(vectors, np.stack([ends - lengths(spans), ends], axis=-1), bias)
         for picture in pictures:
             measures = judge.measures(picture.view.places(layer, rows), picture.normalization)
             picture.view.write_fidelity(layer, judged, measures)

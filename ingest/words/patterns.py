@@ -20,7 +20,9 @@ from ingest.encode.tensors import ModelGroup
 from ingest.run.cluster import Cluster, in_turn
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, PlannedCorpus, content_hash, group_by_length
+from store.bias import read_bias
 from store.kernels.attention import attention_pattern
+from store.kernels.bias import AttentionBias
 from store.kernels.relations import StrongestWords, strongest_words, word_pattern, word_tokens
 from store.process import one_thread
 from store.repository.arrays import Groups, array_of, create_arrays, read_vectors
@@ -102,39 +104,53 @@ def of_batch(vectors: NDArray[np.float32], batch: WordBatch) -> NDArray[np.float
     return padded
 
 
-#: Queries and keys of a batch (head, sentence, token, channel), layer by layer.
-ReadVectors = Callable[[WordBatch], Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]]
+@dataclass(frozen=True)
+class BatchVectors:
+    """Queries and keys of a batch in a layer (head, sentence, token, channel), finite in the padding too, and what is added to logits."""
+
+    query: NDArray[np.float32]
+    key: NDArray[np.float32]
+    bias: AttentionBias | None
+
+    def between(self, batch: WordBatch, covers: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Attention between words, see `store.kernels.relations.word_pattern`."""
+        return word_pattern(attention_pattern(self.query, self.key, batch.real_tokens, bias=self.bias), covers)
+
+
+#: The vectors of a batch, layer by layer.
+ReadVectors = Callable[[WordBatch], Iterator[BatchVectors]]
 
 
 def stored_vectors(source: zarr.Group, block: Block) -> ReadVectors:
     """The stored queries and keys of a block."""
+    bias = read_bias(source)
     rows = slice(block.rows.start, block.rows.start + block.tokens)
     layers = array_of(source, "query").shape[0]
     vectors = [[read_vectors(source, role, layer, rows) for role in ROLES] for layer in range(layers)]
 
-    def read(batch: WordBatch) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-        for query, key in vectors:
-            yield of_batch(query, batch), of_batch(key, batch)
+    def read(batch: WordBatch) -> Iterator[BatchVectors]:
+        for layer, (query, key) in enumerate(vectors):
+            yield BatchVectors(of_batch(query, batch), of_batch(key, batch), bias and bias.part(layer))
 
     return read
 
 
 def model_vectors(model: HookedModel, block: Block) -> ReadVectors:
     """Queries and keys of a block from a run of the model."""
-    return partial(batch_vectors, model, block)
+    return partial(batch_vectors, model, block, model.bias)
 
 
 def batch_vectors(
-    model: HookedModel, block: Block, batch: WordBatch
-) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Queries and keys (head, sentence, token, channel) of every layer in turn, from one run of the model."""
+    model: HookedModel, block: Block, bias: AttentionBias | None, batch: WordBatch
+) -> Iterator[BatchVectors]:
+    """Those of every layer in turn, from one run of the model."""
     token_ids = np.zeros(batch.real_tokens.shape, np.int64)
     token_ids[batch.real_tokens] = block.token_ids[batch.token_rows]
     real = torch.from_numpy(batch.real_tokens)
     capture = model.run(torch.from_numpy(token_ids).to(model.device), real.to(model.device))
-    for captured in zip(*(getattr(capture, role) for role in ROLES), strict=True):
+    for layer, captured in enumerate(zip(*(getattr(capture, role) for role in ROLES), strict=True)):
         query, key = (each.float().permute(2, 0, 1, 3).cpu().numpy() for each in captured)
-        yield query, key
+        yield BatchVectors(query, key, bias and bias.part(layer))
 
 
 def randomize(encoder: nn.Module, spread: float, seed: int) -> None:
@@ -167,7 +183,7 @@ def sentence_patterns(
                 numbers = block.first_sentence + batch.sentences
                 chosen = [place for place, number in enumerate(numbers) if int(number) in wanted]
                 for layer, of_layer in enumerate(vectors(batch) if chosen else ()):
-                    pattern = word_pattern(attention_pattern(*of_layer, batch.real_tokens), batch.covers)
+                    pattern = of_layer.between(batch, batch.covers)
                     for place in chosen:
                         size = int(batch.real_words[place].sum())
                         yield int(numbers[place]), layer, pattern[:, place, :size, :size]
@@ -268,19 +284,16 @@ def _layer_words(
     """`FIELDS` of one layer: (field, head, word)."""
     rows = slice(block.rows.start, block.rows.start + block.tokens)
     query, key = (read_vectors(source, role, layer, rows) for role in ROLES)
+    bias = read_bias(source, layer)
     found = np.full((len(FIELDS), len(query), len(words.tokens)), -1, np.int16)
     for batch in batches:
-        keep_strongest(found, batch, *(of_batch(each, batch) for each in (query, key)))
+        vectors = BatchVectors(of_batch(query, batch), of_batch(key, batch), bias)
+        keep_strongest(found, batch, vectors)
     return found
 
 
-def keep_strongest(
-    found: NDArray[np.int16], batch: WordBatch, query: NDArray[np.float32], key: NDArray[np.float32]
-) -> None:
-    """Write the strongest words of a batch into `FIELDS` of its block (field, head, word).
-
-    Queries and keys are (head, sentence, token, channel), finite in the padding too.
-    """
-    pattern = word_pattern(attention_pattern(query, key, batch.real_tokens), batch.covers)
+def keep_strongest(found: NDArray[np.int16], batch: WordBatch, vectors: BatchVectors) -> None:
+    """Write the strongest words of a batch into `FIELDS` of its block (field, head, word)."""
+    pattern = vectors.between(batch, batch.covers)
     for field, values in zip(found, strongest_words(pattern, batch.real_words), strict=True):
         field[:, batch.word_rows] = values[:, batch.real_words]

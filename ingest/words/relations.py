@@ -168,11 +168,12 @@ def _random_linked(
 
 def _strongest(model: HookedModel, block: Block, words: BlockWords) -> StrongestWords:
     """Strongest words (layer, head, word) of a block, from a run of the model: on a CPU a batch a core."""
+    bias = model.bias
     found = np.full((len(FIELDS), model.layers, model.heads, len(words.tokens)), -1, np.int16)
 
     def keep(batch: WordBatch) -> None:
-        for layer, vectors in enumerate(batch_vectors(model, block, batch)):
-            keep_strongest(found[:, layer], batch, *vectors)
+        for layer, vectors in enumerate(batch_vectors(model, block, bias, batch)):
+            keep_strongest(found[:, layer], batch, vectors)
 
     side_by_side(keep, word_batches(block, words))
     return StrongestWords(*found)

@@ -27,9 +27,8 @@ from ingest.words.patterns import (
     word_batches,
 )
 from ingest.words.trees import Governors, ProbeSentence, Scores, best_governors, best_tree, scores, train
-from store.kernels.attention import attention_pattern
 from store.kernels.intervals import PERCENTILES, REPLICATES
-from store.kernels.relations import frequent_offset, halves, word_pattern
+from store.kernels.relations import frequent_offset, halves
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.corpus import DECODINGS, METHODS, NO_GOVERNOR, ROOT, UAS_ARRAYS
@@ -117,7 +116,7 @@ def _maps(batch: WordBatch, block: Block, read: ReadVectors) -> NDArray[np.float
     position = np.arange(batch.real_tokens.shape[1])
     ends = np.stack([np.zeros_like(batch.sentences), block.lengths[batch.sentences] - 1], axis=-1)
     covers = np.concatenate([batch.covers, ends[..., None] == position], axis=1)
-    layers = [word_pattern(attention_pattern(*vectors, batch.real_tokens), covers) for vectors in read(batch)]
+    layers = [vectors.between(batch, covers) for vectors in read(batch)]
     return np.concatenate(layers).astype(np.float16)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels import AnyArray, as_float, namespace
+from store.kernels.bias import AttentionBias
 from store.schema.corpus import NO_WORD, PAD
 from store.schema.model import RATIOS
 
@@ -27,8 +28,10 @@ NO_PAIR = NO_WORD | PAD
 Number = TypeVar("Number", bound=np.generic)
 
 
-def attention_logits(query: AnyArray, key: AnyArray, real: AnyArray | None = None) -> AnyArray:
-    """Attention logits q.k / sqrt(channels) (Vaswani et al. 2017, section 3.2.1).
+def attention_logits(
+    query: AnyArray, key: AnyArray, real: AnyArray | None = None, *, bias: AttentionBias | None = None
+) -> AnyArray:
+    """Attention logits q.k / sqrt(channels) + bias (Vaswani et al. 2017, section 3.2.1).
 
     Parameters
     ----------
@@ -36,6 +39,8 @@ def attention_logits(query: AnyArray, key: AnyArray, real: AnyArray | None = Non
         (..., token, channel), before the 1/sqrt(channels) scale.
     real
         (..., key_token), False for padding, whose logits are minus infinite; None where there is no padding.
+    bias
+        What the model adds to them. The first axis of queries and keys is then that of the heads.
 
     Returns
     -------
@@ -43,11 +48,21 @@ def attention_logits(query: AnyArray, key: AnyArray, real: AnyArray | None = Non
     """
     xp = namespace(query)
     logits = xp.matmul(query, xp.swapaxes(key, -1, -2)) * query.shape[-1] ** -0.5
-    return logits if real is None else xp.where(real[..., None, :], logits, -float("inf"))
+    logits = logits if bias is None else bias.add_to(logits, query, key)
+    if real is None:
+        return logits
+    masked = xp.where(real[..., None, :], logits, -float("inf"))
+    if bias is None:
+        return masked
+    # A query in the padding may see padding alone: its weights, which nobody reads, must be numbers.
+    blind = ~xp.isfinite(masked).any(-1)[..., None] & real[..., None, :]
+    return xp.where(blind, 0.0, masked)
 
 
-def attention_pattern(query: AnyArray, key: AnyArray, real: AnyArray | None = None) -> AnyArray:
-    """Attention weights softmax(q.k / sqrt(channels)); every row sums to 1 (Vaswani et al. 2017, section 3.2.1).
+def attention_pattern(
+    query: AnyArray, key: AnyArray, real: AnyArray | None = None, *, bias: AttentionBias | None = None
+) -> AnyArray:
+    """Attention weights softmax(q.k / sqrt(channels) + bias); every row sums to 1 (Vaswani et al. 2017, section 3.2.1).
 
     Parameters
     ----------
@@ -55,12 +70,14 @@ def attention_pattern(query: AnyArray, key: AnyArray, real: AnyArray | None = No
         (..., token, channel), before the 1/sqrt(channels) scale.
     real
         (..., key_token), False for padding, which gets weight 0; None where there is no padding.
+    bias
+        What the model adds to the logits, see `attention_logits`.
 
     Returns
     -------
     (..., query_token, key_token) in the dtype of `query`.
     """
-    return softmax(attention_logits(query, key, real))
+    return softmax(attention_logits(query, key, real, bias=bias))
 
 
 def softmax(logits: AnyArray) -> AnyArray:
@@ -289,7 +306,7 @@ class Admitted(NamedTuple):
 class Pairs(NamedTuple):
     """Pairs by rank: arrays (..., rank). Where there are fewer pairs, tokens are -1 and numbers NaN.
 
-    `query_token` and `key_token` are rows of the token axis; `logit` is q.k / sqrt(channels), `weight` the attention weight.
+    `query_token` and `key_token` are rows of the token axis; `logit` is that of softmax, `weight` the attention weight.
     """
 
     query_token: NDArray[np.int64]
@@ -318,9 +335,15 @@ def admitted_pairs(pieces: NDArray[np.integer], flags: NDArray[np.uint8], real: 
 
 
 def strongest_pairs(
-    query: NDArray[np.float32], key: NDArray[np.float32], rows: NDArray[np.int64], admitted: Admitted, *, count: int
+    query: NDArray[np.float32],
+    key: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    admitted: Admitted,
+    *,
+    count: int,
+    bias: AttentionBias | None = None,
 ) -> Pairs:
-    """Pairs with the largest logits q.k / sqrt(channels), each combination of wordpieces at its largest.
+    """Pairs with the largest logits, each combination of wordpieces at its largest; none of a key that its query does not see.
 
     Parameters
     ----------
@@ -332,15 +355,19 @@ def strongest_pairs(
         The pairs to choose from.
     count
         Number of ranks.
+    bias
+        What the model adds to logits.
 
     Returns
     -------
     (head, rank), largest logit first. Weights are those of the softmax over all tokens of the sentence.
     """
-    logits = attention_logits(query, key)
+    logits = attention_logits(query, key, bias=bias)
     chosen = np.full((len(logits), count), -1, np.intp)
     for head, ranks in zip(logits, chosen, strict=True):
-        among = distinct_largest(head.reshape(-1)[admitted.places], admitted.combination, count=count)
+        values = head.reshape(-1)[admitted.places]
+        among = distinct_largest(values, admitted.combination, count=count)
+        among = among[np.isfinite(values[among])]
         ranks[: len(among)] = admitted.places[among]
     return _at(logits, chosen, rows)
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from store.kernels.bias import AttentionBias
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
@@ -189,21 +191,30 @@ def table_logits(tables: HeadTables, token_id: NDArray[np.integer]) -> Floats:
     return np.stack([np.broadcast_to(tables.sink[:, None, types], words.shape), words], axis=1)
 
 
-def static_logits(tables: HeadTables, token_id: NDArray[np.integer], position: NDArray[np.integer]) -> Floats:
-    """Logits of position and word together, without context: (head, query_token, key_token)."""
+def static_logits(
+    tables: HeadTables, token_id: NDArray[np.integer], position: NDArray[np.integer], bias: AttentionBias | None = None
+) -> Floats:
+    """Logits of position and word together, and of what a model adds, without context: (head, query_token, key_token)."""
     of_position, of_word = tables.parts(token_id, position)
     query, key = tables.mean[:, :, None] + of_position + of_word
-    return _scaled(query, key)
+    logits = _scaled(query, key)
+    return logits if bias is None else bias.add_to(logits, query, key)
 
 
 def logit_parts(
-    query: Floats, key: Floats, tables: HeadTables, token_id: NDArray[np.integer], position: NDArray[np.integer]
+    query: Floats,
+    key: Floats,
+    tables: HeadTables,
+    token_id: NDArray[np.integer],
+    position: NDArray[np.integer],
+    bias: AttentionBias | None = None,
 ) -> Floats:
-    """Parts of the logits of a sentence, in the order of `PARTS`; they sum to q.k / sqrt(channels).
+    """Parts of the logits of a sentence, in the order of `PARTS`; they sum to q.k / sqrt(channels) + bias.
 
     With m, P, T and R the mean, the parts of position and word, and the rest, of queries (left) and keys (right):
     position (m + P).P, word (m + T).T, position and word P.T + T.P, context (m + P + T).R + R.(P + T + R), and
-    constants (m + P + T + R).m, which are equal for all keys of a query.
+    constants (m + P + T + R).m, which are equal for all keys of a query. A bias by distance is of the position; what it takes from
+    queries and keys is of the position, too, as far as it is that of m + P, else of position and word (T) or of the context (R).
 
     Parameters
     ----------
@@ -211,17 +222,19 @@ def logit_parts(
         (head, token, channel) of the heads of `tables`.
     token_id, position
         (token,).
+    bias
+        What the model adds to the logits of these heads.
 
     Returns
     -------
-    (part, head, query_token, key_token).
+    (part, head, query_token, key_token); minus infinity in part `position` where a query does not see a key.
     """
     of_position, of_word = tables.parts(token_id, position)
     mean = tables.mean[:, :, None]
     rest_query, rest_key = np.stack([query, key]) - mean - of_position - of_word
     (mean_query, _), (position_query, position_key), (word_query, word_key) = mean, of_position, of_word
     known = mean_query + position_query + word_query
-    return np.stack(
+    parts: Floats = np.stack(
         [
             _scaled(mean_query + position_query, position_key),
             _scaled(mean_query + word_query, word_key),
@@ -230,6 +243,12 @@ def logit_parts(
             _scaled(query, np.broadcast_to(mean[1], key.shape)),
         ]
     )
+    if bias is not None:
+        bias.add_to(parts[0], *(mean + of_position))
+        if bias.is_linear():
+            bias.tables_of_vectors().add_to(parts[2], word_query, word_key)
+            bias.tables_of_vectors().add_to(parts[3], rest_query, rest_key)
+    return parts
 
 
 def _scaled(query: Floats, key: Floats) -> Floats:
@@ -252,8 +271,13 @@ class VarianceShares:
         self._sums = np.zeros((len(PARTS), self.heads))
 
     def add(self, parts: Floats) -> None:
-        """Add the parts (part, head, query_token, key_token) of a sentence."""
-        centred = parts - parts.mean(axis=-1, keepdims=True)
+        """Add the parts (part, head, query_token, key_token) of a sentence; keys that a query does not see do not count."""
+        seen = np.isfinite(parts).all(axis=0)
+        if seen.all():
+            centred = parts - parts.mean(axis=-1, keepdims=True)
+        else:
+            shown = np.where(seen, parts, np.float32(0))
+            centred = np.where(seen, shown - shown.sum(axis=-1, keepdims=True) / seen.sum(axis=-1, keepdims=True), 0)
         self._sums += np.einsum("phij,hij->ph", centred, centred.sum(axis=0), dtype=np.float64)
 
     @property

@@ -365,8 +365,11 @@ class Groups:
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
         # zarr_format=3: every store has it, and zarr would look for version 2 beside each group.
         dataset = xr.open_zarr(self.chunks, group=path, chunks=None, consolidated=False, zarr_format=3)
-        group = zarr.open_group(self.chunks, path=path, mode="r", zarr_format=3)
-        return with_written_types(with_tiles(dataset, group))
+        return with_written_types(with_tiles(dataset, self.group(path)))
+
+    def group(self, path: str) -> zarr.Group:
+        """A group as zarr opens it. FileNotFoundError where there is none."""
+        return zarr.open_group(self.chunks, path=path, mode="r", zarr_format=3)
 
     def open_optional(self, path: str) -> xr.Dataset:
         """A group as a lazy dataset, empty where there is none: stores of earlier versions lack some groups."""

@@ -1,8 +1,8 @@
 """The group `/models/<key>`: what one model does on one corpus, and the statistics of its heads.
 
 Below a model: `normalizations` and `views/<name>` (`store.schema.pictures`), `features/<token set>`
-(`store.schema.features`), `roles` (`store.schema.roles`), and here `pairs`, `divergence` and `importance`, each computed by a
-stage of the ingest.
+(`store.schema.features`), `roles` (`store.schema.roles`), and here `bias`, which comes with the vectors, and `pairs`, `divergence`
+and `importance`, each computed by a stage of the ingest.
 Layers and heads count from 0 and are shown as `L7 H9` (Clark's "8-10").
 """
 
@@ -301,6 +301,32 @@ SQUARE_ARRAYS: Mapping[str, Array] = {
         _by_block(("source", "statistic", "layer"), "the same of the mean over heads"), fill=float("nan")
     ),
 }
+
+#: Attribute of the group `bias`, which models that add nothing to logits lack: whether queries see no key after them.
+CAUSAL = "causal"
+#: `window` of a layer whose queries see as far as the sentence reaches.
+NO_WINDOW = -1
+
+
+def _of_bucket(dims: tuple[str, ...], meaning: str) -> Array:
+    return Array(("layer", "head", "bucket", *dims), "float32", (1, "head", "bucket", *dims), meaning)
+
+
+BIAS_ARRAYS: Mapping[str, Array] = {
+    "layer": MODEL_ARRAYS["layer"],
+    "window": Array(("layer",), "int64", ("layer",), "how far a key may be for a query to see it, in tokens; -1: any"),
+    "bucket_of": Array(
+        ("distance",),
+        "int64",
+        ("distance",),
+        "bucket of a key by its position less that of the query; the ends stand for all that are farther",
+    ),
+    "by_bucket": _of_bucket((), "added to the logit of a key in the bucket (MPNet)"),
+    "of_query": _of_bucket(("channel",), "its product with the query, over sqrt(channels), is added (DeBERTa)"),
+    "of_key": _of_bucket(("channel",), "its product with the key, over sqrt(channels), is added (DeBERTa)"),
+}
+#: Those of them that only some models have.
+BIAS_TABLES = ("by_bucket", "of_query", "of_key")
 
 #: Highest-scoring pairs that are stored of each head.
 PAIR_RANKS = 100

@@ -38,7 +38,7 @@ def role_stage(place: str) -> None:
         begin = process_time()
         for first in range(0, corpus.heads, HEADS_AT_ONCE):
             with profile:
-                bench._group(vectors, tables, slice(first, first + HEADS_AT_ONCE))
+                bench._group(vectors, tables, None, slice(first, first + HEADS_AT_ONCE))
         spent["rules, roles, biases"] += process_time() - begin
     calls = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     inside = {name: sum(each[3] for (_, _, own), each in calls.items() if own == name) for name in PARTS}

@@ -1,0 +1,188 @@
+"""What is added to logits: which keys a query sees, and biases by how far a key is. A BERT has none.
+
+A mask and every bias depend on the distance of a key, its position less that of the query. Distances are put in buckets. A bucket
+has a number for each head (MPNet, after Raffel et al. 2020), or vectors that are multiplied with queries and keys (DeBERTa, He et
+al. 2021). What is added is never held for all queries of a long sentence at once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from store.kernels import AnyArray, as_float, namespace
+
+Floats = NDArray[np.float32]
+Positions = NDArray[np.int64]
+#: Numbers that are added at once: as many as fit into the cache of a core.
+ROOM = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class LayerBias:
+    """What is added to the logits of a layer.
+
+    Attributes
+    ----------
+    causal
+        Whether a query sees no key after it.
+    window
+        How far a key may be for a query to see it; None: as far as the sentence reaches.
+    by_bucket
+        Added to the logits of a key by its bucket: (head, bucket). None: nothing is.
+    of_query, of_key
+        Vectors (head, bucket, channel). A query, or a key, times that of the key's bucket, over sqrt(channels), is added.
+    """
+
+    causal: bool = False
+    window: int | None = None
+    by_bucket: Floats | None = None
+    of_query: Floats | None = None
+    of_key: Floats | None = None
+
+    def of_heads(self, heads: slice) -> "LayerBias":
+        """That of some heads."""
+        return self._of_tables(lambda table: table[heads])
+
+    def of_buckets(self, buckets: NDArray[np.integer]) -> "LayerBias":
+        """With the rows of some buckets alone."""
+        return self._of_tables(lambda table: table[:, buckets])
+
+    def _of_tables(self, part: Callable[[Floats], Floats]) -> "LayerBias":
+        tables = (None if table is None else part(table) for table in (self.by_bucket, self.of_query, self.of_key))
+        return LayerBias(self.causal, self.window, *tables)
+
+    def is_linear(self) -> bool:
+        """Whether it depends on queries or keys."""
+        return self.of_query is not None or self.of_key is not None
+
+    def parts(self, query: AnyArray, key: AnyArray, distance: AnyArray, buckets: Positions) -> Iterator[AnyArray]:
+        """What is added, part by part, for queries and keys (head, ..., token, channel) at distances (query_token, key_token)."""
+        xp = namespace(query)
+        if self.causal or self.window is not None:
+            zero, nothing = (as_float(np.float32(value), like=query) for value in (0, -np.inf))
+            yield xp.where(self._seen(distance), zero, nothing)
+        if self.by_bucket is None and not self.is_linear():
+            return
+        reach = len(buckets) // 2
+        bucket = _index(buckets, query)[xp.clip(distance, -reach, reach) + reach]
+        if self.by_bucket is not None:
+            yield _spread(as_float(self.by_bucket, like=query)[:, bucket], query)
+        rows, columns = (_index(np.arange(size), query) for size in distance.shape)
+        if self.of_query is not None:
+            yield _products(query, self.of_query)[..., rows[:, None], bucket]
+        if self.of_key is not None:
+            yield _products(key, self.of_key)[..., columns, bucket]
+
+    def _seen(self, distance: AnyArray) -> AnyArray:
+        """Which keys a query sees: (query_token, key_token)."""
+        near = abs(distance) <= self.window if self.window is not None else distance == distance
+        return near & (distance <= 0) if self.causal else near
+
+
+def _index(positions: ArrayLike, like: AnyArray) -> AnyArray:
+    """Whole numbers that index arrays of the kind of `like`, where it is."""
+    xp = namespace(like)
+    return xp.as_tensor(positions, device=like.device) if hasattr(xp, "as_tensor") else np.asarray(positions)
+
+
+def _spread(table: AnyArray, vectors: AnyArray) -> AnyArray:
+    """A table (head, any, any) with as many axes as vectors (head, ..., token, channel)."""
+    return table.reshape(len(table), *[1] * (vectors.ndim - 3), *table.shape[1:])
+
+
+def _products(vectors: AnyArray, table: Floats) -> AnyArray:
+    """Products over sqrt(channels) with the vector of every bucket: (head, ..., token, bucket)."""
+    xp = namespace(vectors)
+    turned = xp.swapaxes(_spread(as_float(table, like=vectors), vectors), -1, -2)
+    return xp.matmul(vectors, turned) * vectors.shape[-1] ** -0.5
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionBias:
+    """What is added to the logits of some layers, whose heads lie one layer after the other on the first axis of all vectors.
+
+    Attributes
+    ----------
+    layers
+        Of each layer.
+    buckets
+        Bucket of each distance (distance,), from the farthest key before a query to the farthest after it. The ends stand for all
+        that are farther.
+    positions
+        Positions of the queries and of the keys in their sentence; None: all of them, from 0 on.
+    """
+
+    layers: Sequence[LayerBias]
+    buckets: Positions = field(default_factory=lambda: np.zeros(1, np.int64))
+    positions: tuple[Positions, Positions] | None = None
+
+    def of_heads(self, heads: slice) -> "AttentionBias":
+        """That of some heads of each layer."""
+        return replace(self, layers=tuple(layer.of_heads(heads) for layer in self.layers))
+
+    def part(self, layer: int | None = None, head: int | None = None) -> "AttentionBias":
+        """That of a layer, and of a head; None for all."""
+        of_layers = self if layer is None else replace(self, layers=(self.layers[layer],))
+        return of_layers if head is None else of_layers.of_heads(slice(head, head + 1))
+
+    def at(self, queries: ArrayLike, keys: ArrayLike) -> "AttentionBias":
+        """For queries and keys at these positions of the sentence, (query_token,) and (key_token,)."""
+        return replace(self, positions=(np.asarray(queries, np.int64), np.asarray(keys, np.int64)))
+
+    def tables_of_vectors(self) -> "AttentionBias":
+        """What of it depends on queries or keys alone."""
+        return replace(
+            self, layers=tuple(LayerBias(of_query=each.of_query, of_key=each.of_key) for each in self.layers)
+        )
+
+    def within(self, tokens: int) -> "AttentionBias":
+        """What a sentence of so many tokens needs of it: tables have the buckets of its distances alone."""
+        middle, reach = len(self.buckets) // 2, min(len(self.buckets) // 2, tokens - 1)
+        used, buckets = np.unique(self.buckets[middle - reach : middle + reach + 1], return_inverse=True)
+        return replace(self, layers=tuple(layer.of_buckets(used) for layer in self.layers), buckets=buckets)
+
+    def is_linear(self) -> bool:
+        """Whether it depends on queries or keys: it does not stay the same where these are translated or scaled."""
+        return any(layer.is_linear() for layer in self.layers)
+
+    def added(self, query: AnyArray, key: AnyArray, rows: slice = slice(None)) -> AnyArray:
+        """What is added to the logits of some queries, or of all.
+
+        Parameters
+        ----------
+        query, key
+            (head, ..., token, channel): the heads of all its layers, before the 1/sqrt(channels) scale.
+        rows
+            Which of the queries.
+
+        Returns
+        -------
+        (head, ..., query_token, key_token), minus infinity where a query does not see a key.
+        """
+        shape = (*query.shape[:-2], query[..., rows, :].shape[-2], key.shape[-2])
+        added = as_float(np.zeros(shape), like=query)
+        for own, part in self._parts(query, key, rows):
+            added[own] += part
+        return added
+
+    def add_to(self, logits: AnyArray, query: AnyArray, key: AnyArray, *, room: int = ROOM) -> AnyArray:
+        """The logits (head, ..., query_token, key_token) with what is added to them, in their place; see `added`."""
+        queries = logits.shape[-2]
+        at_once = max(1, room * queries * len(self.layers) // max(1, int(np.prod(logits.shape))))
+        for first in range(0, queries, at_once):
+            rows = slice(first, first + at_once)
+            for own, part in self._parts(query, key, rows):
+                logits[own][..., rows, :] += part
+        return logits
+
+    def _parts(self, query: AnyArray, key: AnyArray, rows: slice) -> Iterator[tuple[slice, AnyArray]]:
+        """The parts of every layer, with the heads that they are of."""
+        of_queries, of_keys = self.positions or (np.arange(query.shape[-2]), np.arange(key.shape[-2]))
+        distance = _index(of_keys, query) - _index(of_queries[rows], query)[:, None]
+        heads = len(query) // len(self.layers)
+        for place, layer in enumerate(self.layers):
+            own = slice(place * heads, (place + 1) * heads)
+            for part in layer.parts(query[own][..., rows, :], key[own], distance, self.buckets):
+                yield own, part

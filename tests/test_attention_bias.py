@@ -1,0 +1,154 @@
+"""What models add to their logits: by hand, by blocks of queries, in the store, and where keys are not seen."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import zarr
+
+from store.bias import read_bias, write_bias
+from store.kernels.attention import admitted_pairs, attention_pattern, strongest_pairs
+from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.head_tables import TableSums, TokenRows, VarianceShares, logit_parts
+
+RANDOM = np.random.default_rng(5)
+#: Distances up to 3 in five buckets.
+BUCKETS = np.array([0, 0, 1, 2, 3, 4, 4])
+
+
+def drawn(*shape: int) -> np.ndarray:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+def tables(**masks: object) -> LayerBias:
+    return LayerBias(by_bucket=drawn(2, 5), of_query=drawn(2, 5, 4), of_key=drawn(2, 5, 4), **masks)  # type: ignore[arg-type]
+
+
+BIAS = AttentionBias([tables(window=3), tables(causal=True), LayerBias()], BUCKETS)
+QUERY, KEY = drawn(6, 3, 9, 4), drawn(6, 3, 9, 4)
+
+
+def test_masks_hide_what_is_far_and_what_comes_after() -> None:
+    masks = AttentionBias([LayerBias(window=1), LayerBias(causal=True), LayerBias(causal=True, window=1)])
+    vectors = np.zeros((3, 3, 1), np.float32)
+    seen = np.isfinite(masks.added(vectors, vectors)).astype(int).tolist()
+    assert seen == [
+        [[1, 1, 0], [1, 1, 1], [0, 1, 1]],
+        [[1, 0, 0], [1, 1, 0], [1, 1, 1]],
+        [[1, 0, 0], [1, 1, 0], [0, 1, 1]],
+    ]
+
+
+def test_tables_are_read_at_the_bucket_of_the_distance() -> None:
+    of_query, of_key = drawn(1, 5, 4), drawn(1, 5, 4)
+    bias = AttentionBias([LayerBias(by_bucket=np.arange(5.0)[None], of_query=of_query, of_key=of_key)], BUCKETS)
+    query, key = drawn(1, 6, 4), drawn(1, 6, 4)
+    added = bias.added(query, key)[0]
+    for row, column in np.ndindex(6, 6):
+        bucket = BUCKETS[3 + min(max(column - row, -3), 3)]
+        vectors = query[0, row] @ of_query[0, bucket] + key[0, column] @ of_key[0, bucket]
+        assert added[row, column] == pytest.approx(bucket + vectors / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 4, 9])
+def test_blocks_of_queries_have_what_all_of_them_have(size: int) -> None:
+    blocks = [BIAS.added(QUERY, KEY, slice(first, first + size)) for first in range(0, 9, size)]
+    np.testing.assert_allclose(np.concatenate(blocks, axis=-2), BIAS.added(QUERY, KEY), atol=1e-6)
+
+
+def test_logits_get_the_same_in_blocks() -> None:
+    added = BIAS.add_to(np.zeros((6, 3, 9, 9), np.float32), QUERY, KEY, room=200)
+    np.testing.assert_allclose(added, BIAS.added(QUERY, KEY), atol=1e-6)
+
+
+def test_some_positions_have_what_they_have_among_all() -> None:
+    queries, keys = [2, 5], [0, 5, 8]
+    part = BIAS.at(queries, keys).added(QUERY[..., queries, :], KEY[..., keys, :])
+    np.testing.assert_allclose(part, BIAS.added(QUERY, KEY)[..., queries, :][..., keys], atol=1e-6)
+
+
+def test_some_heads_have_what_they_have_among_all() -> None:
+    whole = BIAS.added(QUERY, KEY)
+    np.testing.assert_array_equal(BIAS.part(1).added(QUERY[2:4], KEY[2:4]), whole[2:4])
+    np.testing.assert_array_equal(BIAS.part(1, 1).added(QUERY[3:4], KEY[3:4]), whole[3:4])
+
+
+def test_a_short_sentence_needs_few_buckets() -> None:
+    short = slice(0, 2)
+    part = BIAS.within(2)
+    assert part.layers[0].by_bucket is not None
+    assert part.layers[0].by_bucket.shape == (2, 3)
+    found = part.added(QUERY[..., short, :], KEY[..., short, :])
+    np.testing.assert_array_equal(found, BIAS.added(QUERY, KEY)[..., short, short])
+
+
+def test_tensors_get_what_arrays_get() -> None:
+    expected = attention_pattern(QUERY, KEY, bias=BIAS)
+    found = attention_pattern(torch.from_numpy(QUERY), torch.from_numpy(KEY), bias=BIAS)
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
+
+
+def test_a_query_in_the_padding_has_weights_that_are_numbers() -> None:
+    real = np.arange(9) < np.array([[9], [2], [5]])
+    pattern = attention_pattern(QUERY, KEY, real, bias=BIAS)
+    np.testing.assert_allclose(pattern.sum(axis=-1), 1, atol=1e-6)
+    assert pattern[:, 1, :, 2:].max() == 0
+
+
+@pytest.mark.parametrize(
+    "bias", [AttentionBias([tables(causal=True)] * 2, BUCKETS), AttentionBias([LayerBias(window=4), LayerBias()])]
+)
+def test_a_store_gives_back_what_is_added(bias: AttentionBias, tmp_path: Path) -> None:
+    group = zarr.open_group(tmp_path / "model", mode="w")
+    write_bias(group, bias)
+    for stored, own in ((read_bias(group), bias), (read_bias(group, 1), bias.part(1))):
+        assert stored is not None
+        heads = slice(0, 2 * len(own.layers))
+        np.testing.assert_array_equal(stored.added(QUERY[heads], KEY[heads]), own.added(QUERY[heads], KEY[heads]))
+
+
+def test_a_model_that_adds_nothing_has_no_group(tmp_path: Path) -> None:
+    group = zarr.open_group(tmp_path / "model", mode="w")
+    write_bias(group, None)
+    assert list(group.members()) == []
+    assert read_bias(group) is None
+
+
+def test_pairs_are_among_the_keys_that_a_query_sees() -> None:
+    pieces, flags, real = np.arange(9)[None], np.zeros((1, 9), np.uint8), np.ones((1, 9), bool)
+    admitted = admitted_pairs(pieces, flags, real)
+    vectors = np.ones((1, 1, 9, 4), np.float32)
+    bias = AttentionBias([LayerBias(window=1)])
+    pairs = strongest_pairs(vectors, vectors, np.arange(9)[None], admitted, count=40, bias=bias)
+    found = pairs.query_token[0] >= 0
+    assert abs(pairs.query_token[0] - pairs.key_token[0])[found].tolist() == [1] * 16
+
+
+@pytest.fixture
+def parts_of() -> Callable[[AttentionBias], np.ndarray]:
+    """Parts (part, head, query_token, key_token) of the logits of a sentence of nine tokens."""
+
+    def parts_of(bias: AttentionBias) -> np.ndarray:
+        tokens = TokenRows(np.arange(9) % 4, np.arange(9), np.ones(9, bool), np.array([9]))
+        sums = TableSums(np.arange(4), 9, 2, 4)
+        sums.add(QUERY[:2, 0], KEY[:2, 0], tokens)
+        return logit_parts(QUERY[:2, 0], KEY[:2, 0], sums.tables(), tokens.token_id, tokens.position, bias)
+
+    return parts_of
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_the_parts_of_a_logit_sum_to_it(layer: int, parts_of: Callable[[AttentionBias], np.ndarray]) -> None:
+    bias, query, key = BIAS.part(layer), QUERY[:2, 0], KEY[:2, 0]
+    logits = query @ key.swapaxes(-1, -2) / 2 + bias.added(query, key)
+    np.testing.assert_allclose(parts_of(bias).sum(axis=0), logits, atol=1e-4)
+
+
+def test_the_shares_of_the_parts_are_of_the_keys_that_are_seen(
+    parts_of: Callable[[AttentionBias], np.ndarray],
+) -> None:
+    shares = VarianceShares(2)
+    shares.add(parts_of(BIAS.part(0)))
+    np.testing.assert_allclose(shares.shares.sum(axis=0), 1, atol=1e-6)
