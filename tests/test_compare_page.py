@@ -12,8 +12,9 @@ from dashboard.compare.two_models import ModelPair
 from store import STATISTICS
 from store.schema.model import head_name
 from tests.browser import Open, Visit, canvas_place, choose, drawn
-from tests.client import above
+from tests.client import above, shown
 from tests.statistics_page import cells, click_cell
+from tests.test_saved_picture import save, says_what_the_page_says
 
 #: Where in the window (0..1 of the canvas from its upper left) the first token's query stands in a panel of the two.
 POINT = """async (panel) => {
@@ -51,6 +52,7 @@ def test_everything_on_the_page_is_of_both_models(visit: Visit, three_server: st
     has_heads_that_changed_most(page, alike)
     has_both_in_charts_and_sentences(page, alike)
     rings_a_token_in_both_panels(page)
+    says_what_the_page_says(page, "a head of both", alike, *save(page))
     has_titles_aligned_as_cells(page)
 
 
@@ -165,13 +167,13 @@ def test_a_link_restores_the_pictures_of_a_point(visit: Visit, three_server: str
     expect(page.get_by_text("drawn tokens selected, the same in both")).to_be_visible()
 
 
-def test_the_navigation_leads_here_with_the_same_head_and_a_cell_opens_another(
-    open_page: Open, three_server: str, alike: ModelPair
-) -> None:
-    page = open_page(f"{three_server}/map?model={alike.own.name}&layer=1")
-    page.get_by_role("link", name="Compare").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Two models on one corpus")
-    expect(page).to_have_url(re.compile("/compare.*layer=1"))
+def test_the_navigation_leads_here_with_the_same_head(three_client: FlaskClient, alike: ModelPair) -> None:
+    links = shown(three_client, "navigation", "/map", f"?model={alike.own.name}&layer=1")
+    assert re.search(rf"'/compare\?model={re.escape(alike.own.name)}&layer=1'", links)
+
+
+def test_a_cell_opens_its_head(visit: Visit, three_server: str, alike: ModelPair) -> None:
+    page = compare_page(visit, three_server, alike)
     click_cell(page, 1, 0, (2, 2), "#counterparts")
     expect(page).to_have_url(re.compile(r"/head\?.*layer=1"))
 

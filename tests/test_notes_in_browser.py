@@ -11,7 +11,7 @@ from dashboard.notes.address import notes_address
 from dashboard.serving import Serving
 from dashboard.web.served_store import ServedStore
 from tests.accessibility import is_accessible
-from tests.browser import Open, drawn, listening, until
+from tests.browser import EMPTY, Open, drawn, listening, turned_to, until
 from tests.people import NAMED, with_people
 from tests.standing import SETTLED
 
@@ -27,19 +27,21 @@ def address(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield address
 
 
-@pytest.fixture
-def open_as(open_page: Open, address: str) -> Iterator[As]:
-    pages: list[Page] = []
+@pytest.fixture(scope="module")
+def open_as(open_shared: Open, address: str) -> Iterator[As]:
+    """Everybody has one page: another link is shown in its place."""
+    pages: dict[str, Page] = {}
 
     def open_as(name: str, link: str) -> Page:
-        page = open_page("about:blank")
-        page.set_extra_http_headers({NAMED: name})
-        pages.append(page)
-        page.goto(address + link)
-        return page
+        if name in pages:
+            return turned_to(pages[name], address + link)
+        pages[name] = open_shared(EMPTY)
+        pages[name].set_extra_http_headers({NAMED: name})
+        pages[name].goto(address + link)
+        return pages[name]
 
     yield open_as
-    for page in pages:
+    for page in pages.values():
         page.set_extra_http_headers({})
 
 

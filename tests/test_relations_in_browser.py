@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable
 
 import pytest
+from flask.testing import FlaskClient
 from playwright.sync_api import Page, expect
 
 import store
 from tests.browser import Visit, choose, followed
+from tests.client import above
 
 
 def choose_by_arrows(page: Page, control: str, option: str) -> None:
@@ -44,15 +46,14 @@ def test_a_relation_a_direction_a_pattern_and_the_head_of_the_pairs_are_chosen(
     box.fill("NOUN -> VERB")
     box.press("Enter")
     expect(relations.get_by_role("heading", name="Heads ranked by NOUN -> VERB")).to_be_visible()
-    box.fill("no such")
-    box.press("Enter")
-    expect(relations.get_by_text("Showing all relations.")).to_have_count(1)
-    expect(relations.get_by_role("heading", name="Heads ranked by all relations")).to_be_visible()
     choose(relations, "Links of", "a chosen head")
     expect(relations).to_have_url(re.compile("examples=chosen"))
     expect(relations.get_by_role("heading", name="Pairs that L0 H0 links")).to_be_visible()
-    choose(relations, "Layer", "1")
-    expect(relations.get_by_role("heading", name="Pairs that L1 H0 links")).to_be_visible()
+
+
+def test_pairs_are_those_of_the_chosen_head(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", "?relation=det&examples=chosen&layer=1&head=0")
+    assert "Pairs that L1 H0 links" in page
 
 
 def test_a_ranked_head_shows_its_sentences_and_it_its_best_sentence_and_a_pair_open_their_pages(

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.compare.two_models import ModelPair
 from dashboard.ui.theme import PALETTE, ramp
-from tests.browser import Open, Visit, drawn, never_there, saved_picture
+from tests.browser import Visit, drawn, never_there, saved_picture
 
 #: Notes every text that is drawn on a canvas.
 NOTE = """() => {
@@ -32,7 +32,6 @@ LINKS = {
     "one head": "/head?layer=1&head=0",
     "all points": "/features?",
     "one point": "/features?point=L00.mixed",
-    "a head of both": "/compare?layer=1&head=1",
 }
 
 #: What is written above and beside the panels of each.
@@ -62,7 +61,7 @@ def show(visit: Visit, three_server: str, alike: ModelPair) -> Show:
     return lambda picture, query="": shown(visit, three_server, alike, picture, query)
 
 
-def shown(visit: Visit | Open, server: str, alike: ModelPair, picture: str, query: str = "") -> Page:
+def shown(visit: Visit, server: str, alike: ModelPair, picture: str, query: str = "") -> Page:
     page = drawn(visit(f"{server}{LINKS[picture]}&model={alike.own.name}&other={alike.other.name}{query}"))
     expect(page.locator(".caption.of-picture").first).to_be_visible()
     return page
@@ -89,10 +88,13 @@ def has(pixels: Pixels, colour: tuple[int, ...], *, least: int, within: int = 0)
     return int((np.abs(pixels - colour).max(axis=-1) <= within).sum()) >= least
 
 
-@pytest.mark.parametrize("picture", NAMED)
-def test_what_the_page_says_of_a_picture_is_in_the_file(show: Show, picture: str, alike: ModelPair) -> None:
-    page = show(picture)
-    pixels, written = save(page)
+def test_what_the_page_says_of_a_picture_is_in_the_file(show: Show, alike: ModelPair) -> None:
+    page = show("all heads")
+    says_what_the_page_says(page, "all heads", alike, *save(page))
+
+
+def says_what_the_page_says(page: Page, picture: str, alike: ModelPair, pixels: Pixels, written: list[str]) -> None:
+    """Also of a head of two models: `test_compare_page.py`."""
     text = " ".join(written)
     region = below(page, pixels)
     assert (region != region[-1, -1]).any(axis=-1).mean() > 0.01
@@ -106,7 +108,9 @@ def test_what_the_page_says_of_a_picture_is_in_the_file(show: Show, picture: str
     assert NAMED[picture] <= set(written)
 
 
-def test_every_category_has_its_swatch_in_the_readers_theme(show: Show) -> None:
+def test_every_category_has_its_swatch_in_the_readers_theme_and_so_it_is_with_what_the_page_says(
+    show: Show, alike: ModelPair
+) -> None:
     page = show("all points", "&fcolour=kind")
     page.emulate_media(color_scheme="dark")
     pixels, written = save(page)
@@ -121,9 +125,10 @@ def test_every_category_has_its_swatch_in_the_readers_theme(show: Show) -> None:
         assert has(below(page, pixels), ImageColor.getrgb(colour), least=100)
         assert " ".join(name.split()) in " ".join(written)
     page.emulate_media(color_scheme="light")
+    says_what_the_page_says(page, "all points", alike, pixels, written)
 
 
-def test_a_ramp_has_its_ends_and_what_they_stand_for(show: Show) -> None:
+def test_a_ramp_has_its_ends_and_what_they_and_the_page_say(show: Show, alike: ModelPair) -> None:
     page = show("one head", "&colour=entropy")
     pixels, written = save(page)
     assert tuple(pixels[0, 0]) == ImageColor.getrgb(PALETTE["light"]["background"])
@@ -133,37 +138,34 @@ def test_a_ramp_has_its_ends_and_what_they_stand_for(show: Show) -> None:
             assert has(below(page, pixels), ImageColor.getrgb(end), least=10, within=10)
     assert "percentile" in written
     assert "nats" in " ".join(written)
-    drawing = ElementTree.parse(saved_picture(page, "SVG").path()).getroot()
-    used = {element.attrib["fill"] for element in drawing.findall("{*}rect")}
-    assert {f"url(#{element.attrib['id']})" for element in drawing.findall("{*}linearGradient")} <= used
-    assert len(drawing.findall("{*}linearGradient")) == 2
+    says_what_the_page_says(page, "one head", alike, pixels, written)
 
 
-def test_what_is_selected_and_drawn_over_the_points_is_explained(show: Show) -> None:
-    drawn_over = {
-        ("one head", "&token=5&role=key"): "Ringed: the key of “",
-        ("one head", "&text=the+film"): "Large: the queries and keys of “the film”",
-        (
-            "one point",
-            "&ftoken=5",
-        ): "dashed: lines to the 10 tokens whose vectors have the largest cosine with its vector.",
-    }
-    for (picture, query), caption in drawn_over.items():
-        page = show(picture, query)
-        expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/data/"))
-        assert caption in " ".join(save(page)[1])
-    text = " ".join(save(show("one point", "&q=film&within=prefix"))[1])
+def test_what_is_selected_and_drawn_over_the_points_is_explained_with_what_the_page_says(
+    show: Show, alike: ModelPair
+) -> None:
+    page = show("one head", "&text=the+film")
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/data/"))
+    assert "Large: the queries and keys of “the film”" in " ".join(save(page)[1])
+    page = show("one point", "&ftoken=5&q=film&within=prefix")
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/data/"))
+    pixels, written = save(page)
+    says_what_the_page_says(page, "one point", alike, pixels, written)
+    text = " ".join(written)
+    assert "dashed: lines to the 10 tokens whose vectors have the largest cosine with its vector." in text
     assert "What stands out is selected by “film” as the beginning of a token." in text
     assert "drawn tokens are selected, the same in every panel. " in text
     assert "clear" not in text
 
 
-def test_a_picture_of_a_point_that_is_on_its_way_says_so(open_page: Open, three_server: str, alike: ModelPair) -> None:
-    page = shown(open_page, three_server, alike, "one point")
+def test_a_picture_of_a_point_that_is_on_its_way_says_so(show: Show) -> None:
+    page = show("one point")
     never_there(page)
     page.get_by_role("button", name="Play").click()
     expect(page.locator(".player output")).to_contain_text("L0 attention output")
     assert " ".join(save(page)[1]).count("at L0 attention output, on the way there") == 1
+    page.get_by_role("button", name="Pause").click()
+    page.evaluate("delete performance.now")
 
 
 @pytest.mark.slow
@@ -181,7 +183,7 @@ def test_a_picture_is_saved_4000_pixels_wide_looks_the_same_and_leaves_the_page_
 
 
 def test_a_drawing_has_points_as_an_image_and_the_rest_as_lines_and_text(show: Show, alike: ModelPair) -> None:
-    page = show("one head", "&token=5&role=query")
+    page = show("one head", "&token=5&role=key&colour=entropy")
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/data/"))
     download = saved_picture(page, "SVG", "2000")
     assert download.suggested_filename == f"queries-and-keys-of-l1-h0-{alike.own.name}-{alike.own.snapshot}.svg"
@@ -194,7 +196,11 @@ def test_a_drawing_has_points_as_an_image_and_the_rest_as_lines_and_text(show: S
         2000 * float(image.attrib["width"]) / float(drawing.attrib["viewBox"].split()[2]), abs=2
     )
     assert len(drawing.findall("{*}path")) > 4
+    gradients = {f"url(#{element.attrib['id']})" for element in drawing.findall("{*}linearGradient")}
+    assert len(gradients) == 2
+    assert gradients <= {element.attrib["fill"] for element in drawing.findall("{*}rect")}
     assert "Queries and keys of L1 H0" in written
+    assert "Ringed: the key of “" in written
     assert re.search(r"all \d+ tokens\.", written)
     assert drawing.findtext("{*}desc") in written
     assert f"on {alike.own.attributes['corpus']}, snapshot" in (drawing.findtext("{*}desc") or "")

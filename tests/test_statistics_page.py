@@ -8,12 +8,15 @@ from playwright.sync_api import Page, expect
 
 from dashboard.compare.two_models import ModelPair
 from dashboard.statistics.parts import part_of
+from dashboard.web.served_store import ServedStore
 from store import STATISTICS, Corpus
 from store.schema.model import RATIOS
-from tests.browser import Open, Visit, choose
+from tests.browser import Visit, choose
 from tests.client import csv_rows
 from tests.counts import counted, mean, shares
-from tests.statistics_page import cells, charted, click_cell, click_dot, has_head, hover_dot, statistics_page
+from tests.statistics_page import cells, charted, click_cell, click_dot, has_head, hover_dot
+from tests.test_statistics_parts import cells as cells_of
+from tests.test_statistics_parts import page_of, parts, text
 
 FIGURES = (
     *("heat-map", "curves-classes", "curves-near", "curves-sep", "curves-norm", "curves-entropy", "curves-cls"),
@@ -84,13 +87,14 @@ def test_cells_and_dots_say_head_number_interval_and_rank_and_open_the_head(fres
     has_head(page, 1, 0)
 
 
-def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: ModelPair) -> None:
-    page = statistics_page(open_page, three_server, f"?statistic=to_sep&values=difference&model={alike.own.name}")
-    page.get_by_role("textbox", name="model", exact=True).click()
-    page.get_by_role("option", name=re.compile("second")).click()
-    expect(page.get_by_role("heading", name=re.compile("minus that of .*second"))).to_be_visible()
+def test_a_difference_of_two_models(three_models: str, alike: ModelPair) -> None:
+    query = f"statistic=to_sep&values=difference&model={alike.own.name}&other={alike.other.name}"
+    page = page_of(ServedStore(three_models), query)
+    assert re.search("minus that of .*second", text(page))
+    (models,) = (part for part in parts(page) if getattr(part, "label", None) == "model")
+    assert alike.other.name in str(models.data)
     own, other = (mean(corpus, "to_sep") for corpus in (alike.own, alike.other))
-    expect(cells(page)).to_have_text([f"{100 * number:+.1f}".replace("-", "−") for number in (own - other).ravel()])
+    assert cells_of(page) == [f"{100 * number:+.1f}".replace("-", "−") for number in (own - other).ravel()]
 
 
 # -- figures --------------------------------------------------------------------------------------------

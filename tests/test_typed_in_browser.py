@@ -112,8 +112,7 @@ def test_markup_emoji_and_arabic_are_shown_as_they_were_typed(page: Page) -> Non
     assert line.evaluate("element => getComputedStyle(element).direction") == "rtl"
 
 
-def test_ten_thousand_words_are_cut_with_a_notice(open_page: Open, tiny_server: str) -> None:
-    page = sentence_page(open_page, tiny_server, layer=1)
+def test_ten_thousand_words_are_cut_with_a_notice(page: Page) -> None:
     type_text(page, "film " * 10_000)
     notice = f"The text is cut at {MAX_LENGTH} wordpieces, the limit of this store. Type a shorter text, or its parts one by one."
     expect(page.get_by_text(notice)).to_be_visible()
