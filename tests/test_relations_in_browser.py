@@ -118,3 +118,10 @@ def test_pairs_of_two_sentences_are_marked_by_click_or_enter_open_the_heads_of_t
         relations.keyboard.press("Enter")
         expect(removed).to_have_count(left)
     expect(relations).not_to_have_url(re.compile("example="))
+
+
+def test_a_link_of_overview_leads_to_the_section_that_it_names(visit: Visit, bank_server: str) -> None:
+    overview = visit(f"{bank_server}/")
+    overview.get_by_role("link", name="Test a hypothesis of your own").click()
+    expect(overview.locator("#own-hypothesis")).to_be_in_viewport()
+    expect(overview).to_have_url(re.compile(r"/relations#own-hypothesis$"))

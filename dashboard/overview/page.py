@@ -289,14 +289,21 @@ def _cell(state: LinkState, layer: int, head: int, label: str) -> html.Td:
 def _relations(shown: OverviewPage) -> list[object]:
     """The relations that a head finds best beyond the offset of their words."""
     best, title = shown.relations, html.H2([_RELATIONS_TITLE, info("relations", f"{_RELATIONS}{shown.source}")])
+    own = html.P(
+        [
+            dcc.Link("Test a hypothesis of your own", href=f"{shown.state.on('relations').href}#{OWN}"),
+            ": which head links the words that you name.",
+        ]
+    )
     if isinstance(best, Unmade):
-        return [title, unmade_line(best)]
+        return [title, unmade_line(best), own]
     if not best:
         return [
             title,
             html.P(
                 f"No head links the pairs of a relation more often than the offset of its words. Relations with fewer than {ENOUGH_PAIRS} pairs are left out."
             ),
+            own,
         ]
     first = best[0]
     rows: list[Any] = [_relation(shown.state, row) for row in best]
@@ -313,12 +320,11 @@ def _relations(shown: OverviewPage) -> list[object]:
                 ),
                 f"{in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f}%. ",
                 dcc.Link("All relations", href=shown.state.on("relations").href),
-                ", or ",
-                dcc.Link("a hypothesis of your own", href=f"{shown.state.on('relations').href}#{OWN}"),
-                ": which head links the words that you name.",
+                ".",
             ]
         ),
         scrolling(html.Table([heading(columns, columns[2:]), html.Tbody(rows)], className="rows"), _RELATIONS_TITLE),
+        own,
     ]
 
 

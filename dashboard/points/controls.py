@@ -120,7 +120,7 @@ def filter_menu(where: Sequence[Condition], offered: Mapping[str, Column]) -> ht
         data=data,
         value=None,
         size="xs",
-        w=130,
+        w=110,  # beside the other controls at 1440 pixels less a scroll bar
         searchable=True,
         maxDropdownHeight=420,
         comboboxProps={"width": "max-content", "position": "bottom-start"},

@@ -54,10 +54,10 @@ _NUMBERS = (
     "named keys counts as missed in recall and IoU, which are small for a rare hypothesis. 95% intervals by bootstrap over sentences."
 )
 _EXAMPLES: dict[str, dict[str, str]] = {
-    "“not” to the word that it negates": {"hquery": "not", "hjoined": "depends"},
+    "“not” to what it negates": {"hquery": "not", "hjoined": "depends"},
     "“not” to the next word": {"hquery": "not", "hoffset": "+1"},
-    "an adjective to its noun": {"hquery": "ADJ", "hkey": "NOUN", "hjoined": "depends"},
-    "words in -ing to a word before": {"hquery": "/ing$/", "hoffset": "-3 to -1"},
+    "adjective to its noun": {"hquery": "ADJ", "hkey": "NOUN", "hjoined": "depends"},
+    "-ing to a word before": {"hquery": "/ing$/", "hoffset": "-3 to -1"},
 }
 
 
@@ -128,7 +128,7 @@ def _controls(shown: OwnHypothesis) -> list[object]:
 
 def _examples(shown: OwnHypothesis) -> list[object]:
     """Hypotheses that a click writes."""
-    parts: list[object] = ["Every head is tested on what you write. Examples: "]
+    parts: list[object] = ["Every head is tested on what you write: "]
     for title, fields in _EXAMPLES.items():
         if shown.labels or "hjoined" not in fields:
             href = shown.state.with_(**(dict.fromkeys(HYPOTHESIS_FIELDS) | fields)).href

@@ -52,8 +52,8 @@ _KIND_TITLES: Mapping[Instead, str] = {"rule": "rules", "mean": "mean pattern", 
 _DASHES: Mapping[Instead, str] = {"rule": "solid", "mean": "dash", "even": "dot", "off": "dashdot"}
 _ABOUT = (
     f"The model runs on {SENTENCES} sentences of the corpus that no rule was fitted on, with 0, 10, 25, 50, 75 and 100% of its heads "
-    "replaced. Best explained: by the IoU of at most six rules, judged on the half of the sentences that the sample is of, a slight "
-    "favour. Least important: without which the loss grows least. Random: one draw, always the same. Above: how far sentence vectors "
+    "replaced. Best explained: by the IoU of at most six rules, judged on the half of the sentences that the sample is of; the other "
+    "half gives nearly the same order. Least important: without which the loss grows least. Random: one draw, always the same. Above: how far sentence vectors "
     "move, as a share of the distance between two sentences. Below: Spearman's correlation of the similarities of all pairs of sentences."
 )
 
@@ -80,8 +80,8 @@ def curve_panel(context: Context) -> list[object]:
     ]
     return [
         html.H3(["Over the number of heads", info("the curve over the number of heads", _ABOUT)]),
-        *([html.P(["Drawn: ", *shown], className="switched-off")] if shown else []),
-        *([html.P(["Draw: ", *buttons], className="switched-off")] if buttons else []),
+        *([html.P(["Drawn, where heads: ", *shown], className="switched-off")] if shown else []),
+        *([html.P(["Draw, where heads: ", *buttons], className="switched-off")] if buttons else []),
         *([deferred(context, CURVE)] if drawn else []),
     ]
 
