@@ -44,31 +44,38 @@ def head(visit: Visit, space_server: str) -> Page:
     return drawn(visit(f"{space_server}/head?layer=1&head=0"))
 
 
-def test_points_are_coloured_by_each_kind_of_column(head: Page) -> None:
+def test_points_are_coloured_by_each_kind_of_column_and_the_legend_says_ranges_and_counts(
+    head: Page, space: Corpus
+) -> None:
+    """A number, categories, a statistic, a column of the data. The list closes after each choice."""
     before = picture(head)
-    for column in (
-        "position",
-        "kind",
-        "entropy",
-        "data.genre",
-    ):  # a number, categories, a statistic, a column of the data
+    for column, choose_it in (
+        ("position", choose),
+        ("kind", choose),
+        ("entropy", choose_by_enter),
+        ("data.genre", choose),
+    ):
         title = COLOURS[column]
-        choose(head, "Colour", title)
+        choose_it(head, "Colour", title)
+        closed(head)
+        expect(head.get_by_role("textbox", name="Colour", exact=True)).to_be_focused()
         expect(head.locator(".frame")).to_have_attribute("data-coloured", re.compile(f"/colours/{column}/1/0.bin"))
         expect(head.locator("#above .legend")).to_contain_text(f"{title}:")
+        if column == "entropy":
+            legend_says_the_range(head, space)
         shown = picture(head)
         assert changed(before, shown) > 0.001, column
         before = shown
+    legend_counts_the_genres(head, space)
 
 
-def test_the_legend_says_the_range_of_a_number_and_counts_the_categories_of_a_data_column(
-    visit: Visit, space_server: str, space: Corpus
-) -> None:
-    page = drawn(visit(f"{space_server}/head?layer=1&head=0&colour=entropy"))
+def legend_says_the_range(page: Page, space: Corpus) -> None:
     entropy = space.token_statistic.sel(statistic="entropy")[1, 0].values[space.rows].astype(float)
     low, high = np.percentile(entropy, [2, 98])
     expect(page.locator("#above .legend")).to_contain_text(re.compile(rf"{low:.2f}.*{high:.2f} nats"))
-    choose(page, "Colour", COLOURS["data.genre"])
+
+
+def legend_counts_the_genres(page: Page, space: Corpus) -> None:
     (genre,) = space.columns.values()
     codes = genre.values[space.tokens.sentence_index.values[space.rows]]
     for code, name in enumerate(genre.attrs["names"]):
@@ -76,7 +83,13 @@ def test_the_legend_says_the_range_of_a_number_and_counts_the_categories_of_a_da
     expect(page.locator("#above .legend")).to_contain_text(f"{2 * (codes < 0).sum():,} points without a value")
 
 
-def test_sizes_go_by_the_norm_and_labels_are_drawn_and_taken_away(head: Page) -> None:
+def test_sizes_labels_and_the_view_are_chosen_and_going_back_undoes_a_choice(head: Page) -> None:
+    chooses_sizes_and_labels(head)
+    chooses_the_view(head)
+
+
+def chooses_sizes_and_labels(head: Page) -> None:
+    """By the norm; labels are drawn and taken away."""
     before = picture(head)
     with followed(head), head.expect_response(re.compile("/colours/norm/1/0.bin")):
         head.get_by_role("switch", name="size by norm").click()
@@ -94,9 +107,8 @@ def test_sizes_go_by_the_norm_and_labels_are_drawn_and_taken_away(head: Page) ->
     blank(head)
 
 
-def test_projection_normalisation_and_dimensions_choose_the_view_and_going_back_undoes_a_choice(
-    head: Page,
-) -> None:
+def chooses_the_view(head: Page) -> None:
+    """By normalisation and dimensions; a step back leads to the view before."""
     for control, option, view in (
         ("Dimensions", "3D", "pca-exact-3d"),
         ("Normalisation", "raw", "pca-raw-2d"),
@@ -143,15 +155,3 @@ def test_choices_are_kept_from_all_heads_to_one_and_colours_are_readable_in_the_
     expect_title(page, "Queries and keys of L0 H0")
     expect(page.locator(f'{DRAWN}[data-drawn*="pca-raw-2d/0/0"][data-coloured*="entropy/0/0"]')).to_be_visible()
     expect(page.locator('.frame[data-masked*="q=film"]')).to_be_visible()
-
-
-def test_a_searchable_list_closes_after_a_choice_and_the_keyboard_stays_on_its_control(head: Page) -> None:
-    for control, option, way in (
-        ("Filter", COLOURS["position"], choose),
-        ("Colour", COLOURS["norm"], choose),
-        ("Colour", COLOURS["entropy"], choose_by_enter),
-    ):
-        way(head, control, option)
-        closed(head)
-    expect(head.locator(".frame")).to_have_attribute("data-coloured", re.compile("/colours/entropy"))
-    expect(head.get_by_role("textbox", name="Colour", exact=True)).to_be_focused()

@@ -22,12 +22,13 @@ def head_page(visit: Visit, tiny_server: str) -> Page:
     return drawn(visit(f"{tiny_server}/head?layer=1&head=0"))
 
 
-def hover_first_key(page: Page) -> None:
-    page.mouse.move(*canvas_place(page, *page.evaluate(POINT)))
-    expect(page.locator(".points .tip")).to_be_visible()
+def test_hover_and_a_click_show_a_card_and_the_picture_is_zoomed_moved_and_reset(head_page: Page) -> None:
+    shows_a_card(head_page)
+    zooms(head_page)
 
 
-def test_hover_shows_the_token_in_its_sentence_and_a_click_keeps_the_card_until_escape(head_page: Page) -> None:
+def shows_a_card(head_page: Page) -> None:
+    """Hovering does, with the token in its sentence; a click keeps it until Escape."""
     place, tip = canvas_place(head_page, *head_page.evaluate(POINT)), head_page.locator(".points .tip")
     head_page.mouse.move(*place)
     expect(tip).to_be_visible()
@@ -42,7 +43,8 @@ def test_hover_shows_the_token_in_its_sentence_and_a_click_keeps_the_card_until_
     expect(tip).to_be_hidden()
 
 
-def test_the_wheel_zooms_dragging_moves_the_zoomed_picture_and_zero_resets(head_page: Page) -> None:
+def zooms(head_page: Page) -> None:
+    """The wheel zooms, zero resets, dragging moves the zoomed picture."""
     head_page.mouse.move(*canvas_place(head_page, 0.5, 0.5))
     head_page.mouse.wheel(0, -500)
     expect(head_page.locator(".frame")).to_have_attribute("data-zoom", "2.12")
@@ -75,15 +77,6 @@ def test_keys_links_and_controls_go_to_other_heads_and_back_leads_to_the_one_bef
     expect_title(head_page, "Queries and keys of L1 H1")
     choose(head_page, "Layer", "0")
     expect_title(head_page, "Queries and keys of L0 H1")
-    head_page.reload()
-    expect_title(head_page, "Queries and keys of L0 H1")
-
-
-def test_a_link_restores_the_view(visit: Visit, tiny_server: str) -> None:
-    page = drawn(visit(f"{tiny_server}/head?layer=0&head=1&tokens=50"))
-    expect_title(page, "Queries and keys of L0 H1")
-    expect(page.get_by_text(re.compile(r"\b50 of "))).to_be_visible()
-    assert page.url.endswith("/head?layer=0&head=1&tokens=50")
 
 
 def pinned(page: Page, corpus: Corpus) -> str:

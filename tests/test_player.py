@@ -3,7 +3,7 @@
 import re
 from contextlib import suppress
 
-from playwright.sync_api import Error, Route, expect
+from playwright.sync_api import Error, Page, Route, expect
 
 from store import Corpus
 from tests.browser import Open, Visit, drawn, never_there, picture, seen, until
@@ -39,8 +39,8 @@ NOTE_ABOVE = """() => {
 }"""
 
 
-def test_pausing_and_playing_on_leaves_no_point_out(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(f"{tiny_server}/features?point=L00.feedforward"))
+def test_pausing_and_playing_on_leaves_no_point_out(visit: Visit, tiny_server: str) -> None:
+    page = drawn(visit(f"{tiny_server}/features?point=L00.feedforward"))
     page.evaluate(NOTE)
     page.get_by_role("button", name="Play").click()
     expect(page.locator(".player output")).to_have_text("L1 layer output (8 of 8)")
@@ -61,7 +61,7 @@ def test_name_and_trustworthiness_follow_while_it_plays(open_page: Open, tiny_se
     never_there(page)
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("tokens of the sample at position")
-    expect(page.locator(".how-to-read")).to_contain_text("Position: sum of word, position and segment embeddings")
+    expect(page.locator(".how-to-read")).to_contain_text("Position: word embeddings and what the model adds to them")
     expect(page.locator(".caption", has_text="Trustworthiness")).to_contain_text(trust(tiny_corpus, "position"))
     expect(page.locator(".middle")).to_have_attribute("data-away", "")
     assert "point=embedding" in page.url
@@ -88,7 +88,19 @@ def test_keys_and_the_slider_go_to_other_points_in_steps_where_motion_is_reduced
     visit: Visit, tiny_server: str
 ) -> None:
     page = drawn(visit(f"{tiny_server}/features?point=L00.mixed&ftoken=3"))
-    frame, name = page.locator(".frame"), page.locator(".player output")
+    the_nearest_tokens_follow(page)
+    page.emulate_media(reduced_motion="reduce")
+    keys_go_in_steps(page)
+    page.emulate_media(reduced_motion="reduce")
+    a_step_back_returns(page)
+    page.get_by_role("slider", name="Point of the model").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".player output")).to_have_text("L1 layer output (8 of 8)")
+    expect(page).to_have_url(re.compile("point=L01[.]feedforward"))
+
+
+def the_nearest_tokens_follow(page: Page) -> None:
+    frame = page.locator(".frame")
     expect(frame).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
     page.evaluate(NOTE_ABOVE)
     frame.press("ArrowRight")
@@ -96,8 +108,12 @@ def test_keys_and_the_slider_go_to_other_points_in_steps_where_motion_is_reduced
     until(page, "above.includes('')")
     expect(frame).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("at L0 head outputs")
+
+
+def keys_go_in_steps(page: Page) -> None:
+    """Where motion is reduced; elsewhere points move."""
+    frame, name = page.locator(".frame"), page.locator(".player output")
     page.evaluate(COUNT)
-    page.emulate_media(reduced_motion="reduce")
     for key, point, text, moves in (
         ("ArrowRight", "L00.projected", "L0 attention output (4 of 8)", False),
         ("ArrowLeft", "L00.mixed", "L0 head outputs (3 of 8)", True),
@@ -109,15 +125,10 @@ def test_keys_and_the_slider_go_to_other_points_in_steps_where_motion_is_reduced
         expect(page).to_have_url(re.compile(f"point={point}"))
         until(page, SETTLED)
         page.emulate_media(reduced_motion="no-preference")
-    page.get_by_role("slider", name="Point of the model").focus()
-    page.keyboard.press("End")
-    expect(name).to_have_text("L1 layer output (8 of 8)")
-    expect(page).to_have_url(re.compile("point=L01[.]feedforward"))
 
 
-def test_a_step_back_returns_while_the_page_of_the_step_is_on_its_way(visit: Visit, tiny_server: str) -> None:
-    page = drawn(visit(f"{tiny_server}/features?point=L00.mixed"))
-    page.emulate_media(reduced_motion="reduce")
+def a_step_back_returns(page: Page) -> None:
+    """While the page of the step is on its way."""
     held: list[Route] = []
     page.route("**/data/page*", lambda route: held.append(route), times=1)
     page.locator(".frame").press("ArrowRight")

@@ -100,10 +100,11 @@ def field_of_link(page: Page, field: str) -> str:
     return parse_qs(urlparse(page.url).query)[field][0]
 
 
-def test_a_click_on_a_point_shows_its_strongest_keys_until_escape_by_the_keyboard_that_stays(
+def test_a_click_on_a_point_shows_its_strongest_keys_uncovered_until_escape_by_the_keyboard_that_stays(
     head: Page, space: Corpus
 ) -> None:
     click_query(head, TOKEN)
+    card_covers_nothing(head)  # there were no lines before it was placed
     token, role = int(field_of_link(head, "token")), field_of_link(head, "role")
     pattern, position = pattern_of(space, token)
     weights = pattern[position] if role == "query" else pattern[:, position]
@@ -117,18 +118,19 @@ def test_a_click_on_a_point_shows_its_strongest_keys_until_escape_by_the_keyboar
     assert sorted(lines_of(head)) == sorted(expected)
     inked(head, least=500)
     expect(head.locator(DRAWN)).to_be_focused()
+    with followed(head):
+        click_query(head, 3)
+    card_covers_nothing(head)
     for _ in range(2):
         head.keyboard.press("Escape")
     expect(head).not_to_have_url(re.compile("token="))
     blank(head)
 
 
-def test_the_card_of_a_clicked_point_covers_neither_its_lines_nor_controls(head: Page) -> None:
-    for token in (TOKEN, 3):  # before the first one's card is placed there are no lines; the second one's card has some
-        with followed(head):
-            click_query(head, token)
-        expect(head.locator(".points .tip")).to_be_visible()
-        until(head, f"({CARD})().then(({{ lines, covered, inside }}) => lines > 0 && covered === 0 && inside)")
+def card_covers_nothing(page: Page) -> None:
+    """Neither lines of its point nor controls."""
+    expect(page.locator(".points .tip")).to_be_visible()
+    until(page, f"({CARD})().then(({{ lines, covered, inside }}) => lines > 0 && covered === 0 && inside)")
 
 
 def test_how_many_lines_of_which_queries_and_weights_is_a_choice(chosen: Page, space: Corpus) -> None:
@@ -153,7 +155,18 @@ def test_how_many_lines_of_which_queries_and_weights_is_a_choice(chosen: Page, s
     expect(chosen.get_by_text("No weight in this sentence reaches 1.")).to_be_visible()
 
 
-def test_a_pair_is_marked_and_unmarked(chosen: Page) -> None:
+def test_a_pair_is_marked_the_nearest_keys_have_the_largest_logits_and_a_piece_of_the_sentence_leads_to_its_point(
+    chosen: Page, space: Corpus
+) -> None:
+    has_the_nearest_keys(chosen, space)
+    marks_a_pair(chosen)
+    _, position = pattern_of(space, TOKEN)
+    chosen.get_by_title(f"position {position - 1}", exact=True).click()
+    expect(chosen).to_have_url(re.compile(f"token={TOKEN - 1}(&|$)"))
+
+
+def marks_a_pair(chosen: Page) -> None:
+    """And unmarks it."""
     before = picture(chosen)
     query, key, _ = lines_of(chosen)[0]
     chosen.get_by_role("link", name="show", exact=True).first.click()
@@ -164,9 +177,7 @@ def test_a_pair_is_marked_and_unmarked(chosen: Page) -> None:
     expect(chosen).not_to_have_url(re.compile("marks="))
 
 
-def test_the_nearest_keys_have_the_largest_logits_and_a_piece_of_the_sentence_is_a_link_to_its_point(
-    chosen: Page, space: Corpus
-) -> None:
+def has_the_nearest_keys(chosen: Page, space: Corpus) -> None:
     query = space.query[1, 0].values[space.rows[TOKEN]].astype(np.float64)
     logits = space.key[1, 0].values[space.rows].astype(np.float64) @ query / np.sqrt(len(query))
     pieces, expected = space.wordpieces(space.rows), []
@@ -181,9 +192,6 @@ def test_the_nearest_keys_have_the_largest_logits_and_a_piece_of_the_sentence_is
     largest = sorted(marked, key=lambda row: -row[1])
     assert Counter(piece for piece, _ in largest) == Counter(piece.removeprefix("##") for piece, _ in expected)
     np.testing.assert_allclose([score for _, score in largest], [score for _, score in expected], atol=0.0051)
-    _, position = pattern_of(space, TOKEN)
-    chosen.get_by_title(f"position {position - 1}", exact=True).click()
-    expect(chosen).to_have_url(re.compile(f"token={TOKEN - 1}(&|$)"))
 
 
 def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, space_server: str) -> None:
@@ -207,18 +215,18 @@ def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, s
 
 
 def tab_to(page: Page, condition: str) -> None:
-    """Press Tab until the keyboard is there."""
+    """Press Tab until the keyboard is there, past the navigation."""
     for _ in range(60):
         if page.evaluate(condition):
             return
         page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.skip')"):
+            page.keyboard.press("Enter")
     raise AssertionError(f"No Tab leads to where {condition}")
 
 
-def test_a_click_on_points_that_are_not_there_yet_is_answered_when_they_come(
-    open_page: Open, space_server: str
-) -> None:
-    page = drawn(open_page(space_server + PATH))
+def test_a_click_on_points_that_are_not_there_yet_is_answered_when_they_come(head: Page) -> None:
+    page = head
     x, y = page.evaluate(f"({PLACE})({TOKEN})")
     routes: list[Route] = []
     page.route("**/points/**", lambda route: routes.append(route))
@@ -230,3 +238,4 @@ def test_a_click_on_points_that_are_not_there_yet_is_answered_when_they_come(
     for route in routes:
         route.continue_()
     expect(page).to_have_url(re.compile("token="))
+    page.unroute_all(behavior="wait")

@@ -1,33 +1,33 @@
 """The views of a sentence in a browser, on weights that are known: what all have in common, and those that are not of lines."""
 
 import json
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Page, expect
 
 from tests.accessibility import OF_COLOURS, serious
 from tests.browser import Open
 from tests.fake_sentence import LEAST, ROOT, Show, lines, neuron, sent, stored, token
 
 
-def test_an_empty_view_says_what_to_do(fake_server: str, open_page: Open) -> None:
+def test_an_empty_view_says_what_to_do(empty: Callable[[str], Page]) -> None:
     notes: list[tuple[dict[str, object], str]] = [
         ({"chosen": []}, "No head is chosen. Click a head's colour above to see its lines."),
         ({"least": 1}, "No weight is 1 or more here. Lower the minimum weight, or choose more heads."),
         ({"show": "neuron"}, "No query is chosen. Click a token below to see how its weights come about."),
     ]
     for fields, note in notes:
-        page = open_page(f"{fake_server}/#{quote(json.dumps(fields))}")
+        page = empty("light")
+        page.evaluate("fields => { location.hash = fields; }", quote(json.dumps(fields)))
         expect(page.locator(".note")).to_have_text(note)
 
 
-def test_a_failed_request_gets_a_message_of_one_sentence(fake_server: str, chromium: Browser) -> None:
-    page = chromium.new_page()
-    page.goto(f"{fake_server}/#{quote(json.dumps({'layer': 7}))}")
+def test_a_failed_request_gets_a_message_of_one_sentence(fake_server: str, open_failing: Open) -> None:
+    page = open_failing(f"{fake_server}/#{quote(json.dumps({'layer': 7}))}")
     expect(page.get_by_role("alert")).to_have_text("There is no such layer. Choose one of the list.")
     expect(page.locator(ROOT)).to_have_attribute("data-drawn", "")
-    page.close()
 
 
 def test_a_thumbnail_opens_its_head_by_click_and_by_arrow_keys(show: Show) -> None:
