@@ -122,9 +122,13 @@ def sentence(model: Any, *given: Any, **options: Any) -> "Figure | Widget":
     from store.process import check_extra
 
     check_extra("notebook")
+    from ingest.run.checkpoint import find_checkpoint
+
+    # Before what takes seconds to import: a name may be wrong.
+    found = find_checkpoint(str(model)) if isinstance(model, str | Path) else None
     from headscape.own_model import own_widget
 
-    return own_widget(model, *given, **options)
+    return own_widget(found, model, *given, **options)
 
 
 def replace(

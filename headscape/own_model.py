@@ -24,7 +24,7 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.web.errors import Refusal
 from ingest.encode.hidden_words import GuessingModel
 from ingest.encode.loading import load_model
-from ingest.run.checkpoint import LOCAL, Checkpoint, check_encoder, find_checkpoint
+from ingest.run.checkpoint import LOCAL, Checkpoint, check_encoder
 from ingest.run.errors import IngestError, short
 
 #: By how much a vocabulary may differ from the rows of the embedding, which many models fill up to a multiple of 128.
@@ -34,6 +34,7 @@ IDS = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_toke
 
 
 def own_widget(
+    found: Checkpoint | None,
     model: Any,
     tokenizer: Any = None,
     text: str = "",
@@ -43,30 +44,32 @@ def own_widget(
     layer: int = 0,
     heads: Sequence[int] | None = None,
 ) -> Widget:
-    """See `headscape.sentence`."""
-    name, sentence = own_sentence(model, tokenizer, text, other)
+    """See `headscape.sentence`; `found` is the checkpoint where `model` is a folder or a name."""
+    name, sentence = own_sentence(model, tokenizer, text, other, found)
     return sentence_widget(name, sentence, show=show, layer=layer, heads=heads)
 
 
-def own_sentence(model: Any, tokenizer: Any, text: str, other: str | None) -> tuple[str, Sentence]:
-    """The name of a model, and a text or a pair as it encodes them; see `headscape.sentence`.
+def own_sentence(
+    model: Any, tokenizer: Any, text: str, other: str | None, found: Checkpoint | None = None
+) -> tuple[str, Sentence]:
+    """The name of a model, and a text or a pair as it encodes them; see `own_widget`.
 
     Raises
     ------
     IngestError
         Where the model is of no family, the tokenizer is another model's, or the text has no word or too many.
     """
-    texts = text, other or ""
-    if not all(isinstance(each, str) for each in texts):
-        raise IngestError("A text is not a str. Give one sentence, and a second one as `other`.")
+    _check_text("text", text)
+    if other is not None:
+        _check_text("other", other)
     with TemporaryDirectory(prefix="headscape-") as folder, _same_kernels():
-        loaded, checkpoint = _found(model) if isinstance(model, str | Path) else _given(model)
+        loaded, checkpoint = _given(model) if found is None else (_loaded(found), found)
         if tokenizer is not None and tokenizer != model:
             checkpoint = _with_tokenizer(checkpoint, tokenizer, Path(folder))
         longest = checkpoint.family.longest_input(checkpoint.config)
         try:
             ready = GuessingModel(checkpoint, max_length=longest, dtype="float32", loaded=loaded)
-            sentence = encoded(ready, *texts, NO_CHANGE)
+            sentence = encoded(ready, text, other or "", NO_CHANGE)
         except Refusal as refused:
             raise IngestError(str(refused)) from refused
     if sentence.cut:
@@ -77,11 +80,17 @@ def own_sentence(model: Any, tokenizer: Any, text: str, other: str | None) -> tu
     return checkpoint.name, sentence
 
 
-def _found(name: str | Path) -> tuple[Any, Checkpoint]:
-    """The model of a folder or of a name, and its checkpoint."""
-    checkpoint = find_checkpoint(str(name))
+def _check_text(name: str, text: object) -> None:
+    """Refuse what is no sentence; an empty `text` is refused later, where it has no word."""
+    if not isinstance(text, str):
+        raise IngestError(f"`{name}` is of type {type(text).__name__}. Give one sentence as a str.")
+    if name == "other" and not text.strip():
+        raise IngestError("`other` is empty. Give a second sentence, or leave `other` out.")
+
+
+def _loaded(checkpoint: Checkpoint) -> Any:
     family = checkpoint.family
-    return load_model(checkpoint, family.encoder_class, **family.encoder_options), checkpoint
+    return load_model(checkpoint, family.encoder_class, **family.encoder_options)
 
 
 def _given(model: Any) -> tuple[Any, Checkpoint]:

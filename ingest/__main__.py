@@ -35,9 +35,12 @@ def _ingest(arguments: Sequence[str] | None) -> None:
         check_installed()
         check_extra("ingest")
         check_folders(local_path(settings.store), "--store", model=settings.model, data=settings.data)
-        from ingest.pipeline import run  # takes seconds: after the first line
+        from ingest.run.checkpoint import settings_checkpoint
 
-        run(settings)
+        checkpoint = settings_checkpoint(settings.model, settings.store)
+        from ingest.pipeline import run  # takes seconds: after the first line, and after a model that is not there
+
+        run(settings, checkpoint=checkpoint)
 
 
 if __name__ == "__main__":

@@ -42,15 +42,17 @@ def facts(model: str) -> list[tuple[str, str]]:
     IngestError
         Where no ingest could read it, as an ingest says it.
     """
+    from ingest.run.checkpoint import find_checkpoint
+
+    checkpoint = find_checkpoint(model)  # before what takes seconds to import
     import torch
 
     from ingest.encode.encoder import PER_TOKEN, BlockBuffers, Encoder, Shape
     from ingest.encode.hooked_model import LARGEST_ERROR, HookedModel, check_attention
     from ingest.encode.loading import find_device
     from ingest.encode.tensors import key_constant
-    from ingest.run.checkpoint import find_checkpoint
 
-    checkpoint, device = find_checkpoint(model), find_device("auto")
+    device = find_device("auto")
     hooked = HookedModel(checkpoint, device=device, dtype=torch.float32, packed=True)
     error, constant = check_attention(hooked, checkpoint.name), key_constant(hooked)
     length = min(LENGTH, hooked.longest)

@@ -31,7 +31,7 @@ from ingest.projections.feature_pictures import FeatureDrawing, pending_features
 from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
 from ingest.projections.head_view import HeadVectors, has_been_whole
 from ingest.projections.normalizations import normalize_corpus
-from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, held_data, held_models, longest_input
+from ingest.run.checkpoint import Checkpoint, check_length, held_data, longest_input, settings_checkpoint
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
 from ingest.run.parallel import fits_killed_on_error
@@ -62,12 +62,14 @@ EARLY = 2
 Drawn = TypeVar("Drawn", bound="Drawing")
 
 
-def run(settings: Settings, limits: Limits = USUAL, note: Note = note_progress) -> None:
+def run(
+    settings: Settings, limits: Limits = USUAL, note: Note = note_progress, *, checkpoint: Checkpoint | None = None
+) -> None:
     """Run the stages that have something to do, and publish; what the store holds is not computed again.
 
-    `note` writes down how far it is.
+    `note` writes down how far it is; `checkpoint` is that of the settings, where it was found before.
     """
-    checkpoint = find_checkpoint(settings.model, held=partial(held_models, settings.store))
+    checkpoint = checkpoint or settings_checkpoint(settings.model, settings.store)
     data = find_data(
         settings.data,
         split=settings.data_split,

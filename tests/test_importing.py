@@ -38,6 +38,15 @@ def test_every_command_lists_its_flags(name: str, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.startswith(f"usage: headscape {'ingest' if name == 'projections' else name} ")
 
 
+@pytest.mark.parametrize("command", [["check-model"], ["ingest", "--store=store", "--model"]])
+def test_a_model_that_is_not_there_is_told_before_anything_slow_is_imported(command: list[str], tmp_path: Path) -> None:
+    """To import torch takes some seconds, of a busy machine half a minute."""
+    code = f"import sys; from headscape.__main__ import main; print(main({[*command, 'no-such/model']}), 'torch' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "Model 'no-such/model' is neither a local folder nor in the cache" in run.stderr
+    assert run.stdout.split("\n")[-2] == "1 False"
+
+
 def test_the_program_prints_its_help() -> None:
     words = [sys.executable, "-m", "headscape", "--help"]
     shown = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -140,7 +140,9 @@ def test_a_decoder_of_a_known_family_is_refused(bert: Any, tokenizer: Any) -> No
         (("  ",), "has no word. Type one"),
         (("good " * 200,), "longer than .* reads: 128 wordpieces .* Give a shorter text"),
         (("A film.", "good " * 200), "longer than .* Give a shorter text"),
-        ((7,), "A text is not a str. Give one sentence"),
+        ((7,), "`text` is of type int. Give one sentence as a str"),
+        (("A film.", ["It was long."]), "`other` is of type list. Give one sentence as a str"),
+        (("A film.", " "), "`other` is empty. Give a second sentence, or leave `other` out"),
     ],
 )
 def test_a_text_that_is_not_read_is_refused(texts: tuple[Any, ...], sentence: str, bert: Any, tokenizer: Any) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ingest.encode.encoder import SQUARES, BlockBuffers, Encoder, Shape, open_encoder
 from ingest.encode.hooked_model import HookedModel
-from ingest.run.checkpoint import find_checkpoint, held_models
+from ingest.run.checkpoint import settings_checkpoint
 from ingest.run.cluster import Cluster
 from ingest.run.errors import IngestError
 from ingest.run.progress import bar
@@ -249,7 +249,7 @@ class Loading:
 
     def load(self) -> Encoder:
         """The encoder that the driver would use."""
-        checkpoint = find_checkpoint(self.settings.model, held=partial(held_models, self.settings.store))
+        checkpoint = settings_checkpoint(self.settings.model, self.settings.store)
         if checkpoint.weights_sha256 != self.weights_sha256:
             raise IngestError(
                 f"A worker finds other weights under the name {checkpoint.name}. Give a --model that is the same on all machines."

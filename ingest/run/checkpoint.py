@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -92,6 +92,11 @@ def find_checkpoint(model: str, *, held: Callable[[], Iterable[Checkpoint]] = tu
     if is_folder(Path(model)):
         return _read_folder(Path(model), name=Path(model).resolve().name, revision=LOCAL)
     return _hub_checkpoint(model, held)
+
+
+def settings_checkpoint(model: str, store: str) -> Checkpoint:
+    """The checkpoint of the settings of an ingest; what the store that is written holds of the hub is asked before the hub."""
+    return find_checkpoint(model, held=partial(held_models, store))
 
 
 def longest_input(checkpoint: Checkpoint) -> int:
