@@ -338,7 +338,7 @@ def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) ->
         "weights_sha256": checkpoint.weights_sha256,
         "config": checkpoint.config,
         "dtype": dtype,
-        "attention": ATTENTION,
+        "attention": f"{ATTENTION} + {added}" if (added := checkpoint.family.added) else ATTENTION,
     }
     renewed = {"token_rule": corpus.token_rule} if corpus.token_rule else {}
     return ModelGroup(short_key(checkpoint.name, identity), identity | renewed)

@@ -11,6 +11,7 @@ import zarr
 from store.bias import read_bias, write_bias
 from store.kernels.attention import admitted_pairs, attention_pattern, strongest_pairs
 from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.dictionary import offset_logits
 from store.kernels.head_tables import TableSums, TokenRows, VarianceShares, logit_parts
 
 RANDOM = np.random.default_rng(5)
@@ -124,6 +125,18 @@ def test_pairs_are_among_the_keys_that_a_query_sees() -> None:
     pairs = strongest_pairs(vectors, vectors, np.arange(9)[None], admitted, count=40, bias=bias)
     found = pairs.query_token[0] >= 0
     assert abs(pairs.query_token[0] - pairs.key_token[0])[found].tolist() == [1] * 16
+
+
+def test_a_distance_beyond_a_window_has_no_logit() -> None:
+    zero, window = (
+        np.zeros((6, 2)),
+        AttentionBias([LayerBias(window=1, by_bucket=np.array([[0.0, 0, 3]]))], np.arange(3)),
+    )
+    added = window.added(zero[None], zero[None])[0]
+    logits = offset_logits(zero, zero, np.array([3]), added)
+    # Rows of words are 0 3, 0 0 3 and 0 0.
+    expected = [np.nan] * 9 + [(-1 + 0) / 2, (-1.5 - 1 + 0) / 3, (1.5 + 2) / 2] + [np.nan] * 9
+    np.testing.assert_allclose(logits, expected)
 
 
 @pytest.fixture
