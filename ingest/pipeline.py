@@ -28,7 +28,13 @@ from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.pairs import update_pairs
 from ingest.heads.roles import update_roles
 from ingest.projections.feature_pictures import FeatureDrawing, pending_features
-from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
+from ingest.projections.head_pictures import (
+    HeadPictures,
+    check_views,
+    finished_views,
+    pending_pictures,
+    record_finished_views,
+)
 from ingest.projections.head_view import HeadVectors, has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint, held_data, held_models, longest_input
@@ -78,6 +84,7 @@ def run(settings: Settings, limits: Limits = USUAL, note: Note = note_progress) 
     settings = _with_length(settings, checkpoint)
     check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
+    check_views(settings, checkpoint)
     check_features(settings, checkpoint, data)
     check_annotation(settings, data)
     device = find_device(settings.device)

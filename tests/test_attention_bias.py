@@ -8,6 +8,7 @@ import pytest
 import torch
 import zarr
 
+from ingest.projections.attention_loss import in_sentence
 from store.bias import read_bias, write_bias
 from store.kernels.attention import admitted_pairs, attention_pattern, strongest_pairs
 from store.kernels.bias import AttentionBias, LayerBias
@@ -125,6 +126,17 @@ def test_pairs_are_among_the_keys_that_a_query_sees() -> None:
     pairs = strongest_pairs(vectors, vectors, np.arange(9)[None], admitted, count=40, bias=bias)
     found = pairs.query_token[0] >= 0
     assert abs(pairs.query_token[0] - pairs.key_token[0])[found].tolist() == [1] * 16
+
+
+def test_a_key_that_a_query_does_not_see_is_the_last_that_a_picture_is_trained_for() -> None:
+    query, key = torch.from_numpy(QUERY[:2]), torch.from_numpy(KEY[:2])
+    target = in_sentence(query, key, torch.ones(3, 9, dtype=torch.bool), AttentionBias([LayerBias(window=3)]))
+    far = abs(torch.arange(9) - torch.arange(9)[:, None]) > 3
+    assert target.order is not None
+    first_unseen = target.order.masked_fill(~far, torch.inf).amin(-1)
+    last_seen = target.order.masked_fill(far, -torch.inf).amax(-1)
+    assert bool((first_unseen > last_seen).all())
+    assert target.shares[..., far].max() == 0
 
 
 def test_a_distance_beyond_a_window_has_no_logit() -> None:

@@ -91,6 +91,7 @@ class Bert:
     }
     new_weights: tuple[str, ...] = ("classifier.", "bert.pooler.")
     added = ""
+    adds_products = False
     prefix = "bert."
     embedding_weight = "embeddings.word_embeddings.weight"
     layers_prefix = "encoder."

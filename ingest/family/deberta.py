@@ -35,6 +35,7 @@ class DebertaV2(Bert):
     encoder_options: Mapping[str, Any] = {}
     architectures = trained("DebertaV2")
     added = "products of the query and of the key with vectors of the distance"
+    adds_products = True
     prefix = "deberta."
     head_weights: Mapping[str, Sequence[str]] = {
         "mlm": ("cls.predictions.transform.dense.weight",),

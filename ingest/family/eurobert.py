@@ -30,6 +30,7 @@ class EuroBert(Bert):
     name = "EuroBERT"
     config_class, encoder_class = "EuroBertConfig", "EuroBertModel"
     encoder_options: Mapping[str, Any] = {}
+    norm_first = True
     architectures = trained("EuroBert")
     prefix, layers_prefix = "model.", "layers."
     head_weights: Mapping[str, Sequence[str]] = {

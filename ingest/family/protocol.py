@@ -219,6 +219,8 @@ class Family(Protocol):
         How the names of weights begin that a classifier has and a model to be fine-tuned need not have.
     added
         What is added to scores, in words; empty where nothing is.
+    adds_products
+        Whether that follows from the queries and keys.
     prefix
         What classes with a trained head write before the names of all other weights.
     embedding_weight, layers_prefix
@@ -247,6 +249,7 @@ class Family(Protocol):
     head_weights: Mapping[str, Sequence[str]]
     new_weights: tuple[str, ...]
     added: str
+    adds_products: bool
     prefix: str
     embedding_weight: str
     layers_prefix: str
