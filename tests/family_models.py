@@ -82,4 +82,4 @@ def _config(family: Family, **sizes: Any) -> Any:
     names = {0: "negative", 1: "positive"}
     labels = {"id2label": names, "label2id": {name: number for number, name in names.items()}}
     own = OWN_SIZES.get(family.model_type, {})
-    return getattr(transformers, family.config_class)(**own, **sizes, **labels)
+    return getattr(transformers, family.config_class)(**{**own, **sizes}, **labels)

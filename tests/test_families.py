@@ -1,7 +1,7 @@
 """Every family of models against transformers: attention, trained heads, and whole stores of those that differ most from BERT."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,11 +82,29 @@ def check_padded(model: HookedModel, folder: Path, sentences: list[np.ndarray]) 
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_a_sentence_longer_than_a_window_beside_a_short_one_attends_as_in_transformers(tmp_path: Path) -> None:
-    folder = save_family(tmp_path / "model", "modernbert", sizes={"max_position_embeddings": 256})
+@pytest.mark.parametrize(("model_type", "longest"), [("modernbert", 256), ("mpnet", 254), ("deberta-v2", 256)])
+def test_a_sentence_longer_than_any_bucket_beside_a_short_one_attends_as_in_transformers(
+    model_type: str, longest: int, tmp_path: Path
+) -> None:
+    folder = save_family(tmp_path / "model", model_type, sizes={"max_position_embeddings": 256})
     model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
-    assert model.longest == 256
+    assert model.longest == longest
     check_padded(model, folder, [np.arange(200) % 60 + 2, SENTENCES[0]])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"share_att_key": False},
+        {"share_att_key": False, "pos_att_type": "c2p"},
+        {"pos_att_type": ["p2c"], "position_buckets": -1, "max_relative_positions": 6},
+        {"relative_attention": False, "pos_att_type": None, "position_biased_input": True},
+    ],
+    ids=str,
+)
+def test_every_kind_of_deberta_attends_as_in_transformers(fields: Mapping[str, Any], tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "model", "deberta-v2", sizes=fields)
+    check_padded(HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32), folder, SENTENCES)
 
 
 @each_family

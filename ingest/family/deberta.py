@@ -21,7 +21,7 @@ KINDS = ("c2p", "p2c")
 
 
 def _are_kinds(value: Any) -> bool:
-    names = value.split("|") if isinstance(value, str) else value
+    names = [name.strip() for name in value.split("|")] if isinstance(value, str) else value
     return value is None or (isinstance(names, list) and all(name in KINDS for name in names))
 
 
