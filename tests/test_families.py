@@ -178,6 +178,20 @@ def hide(model: HookedModel, layer: int) -> None:
     attention.forward = lambda hidden_states, *_others, **_named: (hidden_states, None)
 
 
+def test_a_model_that_adds_something_else_to_far_keys_is_refused(saved: Callable[[str], Path]) -> None:
+    model = HookedModel(find_checkpoint(str(saved("mpnet"))), device=CPU, dtype=torch.float32)
+    encoder = model.parts.module.encoder
+    own = encoder.compute_position_bias
+
+    def changed(vectors: torch.Tensor) -> torch.Tensor:
+        place = torch.arange(vectors.shape[1])
+        return own(vectors) + (abs(place - place[:, None]) > 100)
+
+    encoder.compute_position_bias = changed
+    with pytest.raises(IngestError, match="attends otherwise"):
+        check_attention(model, "odd")
+
+
 @pytest.mark.parametrize("make_other", [change_queries, hide])
 def test_a_model_that_attends_otherwise_is_refused(
     make_other: Callable[[HookedModel, int], None], saved: Callable[[str], Path]

@@ -33,7 +33,7 @@ from store.kernels.attention import (
 )
 from store.kernels.bias import AttentionBias
 
-#: Wordpieces that a model is tried on.
+#: Wordpieces that a model is tried on; where something is added by distance, so many beyond the farthest that differs.
 PROBED = 24
 #: What a weight may differ in from transformers' own, by the order of float32's additions.
 LARGEST_ERROR = 1e-4
@@ -142,7 +142,9 @@ class HookedModel:
         """
         vocab = torch.arange(min(PROBED + 1, self.config.vocab_size), device=self.device)
         # As often as needed: a single token always gets all attention.
-        token_ids = vocab[vocab != self.config.pad_token_id].repeat(PROBED)[None, : min(PROBED, self.longest)]
+        bias = self.bias
+        tokens = min(PROBED + (0 if bias is None else bias.reach), self.longest)
+        token_ids = vocab[vocab != self.config.pad_token_id].repeat(tokens)[None, :tokens]
         module: Any = self.parts.module
         with torch.inference_mode(), running(Pass()) as capture:
             module(input_ids=token_ids)
@@ -154,7 +156,6 @@ class HookedModel:
             self._attend_by(CAPTURED)
         if not len(capture.query) == len(patterns) == self.layers:
             return float("inf")
-        bias = self.bias
         found = (
             attention_pattern(*(each[0].float().transpose(0, 1) for each in vectors), bias=bias and bias.part(layer))
             for layer, vectors in enumerate(zip(capture.query, capture.key, strict=True))
