@@ -67,6 +67,7 @@ def facts(model: str) -> list[tuple[str, str]]:
     return [
         ("model", f"{checkpoint.name} ({checkpoint.family.name})"),
         ("layers, heads", f"{hooked.layers} of {hooked.heads} heads with {hooked.channels} channels"),
+        *([("added to scores", checkpoint.family.added)] if checkpoint.family.added else []),
         ("longest input", f"{hooked.longest:,} tokens"),
         (
             "largest error",

@@ -28,7 +28,13 @@ from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.pairs import update_pairs
 from ingest.heads.roles import update_roles
 from ingest.projections.feature_pictures import FeatureDrawing, pending_features
-from ingest.projections.head_pictures import HeadPictures, finished_views, pending_pictures, record_finished_views
+from ingest.projections.head_pictures import (
+    HeadPictures,
+    check_views,
+    finished_views,
+    pending_pictures,
+    record_finished_views,
+)
 from ingest.projections.head_view import HeadVectors, has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import Checkpoint, check_length, held_data, longest_input, settings_checkpoint
@@ -80,6 +86,7 @@ def run(
     settings = _with_length(settings, checkpoint)
     check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
+    check_views(settings, checkpoint)
     check_features(settings, checkpoint, data)
     check_annotation(settings, data)
     device = find_device(settings.device)
@@ -340,7 +347,7 @@ def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) ->
         "weights_sha256": checkpoint.weights_sha256,
         "config": checkpoint.config,
         "dtype": dtype,
-        "attention": ATTENTION,
+        "attention": f"{ATTENTION} + {added}" if (added := checkpoint.family.added) else ATTENTION,
     }
     renewed = {"token_rule": corpus.token_rule} if corpus.token_rule else {}
     return ModelGroup(short_key(checkpoint.name, identity), identity | renewed)

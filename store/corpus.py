@@ -379,7 +379,9 @@ class Corpus(StageResults):
         `offset_logit` (offset), mean of two positions at a distance.
         """
         sentences = RuleSentences.stored(self._roles).in_tables
-        return head_dictionary(self, sentences, self.head_tables(layer, head)).assign_attrs(snapshot=self.snapshot)
+        bias = self.bias and self.bias.part(layer, head)
+        found = head_dictionary(self, sentences, self.head_tables(layer, head), bias)
+        return found.assign_attrs(snapshot=self.snapshot)
 
     # -- pictures -----------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from store.kernels.bias import AttentionBias
 from store.kernels.dictionary import FARTHEST, offset_logits, strongest_pairs
 from store.kernels.head_tables import HeadTables
 from store.rules import token_rows
@@ -17,8 +18,10 @@ LEAST_COUNTED, LEAST_SENTENCES, LEAST_AT_POSITION = 5, 3, 20
 LISTED, LISTED_POSITIONS = 10, 5
 
 
-def head_dictionary(text: CorpusText, sentences: NDArray[np.integer], tables: HeadTables) -> xr.Dataset:
-    """See `store.Corpus.head_dictionary`; `tables` are of one head, made of these sentences."""
+def head_dictionary(
+    text: CorpusText, sentences: NDArray[np.integer], tables: HeadTables, bias: AttentionBias | None = None
+) -> xr.Dataset:
+    """See `store.Corpus.head_dictionary`; `tables` are of one head, made of these sentences, `bias` is its own."""
     from scipy.sparse import csr_matrix
 
     _, tokens = token_rows(text, sentences)
@@ -51,7 +54,9 @@ def head_dictionary(text: CorpusText, sentences: NDArray[np.integer], tables: He
         "word_position": (to_position, names, positions),
         "position_word": (to_word, positions, names),
     }
-    arrays: dict[str, Any] = {"offset_logit": ("offset", offset_logits(mean + query_at, key_at, words_of))}
+    by_position = tables.mean[:, :, None] + tables.position[:, :, :-1]
+    added = None if bias is None else bias.added(*by_position)[0]
+    arrays: dict[str, Any] = {"offset_logit": ("offset", offset_logits(mean + query_at, key_at, words_of, added))}
     coordinates: dict[str, Any] = {"offset": np.arange(-FARTHEST, FARTHEST + 1)}
     for name, (found, queries, keys) in pairs.items():
         arrays[f"{name}_logit"] = (name, found.logit)

@@ -12,7 +12,7 @@ from ingest.family import FAMILIES
 from ingest.family.protocol import Family
 from ingest.run.checkpoint import find_checkpoint
 from tests.roberta import byte_level_tokenizer
-from tests.sentencepiece import sentencepiece_tokenizer
+from tests.sentencepiece import deberta_tokenizer, sentencepiece_tokenizer
 from tests.tiny_models import mpnet_tokenizer, save_unlike_zero, wordpiece_tokenizer
 
 BY_TYPE: dict[str, Family] = {family.model_type: family for family in FAMILIES}
@@ -25,20 +25,32 @@ SIZES = {
     "max_position_embeddings": 130,
     "initializer_range": 0.3,
 }
-OWN_SIZES = {
+OWN_SIZES: Mapping[str, Mapping[str, Any]] = {
     "electra": {"embedding_size": 10},
     "distilbert": {"hidden_dim": 24},
     "albert": {"embedding_size": 10, "num_hidden_groups": 2},
     "modernbert": {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2}
     | {"local_attention": 8},
+    "eurobert": {"num_key_value_heads": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "mask_token_id": 4},
+    "deberta-v2": {
+        "relative_attention": True,
+        "pos_att_type": ["p2c", "c2p"],
+        "position_buckets": 4,
+        "norm_rel_ebd": "layer_norm",
+        "share_att_key": True,
+        "position_biased_input": False,
+        "type_vocab_size": 0,
+    },
 }
 #: Of families with a vocabulary of another's kind, but other special tokens.
 OWN_TOKENIZERS = {"mpnet": mpnet_tokenizer}
 TOKENIZERS = {
     "vocab.txt": wordpiece_tokenizer,
     "vocab.json": byte_level_tokenizer,
+    "tokenizer.json": byte_level_tokenizer,
     "sentencepiece.bpe.model": sentencepiece_tokenizer,
     "spiece.model": sentencepiece_tokenizer,
+    "spm.model": deberta_tokenizer,
 }
 
 
@@ -70,4 +82,4 @@ def _config(family: Family, **sizes: Any) -> Any:
     names = {0: "negative", 1: "positive"}
     labels = {"id2label": names, "label2id": {name: number for number, name in names.items()}}
     own = OWN_SIZES.get(family.model_type, {})
-    return getattr(transformers, family.config_class)(**own, **sizes, **labels)
+    return getattr(transformers, family.config_class)(**{**own, **sizes}, **labels)

@@ -1,11 +1,13 @@
 """A tiny BERT with a SentencePiece tokenizer, as multilingual models have: `▁` begins a word, `<s> A </s> </s> B </s>` is a pair."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tokenizers
 import transformers
 from tokenizers import decoders, models, pre_tokenizers, processors
+from transformers.models.deberta_v2.tokenization_deberta_v2 import DebertaV2Tokenizer
 
 from tests.made_once import made_once
 from tests.tiny_models import WORDS, save_model
@@ -46,6 +48,14 @@ def sentencepiece_tokenizer() -> transformers.PreTrainedTokenizerFast:
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=backend, **{f"{name}_token": token for name, token in names.items()}
     )
+
+
+def deberta_tokenizer() -> Any:
+    """The same after the special tokens of DeBERTa-v2."""
+    own = [(piece, 0.0) for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")]
+    pieces = sentencepiece_tokenizer().get_vocab()
+    known = [(piece, -1.0 / len(piece)) for piece in sorted(pieces, key=pieces.__getitem__) if piece not in SPECIAL]
+    return DebertaV2Tokenizer(vocab=own + known, unk_id=1)
 
 
 @pytest.fixture(scope="session")

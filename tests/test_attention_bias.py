@@ -8,9 +8,11 @@ import pytest
 import torch
 import zarr
 
+from ingest.projections.attention_loss import in_sentence
 from store.bias import read_bias, write_bias
 from store.kernels.attention import admitted_pairs, attention_pattern, strongest_pairs
 from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.dictionary import offset_logits
 from store.kernels.head_tables import TableSums, TokenRows, VarianceShares, logit_parts
 
 RANDOM = np.random.default_rng(5)
@@ -124,6 +126,29 @@ def test_pairs_are_among_the_keys_that_a_query_sees() -> None:
     pairs = strongest_pairs(vectors, vectors, np.arange(9)[None], admitted, count=40, bias=bias)
     found = pairs.query_token[0] >= 0
     assert abs(pairs.query_token[0] - pairs.key_token[0])[found].tolist() == [1] * 16
+
+
+def test_a_key_that_a_query_does_not_see_is_the_last_that_a_picture_is_trained_for() -> None:
+    query, key = torch.from_numpy(QUERY[:2]), torch.from_numpy(KEY[:2])
+    target = in_sentence(query, key, torch.ones(3, 9, dtype=torch.bool), AttentionBias([LayerBias(window=3)]))
+    far = abs(torch.arange(9) - torch.arange(9)[:, None]) > 3
+    assert target.order is not None
+    first_unseen = target.order.masked_fill(~far, torch.inf).amin(-1)
+    last_seen = target.order.masked_fill(far, -torch.inf).amax(-1)
+    assert bool((first_unseen > last_seen).all())
+    assert target.shares[..., far].max() == 0
+
+
+def test_a_distance_beyond_a_window_has_no_logit() -> None:
+    zero, window = (
+        np.zeros((6, 2)),
+        AttentionBias([LayerBias(window=1, by_bucket=np.array([[0.0, 0, 3]]))], np.arange(3)),
+    )
+    added = window.added(zero[None], zero[None])[0]
+    logits = offset_logits(zero, zero, np.array([3]), added)
+    # Rows of words are 0 3, 0 0 3 and 0 0.
+    expected = [np.nan] * 9 + [(-1 + 0) / 2, (-1.5 - 1 + 0) / 3, (1.5 + 2) / 2] + [np.nan] * 9
+    np.testing.assert_allclose(logits, expected)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block, plan
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import MODEL_ARRAYS, SQUARE_ARRAYS, STATISTICS
+from tests.family_models import save_family
 
 CPU = torch.device("cpu")
 LENGTHS = [3, 16, 9, 9, 2, 12]
@@ -42,6 +43,19 @@ def encoder(any_family: Path) -> MakeEncoder:
         return Encoder(bert, batch_tokens=32, counts=counts)
 
     return encoder
+
+
+@pytest.mark.parametrize("model_type", ["modernbert", "mpnet", "deberta-v2", "eurobert"])
+def test_families_that_add_to_logits_or_centre_nothing_give_the_same_numbers(
+    model_type: str, block: Block, tmp_path: Path
+) -> None:
+    checkpoint = find_checkpoint(str(save_family(tmp_path / "model", model_type)))
+    formulas, counted = (
+        encoded(Encoder(HookedModel(checkpoint, device=CPU, dtype=torch.float32), batch_tokens=32, counts=way), block)
+        for way in (False, True)
+    )
+    for name, expected in formulas.items():
+        np.testing.assert_allclose(counted[name], expected, rtol=2e-3, atol=2e-5, err_msg=name)
 
 
 def encoded(encoder: Encoder, block: Block) -> dict[str, np.ndarray]:

@@ -1,9 +1,10 @@
 """Every family of models against transformers: attention, trained heads, and whole stores of those that differ most from BERT."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +16,14 @@ import store
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.sentence.encoder import TypedSentences
+from dashboard.sentence.heads import ranked_heads
+from dashboard.sentence.routes import neuron
+from dashboard.sentence.sentence import stored_sentence
 from dashboard.web.served_store import ServedStore
 from headscape.__main__ import main as headscape
 from ingest.encode.capture import CAPTURED, Capture
 from ingest.encode.counted_attention import Sentences
-from ingest.encode.hooked_model import LARGEST_ERROR, HookedModel, check_attention
+from ingest.encode.hooked_model import LARGEST_ERROR, HookedModel, SentenceModel, check_attention
 from ingest.encode.loading import load_model
 from ingest.finetuning.training import load_classifier
 from ingest.heads.importance import find_kind
@@ -28,12 +32,12 @@ from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from ingest.text.tokenizer import Tokenizer
 from store.__main__ import main
-from store.kernels.attention import attention_pattern
+from store.kernels.attention import attention_pattern, softmax
 from tests.broken_model import change_config
 from tests.client import shown
 from tests.family_models import BY_TYPE, SIZES, eager_patterns, save_family
 from tests.made_once import made_once
-from tests.stores import Ingest
+from tests.stores import RULES, Ingest
 
 CPU = torch.device("cpu")
 #: Wordpieces of two sentences, the second longer; every vocabulary of the tests has so many.
@@ -78,11 +82,29 @@ def check_padded(model: HookedModel, folder: Path, sentences: list[np.ndarray]) 
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_a_sentence_longer_than_a_window_beside_a_short_one_attends_as_in_transformers(tmp_path: Path) -> None:
-    folder = save_family(tmp_path / "model", "modernbert", sizes={"max_position_embeddings": 256})
+@pytest.mark.parametrize(("model_type", "longest"), [("modernbert", 256), ("mpnet", 254), ("deberta-v2", 256)])
+def test_a_sentence_longer_than_any_bucket_beside_a_short_one_attends_as_in_transformers(
+    model_type: str, longest: int, tmp_path: Path
+) -> None:
+    folder = save_family(tmp_path / "model", model_type, sizes={"max_position_embeddings": 256})
     model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
-    assert model.longest == 256
+    assert model.longest == longest
     check_padded(model, folder, [np.arange(200) % 60 + 2, SENTENCES[0]])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"share_att_key": False},
+        {"share_att_key": False, "pos_att_type": "c2p"},
+        {"pos_att_type": ["p2c"], "position_buckets": -1, "max_relative_positions": 6},
+        {"relative_attention": False, "pos_att_type": None, "position_biased_input": True},
+    ],
+    ids=str,
+)
+def test_every_kind_of_deberta_attends_as_in_transformers(fields: Mapping[str, Any], tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "model", "deberta-v2", sizes=fields)
+    check_padded(HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32), folder, SENTENCES)
 
 
 @each_family
@@ -156,6 +178,20 @@ def hide(model: HookedModel, layer: int) -> None:
     attention.forward = lambda hidden_states, *_others, **_named: (hidden_states, None)
 
 
+def test_a_model_that_adds_something_else_to_far_keys_is_refused(saved: Callable[[str], Path]) -> None:
+    model = HookedModel(find_checkpoint(str(saved("mpnet"))), device=CPU, dtype=torch.float32)
+    encoder = model.parts.module.encoder
+    own = encoder.compute_position_bias
+
+    def changed(vectors: torch.Tensor) -> torch.Tensor:
+        place = torch.arange(vectors.shape[1])
+        return own(vectors) + (abs(place - place[:, None]) > 100)
+
+    encoder.compute_position_bias = changed
+    with pytest.raises(IngestError, match="attends otherwise"):
+        check_attention(model, "odd")
+
+
 @pytest.mark.parametrize("make_other", [change_queries, hide])
 def test_a_model_that_attends_otherwise_is_refused(
     make_other: Callable[[HookedModel, int], None], saved: Callable[[str], Path]
@@ -211,7 +247,7 @@ def test_a_model_without_a_head_gets_a_classifier(model_type: str, saved: Callab
     model = load_classifier(find_checkpoint(str(saved(model_type))), ["bad", "good", "odd"], freeze=freeze, seed=0)
     assert model(torch.from_numpy(SENTENCES[1])[None]).logits.shape == (1, 3)
     trained = [name for name, weight in model.named_parameters() if weight.requires_grad]
-    assert not [name for name in trained if "embedding" in name]
+    assert not [name for name in trained if re.search("embedding|relative|encoder.LayerNorm", name)]
     layers = {int(number[1]) for name in trained if (number := re.search(r"\.(\d+)\.", name))}
     assert min(layers) == 1
 
@@ -238,7 +274,7 @@ def test_a_sentence_stands_between_the_special_tokens_of_the_family(
     tokens = tokenizer.tokenize([TEXT]).token_id.tolist()
     assert tokens == transformers.AutoTokenizer.from_pretrained(folder)(TEXT)["input_ids"]
     ends = [tokenizer.vocab[number] for number in (tokens[0], tokens[-1])]
-    is_bert = BY_TYPE[model_type].post_processor == "BertProcessing"
+    is_bert = BY_TYPE[model_type].post_processor == "BertProcessing" or model_type == "deberta-v2"
     assert ends == (["[CLS]", "[SEP]"] if is_bert else ["<s>", "</s>"])
 
 
@@ -259,7 +295,7 @@ def test_a_size_is_refused_under_the_name_that_its_config_has(tmp_path: Path) ->
 # -- whole stores ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["distilbert", "albert", "modernbert"])
+@pytest.fixture(scope="module", params=["distilbert", "albert", "modernbert", "mpnet", "deberta-v2", "eurobert"])
 def masked_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     make = partial(save_family, model_type=request.param, kind="mlm")
     return made_once(tmp_path_factory, f"mlm-{request.param}", make)
@@ -268,7 +304,17 @@ def masked_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 @pytest.fixture(scope="module")
 def family_store(masked_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """With pictures, feature points and importance."""
-    make = partial(ingest, model=masked_model, views="pca-exact-2d", features="pca-joint", points="fine", importance=5)
+    views = "attention-raw-2d,pca-exact-2d"
+    make = partial(
+        ingest,
+        model=masked_model,
+        views=views,
+        features="pca-joint",
+        points="fine",
+        importance=5,
+        attention_steps=20,
+        **RULES,
+    )
     return str(made_once(tmp_path_factory, f"store-{masked_model.name}", make))
 
 
@@ -289,6 +335,12 @@ def test_stored_patterns_are_those_of_transformers(family_store: str, masked_mod
     np.testing.assert_allclose(corpus.pattern(3).values, expected, atol=2e-3)
 
 
+def test_the_parts_of_the_logits_give_the_pattern(family_store: str) -> None:
+    corpus = store.open_corpus(family_store)
+    logits = corpus.logit_parts(3, layer=1, head=0).sum("part").values
+    np.testing.assert_allclose(softmax(logits), corpus.pattern(3, layer=1, head=0).values, atol=1e-4)
+
+
 @pytest.mark.parametrize("page", TOPICS)
 def test_every_page_is_shown(page: str, client: FlaskClient) -> None:
     told = shown(client, "above", f"/{page}")
@@ -306,6 +358,41 @@ def test_a_typed_pair_is_read(family_store: str, masked_model: Path) -> None:
         for number in ids
         if number in (tokenizer.cls_token_id, tokenizer.sep_token_id)
     ]
+
+
+def test_pictures_trained_on_moved_vectors_are_refused_where_scores_follow_from_raw_ones(
+    ingest: Ingest, tmp_path: Path
+) -> None:
+    folder = save_family(tmp_path / "tiny", "deberta-v2")
+    with pytest.raises(IngestError, match=r"attention-sphere-2d cannot be .* Give attention-raw-2d in its stead"):
+        ingest(tmp_path / "store", model=folder, views="attention-sphere-2d")
+
+
+def test_steps_to_a_weight_end_at_that_of_the_pattern(family_store: str) -> None:
+    corpus = store.open_corpus(family_store)
+    pattern = corpus.pattern(3).values[2, 1, 4]
+    sentence = stored_sentence(corpus, 3)
+    keys: Any = neuron(sentence, 2, 1, 4)["keys"]
+    np.testing.assert_allclose([key["weight"] for key in keys], pattern, atol=1e-3)
+    ranked = {(each.layer, each.head): each.weight for each in ranked_heads(sentence, 4, 2)}
+    assert ranked[2, 1] == pytest.approx(pattern[2], abs=1e-6)
+
+
+@pytest.mark.parametrize("model_type", ["modernbert", "mpnet", "deberta-v2", "eurobert"])
+def test_a_head_with_its_own_pattern_in_place_of_it_changes_nothing(
+    model_type: str, saved: Callable[[str], Path]
+) -> None:
+    folder = saved(model_type)
+    tokenizer = Tokenizer(folder, max_length=40)
+    model = SentenceModel(find_checkpoint(str(folder)), max_length=40, dtype="float32")
+    tokens, kinds = tokenizer.tokenize([TEXT]), np.zeros(len(tokenizer.tokenize([TEXT]).token_id), np.uint8)
+    own = eager_patterns(folder, [tokens.token_id.astype(np.int64)])[0]
+    plain = model.run(tokens, kinds)
+    same = model.run(tokens, kinds, {(1, 0): own[1, 0]})
+    np.testing.assert_allclose(same.last, plain.last, atol=1e-5)
+    np.testing.assert_allclose(same.mixing, plain.mixing, atol=1e-5)
+    off = model.run(tokens, kinds, {(1, 0): np.zeros_like(own[1, 0])})
+    assert abs(off.last - plain.last).max() > 0.01
 
 
 def test_a_classifier_of_the_mean_leaves_the_padding_out(tmp_path: Path) -> None:

@@ -32,6 +32,18 @@ VALUE = np.eye(4)[None, :2]
 
 
 @LIBRARIES
+def test_a_norm_that_centres_nothing_leaves_the_mean_in_the_ratio(make: Any) -> None:
+    parts = (make(np.array([[3.0, 5.0]])), make(np.zeros((1, 2))), make(np.array([[1.0, 3.0]])))
+    gain = make(np.array([1.0, 2.0]))
+    centred, plain = (
+        float(mixing_ratios(make(np.zeros((1, 1))), *parts, gain, centred=each)[-1, 0]) for each in (True, False)
+    )
+    assert centred == pytest.approx(0.5)  # both parts differ by 2 from feature to feature
+    mixed, preserved = np.hypot(3, 10), np.hypot(1, 6)
+    assert plain == pytest.approx(mixed / (mixed + preserved))
+
+
+@LIBRARIES
 def test_a_token_that_attends_to_itself_alone_is_not_mixed(make: Any) -> None:
     mixed = ratios(np.eye(2)[None], VALUE, np.zeros((2, 4)), make)
     np.testing.assert_allclose(np.stack(list(mixed.values())), 0, atol=1e-12)

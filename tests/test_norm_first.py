@@ -34,5 +34,9 @@ def test_a_page_says_it(norm_first: FlaskClient, client: FlaskClient, link: tupl
 
 
 def test_the_ingest_knows_these_families(tiny_store: str) -> None:
-    assert {family.model_type for family in FAMILIES if family.norm_first} == {"roberta-prelayernorm", "modernbert"}
+    assert {family.model_type for family in FAMILIES if family.norm_first} == {
+        "roberta-prelayernorm",
+        "modernbert",
+        "eurobert",
+    }
     assert open_corpus(tiny_store).attributes["norm_first"] is False

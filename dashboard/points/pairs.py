@@ -27,6 +27,7 @@ _RANKING = (
     "The query-key pairs of one sentence with the largest logits q.k / sqrt(channels). Each pair of wordpieces is listed once, "
     "without [CLS], [SEP] and self-attention."
 )
+_ADDED = " Logits include what this model adds by the distance of two tokens."
 #: Labels of the heads that are tried first: what these attend to needs no grammar.
 CLEAR = ("previous", "next")
 #: Heads and sentences that are tried.
@@ -81,7 +82,12 @@ def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) 
 
 def panel(shown: ShownPoints) -> list[object]:
     """The tab Top pairs."""
-    title = html.H2(["Highest-scoring pairs in the corpus", info("highest-scoring pairs", _RANKING)])
+    title = html.H2(
+        [
+            "Highest-scoring pairs in the corpus",
+            info("highest-scoring pairs", _RANKING + (_ADDED if shown.corpus.bias else "")),
+        ]
+    )
     try:
         pairs = strongest_pairs(shown.corpus, shown.state.layer, shown.state.head)
     except NotIngested as error:

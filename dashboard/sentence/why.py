@@ -34,8 +34,9 @@ PARTS = {
 #: Pixels of the part: as many with a pair as without.
 HEIGHT = 250
 _ABOUT = (
-    "A logit is q·k / √channels; the softmax of a query's logits are its weights. Queries and keys are split into their mean, the mean at "
-    "a position, the mean of a wordpiece, and the rest, which is context (after Song and Zhong 2023). Shown is how far each part lifts "
+    "A logit is q·k / √channels, and what some models add by distance; the softmax of a query's logits are its weights. Queries and keys "
+    "are split into their mean, the mean at a position, the mean of a wordpiece, and the rest, which is context (after Song and Zhong "
+    "2023). Shown is how far each part lifts "
     "the key above the mean of all keys of the query: what all keys have in common changes no weight. The means are of the corpus, also "
     "for a typed sentence; a wordpiece or a position that they were not made of has no part of its own, which is then context."
 )

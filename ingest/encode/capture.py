@@ -176,14 +176,19 @@ def _attend(
 
 
 def attend_in_pass(
-    module: nn.Module, hidden: Tensor, projections: Sequence[nn.Module], heads: int, mask: Tensor | None
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Callable[[], Tensor],
+    scaling: float | None = None,
 ) -> Tensor | None:
     """See `ingest.family.protocol.Attend`."""
-    if _RUNNING.passing is None:
+    passing = _RUNNING.passing
+    if passing is None:
         return None
-    query, key, value = (project(hidden).unflatten(-1, (heads, -1)).transpose(1, 2) for project in projections)
-    mask = None if mask is None else mask.to(query.dtype)
-    return _RUNNING.passing.attend(module, Heads(query, key, value, None), mask)
+    added = None if passing.sentences is not None else mask().to(query.dtype)
+    return passing.attend(module, Heads(query, key, value, scaling), added, scaling=scaling)
 
 
 AttentionInterface.register(CAPTURED, _attend)

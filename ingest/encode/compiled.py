@@ -314,7 +314,13 @@ def norms_of(vectors: Singles, products: Singles, norms: Singles) -> None:
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def mixing_of(
-    to_self: Singles, attended: Singles, own: Singles, residual: Singles, gain: Singles, ratios: Singles
+    centred: bool,
+    to_self: Singles,
+    attended: Singles,
+    own: Singles,
+    residual: Singles,
+    gain: Singles,
+    ratios: Singles,
 ) -> None:
     """`store.kernels.attention.mixing_ratios` (ratio, token) from p(i,i) (head, token) and vectors (token, feature).
 
@@ -325,8 +331,8 @@ def mixing_of(
         by_weight = one - to_self[:, token].mean()
         preserved_alone = _length(own[token])
         _part(attended[token], own[token], residual[token])
-        mixed, scaled_mixed = _lengths(attended[token], gain)
-        preserved, scaled_preserved = _lengths(own[token], gain)
+        mixed, scaled_mixed = _lengths(attended[token], gain, centred)
+        preserved, scaled_preserved = _lengths(own[token], gain, centred)
         ratios[0, token] = by_weight
         ratios[1, token] = by_weight / 2
         ratios[2, token] = _share(mixed, preserved_alone)
@@ -350,15 +356,15 @@ def _length(vector: Singles) -> np.float32:
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def _lengths(vector: Singles, gain: Singles) -> tuple[np.float32, np.float32]:
-    """|v| and |(v - its mean over features) gain|."""
+def _lengths(vector: Singles, gain: Singles, centred: bool) -> tuple[np.float32, np.float32]:
+    """|v| and |(v - its mean over features) gain|, or |v gain|."""
     total = square = np.float32(0)
     for feature in range(len(vector)):
         total += vector[feature]
-    mean = total / np.float32(len(vector))
+    mean = total / np.float32(len(vector)) if centred else np.float32(0)
     for feature in range(len(vector)):
-        centred = (vector[feature] - mean) * gain[feature]
-        square += centred * centred
+        scaled = (vector[feature] - mean) * gain[feature]
+        square += scaled * scaled
     return _length(vector), np.sqrt(square)
 
 

@@ -239,11 +239,14 @@ class CountedMixing:
         Multiplies vectors (token, head and channel) by its weight.
     bias, gain
         Its bias, and gamma of the layer norm after it: (feature,).
+    centres
+        Whether that norm takes the mean off a vector.
     """
 
     product: Callable[[Tensor], Tensor]
     bias: Tensor
     gain: Tensor
+    centres: bool
 
     @classmethod
     def of(cls, layer: LayerParts) -> "CountedMixing":
@@ -251,7 +254,7 @@ class CountedMixing:
         dense = layer.output
         weight, bias, gain = (part.detach().float() for part in (*layer.output_map, layer.norm.weight))
         product = dense.product if isinstance(dense, PackedLinear) else lambda vectors: vectors @ weight
-        return cls(product, bias, gain)
+        return cls(product, bias, gain, layer.centres)
 
     def ratios(self, counted: Counted, value: Tensor, layer_input: Tensor, projected: Tensor) -> Tensor:
         """Mixing ratios (ratio, token).
@@ -267,5 +270,5 @@ class CountedMixing:
         attended = projected - self.bias if exact else self.product(counted.context)
         ratios = torch.empty(len(RATIOS), len(own))
         parts = (to_self, attended, own, layer_input.float(), self.gain, ratios)
-        mixing_of(*(part.numpy() for part in parts))
+        mixing_of(self.centres, *(part.numpy() for part in parts))
         return ratios

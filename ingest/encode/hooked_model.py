@@ -33,7 +33,7 @@ from store.kernels.attention import (
 )
 from store.kernels.bias import AttentionBias
 
-#: Wordpieces that a model is tried on.
+#: Wordpieces that a model is tried on; where something is added by distance, so many beyond the farthest that differs.
 PROBED = 24
 #: What a weight may differ in from transformers' own, by the order of float32's additions.
 LARGEST_ERROR = 1e-4
@@ -142,7 +142,9 @@ class HookedModel:
         """
         vocab = torch.arange(min(PROBED + 1, self.config.vocab_size), device=self.device)
         # As often as needed: a single token always gets all attention.
-        token_ids = vocab[vocab != self.config.pad_token_id].repeat(PROBED)[None, : min(PROBED, self.longest)]
+        bias = self.bias
+        tokens = min(PROBED + (0 if bias is None else bias.reach), self.longest)
+        token_ids = vocab[vocab != self.config.pad_token_id].repeat(tokens)[None, :tokens]
         module: Any = self.parts.module
         with torch.inference_mode(), running(Pass()) as capture:
             module(input_ids=token_ids)
@@ -154,7 +156,6 @@ class HookedModel:
             self._attend_by(CAPTURED)
         if not len(capture.query) == len(patterns) == self.layers:
             return float("inf")
-        bias = self.bias
         found = (
             attention_pattern(*(each[0].float().transpose(0, 1) for each in vectors), bias=bias and bias.part(layer))
             for layer, vectors in enumerate(zip(capture.query, capture.key, strict=True))
@@ -216,17 +217,19 @@ def check_attention(model: HookedModel, name: str) -> float:
 class OutputProjection:
     """The output projection of a layer, in float32: `weight` (head and channel, feature), `bias` and `gain` (feature).
 
-    The gain is gamma of the layer norm after it.
+    The gain is gamma of the layer norm after it, which `centres` a vector or not.
     """
 
     weight: Tensor
     bias: Tensor
     gain: Tensor
+    centres: bool
 
     @classmethod
     def of(cls, layer: LayerParts) -> "OutputProjection":
         """That of a layer."""
-        return cls(*(part.detach().float() for part in (*layer.output_map, layer.norm.weight)))
+        weight, bias, gain = (part.detach().float() for part in (*layer.output_map, layer.norm.weight))
+        return cls(weight, bias, gain, layer.centres)
 
     def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
         """Mixing ratios (ratio, ..., token); see `store.kernels.attention`.
@@ -240,7 +243,8 @@ class OutputProjection:
             attended = projected - self.bias
         else:
             attended = attended_part(pattern, value, self.weight)
-        return mixing_ratios(to_self, attended, own_part(to_self, value, self.weight), layer_input.float(), self.gain)
+        own = own_part(to_self, value, self.weight)
+        return mixing_ratios(to_self, attended, own, layer_input.float(), self.gain, centred=self.centres)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,7 +305,7 @@ class SentenceModel:
     def run(self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING) -> Vectors:
         """One forward pass, in which the patterns of some heads may be replaced: of as many tokens as there are."""
         # Some checkpoints know one token type only.
-        known = np.minimum(token_type, self._token_types - 1)
+        known = np.minimum(token_type, max(0, self._token_types - 1))
         token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in (tokens.token_id, known))
         device = self._model.device
         capture = self._model.run_replaced(token_ids.to(device), segments.to(device), replaced)

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 
 from ingest.family.albert import Albert
 from ingest.family.bert import Bert, Electra, Ernie
+from ingest.family.deberta import DebertaV2
 from ingest.family.distilbert import DistilBert
+from ingest.family.eurobert import EuroBert
 from ingest.family.modernbert import ModernBert
+from ingest.family.mpnet import Mpnet
 from ingest.family.prelayernorm import RobertaPreLayerNorm
 from ingest.family.protocol import Config, Family
 from ingest.family.roberta import Camembert, Data2VecText, Roberta, XlmRoberta
@@ -28,6 +31,9 @@ FAMILIES: Sequence[Family] = (
     NomicBert(),
     JinaEmbeddingsV3(),
     ModernBert(),
+    Mpnet(),
+    DebertaV2(),
+    EuroBert(),
 )
 _BY_TYPE = {family.model_type: family for family in FAMILIES}
 

@@ -90,6 +90,8 @@ class Bert:
         "classification": ("classifier.weight", "bert.pooler.dense.weight"),
     }
     new_weights: tuple[str, ...] = ("classifier.", "bert.pooler.")
+    added = ""
+    adds_products = False
     prefix = "bert."
     embedding_weight = "embeddings.word_embeddings.weight"
     layers_prefix = "encoder."
@@ -206,6 +208,11 @@ class BertParts:
     has_token_types = True
 
     @property
+    def shared(self) -> "Sequence[nn.Module]":
+        """None: layers have all their weights."""
+        return []
+
+    @property
     def embedding(self) -> Any:
         """The table of the vectors of the wordpieces."""
         return self.module.embeddings.word_embeddings
@@ -287,6 +294,7 @@ class BertLayer:
 
     module: Any
 
+    centres: ClassVar = True
     paths: ClassVar = LayerPaths(
         value="attention.self.value",
         output="attention.output.dense",

@@ -100,14 +100,16 @@ class Attend(Protocol):
     def __call__(
         self,
         module: "nn.Module",
-        hidden: "Tensor",
-        projections: "Sequence[nn.Module]",
-        heads: int,
-        mask: "Tensor | None",
+        query: "Tensor",
+        key: "Tensor",
+        value: "Tensor",
+        mask: "Callable[[], Tensor]",
+        scaling: float | None = None,
     ) -> "Tensor | None":
-        """Outputs of the heads (sentence, token, head, channel), from what its linear layers to queries, keys and values read.
+        """Outputs of the heads (sentence, token, head, channel); None where no pass is captured.
 
-        None where no pass is captured. `mask` is added to q.k / sqrt(channels): (sentence, head, query_token, key_token).
+        From vectors (sentence, head, token, channel), what q.k is multiplied with, by default 1/sqrt(channels), and what is added to
+        that, computed where it is needed: (sentence, head, query_token, key_token).
         """
 
 
@@ -135,6 +137,10 @@ class LayerParts(Protocol):
         """The layer norm that reads the sum after that addition."""
 
     @property
+    def centres(self) -> bool:
+        """Whether that norm takes the mean off a vector."""
+
+    @property
     def points(self) -> Mapping[str, Place]:
         """The feature points of the layer, by `store.schema.features.LAYER_KINDS`."""
 
@@ -157,6 +163,10 @@ class ModelParts(Protocol):
     @property
     def embeddings(self) -> Sequence["nn.Module"]:
         """The modules before the first layer: the output of the last one is its input."""
+
+    @property
+    def shared(self) -> Sequence["nn.Module"]:
+        """Modules beside the layers whose weights all layers use."""
 
     def in_layer_size(self, vectors: "Tensor") -> "Tensor":
         """Vectors of `embedding` (..., feature) with as many features as a layer has."""
@@ -207,6 +217,10 @@ class Family(Protocol):
         Weights that only a model with such a head has, by the loss; the first is that of its last layer.
     new_weights
         How the names of weights begin that a classifier has and a model to be fine-tuned need not have.
+    added
+        What is added to scores, in words; empty where nothing is.
+    adds_products
+        Whether that follows from the queries and keys.
     prefix
         What classes with a trained head write before the names of all other weights.
     embedding_weight, layers_prefix
@@ -234,6 +248,8 @@ class Family(Protocol):
     architectures: Mapping[str, str]
     head_weights: Mapping[str, Sequence[str]]
     new_weights: tuple[str, ...]
+    added: str
+    adds_products: bool
     prefix: str
     embedding_weight: str
     layers_prefix: str

@@ -64,7 +64,7 @@ def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
 
 
 def freeze_lower(model: ModelParts, layers: int) -> None:
-    """Freeze the embeddings and the lowest layers; 0 freezes nothing.
+    """Freeze the embeddings, what all layers share, and the lowest layers; 0 freezes nothing.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def freeze_lower(model: ModelParts, layers: int) -> None:
         raise IngestError(
             f"--freeze={layers} would freeze layers above too, which share their weights. Give 0 or {len(modules)}."
         )
-    for module in [*model.embeddings, *modules[:layers]] if layers else []:
+    for module in [*model.embeddings, *model.shared, *modules[:layers]] if layers else []:
         module.requires_grad_(False)
 
 

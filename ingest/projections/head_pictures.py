@@ -21,11 +21,12 @@ from ingest.projections.fidelity import Judge
 from ingest.projections.head_view import HeadVectors, HeadView
 from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection import PROJECTIONS, Fits, HeadProjection, Nearest, Parameters, Read
+from ingest.run.checkpoint import Checkpoint
 from ingest.run.cluster import Cluster
 from ingest.run.errors import IngestError
 from ingest.run.parallel import core_count, side_by_side
 from ingest.run.progress import bar
-from ingest.run.settings import Limits
+from ingest.run.settings import Limits, Settings
 from ingest.text.blocks import Block, PlannedCorpus
 from store.bias import read_bias
 from store.repository.arrays import array_of
@@ -33,6 +34,17 @@ from store.repository.writer import Writable, Writer
 from store.schema.pictures import JUDGED, MEASURES, RAW, ViewName
 
 Floats = NDArray[np.floating]
+
+
+def check_views(settings: Settings, checkpoint: Checkpoint) -> None:
+    """Refuse pictures that are trained on attention where it does not follow from the vectors that they show."""
+    for name in settings.view_names:
+        trained = PROJECTIONS[name.projection].fit == "attention"
+        if trained and name.normalization != RAW and checkpoint.family.adds_products:
+            raise IngestError(
+                f"{name} cannot be trained on {checkpoint.name}: what a {checkpoint.family.name} adds to scores follows from raw queries "
+                f"and keys. Give attention-{RAW}-{name.components}d in its stead."
+            )
 
 
 def pending_pictures(
@@ -175,11 +187,6 @@ class HeadPictures:
             sizes = lengths(head_vectors.fit_sample(name).spans)
             steps = head_vectors.limits.attention_steps
             bias = read_bias(head_vectors.writer.group(head_vectors.model.path))
-            if bias is not None and bias.is_linear() and name.normalization != RAW:
-                raise IngestError(
-                    f"{name} cannot be trained on this model: what it adds to scores follows from raw queries and keys. "
-                    f"Give attention-{RAW}-{name.components}d in its stead."
-                )
             return AttentionProjection(
                 name, sizes, seed=head_vectors.seed, device=head_vectors.device, steps=steps, bias=bias
             )

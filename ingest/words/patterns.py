@@ -164,6 +164,8 @@ def randomize(encoder: nn.Module, spread: float, seed: int) -> None:
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.LayerNorm):
             module.reset_parameters()
+        elif type(module).__name__.endswith("RMSNorm"):
+            next(module.parameters()).data.fill_(1)
 
 
 def random_blocks(blocks: Sequence[Block], most: int) -> list[Block]:

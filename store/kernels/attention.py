@@ -249,7 +249,9 @@ def attended_part(pattern: AnyArray, value: AnyArray, output_weight: AnyArray) -
     return xp.matmul(context.reshape(*context.shape[:-2], -1), output_weight)
 
 
-def mixing_ratios(to_self: AnyArray, attended: AnyArray, own: AnyArray, residual: AnyArray, gain: AnyArray) -> AnyArray:
+def mixing_ratios(
+    to_self: AnyArray, attended: AnyArray, own: AnyArray, residual: AnyArray, gain: AnyArray, *, centred: bool = True
+) -> AnyArray:
     """Mixing ratios |mixed| / (|mixed| + |preserved|), in the order of `store.schema.model.RATIOS`.
 
     Parameters
@@ -263,15 +265,15 @@ def mixing_ratios(to_self: AnyArray, attended: AnyArray, own: AnyArray, residual
     residual
         x (..., token, feature), the input of the block.
     gain
-        gamma of the layer norm that follows (feature,). Its standard deviation divides both parts and its bias belongs
-        to neither: the ratio needs neither.
+        gamma of the layer norm that follows (feature,), which takes the mean off a vector where it is `centred`. Its standard
+        deviation divides both parts and its bias belongs to neither: the ratio needs neither.
 
     Returns
     -------
     (ratio, ..., token), each 0 to 1.
     """
     xp = namespace(attended)
-    mixed, preserved = (_lengths(part, gain) for part in (attended - own, own + residual))
+    mixed, preserved = (_lengths(part, gain, centred) for part in (attended - own, own + residual))
     by_weight = 1 - to_self.mean(axis=-1)
     by_name = {
         "attn_w": by_weight,
@@ -283,12 +285,12 @@ def mixing_ratios(to_self: AnyArray, attended: AnyArray, own: AnyArray, residual
     return xp.stack([by_name[name] for name in RATIOS])
 
 
-def _lengths(part: AnyArray, gain: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """|part| and |(part - its mean over features) gain|, each (..., token)."""
+def _lengths(part: AnyArray, gain: AnyArray, centred: bool) -> tuple[AnyArray, AnyArray]:
+    """|part| and |(part - its mean over features) gain|, or |part gain|, each (..., token)."""
     xp = namespace(part)
-    centred = part - part.mean(axis=-1)[..., None]
-    centred *= centred
-    return xp.linalg.vector_norm(part, axis=-1), xp.sqrt(xp.matmul(centred, gain * gain))
+    squares = part - part.mean(axis=-1)[..., None] if centred else part * 1
+    squares *= squares
+    return xp.linalg.vector_norm(part, axis=-1), xp.sqrt(xp.matmul(squares, gain * gain))
 
 
 def _share(mixed: AnyArray, preserved: AnyArray) -> AnyArray:
@@ -343,7 +345,7 @@ def strongest_pairs(
     count: int,
     bias: AttentionBias | None = None,
 ) -> Pairs:
-    """Pairs with the largest logits, each combination of wordpieces at its largest; none of a key that its query does not see.
+    """Pairs with the largest logits (see `attention_logits`), each combination of wordpieces at its largest; none with a hidden key.
 
     Parameters
     ----------
@@ -355,8 +357,6 @@ def strongest_pairs(
         The pairs to choose from.
     count
         Number of ranks.
-    bias
-        What the model adds to logits.
 
     Returns
     -------

@@ -143,6 +143,11 @@ class AttentionBias:
         used, buckets = np.unique(self.buckets[middle - reach : middle + reach + 1], return_inverse=True)
         return replace(self, layers=tuple(layer.of_buckets(used) for layer in self.layers), buckets=buckets)
 
+    @property
+    def reach(self) -> int:
+        """The farthest distance, in tokens, beyond which nothing changes."""
+        return max(len(self.buckets) // 2, *(layer.window or 0 for layer in self.layers))
+
     def is_linear(self) -> bool:
         """Whether it depends on queries or keys: it does not stay the same where these are translated or scaled."""
         return any(layer.is_linear() for layer in self.layers)

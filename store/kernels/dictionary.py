@@ -67,7 +67,9 @@ def strongest_pairs(
     )
 
 
-def offset_logits(query: Floats, key: Floats, words: NDArray[np.integer]) -> NDArray[np.float64]:
+def offset_logits(
+    query: Floats, key: Floats, words: NDArray[np.integer], added: Floats | None = None
+) -> NDArray[np.float64]:
     """Mean logit of a key at each distance above that of an average word of the sentence: (offset,) from -10 to 10; NaN where none is.
 
     Parameters
@@ -76,13 +78,18 @@ def offset_logits(query: Floats, key: Floats, words: NDArray[np.integer]) -> NDA
         Parts of queries and keys by position: (position, channel); position 0 is a special token.
     words
         Words of each sentence, which stand at positions 1, 2, ...: (sentence,).
+    added
+        What the model adds to logits between positions: (query_position, key_position).
     """
     last = query.shape[0] - 1
     logits = (query @ key.T).astype(np.float64) / query.shape[-1] ** 0.5
+    if added is not None:
+        logits = np.where(np.isfinite(added), logits + added, np.nan)
     sums, counts = np.zeros((2, 2 * FARTHEST + 1))
     for size, repeats in zip(*np.unique(np.minimum(words, last), return_counts=True), strict=True):
         own = logits[1 : size + 1, 1 : size + 1]
-        above = own - own.mean(axis=1, keepdims=True) if size else own
+        mean = np.mean if added is None else np.nanmean
+        above = own - mean(own, axis=1, keepdims=True) if size else own
         for place, offset in enumerate(range(-FARTHEST, FARTHEST + 1)):
             diagonal = np.diagonal(above, offset) if abs(offset) < size else np.zeros(0)
             sums[place] += repeats * diagonal.sum()

@@ -25,7 +25,7 @@ from tests.family_models import eager_patterns, save_family
 #: Of the random models whose rate is measured.
 SIZES = {"num_hidden_layers": 6, "num_attention_heads": 6, "hidden_size": 192, "intermediate_size": 384}
 SENTENCES, ROUNDS = 150, 3
-#: Wordpieces of a sentence: as long as ModernBERT's window.
+#: Wordpieces of a sentence.
 LENGTHS = (8, 65)
 
 
@@ -57,9 +57,11 @@ def _error(checkpoint: Checkpoint) -> float:
     ]
     for ids, expected in zip(sentences, eager_patterns(checkpoint.folder, sentences), strict=True):
         capture = hooked.run(torch.from_numpy(ids)[None], None)
-        vectors = zip(capture.query, capture.key, strict=True)
-        found = [attention_pattern(*(each[0].transpose(0, 1).numpy() for each in layer)) for layer in vectors]
-        errors.append(float(np.abs(np.stack(found) - expected).max()))
+        query, key = (
+            torch.cat([layer[0].transpose(0, 1) for layer in layers]).numpy() for layers in (capture.query, capture.key)
+        )
+        found = attention_pattern(query, key, bias=hooked.bias).reshape(expected.shape)
+        errors.append(float(np.abs(found - expected).max()))
     return max(errors)
 
 

@@ -91,7 +91,7 @@ def transformers_model(checkpoint: Checkpoint, device: torch.device) -> torch.nn
 
     family = checkpoint.family
     plain: torch.nn.Module = getattr(transformers, family.encoder_class).from_pretrained(
-        checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, **family.encoder_options
+        checkpoint.folder, attn_implementation=family.implementation, dtype=torch.float32, **family.encoder_options
     )
     return plain.to(device).eval()
 
