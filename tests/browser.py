@@ -43,6 +43,12 @@ DRAWN = '.frame[data-drawn^="/data/"]:not([aria-busy])'
 
 #: The reader of a test is no newcomer: the worked example of page Heads covers nothing.
 GOT_IT = 'try { localStorage.setItem("headscape-example", "seen"); } catch { /* an empty page stores nothing */ }'
+#: What fades in and out while a reader waits stands: without a graphics card each of its frames is drawn by the processor.
+CALM = """{
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("#page[aria-busy] > #above > *, .skeleton { animation: none !important; }");
+  document.adoptedStyleSheets.push(sheet);
+}"""
 
 Serve = Callable[[str], str]
 Open = Callable[..., Page]
@@ -123,6 +129,7 @@ def profile(chromium: Browser) -> Iterator[BrowserContext]:
     """One for all tests: its pages need not start a process, nor fetch the scripts that a page before had."""
     with chromium.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
         context.add_init_script(GOT_IT)
+        context.add_init_script(CALM)
         yield context
 
 

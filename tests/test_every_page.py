@@ -8,13 +8,11 @@ from playwright.sync_api import Locator, Page, expect
 
 from dashboard.compare.two_models import ModelPair
 from tests.accessibility import is_accessible
-from tests.browser import Open, choose, followed, turned_to, until
+from tests.browser import EMPTY, Open, choose, followed, forget, turned_to, until
 from tests.fake_sentence import Show, token
 from tests.standing import SETTLED, settled, shifted, standing
 
 WIDE, NARROW = 1440, 390
-#: A search that matches, one that does not, and none again.
-SOUGHT = ("film", "platypus", "")
 
 
 @dataclass(frozen=True)
@@ -23,16 +21,17 @@ class Journey:
 
     link: str
     #: Kinds of marks: the pointer is moved to the first of each; those of `clicked` are clicked, all of them twice:
-    #: the second click takes the selection back, or makes another.
+    #: the second click takes the selection back, or makes another. What is the same on several pages is hovered on one.
     hovered: tuple[str, ...]
     clicked: tuple[str, ...] = ()
-    is_searched: bool = False
+    #: Texts that are searched one after the other.
+    sought: tuple[str, ...] = ()
     #: The filter that is added.
     filtered: str = ""
     #: Links of the same page that show each kind of its controls and contents; axe looks at them in light and in dark.
     looked_at: tuple[str, ...] = ()
-    #: The link that is made narrow, what is shown whole there, and the charts that take its width.
-    narrowed: str = ""
+    #: Whether the last of these links is made narrow, what is shown whole there, and the charts that take its width.
+    is_narrowed: bool = False
     whole: tuple[str, ...] = ()
     charts: tuple[str, ...] = ()
     #: What has more than pictures: words, a second model.
@@ -44,98 +43,98 @@ JOURNEYS = (
         "",
         (".card a", ".label-table a", ".layer-bars .part", ".findings a", ".info"),
         looked_at=("",),
-        narrowed="",
+        is_narrowed=True,
     ),
     Journey(
         "heads",
         (".frame", ".tools button", ".legend .chip", ".info"),
-        is_searched=True,
+        sought=("film", "platypus", ""),
         filtered="position",
         looked_at=(
             "heads?arranged=entropy&colour=entropy&q=film&where=position:1..9;label:positive&labels=1&size=norm",
         ),
-        narrowed="heads?arranged=entropy&q=film",
+        is_narrowed=True,
         whole=(".points",),
     ),
     Journey(
         "head?layer=1&head=0",
-        (".frame", ".tools button", ".neighbours a", ".info", ".of-sentence"),
+        (".frame", ".neighbours a", ".of-sentence"),
         clicked=(".frame",),
-        is_searched=True,
-        filtered="position",
-        looked_at=("head?layer=1&head=0&evidence=next", "head?layer=1&head=0&tab=statistics"),
-        narrowed="head?layer=1&head=0&evidence=next",
+        sought=("film", ""),
+        looked_at=("head?layer=1&head=0&tab=statistics", "head?layer=1&head=0&evidence=next"),
+        is_narrowed=True,
         whole=(".rows.roles", ".role-evidence"),
         server="roles_server",
     ),
     Journey(
         "head?layer=1&head=0&token=3&colour=kind&where=position:1..7",
-        (".piece", ".legend button", ".filter", ".info"),
+        (".piece", ".legend button", ".filter"),
         clicked=(".legend button",),
-        looked_at=("head?token=5&marks=1-2&lines=sentence&labels=1&colour=norm",),
-        narrowed="head?token=5&lines=sentence&where=position:1..4;kind:word",
+        looked_at=("head?token=5&marks=1-2&lines=sentence&labels=1&colour=norm&where=position:1..4;kind:word",),
+        is_narrowed=True,
+        server="roles_server",
     ),
     Journey(
         "statistics?where=position:2..7",
         (".filter", ".nsewdrag", ".saves button", ".info"),
         filtered="token type",
         looked_at=("statistics?where=label:positive;position:1..9&sort=entropy&values=difference&named=L1",),
-        narrowed="statistics",
+        is_narrowed=True,
     ),
     Journey(
-        "map",
-        (".nsewdrag", ".saves button", ".info"),
+        "map?paint=label",
+        (".nsewdrag",),
         clicked=(".nsewdrag",),
         looked_at=("map?paint=label",),
-        narrowed="map",
+        is_narrowed=True,
         charts=("#head-map .nsewdrag", "#matrix .nsewdrag"),
     ),
     Journey(
         "relations",
-        (".nsewdrag", ".rows a", ".info"),
+        (".nsewdrag", ".rows a"),
         looked_at=(
-            "relations?relation=ADJ+->+NOUN&example=0:0-1;1:0-1&examples=chosen&layer=1",
             "sentence?sentence=1",
+            "relations?relation=ADJ+->+NOUN&example=0:0-1;1:0-1&examples=chosen&layer=1",
         ),
-        narrowed="relations?relation=ADJ+->+NOUN&example=0:0-1;1:0-1&examples=chosen&layer=1",
+        is_narrowed=True,
         server="bank_server",
     ),
-    Journey("features", (".frame", ".tools button", ".info"), is_searched=True, narrowed="features"),
+    Journey("features", (".frame",), sought=("film", ""), looked_at=(), is_narrowed=True),
     Journey(
         "features?point=embedding",
-        (".frame", ".legend .chip", ".info"),
+        (".frame", ".legend .chip"),
         clicked=(".frame",),
         looked_at=("features?point=L00.mixed&ftoken=3&fcolour=position&labels=1",),
-        narrowed="features?point=L00.mixed",
+        is_narrowed=True,
         whole=(".player output",),
     ),
     Journey(
         "sentence",
-        (".head-view .query .token", ".head-view .key .token", ".swatches .head", ".info"),
+        (".head-view .query .token", ".head-view .key .token", ".swatches .head"),
         clicked=(".head-view .query .token", ".head-view .key .token"),
         looked_at=("sentence?sentence=3&layer=1&queries=2&toward=4&find=the&by=to_sep&hide=1&without=0-1",),
-        narrowed="sentence?sentence=3&layer=1&queries=2&by=to_sep&without=0-1",
+        is_narrowed=True,
         whole=(".tokens .token", ".one-model"),
     ),
-    Journey("sentence?show=model", (".model-view canvas", ".info")),
-    Journey("sentence?show=matrix", (".matrix-view canvas", ".info"), clicked=(".matrix-view canvas",)),
+    Journey("sentence?show=model", (".model-view canvas",)),
+    Journey("sentence?show=matrix", (".matrix-view canvas",), clicked=(".matrix-view canvas",)),
     Journey(
         "sentence?show=neuron&queries=2",
         (".neuron-queries .token", ".strip", ".neurons tr"),
         clicked=(".neuron-queries .token",),
     ),
     Journey(
-        "compare",
-        (".nsewdrag", ".frame", ".rows a", ".info"),
+        "compare?model={own}&other={other}",
+        (".nsewdrag", ".frame", ".rows a"),
         looked_at=("compare?model={own}&other={other}",),
-        narrowed="compare?model={own}&other={other}",
+        is_narrowed=True,
         whole=(".rows.changes",),
         server="three_server",
     ),
-    Journey("models", (".nsewdrag", ".rows a", ".info"), server="three_server"),
-    Journey("store", (".info", ".rows a"), looked_at=("store",), narrowed="store", whole=(".wide",)),
-    Journey("notes", (".info", "a.plain")),
-    Journey("server", (".info", ".rows tr")),
+    Journey("models", (".nsewdrag", ".rows a"), server="three_server"),
+    Journey("store", (".rows a",), looked_at=("store",), is_narrowed=True, whole=(".wide",)),
+    Journey("notes", ("a.plain",)),
+    Journey("server", (".rows tr",)),
 )
 #: In a narrow window: of each arrangement of the parts of a page one.
 LOADED_NARROW = ("head?layer=1&head=0", "statistics?where=position:2..7", "features", "sentence")
@@ -198,7 +197,7 @@ def used(page: Page, journey: Journey) -> None:
         with standing(page, f"clicking {kind}"):
             page.mouse.click(*place)
     box = page.get_by_role("textbox", name="Search", exact=True)
-    for text in SOUGHT if journey.is_searched else ():
+    for text in journey.sought:
         box.fill(text)
         with standing(page, f"searching “{text}”"):
             box.press("Enter")
@@ -221,30 +220,44 @@ def narrow(page: Page, journey: Journey) -> None:
         until(page, f"document.querySelector('{plot}').getBoundingClientRect().width >= 250")
 
 
+@pytest.fixture(scope="module")
+def still(open_shared: Open) -> Open:
+    """Loads a link in a window of this width, without animations, as one who was never here."""
+    page = open_shared(EMPTY, motion="reduce")
+
+    def still(url: str, width: int = WIDE) -> Page:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.mouse.move(0, 0)
+        forget(page)
+        page.goto(url)
+        return page
+
+    return still
+
+
 @pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.link)
 def test_a_page_stands_still_is_accessible_and_fits_a_narrow_window(
-    open_page: Open, address_of: Callable[[Journey, str], str], journey: Journey
+    still: Open, address_of: Callable[[Journey, str], str], journey: Journey
 ) -> None:
-    page = open_page(address_of(journey, journey.link), motion="reduce", width=WIDE)
+    page = still(address_of(journey, journey.link))
     loaded(page, journey)
     used(page, journey)
     for link in journey.looked_at:
-        turned_to(page, address_of(journey, link))
-        until(page, SETTLED)
-        is_accessible(page, marks=journey.link == "map")
-    if journey.narrowed or not journey.link:
-        turned_to(page, address_of(journey, journey.narrowed))
-        until(page, SETTLED)
+        if link != journey.link:
+            turned_to(page, address_of(journey, link))
+            until(page, SETTLED)
+        is_accessible(page, marks=journey.link.startswith("map"))
+    if journey.is_narrowed:
         narrow(page, journey)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("link", LOADED_NARROW)
 def test_nothing_moves_while_a_narrow_window_loads(
-    open_page: Open, address_of: Callable[[Journey, str], str], link: str
+    still: Open, address_of: Callable[[Journey, str], str], link: str
 ) -> None:
     (journey,) = (journey for journey in JOURNEYS if journey.link == link)
-    loaded(open_page(address_of(journey, link), motion="reduce", width=NARROW), journey)
+    loaded(still(address_of(journey, link), NARROW), journey)
 
 
 def test_a_key_that_gets_no_large_weight_leaves_the_head_view_where_it_is(show: Show) -> None:
