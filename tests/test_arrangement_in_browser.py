@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Request, expect
 
 from store import Corpus
 from store.schema.model import head_name
@@ -16,9 +16,31 @@ def ranked(tiny_corpus: Corpus) -> list[str]:
     return [head_name(*np.unravel_index(head, values.shape)) for head in np.argsort(-values, axis=None)]
 
 
-def test_sorted_panels_say_their_name_and_value(visit: Visit, tiny_server: str, ranked: list[str]) -> None:
+def test_sorted_panels_are_repainted_with_names_and_values_keys_and_clicks_go_by_their_order_and_a_head_leads_back(
+    visit: Visit, tiny_server: str, ranked: list[str]
+) -> None:
     page = drawn(visit(f"{tiny_server}/heads"))
+    is_repainted(page)
+    says_names_and_values(page, ranked)
+    goes_by_the_shown_order(page, ranked)
+
+
+def is_repainted(page: Page) -> None:
+    """In the order by entropy, without fetching the points."""
+    before, fetched = picture(page), []
+
+    def note(request: Request) -> None:
+        if "/points/" in request.url:
+            fetched.append(request.url)
+
+    page.on("request", note)
     choose_by_enter(page, "Sort heads by", "attention entropy")
+    seen(page, lambda shown: shown.shape != before.shape or bool((shown != before).any()))
+    page.remove_listener("request", note)
+    assert fetched == []
+
+
+def says_names_and_values(page: Page, ranked: list[str]) -> None:
     shown = sorted(page.locator(".panel-names > div").all(), key=placed)
     assert [title.locator("span").text_content() for title in shown] == ranked
     assert all(float(title.locator("b").text_content() or "") > 0 for title in shown)
@@ -30,10 +52,8 @@ def placed(title: object) -> tuple[float, float]:
     return box["y"], box["x"]
 
 
-def test_keys_and_clicks_go_by_the_shown_order_and_a_head_leads_back_to_it(
-    visit: Visit, tiny_server: str, ranked: list[str]
-) -> None:
-    page = drawn(visit(f"{tiny_server}/heads?arranged=entropy"))
+def goes_by_the_shown_order(page: Page, ranked: list[str]) -> None:
+    """By keys and clicks, to a head and back."""
     page.locator(".frame").focus()
     said = page.locator(".points .announcement[aria-live]")
     page.keyboard.press("ArrowLeft")
@@ -46,15 +66,6 @@ def test_keys_and_clicks_go_by_the_shown_order_and_a_head_leads_back_to_it(
     expect_title(page, f"Queries and keys of {ranked[-1]}")
     drawn(page).locator(".frame").press("Backspace")
     expect(page.locator(".panel-names b").first).not_to_be_empty()
-
-
-def test_another_order_repaints_the_points_without_fetching_them(visit: Visit, tiny_server: str) -> None:
-    page = drawn(visit(f"{tiny_server}/heads"))
-    before, fetched = picture(page), []
-    page.on("request", lambda request: fetched.append(request.url) if "/points/" in request.url else None)
-    choose_by_enter(page, "Sort heads by", "mean attention distance")
-    seen(page, lambda shown: shown.shape != before.shape or bool((shown != before).any()))
-    assert fetched == []
 
 
 def test_a_minimum_leaves_heads_out_says_how_many_are_shown_and_all_can_be_shown_again(

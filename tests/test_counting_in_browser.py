@@ -14,14 +14,13 @@ from dashboard.web.errors import Refusal
 from dashboard.web.served_store import ServedStore
 from store import STATISTICS, Corpus
 from store.means import Watch
-from tests.browser import Open, choose, listening
+from tests.browser import Open, choose, listening, turned_to
 
-STEPS = 500
 SECONDS = 0.02
 
 
 class SlowCount:
-    """Counts in many small steps; whoever ends it is noted."""
+    """Counts in small steps until it is over; whoever ends it is noted."""
 
     def __init__(self) -> None:
         self.ended = Event()
@@ -29,9 +28,8 @@ class SlowCount:
 
     def __call__(self, corpus: Corpus, _part: Part, watch: Watch) -> part_counts.PartNumbers:
         try:
-            for step in range(STEPS):
-                watch(step / STEPS)
-                self.over.wait(SECONDS)
+            while not self.over.wait(SECONDS):
+                watch(0.5)
         except Refusal:
             self.ended.set()
             raise
@@ -56,19 +54,25 @@ def counting(open_page: Open, tiny_store: str, slow: SlowCount) -> Iterator[Page
         page.goto("about:blank")
 
 
-def test_a_count_is_cancelled(counting: Page, slow: SlowCount) -> None:
+def test_a_count_ends_when_cancelled_or_when_its_filter_is_removed_and_goes_on_where_another_statistic_is_chosen(
+    counting: Page, slow: SlowCount
+) -> None:
+    link = counting.url
     counting.get_by_role("button", name="Cancel").click()
     expect(counting.get_by_role("alert")).to_contain_text("Counting was cancelled.")
     assert slow.ended.is_set()
-
-
-def test_a_count_ends_when_its_filter_is_removed(counting: Page, slow: SlowCount) -> None:
+    counts_another(counting, slow, link.replace("2..7", "2..6"))
     counting.get_by_role("button", name=re.compile("Remove filter")).click()
     expect(counting.locator("#heat-map")).to_be_visible()
-    assert slow.ended.wait(2)
-
-
-def test_a_count_goes_on_where_another_statistic_is_chosen(counting: Page, slow: SlowCount) -> None:
+    assert slow.ended.wait(20)
+    counts_another(counting, slow, link.replace("2..7", "2..5"))
     choose(counting, "Statistic", STATISTICS["entropy"].title)
     counting.wait_for_timeout(500)  # as long as its end would take
     assert not slow.ended.is_set()
+
+
+def counts_another(page: Page, slow: SlowCount, link: str) -> None:
+    """Another part, from the beginning."""
+    slow.ended.clear()
+    turned_to(page, link)
+    expect(page.locator(".job")).to_contain_text("Counting")

@@ -47,7 +47,8 @@ def test_top_pairs_are_those_of_the_store_and_one_is_marked_in_the_picture_of_it
     inked(page, least=500)
 
 
-def test_a_reader_zooms_into_a_chart_by_dragging(distance: Page) -> None:
+def zooms_by_dragging(distance: Page) -> None:
+    """Into a chart."""
     chart = distance.locator(".js-plotly-plot").first
     ticks = chart.locator(".xaxislayer-above")
     before = ticks.text_content() or ""
@@ -62,9 +63,10 @@ def test_a_reader_zooms_into_a_chart_by_dragging(distance: Page) -> None:
     expect(ticks).not_to_have_text(before)
 
 
-def test_distance_is_shown_before_and_after_normalisation_and_its_charts_are_saved(
+def test_distance_is_shown_before_and_after_normalisation_and_its_charts_are_zoomed_and_saved(
     distance: Page, space: Corpus
 ) -> None:
+    zooms_by_dragging(distance)
     for title in ("Before: raw vectors", "After normalisation: exact"):
         expect(distance.get_by_role("heading", name=title)).to_be_visible()
     constants = space.normalizations.isel(layer=1, head=0)
@@ -81,7 +83,7 @@ def test_distance_is_shown_before_and_after_normalisation_and_its_charts_are_sav
     assert "Before: raw vectors" in svg
     assert ", snapshot " in svg
     assert len(list(csv.reader(io.StringIO(saved(distance, "csv").read_text("utf-8"))))) > CELLS
-    is_accessible(distance)
+    is_accessible(distance, within="[role=tabpanel]")
 
 
 def saved(page: Page, form: str) -> Path:

@@ -8,7 +8,7 @@ from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from store import Corpus
 from store.schema.corpus import PUNCTUATION
-from tests.browser import Visit, choose, drawn
+from tests.browser import Visit, choose, closed, drawn
 
 POSITION = "position"
 PATH = "/head?layer=1&head=0"
@@ -36,9 +36,15 @@ def of_tokens(values: np.ndarray) -> np.ndarray:
     return np.stack([values, values], axis=-1)
 
 
-def test_filters_of_tokens_and_of_the_data_are_added_from_the_menu_and_every_one_must_hold(
+def test_controls_stand_by_their_labels_and_filters_are_added_from_the_menu_and_every_one_must_hold(
     head: Page, space: Corpus
 ) -> None:
+    controls_stand_by_their_labels(head)
+    filters_are_added(head, space)
+
+
+def filters_are_added(head: Page, space: Corpus) -> None:
+    """Of tokens and of the data; every one must hold."""
     choose(head, "Filter", "token type")
     pick(head, "token type", "full stop or comma")
     punctuation = space.tokens.token_flags.values[space.rows] == PUNCTUATION
@@ -53,6 +59,7 @@ def test_filters_of_tokens_and_of_the_data_are_added_from_the_menu_and_every_one
 
 def test_the_keyboard_moves_the_ends_of_a_range(head: Page, space: Corpus) -> None:
     choose(head, "Filter", POSITION)
+    closed(head)
     low, high = head.get_by_role("slider", name=f"{POSITION} from"), head.get_by_role("slider", name=f"{POSITION} to")
     position = space.tokens.position.values[space.rows]
     low.press("ArrowRight")
@@ -87,7 +94,8 @@ def place(part: Locator) -> FloatRect:
     return box
 
 
-def test_a_switch_stands_by_its_own_label_and_an_i_on_the_line_of_its_label(head: Page) -> None:
+def controls_stand_by_their_labels(head: Page) -> None:
+    """A switch nearer to its own label than to the next, and an (i) on the line of its label."""
     sizes, beside = (head.locator(".switch", has_text=name) for name in ("size by norm", "contours"))
     own, other = (place(switch.locator(".mantine-Switch-track")) for switch in (sizes, beside))
     text = place(sizes.get_by_text("size by norm"))

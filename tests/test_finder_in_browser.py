@@ -31,8 +31,15 @@ def sentences_with(corpus: Corpus, word: str) -> list[int]:
     return [number for number, text in enumerate(corpus.sentences.text.values) if word in str(text).lower()]
 
 
-def test_words_label_and_length_find_sentences_and_none_says_so(page: Page, tiny_corpus: Corpus) -> None:
-    """Which sentences: `test_finder.py`."""
+def test_a_found_a_random_the_next_and_the_one_before_are_a_click_away_and_words_label_and_length_find_sentences(
+    page: Page, tiny_corpus: Corpus
+) -> None:
+    leads_to_sentences(page, tiny_corpus)
+    finds_sentences(page, tiny_corpus)
+
+
+def finds_sentences(page: Page, tiny_corpus: Corpus) -> None:
+    """By words, label and length, and says where there are none. Which sentences: `test_finder.py`."""
     words = page.get_by_role("textbox", name="Words")
     words.fill("film")
     page.keyboard.press("Enter")
@@ -98,7 +105,8 @@ def test_the_controls_of_a_typed_pair_show_their_whole_choice(visit: Visit, tiny
     assert dict(zip(controls, hidden, strict=True)) == dict.fromkeys(controls, 0)
 
 
-def test_a_found_a_random_the_next_and_the_one_before_are_a_click_away(page: Page, tiny_corpus: Corpus) -> None:
+def leads_to_sentences(page: Page, tiny_corpus: Corpus) -> None:
+    """To one that was found, to a random one, to the next and to the one before."""
     title, count = page.get_by_role("heading", level=1), tiny_corpus.n_sentences
     found_sentences(page).nth(2).get_by_role("link").click()
     expect(page).to_have_url(re.compile(r"sentence=2(&|$)"))

@@ -29,7 +29,7 @@ def fills_the_screen(page: Page) -> None:
 
 
 def border_is_moved(page: Page) -> None:
-    """By keys, and dragged; it is remembered where it was."""
+    """By keys, and dragged."""
     border = page.get_by_role("separator", name="Border of the tabs")
     width, picture = page.evaluate(WIDTH), page.evaluate(PICTURE)
     border.press("ArrowLeft")
@@ -44,13 +44,11 @@ def border_is_moved(page: Page) -> None:
     page.mouse.up()
     until(page, f"{WIDTH} === {width + 124}")
     border.press("Home")
-    page.reload()
-    drawn(page)
     until(page, f"{WIDTH} === 280")
 
 
 def tabs_are_hidden(page: Page) -> None:
-    """Until they are shown again; in a narrow window they are below the picture."""
+    """Until they are shown again, as wide as before; in a narrow window they are below the picture."""
     turn, tab = page.get_by_role("button", name="Show or hide the tabs"), page.get_by_role("tab", name="Statistics")
     turn.click()
     expect(tab).to_be_hidden()
@@ -59,6 +57,7 @@ def tabs_are_hidden(page: Page) -> None:
     expect(tab).to_be_hidden()
     turn.press("Enter")
     expect(tab).to_be_visible()
+    until(page, f"{WIDTH} === 280")
     page.set_viewport_size({"width": 360, "height": 900})
     expect(page.get_by_role("separator")).to_be_hidden()
     until(page, "document.documentElement.scrollWidth <= 360")

@@ -4,7 +4,7 @@ from typing import Any
 
 from playwright.sync_api import Download, Page, Route, expect
 
-from tests.browser import Open, until
+from tests.browser import Open, turned_to, until
 from tests.standing import SETTLED
 
 PAGE = {"content_type": "text/html", "body": "<h1>Sign in</h1>"}
@@ -29,8 +29,18 @@ def answer(page: Page, how: dict[str, Any]) -> None:
     page.route("**/_dash-update-component*", fulfil)
 
 
-def test_a_page_says_that_its_session_has_ended_and_saves_only_data(open_failing: Open, tiny_server: str) -> None:
-    page = open_failing(link := f"{tiny_server}/statistics?statistic=to_sep")
+def test_a_page_says_that_its_session_has_ended_or_its_server_was_upgraded_and_saves_only_data(
+    open_failing: Open, tiny_server: str
+) -> None:
+    page = open_failing(f"{tiny_server}/statistics?statistic=to_sep")
+    until(page, SETTLED)
+    says_that_its_session_has_ended(page)
+    says_reload(page)
+
+
+def says_that_its_session_has_ended(page: Page) -> None:
+    """And saves a file only where the server sends it."""
+    link = page.url
     saved: list[Download] = []
     page.on("download", lambda file: saved.append(file))
     file, notice = page.locator("a[download][href]").first, page.locator("#session-ended")
@@ -47,15 +57,14 @@ def test_a_page_says_that_its_session_has_ended_and_saves_only_data(open_failing
     expect(page.locator("#above .problem")).to_contain_text(lost)
     assert saved == []
     page.unroute_all(behavior="ignoreErrors")
-    page.goto(link)
+    turned_to(page, link)
     with page.expect_download() as download:
         file.click()
     assert download.value.suggested_filename.endswith(".csv")
 
 
-def test_a_tab_that_is_older_than_its_server_says_reload(open_failing: Open, tiny_server: str) -> None:
-    page = open_failing(f"{tiny_server}/statistics")
-    until(page, SETTLED)
+def says_reload(page: Page) -> None:
+    """Where its server is newer than the tab."""
     upgraded = page.locator("#upgraded")
     expect(upgraded).to_have_count(0)
 
@@ -66,7 +75,7 @@ def test_a_tab_that_is_older_than_its_server_says_reload(open_failing: Open, tin
     page.route("**/data/page", upgrade)
     page.get_by_role("link", name="Head map").click()
     expect(upgraded).to_contain_text("Headscape was upgraded.")
-    expect(upgraded.get_by_role("link")).to_have_attribute("href", "/map")
+    expect(upgraded.get_by_role("link")).to_have_attribute("href", "/map?statistic=to_sep")
 
 
 def test_a_note_that_is_being_written_outlives_the_session(open_failing: Open, tiny_server: str) -> None:

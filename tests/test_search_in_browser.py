@@ -69,7 +69,7 @@ def test_a_search_counts_what_is_in_the_store_and_stands_out_in_all_heads_until_
     seen(heads, lambda shown: np.array_equal(shown, before))
 
 
-def test_a_phrase_is_sought_in_the_sentences_and_a_search_without_hits_gets_a_message(
+def test_a_phrase_is_sought_in_the_sentences_no_hits_get_a_message_and_a_found_sentence_opens_at_its_token(
     heads: Page, space: Corpus
 ) -> None:
     """Prefixes: `test_search.py`."""
@@ -82,6 +82,12 @@ def test_a_phrase_is_sought_in_the_sentences_and_a_search_without_hits_gets_a_me
     expect(heads.locator(".rows mark").first).to_have_text(re.compile(phrase, re.IGNORECASE))
     ask(heads, "platypus")
     expect(heads.get_by_text("No token matches “platypus” as a phrase.")).to_be_visible()
+    ask(heads, "film")
+    token = space.wordpieces(space.rows).index("film")
+    heads.get_by_title("Show the token in its head").first.click()
+    expect_title(heads, "Queries and keys of L0 H0")
+    expect(heads).to_have_url(re.compile(f"token={token}(&|$)"))
+    expect(heads.get_by_role("heading", name="The query of “film”")).to_be_visible()
 
 
 def held(page: Page, word: str) -> list[Route]:
@@ -133,12 +139,3 @@ def test_what_a_reader_does_while_the_page_follows_a_search_stays(open_page: Ope
     let_go(page, routes)
     page.get_by_role("option", name=MATCHES["prefix"], exact=True).click()
     expect(page).to_have_url(re.compile("within=prefix"))
-
-
-def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, space: Corpus) -> None:
-    search(heads, "film")
-    token = space.wordpieces(space.rows).index("film")
-    heads.get_by_title("Show the token in its head").first.click()
-    expect_title(heads, "Queries and keys of L0 H0")
-    expect(heads).to_have_url(re.compile(f"token={token}(&|$)"))
-    expect(heads.get_by_role("heading", name="The query of “film”")).to_be_visible()

@@ -71,7 +71,20 @@ def paled(plain: np.ndarray, panel: np.ndarray) -> int:
     return int(np.abs(counts[0] - counts[1]).sum())
 
 
-def test_a_selection_made_in_one_head_stands_out_in_all(visit: Visit, space_server: str, boxed: Page) -> None:
+def test_a_box_is_described_and_saved_stands_out_in_all_heads_and_is_cleared(
+    visit: Visit, space_server: str, boxed: Page, space: Corpus
+) -> None:
+    describes_the_points(boxed, space)
+    saves_the_points(boxed, space)
+    stands_out_in_all_heads(visit, space_server, boxed)
+    boxed.go_back()
+    drawn(boxed)
+    boxed.get_by_role("button", name="Clear selection").click()
+    expect(boxed).not_to_have_url(re.compile("lasso"))
+    expect(boxed.locator(".frame")).to_have_attribute("data-masked", "")
+
+
+def stands_out_in_all_heads(visit: Visit, space_server: str, boxed: Page) -> None:
     before = picture(drawn(visit(f"{space_server}/heads")))
     boxed.locator(".frame").press("Backspace")
     expect_title(boxed, "Queries and keys of all 4 heads")
@@ -83,8 +96,8 @@ def test_a_selection_made_in_one_head_stands_out_in_all(visit: Visit, space_serv
     seen(boxed, lambda shown: min(map(paled, plain, quarters(shown))) > 500)
 
 
-def test_the_tab_describes_the_points_in_a_box_saves_them_and_clears_the_region(boxed: Page, space: Corpus) -> None:
-    """Numbers: `test_selection_summary.py`."""
+def describes_the_points(boxed: Page, space: Corpus) -> None:
+    """In the tab. Numbers: `test_selection_summary.py`."""
     selected = within_the_region(boxed, space)
     counted(boxed, selected)
     tab = boxed.get_by_role("tabpanel", name="Selection")
@@ -100,6 +113,10 @@ def test_the_tab_describes_the_points_in_a_box_saves_them_and_clears_the_region(
     expect(groups).to_have_count(min(20, len(pieces)))
     titles = [row.split("\t") for row in groups.locator("tr:first-child").all_inner_texts()]
     assert {piece: int(count.split()[0].replace(",", "")) for piece, count in titles}.items() <= pieces.items()
+
+
+def saves_the_points(boxed: Page, space: Corpus) -> None:
+    tab, points = boxed.get_by_role("tabpanel", name="Selection"), np.argwhere(within_the_region(boxed, space))
     for form in ("csv", "parquet"):
         with boxed.expect_download() as download:
             tab.get_by_role("link", name=form).click()
@@ -107,9 +124,6 @@ def test_the_tab_describes_the_points_in_a_box_saves_them_and_clears_the_region(
         rows = parquet.read_table(path).to_pylist() if form == "parquet" else csv_rows(path.read_bytes())
         saved = sorted((int(row["token"]), row["role"]) for row in rows)
         assert saved == sorted((int(token), ("query", "key")[role]) for token, role in points), form
-    boxed.get_by_role("button", name="Clear selection").click()
-    expect(boxed).not_to_have_url(re.compile("lasso"))
-    expect(boxed.locator(".frame")).to_have_attribute("data-masked", "")
 
 
 def test_a_region_in_space_selects_what_is_seen_in_it(visit: Visit, space_server: str, space: Corpus) -> None:

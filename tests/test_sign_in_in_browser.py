@@ -50,11 +50,13 @@ def sign_in(page: Page, password: str = PASSWORD) -> None:
     page.keyboard.press("Enter")
 
 
-def test_a_session_from_sign_in_to_its_end(page_of: Callable[..., Page], address: str, folder: Path) -> None:
-    page = page_of()
+def test_everybody_can_sign_in_and_a_session_goes_from_there_to_its_end(
+    page_of: Callable[..., Page], address: str, folder: Path
+) -> None:
+    page = page_of(viewport={"width": 360, "height": 640})
     page.goto(f"{address}/statistics?statistic=to_sep")
-    sign_in(page, "wrong")
-    expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong. Try again.")
+    everybody_can_sign_in(page)
+    page.set_viewport_size({"width": 1440, "height": 900})
     sign_in(page)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Statistics")
     assert page.url == f"{address}/statistics?statistic=to_sep"
@@ -76,13 +78,14 @@ def test_a_session_from_sign_in_to_its_end(page_of: Callable[..., Page], address
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
 
 
-def test_everybody_can_sign_in(page_of: Callable[..., Page], address: str) -> None:
-    page = page_of(viewport={"width": 360, "height": 640}, bypass_csp=True)
-    page.goto(address)
+def everybody_can_sign_in(page: Page) -> None:
+    """By the keyboard, in a narrow window, in light and dark."""
     expect(page.get_by_label("Name")).to_be_focused()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     sign_in(page, "wrong")
+    expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong. Try again.")
     expect(page.get_by_label("Password")).to_be_focused()
     assert serious(page) == []
     page.emulate_media(color_scheme="dark")
     assert serious(page, OF_COLOURS) == []
+    page.emulate_media(color_scheme="light")

@@ -10,7 +10,7 @@ from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.served_store import ServedStore
 from tests.bench.readers import Keyboard, Mouse, Reader
 from tests.bench.tasks import compare_labels, find_head, find_least, see_attention, send
-from tests.browser import Open, listening
+from tests.browser import Visit, listening
 from tests.client import FakeTyped
 
 
@@ -23,31 +23,29 @@ def server(tiny_store: str) -> Iterator[str]:
         yield address
 
 
-def does(task: Callable[[Reader], None], reader: Callable[[Page], Reader], open_page: Open, server: str) -> None:
+def does(task: Callable[[Reader], None], reader: Callable[[Page], Reader], visit: Visit, server: str) -> None:
     """Such a reader does it from the first page, once it is there."""
-    page = open_page(server)
+    page = visit(f"{server}/")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     task(reader(page))
 
 
-@pytest.mark.parametrize("reader", [Mouse, Keyboard])
-def test_a_reader_finds_a_head_that_does_one_thing(
-    reader: Callable[[Page], Reader], open_page: Open, bank_server: str
-) -> None:
-    does(lambda reader: find_head(reader, "attend"), reader, open_page, bank_server)
+def test_a_reader_finds_a_head_that_does_one_thing(visit: Visit, bank_server: str) -> None:
+    does(lambda reader: find_head(reader, "attend"), Keyboard, visit, bank_server)
 
 
-def test_a_reader_sees_where_a_typed_word_attends(open_page: Open, server: str) -> None:
-    does(lambda reader: see_attention(reader, "The zany film", "film"), Keyboard, open_page, server)
+def test_a_reader_sees_where_a_typed_word_attends(visit: Visit, server: str) -> None:
+    does(lambda reader: see_attention(reader, "The zany film", "film"), Keyboard, visit, server)
 
 
-def test_a_reader_finds_the_sentences_in_which_a_head_attends_to_sep_least(open_page: Open, server: str) -> None:
-    does(find_least, Keyboard, open_page, server)
+def test_a_reader_finds_the_sentences_in_which_a_head_attends_to_sep_least(visit: Visit, server: str) -> None:
+    does(find_least, Keyboard, visit, server)
 
 
-def test_a_reader_compares_the_reviews_of_two_labels(open_page: Open, server: str) -> None:
-    does(compare_labels, Keyboard, open_page, server)
+def test_a_reader_compares_the_reviews_of_two_labels_by_mouse(visit: Visit, server: str) -> None:
+    """By a link of the page on which the keyboard follows another one, above."""
+    does(compare_labels, Mouse, visit, server)
 
 
-def test_a_reader_sends_what_is_on_screen(open_page: Open, server: str) -> None:
-    does(send, Keyboard, open_page, server)
+def test_a_reader_sends_what_is_on_screen(visit: Visit, server: str) -> None:
+    does(send, Keyboard, visit, server)

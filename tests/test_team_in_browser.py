@@ -1,16 +1,16 @@
-"""A team on one server, from signing in to a saved view: the real command, a real refresh, two browsers."""
+"""A team on one server, from signing in to a saved view: the real command, a real refresh, two readers."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from store import open_snapshot
 from tests.access import PASSWORD, write_users
 from tests.bench.browser import production_server
-from tests.browser import GOT_IT
+from tests.browser import Open
 from tests.stores import SENTENCES, Ingest
 
 HEAD = "/head?layer=0&head=1&tab=notes"
@@ -32,27 +32,10 @@ def team(store: str) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def signed_in(team: str, chromium: Browser) -> Iterator[Callable[[str], Page]]:
-    """Opens the page of notes on a head as somebody who signs in on the way; no page may log an error."""
-    contexts, errors = [], []
-
-    def signed_in(name: str) -> Page:
-        contexts.append(context := chromium.new_context())
-        context.add_init_script(GOT_IT)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
-        page.goto(team + HEAD)
-        page.get_by_label("Name").fill(name)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.keyboard.press("Enter")
-        return page
-
-    yield signed_in
-    for context in contexts:
-        context.close()
-    assert errors == []
+def sign_in(page: Page, name: str) -> None:
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
 
 
 def write(page: Page, button: str, text: str, send: str) -> None:
@@ -63,24 +46,35 @@ def write(page: Page, button: str, text: str, send: str) -> None:
 
 
 def test_notes_and_saved_views_of_a_team_outlive_a_refresh(
-    signed_in: Callable[[str], Page], store: str, ingest: Ingest
+    open_page: Open, team: str, store: str, ingest: Ingest
 ) -> None:
-    ann, bob = signed_in("ann"), signed_in("bob")
-    write(ann, "Add a note", "Attends to the next token?", "Save note")
-    write(bob, "Reply", "In short sentences.", "Save reply")
-    ann.get_by_role("button", name="Notes", exact=True).click()
-    ann.get_by_role("button", name="Save this view").click()
-    ann.get_by_label("Name").fill("L0 H1 and its notes")
-    ann.keyboard.press("Enter")
+    """Ann writes and saves a view, then Bob signs in at the same browser."""
+    page = open_page(team + HEAD)
+    sign_in(page, "ann")
+    write(page, "Add a note", "Attends to the next token?", "Save note")
+    page.get_by_role("button", name="Notes", exact=True).click()
+    page.get_by_role("button", name="Save this view").click()
+    page.get_by_label("Name").fill("L0 H1 and its notes")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name="Save this view")).to_be_hidden()
+    page.get_by_role("button", name="Sign out").click()
 
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    page.goto(team + HEAD)
+    sign_in(page, "bob")
+    write(page, "Reply", "In short sentences.", "Save reply")
     ingest(Path(store), sentences=SENTENCES + 8)
-    ann.get_by_role("link", name="Open the newest").click()
-    expect(ann.locator("header")).to_contain_text(open_snapshot(store).id[:8])
-    expect(ann.locator(".note-text")).to_have_text(["Attends to the next token?", "In short sentences."])
-    expect(ann.locator(".note-byline b")).to_have_text(["ann", "bob"])
+    page.get_by_role("link", name="Open the newest").click()
+    expect(page.locator("header")).to_contain_text(open_snapshot(store).id[:8])
+    has_both_notes(page)
 
-    bob.goto(bob.url.partition("/head?")[0] + "/map")
-    bob.get_by_role("button", name="Notes", exact=True).click()
-    bob.get_by_role("link", name="L0 H1 and its notes").click()
-    expect(bob.get_by_role("heading", level=1)).to_contain_text("L0 H1")
-    expect(bob.locator(".note-text")).to_have_text(["Attends to the next token?", "In short sentences."])
+    page.locator("#navigation").get_by_role("link", name="Head map").click()
+    page.get_by_role("button", name="Notes", exact=True).click()
+    page.get_by_role("link", name="L0 H1 and its notes").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("L0 H1")
+    has_both_notes(page)
+
+
+def has_both_notes(page: Page) -> None:
+    expect(page.locator(".note-text")).to_have_text(["Attends to the next token?", "In short sentences."])
+    expect(page.locator(".note-byline b")).to_have_text(["ann", "bob"])
