@@ -5,7 +5,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from multiprocessing import active_children
+from multiprocessing import Pipe, active_children
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +16,7 @@ import dask
 import numpy as np
 import pytest
 import torch
+from distributed import LocalCluster
 
 from ingest.encode.tensors import Loading
 from ingest.run.cluster import open_cluster
@@ -21,6 +24,7 @@ from ingest.run.errors import IngestError
 from ingest.run.settings import Settings
 from ingest.run.worker import check_worker, versions
 from store.repository.writer import Writer
+from tests.forks import forked_workers, forks
 from tests.made_once import made_once
 from tests.stores import RULES
 from tests.treebanks import write_treebank
@@ -41,19 +45,16 @@ CHOSEN = {
     "attention_steps": 20,
     **RULES,
 }
-#: A scheduler with its workers, which end with its process: its arguments are their number and the threads of each.
+#: A scheduler with its worker, which end with its process.
 SCHEDULER = """
 import sys
 from distributed import LocalCluster
 
 if __name__ == "__main__":
-    workers, threads = map(int, sys.argv[1:])
-    with LocalCluster(n_workers=workers, threads_per_worker=threads, memory_limit=0, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=1, threads_per_worker=1, memory_limit=0, dashboard_address=None) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """
-
-
 #: An editable installation would add its modules to another package of the name.
 NOT_EDITABLE = """
 import sys
@@ -74,38 +75,54 @@ def expected(
     return read_arrays(ingest(tmp_path_factory.mktemp("alone") / "store", **settings))
 
 
-def start_scheduler(
-    folder: Path, *, workers: int = 1, threads: int = 1, headscape: bool = True
-) -> tuple[subprocess.Popen[str], str]:
-    """A process and the address of its scheduler. Its workers have another package of the name, or Headscape."""
-    other, script = folder / "other", folder / "scheduler.py"
+def start_scheduler(*, workers: int = 1, threads: int = 1) -> tuple[BaseProcess, str]:
+    """A process and the address of its scheduler, whose workers are threads of the process."""
+    own, other = Pipe()
+    process = forks().Process(target=_schedule, args=(other, workers, threads), daemon=True)
+    process.start()
+    other.close()  # else a process that ended would be waited for
+    return process, own.recv()
+
+
+def _schedule(driver: Connection, workers: int, threads: int) -> None:
+    with LocalCluster(
+        n_workers=workers,
+        threads_per_worker=threads,
+        processes=False,
+        protocol="tcp",
+        memory_limit=0,
+        dashboard_address=None,
+    ) as cluster:
+        driver.send(cluster.scheduler_address)
+        signal.pause()  # until it is killed
+
+
+def end(process: BaseProcess) -> None:
+    process.kill()
+    process.join()
+
+
+@pytest.fixture
+def scheduler(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a scheduler; its workers as the test's parameters say."""
+    process, address = start_scheduler(**getattr(request, "param", {}))
+    yield address
+    end(process)
+
+
+@pytest.fixture
+def foreign_scheduler(tmp_path: Path) -> Iterator[str]:
+    """The address of a scheduler whose worker has another package of the name."""
+    other, script = tmp_path / "other", tmp_path / "scheduler.py"
     (other / "ingest").mkdir(parents=True)
     (other / "ingest" / "__init__.py").touch()
     (other / "sitecustomize.py").write_text(NOT_EDITABLE)
     script.write_text(SCHEDULER)
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(workers), str(threads)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] if headscape else other)},
-    )
-    assert process.stdout is not None
-    return process, process.stdout.readline().strip()
-
-
-def end(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.communicate()
-
-
-@pytest.fixture
-def scheduler(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of a scheduler; its workers as the test's parameters say."""
-    process, address = start_scheduler(tmp_path, **getattr(request, "param", {}))
-    yield address
-    end(process)
+    environment = os.environ | {"PYTHONPATH": str(other)}
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, str(script)], **pipes, text=True, env=environment) as process:
+        yield process.stdout.readline().strip()
+        process.kill()
 
 
 @pytest.fixture
@@ -149,7 +166,9 @@ def test_two_workers_one_of_which_is_killed_make_the_same_store(
 ) -> None:
     killed = []
     at_commits({": block 0": lambda: killed.append(kill_a_worker())})
-    assert_same(read_arrays(ingest(tmp_path / "store", workers=2, **settings)), expected)
+    with forked_workers():
+        made = ingest(tmp_path / "store", workers=2, **settings)
+    assert_same(read_arrays(made), expected)
     assert len(killed) == 1
     assert "2 workers; what they do is shown at http://127.0.0.1:" in capsys.readouterr().out
 
@@ -164,7 +183,7 @@ def test_after_the_scheduler_was_lost_the_next_ingest_goes_on(
     tmp_path: Path,
 ) -> None:
     """Its worker, which runs in another folder, finds the store by a relative path."""
-    process, address = start_scheduler(tmp_path)
+    process, address = start_scheduler()
     monkeypatch.chdir(tmp_path)
     at_commits({": block 0": lambda: end(process)})
     with pytest.raises(
@@ -184,10 +203,9 @@ def test_another_version_on_a_worker_is_named() -> None:
         check_worker(versions() | {"zarr": "0.1"}, own)
 
 
-@pytest.mark.parametrize("scheduler", [{"headscape": False}], indirect=True)
-def test_a_worker_without_headscape_is_named(scheduler: str, ingest: Ingest, tmp_path: Path) -> None:
+def test_a_worker_without_headscape_is_named(foreign_scheduler: str, ingest: Ingest, tmp_path: Path) -> None:
     with pytest.raises(IngestError, match=r"^A worker has no Headscape, .* start the workers again\.$"):
-        ingest(tmp_path / "store", scheduler=scheduler)
+        ingest(tmp_path / "store", scheduler=foreign_scheduler)
 
 
 @pytest.mark.parametrize("scheduler", [{"threads": 2}], indirect=True)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,35 +36,44 @@ def copy(small: str, tmp_path: Path) -> Path:
     return Path(shutil.copytree(small, tmp_path / "store"))
 
 
+@dataclass(frozen=True)
+class Grown:
+    """The place of a store, and what its growth placed: view, layer and block."""
+
+    place: str
+    placed: list[tuple[str, int, int]]
+
+
 @pytest.fixture(scope="module")
-def grown(small: str, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    place = tmp_path_factory.mktemp("grown") / "store"
-    return ingest(shutil.copytree(small, place), **FEATURES)
+def growth(small: str, ingest: Ingest, tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Grown:
+    """The store of the first sentences once it has grown by tokens."""
+    placed: list[tuple[str, int, int]] = []
+    write = HeadView.write_places
+
+    def listen(picture: HeadView, layer: int, block: Block, places: np.ndarray) -> np.ndarray:
+        placed.append((str(picture.name), layer, block.index))
+        return write(picture, layer, block, places)
+
+    place = shutil.copytree(small, tmp_path_factory.mktemp("grown") / "store")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HeadView, "write_places", listen)
+        return Grown(ingest(place, tokens=store.open_corpus(tiny_store).n_tokens, **FEATURES), placed)
+
+
+@pytest.fixture(scope="module")
+def grown(growth: Grown) -> str:
+    return growth.place
 
 
 @pytest.fixture(scope="module")
 def odd_budget(tiny_store: str) -> int:
-    """Tokens of the first 21 sentences and one more, which no sentence can use."""
-    return int(store.open_corpus(tiny_store).sentences.row_size.values[:21].sum()) + 1
+    """Tokens of the first 6 sentences and one more, which no sentence can use."""
+    return int(store.open_corpus(tiny_store).sentences.row_size.values[:6].sum()) + 1
 
 
 def blocks_computed(messages: list[str], stage: str) -> list[int]:
     """Blocks of `tensors` ("model: block 3") or of the pairs ("model: pairs block 3") that were committed."""
     return [int(message.rpartition(" ")[2]) for message in messages if f": {stage}block " in message]
-
-
-@pytest.fixture
-def placed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
-    """What is placed from now on: view, layer and block."""
-    fits: list[tuple[str, int, int]] = []
-    write = HeadView.write_places
-
-    def listen(picture: HeadView, layer: int, block: Block, places: np.ndarray) -> np.ndarray:
-        fits.append((str(picture.name), layer, block.index))
-        return write(picture, layer, block, places)
-
-    monkeypatch.setattr(HeadView, "write_places", listen)
-    return fits
 
 
 def assert_same(arrays: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
@@ -72,22 +82,8 @@ def assert_same(arrays: dict[str, np.ndarray], expected: dict[str, np.ndarray]) 
         np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
-def test_growing_in_steps_equals_ingesting_at_once(grown: str, tiny_store: str, read_arrays: ReadArrays) -> None:
+def test_growing_by_tokens_equals_ingesting_at_once(grown: str, tiny_store: str, read_arrays: ReadArrays) -> None:
     assert_same(read_arrays(grown), read_arrays(tiny_store))
-
-
-def test_growing_changes_nothing_when_the_fit_has_to_follow(
-    copy: Path, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
-) -> None:
-    grown, at_once = (ingest(place, fit_tokens=10_000) for place in (copy, tmp_path / "at-once"))
-    assert_same(read_arrays(grown), read_arrays(at_once))
-
-
-def test_growing_by_tokens_equals_ingesting_at_once(
-    copy: Path, ingest: Ingest, read_arrays: ReadArrays, plain_store: str
-) -> None:
-    grown = ingest(copy, tokens=store.open_corpus(plain_store).n_tokens)
-    assert_same(read_arrays(grown), read_arrays(plain_store))
 
 
 @pytest.mark.parametrize("stage", ["", "pairs "])
@@ -117,28 +113,23 @@ def test_growing_writes_no_chunk_of_an_earlier_block_again(name: str, small: str
     assert min(chunk[OF_TOKENS[name]] for chunk in chunks) == last_before
 
 
-def test_growing_places_only_the_last_block_and_those_after_it(
-    copy: Path, ingest: Ingest, placed: list[tuple[str, int, int]]
-) -> None:
-    last = int(store.open_corpus(str(copy)).sentences.row_start[-1]) // BLOCK
-    stop = int(store.open_corpus(ingest(copy)).sentences.row_start[-1]) // BLOCK + 1
-    assert placed == [("pca-exact-2d", layer, block) for layer in range(2) for block in range(last, stop)]
+def test_growing_places_only_the_last_block_and_those_after_it(small: str, growth: Grown) -> None:
+    last = int(store.open_corpus(small).sentences.row_start[-1]) // BLOCK
+    stop = int(store.open_corpus(growth.place).sentences.row_start[-1]) // BLOCK + 1
+    assert growth.placed == [("pca-exact-2d", layer, block) for layer in range(2) for block in range(last, stop)]
 
 
-def test_growing_judges_no_picture_again_whose_fit_and_judging_sentences_stay(
-    ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_another_fit_is_judged_again_and_growth_judges_no_picture_whose_fit_and_judging_sentences_stay(
+    copy: Path, ingest: Ingest, read_arrays: ReadArrays, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grow = partial(ingest, tmp_path / "store", fit_tokens=100, judged_sentences=5)
-    before = read_arrays(grow(sentences=STEP))
+    grow = partial(ingest, copy, fit_tokens=100, judged_sentences=5)
+    first = fidelity(read_arrays(str(copy)))
+    before = fidelity(read_arrays(grow(sentences=STEP)))
+    assert (before != first).any()
     with monkeypatch.context() as patch:
         patch.delattr(HeadPictures, "_judge_on")
-        grown = read_arrays(grow())
-    np.testing.assert_array_equal(fidelity(grown), fidelity(before))
-
-
-def test_another_fit_is_judged_again(copy: Path, ingest: Ingest, read_arrays: ReadArrays) -> None:
-    before = fidelity(read_arrays(str(copy)))
-    assert (fidelity(read_arrays(ingest(copy, sentences=STEP, fit_tokens=100))) != before).any()
+        grown = fidelity(read_arrays(grow(sentences=STEP + 4)))
+    np.testing.assert_array_equal(grown, before)
 
 
 def fidelity(arrays: dict[str, np.ndarray]) -> np.ndarray:
@@ -147,20 +138,24 @@ def fidelity(arrays: dict[str, np.ndarray]) -> np.ndarray:
     return found
 
 
-def test_growing_brings_every_view_of_the_store_up_to_date(copy: Path, ingest: Ingest, tmp_path: Path) -> None:
+def test_growing_changes_nothing_in_any_view_of_the_store_when_the_fit_has_to_follow(
+    copy: Path, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
+) -> None:
     """Also those that are not asked for this time."""
     ingest(copy, views="pca-raw-3d", stage="projections")
-    grown = store.open_corpus(ingest(copy))
-    single = store.open_corpus(ingest(tmp_path / "once", views="pca-exact-2d,pca-raw-3d"))
-    assert grown.views == single.views == ["pca-exact-2d", "pca-raw-3d"]
-    for view in grown.views:
-        np.testing.assert_array_equal(grown.places(view, grown.rows), single.places(view, single.rows))
+    grown = ingest(copy, sentences=STEP + 4, fit_tokens=10_000)
+    at_once = ingest(tmp_path / "once", sentences=STEP + 4, fit_tokens=10_000, views="pca-exact-2d,pca-raw-3d")
+    assert set(store.open_corpus(grown).views) == {"pca-exact-2d", "pca-raw-3d"}
+    assert_same(read_arrays(grown), read_arrays(at_once))
 
 
 def test_growing_moves_no_sentence_and_keeps_its_tokens(small: str, grown: str) -> None:
+    """But for the number of tokens that were asked for, as the first ones were asked for by their number of sentences."""
     before, after = store.open_corpus(small), store.open_corpus(grown)
-    assert after.sentences.isel(sentence=slice(STEP)).identical(before.sentences)
-    assert after.tokens.isel(token=slice(before.tokens.sizes["token"])).identical(before.tokens)
+    sentences = after.sentences.isel(sentence=slice(STEP))
+    tokens = after.tokens.isel(token=slice(before.tokens.sizes["token"]))
+    assert sentences.assign_attrs(tokens_asked=0).identical(before.sentences)
+    assert tokens.assign_attrs(tokens_asked=0).identical(before.tokens)
 
 
 @pytest.mark.parametrize("name", ["query", "key", "value_norm", "token_statistic", "token_mixing"])
@@ -193,7 +188,7 @@ def test_a_smaller_budget_does_nothing(
 def test_a_budget_of_tokens_takes_as_many_sentences_as_fit_and_a_second_run_has_nothing_to_do(
     ingest: Ingest, tmp_path: Path, odd_budget: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for more, sentences in ((-2, 20), (-1, 21), (0, 21)):
+    for more, sentences in ((-2, 5), (-1, 6), (0, 6)):
         corpus = store.open_corpus(ingest(tmp_path / "store", tokens=odd_budget + more))
         assert corpus.n_sentences == sentences
         assert corpus.n_tokens == corpus.sentences.row_size.sum() <= odd_budget + more
@@ -219,21 +214,22 @@ def test_another_seed_takes_another_sample_beside_the_first(copy: Path, ingest: 
     assert len(store.open_snapshot(str(copy)).models) == 2
 
 
-@pytest.mark.parametrize("other", ["model", "data", "dtype", "max_length"])
 def test_an_ingest_beside_a_model_leaves_it_unchanged(
-    other: str, few: str, ingest: Ingest, odd_model: Path, read_arrays: ReadArrays, tmp_path: Path
+    few: str, ingest: Ingest, odd_model: Path, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     (tmp_path / "other.txt").write_text("A film.\nA long film.\n")
-    settings: dict[str, Any] = {
+    others: dict[str, Any] = {
         "model": odd_model,
-        "data": tmp_path / "other.txt",
         "dtype": "bfloat16",
+        "data": tmp_path / "other.txt",
         "max_length": 10,
     }
-    before = read_arrays(few)
-    after = read_arrays(ingest(Path(few), sentences=10, **{other: settings[other]}))
+    before, sizes = read_arrays(few), []
+    for name, value in others.items():
+        ingest(Path(few), sentences=10, **{name: value})
+        models = store.open_snapshot(few).models
+        sizes.append((len(models), len({model["corpus"] for model in models.values()})))
+    after = read_arrays(few)
     assert_same({path: after[path] for path in before}, before)
-    snapshot = store.open_snapshot(few)
-    assert (len(snapshot.models), list(verify(snapshot))) == (2, [])
-    corpora = {model["corpus"] for model in snapshot.models.values()}
-    assert len(corpora) == (1 if other in ("model", "dtype") else 2)
+    assert sizes == [(2, 1), (3, 1), (4, 2), (5, 3)]  # models, and the corpora that they share
+    assert list(verify(store.open_snapshot(few))) == []

@@ -65,7 +65,7 @@ def test_a_task_that_kills_its_workers_ends_the_ingest_and_the_next_goes_on(
 def test_a_worker_that_cannot_read_the_folder_of_the_store_is_named(
     ingest: Ingest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    process, address = start_scheduler(tmp_path)
+    process, address = start_scheduler()
     monkeypatch.chdir(tmp_path)
     sentence = (
         r"^The worker at tcp://\S+ on \S+ cannot read the store in /proc/self/cwd/store\. Give a --store .* again\.$"

@@ -1,53 +1,59 @@
 """Ingests to object storage, on a local S3 server: two at once, on a worker, checked and served."""
 
-import subprocess
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dashboard.app import create_app
 from dashboard.web.served_store import ServedStore
+from ingest import pipeline
+from ingest.__main__ import main as ingest_command
 from store import Snapshot, open_snapshot
 from store.__main__ import main
 from store.repository.access import open_repository
 from store.repository.history import history
+from store.repository.writer import Writer
 from tests.bench.faulty_s3 import FaultyS3, faulty_s3
 from tests.bench.kills import differences
-from tests.family import PATIENCE, Start
+from tests.family import PATIENCE
+from tests.forks import forked_workers, forks
+from tests.stores import LIMITS
 
 pytestmark = pytest.mark.slow
 
 Ingest = Callable[..., str]
-Begin = Callable[[str], subprocess.Popen[str]]
+Begin = Callable[[str], BaseProcess]
 URL = "s3://bucket/store"
 #: As many as begin a third block; the first is that of `few_store`.
 SENTENCES = 25
-#: The real command, in blocks as the fixture `ingest` makes them. At the first commit whose message ends as the first argument
-#: says, it makes a file for its process in the folder of the second, and waits until there is a file `go`.
-WAITING = """
-import os, time
-from pathlib import Path
-from functools import partial
-from ingest import pipeline
-from ingest.__main__ import main
-from store.repository.writer import Writer
-from tests.stores import LIMITS
 
-ending, folder, commit = sys.argv.pop(1), Path(sys.argv.pop(1)), Writer.commit
 
-def wait(writer, message, *rest):
-    if message.endswith(ending):
-        Writer.commit = commit
-        (folder / str(os.getpid())).touch()
-        while not (folder / "go").exists():
-            time.sleep(0.01)
-    return commit(writer, message, *rest)
+def _wait(ending: str, folder: Path, flags: list[str], environment: dict[str, str]) -> None:
+    """The real command, in blocks as the fixture `ingest` makes them.
 
-Writer.commit, pipeline.run = wait, partial(pipeline.run, limits=LIMITS)
-sys.exit(main())
-"""
+    At the first commit whose message ends so, it makes a file for its process in the folder, and waits until there is a file `go`.
+    """
+    os.environ |= environment
+    os.dup2(os.open(folder / "err", os.O_WRONLY | os.O_CREAT), 2)
+    commit, sys.argv[1:] = Writer.commit, flags
+
+    def wait(writer: Writer, message: str, *rest: Any) -> str:
+        if message.endswith(ending):
+            Writer.commit = commit  # type: ignore[method-assign]
+            (folder / str(os.getpid())).touch()
+            while not (folder / "go").exists():
+                time.sleep(0.01)
+        return commit(writer, message, *rest)
+
+    Writer.commit, pipeline.run = wait, partial(pipeline.run, limits=LIMITS)  # type: ignore[method-assign]
+    sys.exit(ingest_command())
 
 
 @pytest.fixture
@@ -57,14 +63,22 @@ def s3() -> Iterator[FaultyS3]:
 
 
 @pytest.fixture
-def begin(start_code: Start, tiny_model: Path, tiny_data: Path, tmp_path: Path, s3: FaultyS3) -> Begin:
+def begin(tiny_model: Path, tiny_data: Path, tmp_path: Path, s3: FaultyS3) -> Begin:
     """Starts an ingest, which waits at a commit."""
     assert s3.address
     options = {"store": URL, "model": tiny_model, "data": tiny_data, "sentences": SENTENCES, "max-length": 24}
     options |= {"views": "pca-exact-2d", "features": "none", "annotate": "none"}
     (tmp_path / "waiting").mkdir()
     flags = [f"--{name}={value}" for name, value in options.items()]
-    return lambda ending: start_code(WAITING, ending, str(tmp_path / "waiting"), *flags)
+
+    def begin(ending: str) -> BaseProcess:
+        process = forks().Process(
+            target=_wait, args=(ending, tmp_path / "waiting", flags, dict(os.environ)), daemon=True
+        )
+        process.start()
+        return process
+
+    return begin
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +87,12 @@ def alone(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     return open_snapshot(ingest(tmp_path_factory.mktemp("alone") / "store", sentences=SENTENCES))
 
 
-def wait_for(process: subprocess.Popen[str], folder: Path) -> None:
+def wait_for(process: BaseProcess, folder: Path) -> None:
     """Until it waits at its commit."""
     for _ in range(100 * PATIENCE):
         if (folder / "waiting" / str(process.pid)).exists():
             return
-        assert process.poll() is None, process.communicate()
+        assert process.is_alive(), (folder / "waiting" / "err").read_text()
         time.sleep(0.01)
     raise AssertionError("The ingest has not come to its commit.")
 
@@ -101,8 +115,9 @@ def test_an_ingest_goes_on_from_the_commits_of_one_that_stopped_which_then_says_
     assert [message for message in commits()[: -len(before)] if message.endswith(": block 1")] == []
     assert differences(snapshot, alone) == []
     (tmp_path / "waiting" / "go").touch()
-    assert first.wait() == 1
-    said = first.communicate()[1].splitlines()[-1]
+    first.join()
+    assert first.exitcode == 1
+    said = (tmp_path / "waiting" / "err").read_text().splitlines()[-1]
     assert said == f"ingest: Another ingest has written {URL} in the meantime. Run the ingest again."
     newest = history(open_repository(URL), URL)[0]
     assert (newest.snapshot, f"{SENTENCES} sentences" in newest.message) == (snapshot.id, True)
@@ -110,7 +125,8 @@ def test_an_ingest_goes_on_from_the_commits_of_one_that_stopped_which_then_says_
 
 @pytest.mark.usefixtures("s3")
 def test_a_worker_writes_the_same_to_object_storage(ingest: Ingest, alone: Snapshot) -> None:
-    ingest(URL, workers=1, sentences=SENTENCES)
+    with forked_workers():
+        ingest(URL, workers=1, sentences=SENTENCES)
     assert differences(open_snapshot(URL), alone) == []
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.recipe_outcome import SENTENCES
+from tests.stores import Ingest
 from tests.test_docs import ROOT, text
 
 pytestmark = pytest.mark.slow
@@ -122,7 +124,7 @@ OF_RECIPE = pytest.mark.parametrize("heading", RECIPES)
 
 @pytest.fixture(scope="module")
 def outcome(
-    few_store: str, tiny_model: Path, tiny_data: Path, tmp_path_factory: pytest.TempPathFactory
+    ingest: Ingest, tiny_model: Path, tiny_data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     """What a copy of the code shows of a store that was made before, once all recipes were carried out in it."""
     folder = tmp_path_factory.mktemp("recipes")
@@ -133,8 +135,8 @@ def outcome(
             code = (folder / file).read_text("utf-8")
             assert code.count(after) == 1, f"{file} has no {after!r}, which the recipe writes after"
             (folder / file).write_text(code.replace(after, after + written), "utf-8")
-    place = shutil.copytree(few_store, folder / "store-made-before")
-    command = [sys.executable, "-m", "tests.recipe_outcome", str(place), str(tiny_model), str(tiny_data)]
+    place = ingest(folder / "store-made-before", sentences=SENTENCES)
+    command = [sys.executable, "-m", "tests.recipe_outcome", place, str(tiny_model), str(tiny_data)]
     # Python itself runs the changed code of so few sentences sooner than numba compiles it.
     uncompiled = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     ended = subprocess.run(command, cwd=folder, env=uncompiled, capture_output=True, text=True, check=False)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from ingest.__main__ import main
 from store.repository.errors import StoreIncomplete
 from store.repository.writer import Writer
 from store.verify import verify
+from tests.forks import forks
 from tests.stores import LIMITS
 
 pytestmark = pytest.mark.slow
@@ -31,23 +31,12 @@ SENTENCES = 40
 MOMENTS = [": block 1", ": fit of pca-exact-2d, layer 0", ": pairs block 2"]
 
 
-#: Its processes are forks of one that has imported these: to import takes longer than an ingest does.
-FORKS = get_context("forkserver")
-IMPORTED = (
-    __name__,
-    "transformers.models.bert.modeling_bert",
-    "transformers.models.auto.tokenization_auto",
-    "sklearn.manifold",
-)
-
-
 class Forked:
     """The command `ingest` in small blocks, in a fork. Gives itself a signal right after the first commit with a message."""
 
     def __init__(self, flags: list[str], folder: Path, moment: str | None, how: signal.Signals) -> None:
-        FORKS.set_forkserver_preload(list(IMPORTED))
         said = tuple(folder / name for name in ("out", "err"))
-        process = FORKS.Process(target=_ingest, args=(flags, said, moment, how))
+        process = forks().Process(target=_ingest, args=(flags, said, moment, how))
         process.start()
         process.join()
         self.status = process.exitcode
