@@ -57,17 +57,7 @@ def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = N
 
 
 def show(corpus: "Corpus", layer: int, head: int, *, view: str | None = None, tokens: int = 2_000) -> "Figure":
-    """The queries and keys of a head, as points; nearby points attend to each other.
-
-    Parameters
-    ----------
-    layer, head
-        0-based.
-    view
-        One of `corpus.views`; None for the most faithful.
-    tokens
-        How many of the first tokens to draw: the corpus is in random order, so they are a sample.
-    """
+    """The picture of `corpus.show` as a plotly figure, which needs no widgets; its parameters are the same."""
     from headscape.figures import head_figure
 
     return head_figure(corpus, layer, head, view=view, tokens=tokens)

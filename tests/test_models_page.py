@@ -108,5 +108,6 @@ def test_a_saved_chart_says_of_how_many_models_it_is(three_models: str) -> None:
 
 def test_the_chart_says_how_many_corpora_its_models_are_of(three_models: str, models: Snapshot) -> None:
     of_one = every_head(models)
-    assert "20 heads of 3 models." in str(shown(three_models)[1])
+    captions = [each.children for each in components(shown(three_models)[1].above) if type(each).__name__ == "P"]
+    assert "20 heads of 3 models." in captions
     assert replace(of_one, corpora=2).counted == "20 heads of 3 models on 2 corpora: their text or wordpieces differ."

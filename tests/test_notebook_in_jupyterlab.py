@@ -28,6 +28,9 @@ SETTINGS = {
 }
 #: No question whether to build it anew.
 NO_BUILD = {"buildAvailable": False, "buildCheck": False}
+#: A kernel that is not there, and what stands in for a widget without one.
+NO_KERNEL = {"name": "absent", "display_name": "Absent", "language": "python"}
+STILL = ".jp-OutputArea-child img[class^=headscape]"
 #: Wordpieces that a notebook could take for HTML or for a formula.
 TEXT = "film < b > good $ x $ & amp ;"
 
@@ -132,6 +135,13 @@ def test_a_widget_is_drawn_read_back_saved_and_drawn_again_before_a_cell_runs(
     page = open_notebook(chromium, f"{lab}/lab/tree/reopened.ipynb?reset")
     assert tokens(page) == drawn
     expect(page.locator(".head-view .tokens.query .token").nth(1)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(STILL)).to_be_hidden()
+    page.close()
+
+    write(tmp_path / "without.ipynb", read["cells"], read["metadata"] | {"kernelspec": NO_KERNEL})
+    page = open_notebook(chromium, f"{lab}/lab/tree/without.ipynb?reset")
+    page.get_by_role("button", name="No Kernel", exact=True).click()
+    expect(page.locator(STILL)).to_be_visible()
     page.close()
 
 

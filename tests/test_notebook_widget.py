@@ -180,7 +180,7 @@ def test_a_view_or_head_that_is_not_there_is_refused(options: dict[str, Any], be
 def bytes_of(widget: Widget) -> int:
     """Of a cell in a saved notebook: the state of the widget, and its output."""
     saved = embed_data([widget], state=AnyWidget.get_manager_state(widgets=[widget])["state"])["manager_state"]
-    return len(json.dumps(saved)) + len(json.dumps(widget._repr_mimebundle_()[0]))
+    return len(json.dumps(saved)) + sum(len(json.dumps(output)) for output in widget.outputs())
 
 
 def test_a_sentence_of_144_heads_and_128_tokens_takes_less_than_a_megabyte(tmp_path: Path) -> None:
@@ -249,6 +249,17 @@ def test_wordpieces_in_the_still_picture_are_text(bert: Any, tokenizer: Any) -> 
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")][1:]
     assert texts == 2 * widget.pattern.key_wordpiece.values.tolist()
     assert {"<", "$", "&"} & set(texts) or "[UNK]" in texts
+
+
+def test_the_still_picture_is_an_output_of_its_own(bert: Any, tokenizer: Any) -> None:
+    """JupyterLab without a kernel shows nothing of an output with a widget."""
+    widget = headscape.sentence(bert, tokenizer, TEXT)
+    drawn, still = widget.outputs()
+    assert set(drawn) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    image = re.fullmatch(r'<img class="(.*)" alt="(.*)" src="data:image/svg\+xml;base64,(.*)">', still["text/html"])
+    assert image is not None
+    assert image[1] == widget.still_class
+    assert b64decode(image[3]).decode() == widget._repr_mimebundle_()[0]["image/svg+xml"]
 
 
 def test_points_have_a_still_picture(pictured: PicturedCorpus) -> None:

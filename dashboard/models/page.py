@@ -160,6 +160,7 @@ def draw(shown: ShownModels) -> Page:
     return Page(
         above=[
             html.H1(TITLE),
+            html.P(shown.every.counted, className="caption"),
             *scatter(shown.state, chart, about=_ABOUT, table="below"),
             *_table(shown.state, shown.every, chart),
         ]

@@ -1,5 +1,6 @@
 """A sentence as a still picture, where no widget is drawn: the strongest weights of the chosen heads, as lines in an SVG file."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 
@@ -32,6 +33,12 @@ def sentence_svg(
     size = f'width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}"'
     ground = f'<rect width="100%" height="100%" fill="{GROUND}"/>'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13">{ground}{"".join(parts)}</svg>'
+
+
+def still_image(kind: str, still: str, *, name: str, title: str) -> str:
+    """A still picture as HTML that no frontend refuses: an image of class `name`; `kind` is its MIME type, a PNG is in base64."""
+    data = still if kind == "image/png" else b64encode(still.encode()).decode()
+    return f'<img class="{name}" alt="{escape(title)}" src="data:{kind};base64,{data}">'
 
 
 def _middle(row: int) -> float:

@@ -1,18 +1,22 @@
 """The widget of a notebook: what it draws, what its reader chose, and what that selects in arrays.
 
-Everything that is drawn is in traits that a notebook saves with its widgets: without a kernel the picture is there, and
-only what Python computes of a choice (`answer`) is missing.
+Everything that is drawn is in traits that a notebook saves with its widgets: before a cell runs the picture is there, and
+only what Python computes of a choice (`answer`) is missing. JupyterLab draws no widget without a kernel, and nothing else of
+an output with a widget: a still picture is an output of its own, which the widget hides.
 """
 
 from base64 import b64decode
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 import anywidget
 import traitlets
+from IPython.display import display
 from pandas import DataFrame
 
 from dashboard.notebook.modules import module, style
+from dashboard.notebook.still import still_image
 from store import StoreError
 
 State = dict[str, Any]
@@ -66,12 +70,14 @@ class Widget(anywidget.AnyWidget):
     content = traitlets.Dict().tag(sync=True)
     data = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
+    still_class = traitlets.Unicode().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
 
     def __init__(self, drawn: Drawn) -> None:
         self.drawn = drawn
         content, start = drawn.content, drawn.start
         looks = {"_esm": module(content["kind"]), "sheet": style(content["kind"])}
+        looks["still_class"] = f"headscape-{uuid4().hex}"
         super().__init__(**looks, content=content, data=drawn.data, state=start, answer=drawn.answer(start))
 
     @property
@@ -123,6 +129,16 @@ class Widget(anywidget.AnyWidget):
         bundle = super()._repr_mimebundle_() or ({}, {})
         kind, still = self.drawn.still(self.state)
         return {**bundle[0], kind: still, "text/plain": f"{self.drawn.title}. {WITHOUT}"}, bundle[1]
+
+    def outputs(self) -> list[dict[str, Any]]:
+        """What a cell shows: the widget, and its still picture."""
+        (bundle, _), (kind, still) = self._repr_mimebundle_(), self.drawn.still(self.state)
+        image = still_image(kind, still, name=self.still_class, title=self.drawn.title)
+        return [{name: bundle[name] for name in bundle if name != kind}, {"text/html": image}]
+
+    def _ipython_display_(self) -> None:
+        for output in self.outputs():
+            display(output, raw=True)
 
     def __repr__(self) -> str:
         return f"<Widget: {self.drawn.title}>"

@@ -19,7 +19,7 @@ from typing import Any
 
 from ingest.family import FAMILIES, family_of, find_family
 from ingest.family.protocol import Family
-from ingest.run.errors import IngestError, listed, short
+from ingest.run.errors import IngestError, is_unreachable, listed, short
 from ingest.run.progress import bar
 from ingest.run.settings import EMBEDDED
 from store import Snapshot, StoreError, open_snapshot
@@ -45,19 +45,6 @@ SHORTEST = 3
 def is_commit(revision: str) -> bool:
     """Whether a revision names one state for ever, unlike a branch."""
     return len(revision) == COMMIT_LENGTH and COMMIT_LETTERS.issuperset(revision)
-
-
-def is_unreachable(error: BaseException) -> bool:
-    """Whether the hub was not reached, or was not to be asked."""
-    kinds = {kind.__name__ for cause in causes(error) for kind in type(cause).__mro__}
-    return bool(kinds & {"OfflineModeIsEnabled", "TransportError", "ConnectionError", "TimeoutError"})
-
-
-def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and those that it was raised from or in."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The error of an ingest that cannot be done as configured; every message ends with what to do next."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 #: Characters of a name, and names of a list, that a message shows.
 LONGEST_NAME, LONGEST_LIST = 80, 20
@@ -23,3 +23,16 @@ def listed(names: Iterable[object]) -> str:
     more = len(every) - LONGEST_LIST
     shown = [short(name) for name in every[:LONGEST_LIST]]
     return ", ".join([*shown, f"and {more:,} more"] if more > 0 else shown)
+
+
+def is_unreachable(error: BaseException) -> bool:
+    """Whether the hub was not reached, or was not to be asked."""
+    kinds = {kind.__name__ for cause in causes(error) for kind in type(cause).__mro__}
+    return bool(kinds & {"OfflineModeIsEnabled", "TransportError", "ConnectionError", "TimeoutError"})
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that it was raised from or in."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -10,6 +10,7 @@ from store import StoreError
 from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
 from tests.bench.encoders import encoders
+from tests.bench.families import families
 from tests.bench.faults import faults
 from tests.bench.features_page import features_page
 from tests.bench.fidelity import STORE, fidelity
@@ -70,6 +71,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "fidelity": fidelity,
     "attentionviz": lambda: against_attentionviz(STORE),
     "encoders": encoders,
+    "families": families,
     "intervals": lambda: intervals(SERVED, (20, 50, 100, 200)),
     "roles": lambda: roles(SERVED),
     "replacement": lambda: replacement(SERVED),

@@ -15,7 +15,10 @@ export const widgetOf =
     const place = make("div", { className: "notebook-widget" });
     host.attachShadow({ mode: "open" }).append(make("style", { textContent: model.get("sheet") }), place);
     el.append(host);
+    const still = `.${model.get("still_class")}`;
+    const hidden = make("style", { textContent: `${still}, .jp-OutputArea-child:has(${still}) { display: none }` });
+    document.head.append(hidden);
     followScheme(host, ending.signal);
     mount(model, place, ending.signal);
-    return () => (ending.abort(), host.remove());
+    return () => (ending.abort(), host.remove(), hidden.remove());
   };

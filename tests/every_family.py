@@ -1,0 +1,70 @@
+"""A store with a tiny model of several families, each with the tokenizer of its kind, and the pages of each in a browser."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+from dashboard.pages import TOPICS
+from store import Corpus
+from tests.browser import until
+from tests.family_models import BY_TYPE, save_family
+from tests.stores import RULES, ingest_small
+from tests.treebanks import write_treebank
+
+#: Links beside the page as it opens: with each kind of what a model may lack.
+LINKS = (
+    "head?layer=1&head=0&token=3",
+    "head?layer=1&head=0&tab=statistics",
+    "statistics?where=position:2..7",
+    "features?point=L00.feedforward",
+    "sentence?show=matrix",
+    "sentence?show=neuron&queries=2",
+    "sentence?text=The+film+was+good&other=It+was+bad.",
+)
+#: Heads are judged on few sentences.
+_LIMITS: dict[str, Any] = {"importance": 5, **RULES}
+#: What a page shows, to a screen reader and behind an (i) too.
+_TEXTS = """() => [
+  document.body.innerText,
+  ...[...document.querySelectorAll("[data-info], [title], [aria-label]")].flatMap((part) => [
+    part.dataset.info || "", part.title || "", part.getAttribute("aria-label") || "",
+  ]),
+].join("\\n")"""
+_WHOLE = '!!document.querySelector("#above h1") && !document.querySelector("[aria-busy=true], .skeleton")'
+#: What no page may say of any model.
+_NEVER = re.compile(r"cannot be shown|Something went wrong|\bNaN\b|\bundefined\b|\bNone\b")
+_CLS = re.compile(r"\[(?:CLS|SEP)\]")
+
+
+def make_families(place: Path, families: Iterable[str]) -> str:
+    """A store of these families on a treebank, with every stage of an ingest; returns its address."""
+    bank = write_treebank(place.with_suffix(".conllu"))
+    for name in families:
+        kind = "mlm" if "mlm" in BY_TYPE[name].architectures else ""
+        model = save_family(place.with_suffix(".models") / name, name, kind)
+        ingest_small(
+            place,
+            model=model,
+            data=bank,
+            annotate="auto",
+            views="pca-exact-2d",
+            features="pca-joint",
+            reviews="3",
+            **_LIMITS,
+        )
+    return str(place)
+
+
+def wrong_words(page: Page, address: str, corpus: Corpus) -> Iterator[str]:
+    """What pages say of a model and must not, each with its link; errors on the console are the browser's to tell."""
+    ends = {corpus.sentence_pieces(0)[place].text for place in (0, -1)}
+    for link in (*TOPICS, *LINKS):
+        page.goto(f"{address}/{link}{'&' if '?' in link else '?'}model={corpus.name}")
+        until(page, _WHOLE)
+        found = page.evaluate(_TEXTS)
+        wrong = [*_NEVER.findall(found), *([] if "[CLS]" in ends else _CLS.findall(found))]
+        if wrong:
+            yield f"{corpus.name} {link}: {sorted(set(wrong))}"
