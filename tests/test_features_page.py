@@ -14,7 +14,7 @@ from dashboard.pages import TOPICS, picture_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus
-from tests.browser import DRAWN, SECONDS, Visit, blank, canvas_place, choose, drawn, inked, picture, until
+from tests.browser import DRAWN, SECONDS, Open, Visit, blank, canvas_place, choose, drawn, inked, picture, until
 
 NAME = ".player output"
 #: Pauses as soon as the name of another point stands there.
@@ -105,9 +105,9 @@ def panels_with_points(shown: np.ndarray) -> list[bool]:
 
 
 def test_headings_stay_in_sight_and_the_way_into_a_panel_and_back_by_mouse_and_keyboard_keeps_what_is_selected(
-    visit: Visit, tiny_server: str
+    open_page: Open, tiny_server: str
 ) -> None:
-    page = drawn(visit(f"{tiny_server}/features?q=film&at=0.6,0.5,2,0,0"))
+    page = drawn(open_page(f"{tiny_server}/features?q=film&at=0.6,0.5,2,0,0"))
     frame = page.locator(".points .frame").bounding_box()
     assert frame is not None
     expect(page.locator(".row-names span").filter(has_text="attention output")).to_be_visible()
