@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from headscape.corpus import PicturedCorpus
     from store import Corpus
 
-__all__ = ["notes", "open", "replace", "replace_more", "sentence", "show"]
+__all__ = ["match", "notes", "open", "replace", "replace_more", "sentence", "show"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -178,6 +178,29 @@ def replace_more(corpus: "Corpus", instead: "Sequence[Instead]" = ("rule",), *, 
     from dashboard.sentence.replace import replace_more as measured
 
     return curve_dataset(measured(corpus, instead, sentences))
+
+
+def match(corpus: "Corpus", other: "Corpus") -> "DataFrame":
+    """Heads of a model with the head of another model that attends most alike, on the same tokens. Needs the extra `dashboard`.
+
+    Returns
+    -------
+    Columns layer, head, name, other_layer, other_head, other_name, divergence: Jensen-Shannon divergence of attention weights in
+    nats, mean over the queries of a sentence, then over sentences. Partners have the least sum of divergences, each head in one pair
+    at most; a head without one has NaN and an empty name.
+
+    Raises
+    ------
+    StoreError
+        Where the models were not ingested on the same tokens.
+    """
+    check_packages("store", "dashboard")
+    from store.process import check_extra
+
+    check_extra("dashboard")
+    from dashboard.compare.matching import match as matched
+
+    return matched(corpus, other)
 
 
 def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "DataFrame":

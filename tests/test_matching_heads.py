@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,15 +12,15 @@ from flask.testing import FlaskClient
 from scipy.spatial.distance import jensenshannon
 from scipy.special import softmax
 
+import headscape
 from dashboard.compare.data import counterpart_divergence
 from dashboard.compare.matching import matched_heads, matching_heads
-from dashboard.compare.page import OF_TEXT
-from dashboard.compare.page import unlike as why_unlike
-from dashboard.compare.two_models import ModelPair
+from dashboard.compare.two_models import OF_TEXT, ModelPair, why_unlike
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.heads import divergence_between, partners
+from store.repository.errors import StoreError
 from tests.client import content, csv_rows
 from tests.test_divergence import MAKERS
 
@@ -122,6 +123,14 @@ def test_partners_are_a_file(three_client: FlaskClient, unlike: ModelPair) -> No
     np.testing.assert_allclose([float(row["divergence"]) for row in rows], matching.least, rtol=1e-6)
 
 
+def test_a_notebook_gets_the_partners_as_a_table(unlike: ModelPair) -> None:
+    table = headscape.match(unlike.own, unlike.other)
+    matching = matched_heads(unlike)
+    found = [tuple(map(int, each)) for each in table[["other_layer", "other_head"]].to_numpy()]
+    assert found == [matching.partner_of(number) for number in range(4)]
+    np.testing.assert_allclose(table.divergence, matching.least)
+
+
 #: What a corpus is made from.
 MADE_FROM = {"tokenizer_sha256": "a", "data_identity": "b", "name": "imdb"} | dict.fromkeys(OF_TEXT, 1)
 
@@ -137,3 +146,16 @@ MADE_FROM = {"tokenizer_sha256": "a", "data_identity": "b", "name": "imdb"} | di
 )
 def test_the_page_says_why_a_model_is_not_compared(changes: dict[str, Any], why: str) -> None:
     assert why_unlike(MADE_FROM, MADE_FROM | changes) == why
+
+
+def test_models_on_other_tokens_are_not_matched() -> None:
+    own, other = (
+        SimpleNamespace(
+            title=name, attributes={"corpus": name}, corpus_attributes=MADE_FROM | {"name": name, "data_identity": name}
+        )
+        for name in ("imdb", "news")
+    )
+    with pytest.raises(
+        StoreError, match=r"^news was ingested on news, not on imdb\. Ingest both models on the same sentences\.$"
+    ):
+        headscape.match(cast(Corpus, own), cast(Corpus, other))

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.compare.data import divergence_sample
-from dashboard.compare.two_models import LETTERS, ModelPair, Sample, cached_result, lettered, sample_caption
+from dashboard.compare.two_models import LETTERS, ModelPair, Sample, cached_result, lettered, sample_caption, unlike
 from dashboard.roles.shares import RoleShares, known_shares, role_cells, role_titles
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
@@ -23,6 +24,7 @@ from store.kernels.attention import attention_pattern
 from store.kernels.bias import AttentionBias
 from store.kernels.heads import divergence_between, partners
 from store.phrases import many
+from store.repository.errors import StoreError
 from store.schema.model import head_name
 
 #: Tokens whose queries and keys are in memory at once: 75 MB of each model of 12 by 12 heads of 64 channels.
@@ -148,6 +150,13 @@ def matching_table(matching: Matching) -> Table:
         "other_name": np.array([head_name(*found) if found else "" for found in partner], object),
         "divergence": matching.least,
     }
+
+
+def match(own: Corpus, other: Corpus) -> pd.DataFrame:
+    """See `headscape.match`."""
+    if own.attributes["corpus"] != other.attributes["corpus"]:
+        raise StoreError(f"{unlike(own, other)} Ingest both models on the same sentences.")
+    return pd.DataFrame(matching_table(matched_heads(ModelPair(own, other))))
 
 
 def matching_heads(state: LinkState, two: ModelPair) -> list[object]:

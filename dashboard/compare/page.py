@@ -55,6 +55,7 @@ from dashboard.compare.two_models import (
     pictures_of,
     read_head,
     shown_view,
+    unlike,
 )
 from dashboard.points.shown import ShownPoints
 from dashboard.sentence.encoder import TypedSentences
@@ -81,8 +82,6 @@ MAKE_SECOND_MODEL = "Run `headscape finetune`, then `headscape ingest --model=da
 MAKE_IT_AFTERWARDS = (
     "If not, add one when it has ended: `headscape finetune`, then `headscape ingest --model=data/finetuned`."
 )
-#: Settings of the text by which sentences and tokens are others.
-OF_TEXT = ("text_column", "label_column", "splitter", "max_length", "seed")
 RANKED = {"divergence": "attention divergence", "statistic": "difference of the statistic"}
 
 
@@ -265,13 +264,13 @@ TYPED = DeferredPart("typed", "this sentence, once both models are loaded", defe
 
 def _without_other(context: Context) -> Page:
     """Why there is nothing to compare with, and how to get a second model."""
-    name, unlike = context.corpus.title, not_comparable(context.snapshot, context.corpus)
+    name, why = context.corpus.title, not_comparable(context.snapshot, context.corpus)
     missing = (
-        f"The store has one model on this corpus, {name}. {' '.join(unlike.values())} Ingest a second one to compare them: another "
+        f"The store has one model on this corpus, {name}. {' '.join(why.values())} Ingest a second one to compare them: another "
         "checkpoint with the same tokenizer on the same sentences, such as this model fine-tuned on the review labels."
     )
     said: list[Any] = unmade(context.ingest, missing.replace("  ", " "), MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
-    text = html.P([*naming(said[0], name, *unlike), *said[1:]])
+    text = html.P([*naming(said[0], name, *why), *said[1:]])
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 
 
@@ -279,25 +278,10 @@ def not_comparable(snapshot: Snapshot, corpus: Corpus) -> dict[str, str]:
     """Titles of the models that were not run on the tokens of `corpus`, each with a sentence that says why."""
     others = (snapshot.corpus(name) for name in snapshot.models)
     return {
-        other.title: f"{other.title} {unlike(corpus.corpus_attributes, other.corpus_attributes)}."
+        other.title: unlike(corpus, other)
         for other in others
         if other.attributes["corpus"] != corpus.attributes["corpus"]
     }
-
-
-def unlike(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """What makes the tokens of another corpus other tokens, by the attributes of both: the verb of a sentence on its model."""
-    if own["tokenizer_sha256"] != other["tokenizer_sha256"]:
-        return "has another tokenizer, so its tokens have no counterparts"
-    if own["data_identity"] != other["data_identity"]:
-        name = (
-            f"{other['name']}, not on {own['name']}" if own["name"] != other["name"] else f"other {other['name']} data"
-        )
-        return f"was ingested on {name}"
-    changed = [
-        f"{name.replace('_', ' ')} {other[name]}, here {own[name]}" for name in OF_TEXT if own[name] != other[name]
-    ]
-    return f"was ingested with other settings of the text ({'; '.join(changed)})"
 
 
 def _unlike(context: Context) -> list[object]:

@@ -3,7 +3,7 @@
 A page names them A and B, each with a colour of its own (compare.css).
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -49,6 +49,9 @@ SIDE = 420
 MAKE_PICTURE = "Run `headscape projections` to make the other."
 TO_RING = "Hover a token to ring it in both panels."
 KEYS = "P goes to the token nearest to the middle of a panel; Shift with the arrow keys goes to the next."
+
+#: Settings of the text by which sentences and tokens are others.
+OF_TEXT = ("text_column", "label_column", "splitter", "max_length", "seed")
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,26 @@ class ModelPair:
             return []
         own, other = hidden_size(self.own), hidden_size(self.other)
         return [f"Hidden vectors have {own} and {other} features: CKA can compare them, cosine cannot."]
+
+
+def unlike(own: Corpus, other: Corpus) -> str:
+    """Why the heads of another model are not compared: its tokens are others."""
+    return f"{other.title} {why_unlike(own.corpus_attributes, other.corpus_attributes)}."
+
+
+def why_unlike(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """What makes the tokens of another corpus other tokens, by the attributes of both: the verb of a sentence on its model."""
+    if own["tokenizer_sha256"] != other["tokenizer_sha256"]:
+        return "has another tokenizer, so its tokens have no counterparts"
+    if own["data_identity"] != other["data_identity"]:
+        name = (
+            f"{other['name']}, not on {own['name']}" if own["name"] != other["name"] else f"other {other['name']} data"
+        )
+        return f"was ingested on {name}"
+    changed = [
+        f"{name.replace('_', ' ')} {other[name]}, here {own[name]}" for name in OF_TEXT if own[name] != other[name]
+    ]
+    return f"was ingested with other settings of the text ({'; '.join(changed)})"
 
 
 def pair_of(context: Context) -> ModelPair | None:
