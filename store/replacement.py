@@ -25,7 +25,7 @@ INSTEAD: Mapping[str, str] = {
     "off": "nothing: it is off",
     "even": "attend evenly to all tokens",
     "mean": "attend as on average",
-    "rule": "attend as its rules predict",
+    "rule": "attend as rules predict",
 }
 #: In which order heads are replaced -> what the first ones are.
 ORDERS: Mapping[str, str] = {

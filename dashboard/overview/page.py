@@ -318,7 +318,7 @@ def _relations(shown: OverviewPage) -> list[object]:
                         html.Bdi(first.relation),
                     ]
                 ),
-                f"{in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f}%. ",
+                f"{in_brackets(first.relation)}; a fixed offset of {first.offset:+d} is right for {100 * first.offset_accuracy:.0f}%. ",
                 dcc.Link("All relations", href=shown.state.on("relations").href),
                 ".",
             ]
