@@ -138,7 +138,7 @@ def test_a_trained_picture_orders_keys_as_attention_of_transformers(corpus: stor
     )
     sizes = corpus.sentences.row_size.values[: min(held_out)].astype(np.int64)
     both = [array[0, HARD].values.astype(np.float32) for array in (corpus.query, corpus.key)]
-    sample = (0, both[0][:, rows], both[1][:, rows])
+    sample = (0, both[0][:, rows], both[1][:, rows], None)
     trained = train_layer(sample, sizes=sizes, components=2, seed=0, steps=USUAL.attention_steps)
     agreements = []
     for sentence, pattern in held_out.items():

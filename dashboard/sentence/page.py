@@ -62,7 +62,7 @@ _MORE = {
     "head": "Hover a token or a line for its weights. Shift and click adds a token to the selection; double-click or h hides it. With a query selected, Enter on a key selects the pair; Escape or a second click clears it. Double-click a head's colour to show it alone.",
     "model": "Click a thumbnail, or use the arrow keys and Enter, to open its head.",
     "matrix": "Hover a cell for its weight; the arrow keys move from cell to cell, Enter selects its pair, Escape or a second click clears it. Double-click a token's name, or press h in its row, to hide it.",
-    "neuron": "q x k channel by channel, their sum, the logit (the sum / sqrt(channels), and what some models add by distance), and the weight after the softmax.",
+    "neuron": "q x k channel by channel, their sum, the logit q.k / sqrt(channels) (plus what some models add by distance), and the weight after the softmax.",
 }
 
 
