@@ -100,7 +100,7 @@ async def _roles(root: AsyncGroup, model: AsyncGroup) -> RoleNumbers | None:
     group = await _group(model, "roles")
     if group is None or "roles_hash" not in group.attrs:
         return None
-    if group.attrs.get("annotation", "none") not in ("none", await _annotation(root, model)):
+    if "annotation" in group.attrs and group.attrs["annotation"] != await _annotation(root, model):
         return None
     share, roles, iou, rules, variance, parts = await _arrays(
         group, "share", "role", "iou", "rules", "variance_share", "part"

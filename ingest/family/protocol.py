@@ -1,6 +1,6 @@
 """What the ingest asks of a family of models, and of a loaded model of it. A family is a module beside this one.
 
-A new family is listed in `families.FAMILIES`; docs/contributing.md says how it is made. A family names the fields of its
+A new family is listed in `ingest.family.FAMILIES`; docs/contributing.md says how it is made. A family names the fields of its
 config.json with the kind of values that each may have.
 """
 

@@ -162,10 +162,10 @@ def randomize(encoder: nn.Module, spread: float, seed: int) -> None:
             module.weight.data.copy_(weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.LayerNorm):
-            module.reset_parameters()
-        elif type(module).__name__.endswith("RMSNorm"):
-            next(module.parameters()).data.fill_(1)
+        else:
+            for name, parameter in module.named_parameters(recurse=False):
+                if parameter.ndim == 1:  # of a norm, of whatever class
+                    parameter.data.fill_(1 if name == "weight" else 0)
 
 
 def random_blocks(blocks: Sequence[Block], most: int) -> list[Block]:
