@@ -34,7 +34,7 @@ def is_repainted(page: Page) -> None:
             fetched.append(request.url)
 
     page.on("request", note)
-    choose_by_enter(page, "Sort heads by", "attention entropy")
+    choose_by_enter(page, "Order", "attention entropy")
     seen(page, lambda shown: shown.shape != before.shape or bool((shown != before).any()))
     page.remove_listener("request", note)
     assert fetched == []
@@ -73,7 +73,7 @@ def test_a_minimum_leaves_heads_out_says_how_many_are_shown_and_all_can_be_shown
 ) -> None:
     values = np.sort(tiny_corpus.head_statistic.sel(source="all", statistic="entropy").values, axis=None)
     page = drawn(visit(f"{tiny_server}/heads?arranged=entropy"))
-    box = page.get_by_role("textbox", name="At least, nats")
+    box = page.get_by_role("textbox", name="Minimum, nats")
     with followed(page):
         box.fill(f"{values[1:3].mean():.3f}")
         box.press("Enter")

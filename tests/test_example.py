@@ -46,12 +46,12 @@ def test_the_page_ranks_heads_for_marked_pairs(bank_client: FlaskClient) -> None
 def test_the_page_lists_the_sentences_of_the_first_head(bank_client: FlaskClient, bank_corpus: store.Corpus) -> None:
     first = rank_heads(bank_corpus, [MarkedPair(0, 0, 1)])[0]
     page = above(bank_client, "/relations", "?example=0:0-1")
-    assert f"Sentences in which L{first.layer} H{first.head} makes most links like the marked pairs" in page
+    assert f"Sentences where L{first.layer} H{first.head} finds the most links like the marked pairs" in page
 
 
 def test_the_page_lists_the_sentences_of_a_chosen_head(bank_client: FlaskClient) -> None:
     page = above(bank_client, "/relations", "?example=0:0-1&examples=chosen&layer=1&head=1")
-    assert "Sentences in which L1 H1 makes most links like the marked pairs" in page
+    assert "Sentences where L1 H1 finds the most links like the marked pairs" in page
 
 
 def test_pairs_without_anything_in_common_have_no_sentences(

@@ -104,14 +104,14 @@ def test_another_token_is_placed_among_its_nearest_by_the_metric(metric: str) ->
 
 def test_a_view_says_what_it_is_fitted_on_and_how_others_are_placed(drawn: Features) -> None:
     attributes = drawn.view("umap-each").attrs
-    assert attributes["fitted_on"] == "the first 60 tokens at each point for itself"
+    assert attributes["fitted_on"] == "the first 60 tokens at each place by itself"
     assert attributes["placed"].endswith(
         "weighted by 1 / distance squared; then turned and scaled onto the point before"
     )
     assert json.loads(attributes["parameters"]) == {"metric": "euclidean", "min_dist": 0.1, "neighbors": 15, "seed": 0}
-    assert drawn.view("umap-joint").attrs["fitted_on"] == "the first 40 tokens at all points together"
-    assert drawn.view("tsne-L01.mixed").attrs["fitted_on"] == "the first 50 tokens at the point L01.mixed"
-    assert drawn.view("pca-joint").attrs["fitted_on"] == f"all {drawn.n_tokens} tokens at all points together"
+    assert drawn.view("umap-joint").attrs["fitted_on"] == "the first 40 tokens at all places together"
+    assert drawn.view("tsne-L01.mixed").attrs["fitted_on"] == "the first 50 tokens at the place L01.mixed"
+    assert drawn.view("pca-joint").attrs["fitted_on"] == f"all {drawn.n_tokens} tokens at all places together"
 
 
 def test_a_jointly_fitted_view_says_that_others_are_placed_at_their_own_point(drawn: Features) -> None:

@@ -84,7 +84,11 @@ def test_names_of_views_come_back_from_their_text() -> None:
 
 def test_a_person_reads_what_a_view_is_fitted_on() -> None:
     titles = [ViewName.parse_points(name).title for name in ("pca-joint", "umap-each", "tsne-L03.mixed")]
-    assert titles == ["PCA of all points together", "UMAP of each point, aligned", "t-SNE fitted on L3 head outputs"]
+    assert titles == [
+        "PCA of all places together",
+        "UMAP of each place, rotated to match its neighbour",
+        "t-SNE fitted on L3 head outputs",
+    ]
 
 
 def test_the_default_views_are_views() -> None:

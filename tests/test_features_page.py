@@ -79,13 +79,15 @@ def test_all_points_are_headed_drawn_and_explained(grid: Page, tiny_corpus: Corp
         ]
     )
     assert panels_with_points(picture(grid)) == [True] * 6 + [False, True, True]
-    expect(grid.get_by_role("heading", level=1)).to_have_text(f"{tokens:,} tokens of the sample at 8 feature points")
+    expect(grid.get_by_role("heading", level=1)).to_have_text(
+        f"{tokens:,} tokens of the sample at 8 places in the model, from embedding to last layer"
+    )
     expect(grid.get_by_text("all of them are drawn")).to_be_visible()
     expect(grid.locator(".caption", has_text="fitted on")).to_be_visible()
     expect(grid.get_by_text("Trustworthiness (1:")).to_contain_text("mean")
     expect(grid.get_by_text("headscape finetune")).to_be_visible()  # there is no classifier to colour by
     expect(grid.locator(".figure").filter(has_text="Explained variance")).to_contain_text(f"over {tokens:,} tokens")
-    expect(grid.get_by_role("img", name="CKA of every two feature points")).to_be_visible()
+    expect(grid.get_by_role("img", name="CKA of every two places in the model")).to_be_visible()
     grid.mouse.move(*panel_place(grid, "L1 attention output"))
     expect(grid.locator(".points .tip")).to_contain_text(re.compile(r"L1 attention output trustworthiness [01]\.\d\d"))
 
@@ -122,7 +124,9 @@ def test_headings_stay_in_sight_and_the_way_into_a_panel_and_back_by_mouse_and_k
     in_link(page, "point", None)
     assert fields(page)["q"] == "film"
     expect(page.get_by_text("drawn tokens are selected")).to_be_visible()
-    expect(page.get_by_role("img", name="CKA of every two feature points")).to_be_visible()  # charts are there again
+    expect(
+        page.get_by_role("img", name="CKA of every two places in the model")
+    ).to_be_visible()  # charts are there again
     drawn(page).locator(".frame").focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowLeft"):  # from the panel that was left
         page.keyboard.press(key)
@@ -170,8 +174,8 @@ def test_a_token_is_named_in_its_sentence_shows_its_nearest_and_a_box_selects_in
 
 def test_token_set_scale_colour_and_vectors_are_chosen_and_in_the_link(visit: Visit, tiny_server: str) -> None:
     page = drawn(visit(f"{tiny_server}/features"))
-    choose(page, "Scale", "each panel fits")
-    expect(page.get_by_text("each panel fits its tokens:")).to_be_visible()
+    choose(page, "Scale", "per panel")
+    expect(page.get_by_text("Each panel fits its tokens:")).to_be_visible()
     expect(page.locator(DRAWN)).to_have_attribute("data-drawn", re.compile("/points/fitted/"))
     in_link(page, "fscale", "each")
     choose(page, "Tokens of", "review 3")

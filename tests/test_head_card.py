@@ -58,10 +58,10 @@ def test_a_statistic_has_value_interval_rank_and_strip(page: Page, space: Corpus
 
 
 def test_a_statistic_leads_to_the_sentences_with_most_of_it(page: Page) -> None:
-    row(page, "mean maximum weight (Voita's confidence)").get_by_role("link").click()
+    row(page, "mean largest weight (“confidence”, Voita et al.)").get_by_role("link").click()
     expect(page).to_have_url(re.compile(r"/sentence\?.*by=confidence"))
     expect(page.get_by_role("textbox", name="Ranked by (L1 H0)")).to_have_value(
-        "mean maximum weight (Voita's confidence)"
+        "mean largest weight (“confidence”, Voita et al.)"
     )
 
 

@@ -22,8 +22,8 @@ def served_store(tiny_store: str) -> ServedStore:
     [
         ("head", "query / key norm"),
         ("head", "Equal axis scales."),
-        ("head", " across sentences (−1 is perfect), recall@3 0."),
-        ("heads", " across sentences (−1 is perfect), recall@3 0."),
+        ("head", " across sentences (−1 would be perfect), recall@3 0."),
+        ("heads", " across sentences (−1 would be perfect), recall@3 0."),
         ("sentence?show=neuron", "the logit q.k / sqrt(channels)"),
         ("store", "# delete snapshots replaced more than 7 days ago"),
         ("head?tab=point&token=5", "clear"),

@@ -39,7 +39,7 @@ def test_a_relation_a_direction_a_pattern_and_the_head_of_the_pairs_are_chosen(
     title = "det (determiner): governor attends most to dependent"
     expect(relations.get_by_role("heading", name=title)).to_be_visible()
     pairs = int(bank_corpus.relations.pairs.sel(relation="amod")[1])
-    choose_by_arrows(relations, "Relation", f"amod (adjective of a noun), {pairs} pairs")
+    choose_by_arrows(relations, "Relation", f"amod (adjective modifying a noun), {pairs} pairs")
     expect(relations).to_have_url(re.compile("relation=amod"))
     expect(relations.get_by_role("heading", name="Heads ranked by amod")).to_be_visible()
     box = relations.get_by_placeholder("ADJ -> NOUN, then Enter")
@@ -63,7 +63,7 @@ def test_a_ranked_head_shows_its_sentences_and_it_its_best_sentence_and_a_pair_o
     name = (show.get_attribute("title") or "").removeprefix("Show the sentences of ")
     show.focus()
     relations.keyboard.press("Enter")
-    expect(relations.get_by_role("region", name=f"Sentences in which {name} makes most links of det")).to_be_visible()
+    expect(relations.get_by_role("region", name=f"Sentences where {name} finds the most links of det")).to_be_visible()
     table = relations.get_by_role("region", name="Heads ranked by det")
     name = table.get_by_role("row").nth(1).get_by_role("link").first.inner_text()
     layer, head = re.findall(r"\d+", name)

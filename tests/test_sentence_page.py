@@ -85,7 +85,7 @@ def test_every_control_of_the_weights_asks_for_its_own(page: Page, pattern: np.n
     turn(page, "hide special tokens")
     came(page, "special=0")
     has_lines(page, left)
-    turn(page, "renormalise rows")
+    turn(page, "rescale the rest to 100%")
     came(page, "renormalize=1")
     np.testing.assert_allclose(drawn_weights(page), left / left.sum(axis=-1, keepdims=True), atol=2e-5)
     choose(page, "Weight", "weight x value norm ‖f(x)‖")
@@ -151,7 +151,7 @@ def test_a_link_restores_all_of_it(visit: Visit, tiny_server: str, pattern: np.n
     page = sentence_page(visit, tiny_server, **link, special=0, renormalize=1, find="the", labelled="positive")
     left = pattern[1, 1, 1:-1, 1:-1]
     has_lines(page, (left / left.sum(axis=-1, keepdims=True))[1:3], least=0.1)
-    for switch in ("hide special tokens", "renormalise rows"):
+    for switch in ("hide special tokens", "rescale the rest to 100%"):
         expect(page.get_by_role("switch", name=switch)).to_be_checked()
     expect(page.get_by_role("textbox", name="Words")).to_have_value("the")
     expect(page.get_by_role("textbox", name="Label")).to_have_value("positive")

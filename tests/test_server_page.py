@@ -58,7 +58,7 @@ def test_an_author_sees_the_last_hour_and_every_route(served_store: ServedStore)
     page(client)
     status, text = page(client)
     assert status == 200
-    for part in ("Last hour", "server-requests", "server-latency", "20 requests, 2 told to come back later, 0 failed"):
+    for part in ("Last hour", "server-requests", "server-latency", "20 requests, 2 turned away (busy), 0 failed"):
         assert part in text
     assert [route.route for route in routes(served_store.service(Monitor).metrics.collect())] == ["page"]
 

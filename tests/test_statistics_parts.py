@@ -138,7 +138,11 @@ def test_the_page_opens_on_the_statistic_in_which_heads_differ_most(
 def test_where_another_statistic_is_shown_the_one_with_most_difference_is_a_link(
     served_store: ServedStore, query: str, linked: bool
 ) -> None:
-    line = next(part for part in parts(page_of(served_store, query)) if "Heads differ most in " in children(part))
+    line = next(
+        part
+        for part in parts(page_of(served_store, query))
+        if "The statistic in which heads differ most: " in children(part)
+    )
     assert any(isinstance(part, dcc.Link) for part in line.children) == linked
 
 

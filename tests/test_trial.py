@@ -143,7 +143,7 @@ def test_the_page_says_what_a_trial_is_and_how_to_make_it_permanent(fitted: Cont
     assert "the first 60 of" in below
     command = "headscape projections --views=pca-exact-2d --features=umap-joint --neighbors=5 --min-dist=0.1"
     assert f"{command} --metric=euclidean --reviews=none" in below
-    assert "Trial: UMAP of all points together" in str(layout(fitted).above)
+    assert "Trial: UMAP of all places together" in str(layout(fitted).above)
 
 
 def test_other_parameters_show_the_picture_of_the_store(fitted: Context) -> None:

@@ -51,7 +51,7 @@ def page(visit: Visit, tiny_server: str) -> Page:
     return sentence_page(visit, tiny_server, layer=1)
 
 
-def type_text(page: Page, text: str, box: str = "Your own sentence") -> Page:
+def type_text(page: Page, text: str, box: str = "Sentence A") -> Page:
     """Type it and press Enter; returns once its weights are drawn."""
     page.get_by_role("textbox", name=box, exact=True).fill(text)
     with followed(page):
@@ -77,11 +77,11 @@ def test_a_typed_sentence_and_a_typed_pair_have_the_weights_of_the_model_until_t
     tokens, pattern = expected(eager, tiny_model, TEXT)
     assert pieces(page) == tokens
     np.testing.assert_allclose(drawn_weights(page), pattern, atol=3e-3)
-    type_text(page, SECOND, "Second sentence (Sentence B)")
+    type_text(page, SECOND, "Sentence B (optional)")
     tokens, pattern = expected(eager, tiny_model, TEXT, SECOND)
     expect(page.locator(".tokens.query .token")).to_have_count(len(tokens))
     np.testing.assert_allclose(drawn_weights(page), pattern, atol=3e-3)
-    page.get_by_role("textbox", name="Your own sentence", exact=True).fill("")
+    page.get_by_role("textbox", name="Sentence A", exact=True).fill("")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Sentence 0 of")
     assert "text" not in link_fields(page)
@@ -91,7 +91,7 @@ def test_a_link_brings_a_pair_back_whose_filter_leaves_one_side_s_queries_and_th
     visit: Visit, tiny_server: str
 ) -> None:
     page = sentence_page(visit, tiny_server, text=TEXT, second=SECOND)
-    expect(page.get_by_role("textbox", name="Your own sentence", exact=True)).to_have_value(TEXT)
+    expect(page.get_by_role("textbox", name="Sentence A", exact=True)).to_have_value(TEXT)
     tokens = pieces(page)
     first = tokens.index("[SEP]") + 1
     choose(page, "Attention", "A -> B")
@@ -125,7 +125,7 @@ def test_the_page_says_that_the_first_typed_sentence_waits_for_the_model(open_pa
     served_store.put(TypedSentences, loading)  # type: ignore[arg-type]
     with listening(create_app(served_store).server) as address:
         page = sentence_page(open_page, address, layer=1)
-        page.get_by_role("textbox", name="Your own sentence", exact=True).fill(TEXT)
+        page.get_by_role("textbox", name="Sentence A", exact=True).fill(TEXT)
         page.keyboard.press("Enter")
         waiting = page.locator(".wait .state", has_text="Computing this sentence, once the model is loaded")
         expect(waiting).to_be_visible()
@@ -135,14 +135,14 @@ def test_the_page_says_that_the_first_typed_sentence_waits_for_the_model(open_pa
 
 
 def test_a_text_that_cannot_be_read_can_be_typed_again_and_stands_among_the_corpus_points(page: Page) -> None:
-    box = page.get_by_role("textbox", name="Your own sentence", exact=True)
+    box = page.get_by_role("textbox", name="Sentence A", exact=True)
     box.fill("\u0301\u0301")
     with followed(page):
         page.keyboard.press("Enter")
     expect(page.locator(".problem:visible")).to_contain_text("Type one, such as: The film was good.")
     type_text(page, TEXT)
     assert pieces(page)[1] == "the"
-    page.get_by_role("link", name=re.compile("Show among the corpus")).click()
+    page.get_by_role("link", name=re.compile("See these words among all")).click()
     drawn(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H0")
     assert link_fields(page)["text"] == TEXT

@@ -1,4 +1,4 @@
-"""Governors found from attention: probes, baselines and controls, on sentences whose answers are known."""
+"""Parsing from attention alone (UAS): probes, baselines and controls, on sentences whose answers are known."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -35,7 +35,9 @@ def test_the_error_for_an_unknown_name_lists_projections_and_normalisations(text
 
 
 def test_the_title_of_a_view_names_projection_vectors_and_dimensions() -> None:
-    assert ViewName("attention", "raw", 3).title == "Trained on attention of raw vectors in 3D"
+    assert (
+        ViewName("attention", "raw", 3).title == "Map trained so that distance follows attention of raw vectors in 3D"
+    )
 
 
 def test_every_projection_has_a_formula() -> None:

@@ -54,7 +54,7 @@ TOKENS = 5_000
 Floats = NDArray[np.float64]
 #: Fields that the links of the panels drop, unless the page's link has them.
 OF_FEATURES = ("material", "vectors", "fview", "fonly", "ftoken", "flasso")
-NOTHING = "One of the models has no feature points of the sample."
+NOTHING = "One of the models has no feature vectors of the sample."
 RUN_BOTH = "Run `headscape ingest` with each model."
 #: The measures of similarity, explained.
 SIMILARITY = (
@@ -62,7 +62,7 @@ SIMILARITY = (
     "scale. Cosine of a token's two vectors: meaningful only where one model was fine-tuned from the other."
 )
 NO_PREDICTIONS = "Predicted labels differ between the models: colour by prediction on page Features."
-NO_PICTURE = "The models have no view of feature points in common."
+NO_PICTURE = "The models have no picture of places in common."
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,12 +184,10 @@ class ShownPoint:
         """Notices on what of the link is ignored, also because `other` does not have it."""
         state, notices = self.state, [*self.shown.notices]
         if state.point not in (None, self.point):
-            notices.append(
-                f"{other} has no feature point {point_title(state.point)}; showing {point_title(self.point)}."
-            )
+            notices.append(f"{other} has no place {point_title(state.point)}; showing {point_title(self.point)}.")
         if state.fview not in (None, self.view):
             remedy = remedy_text(self.shown.ingest, MAKE_PICTURE)
-            notices.append(f"{other} has no view “{state.fview}” of feature points; showing “{self.view}”. {remedy}")
+            notices.append(f"{other} has no picture “{state.fview}” of places; showing “{self.view}”. {remedy}")
         if state.fcolour in PREDICTED:
             notices.append(
                 "Predicted labels differ between the models; colouring by token type. See predictions on page Features."
@@ -228,7 +226,7 @@ def similarity_panel(two: ModelPair, both: BothFeatures | None, ingest: IngestPr
         point_curves(lines, similarity.points),
         name="likeness",
         caption=_similarity_caption(two, similarity, both.tokens),
-        label="CKA and cosine of every feature point between the models",
+        label="CKA and cosine of every place between the models",
         of=_similarity_caption(two, similarity, both.tokens).strip(),
         data=file_href(data_link(two.own), f"compare/{two.other.name}/features/likeness.csv"),
         height=320,

@@ -76,7 +76,7 @@ from store.repository.ingest_status import IngestProgress
 from store.schema.model import varying_statistics
 
 #: Kinds of pictures.
-PICTURES = {"head": "a head", "point": "a feature point"}
+PICTURES = {"head": "a head", "point": "a place in the model"}
 TITLE = "Two models on one corpus"
 MAKE_SECOND_MODEL = "Run `headscape finetune`, then `headscape ingest --model=data/finetuned`."
 MAKE_IT_AFTERWARDS = (

@@ -123,7 +123,7 @@ def _features(server: Flask, served_store: ServedStore) -> None:
 def _both_features(two: ModelPair) -> BothFeatures:
     features = both_features(two)
     if features is None:
-        abort(404, "One of the models has no feature points of the sample. Run `headscape ingest` with each model.")
+        abort(404, "One of the models has no feature vectors of the sample. Run `headscape ingest` with each model.")
     return features
 
 

@@ -108,7 +108,7 @@ class ModelPair:
             self.names,
         )
         return [
-            f"{names[0]} has {own}, {names[1]} {other}: their heads have no counterparts. Below are means over all heads, matching heads, and feature points."
+            f"{names[0]} has {own}, {names[1]} {other}: their heads have no counterparts. Below are means over all heads, matching heads, and places in the model."
         ]
 
     def _differing_size(self) -> list[str]:

@@ -36,7 +36,7 @@ _EXPLAINED = (
 def feature_charts(shown: FeatureView) -> list[object]:
     """Five figures by feature point: token mixing, similarity of the points, explained variance."""
     figures = [_mixing(shown), _beside_first(shown), _beside_previous(shown), _explained(shown), _matrix(shown)]
-    return [html.H2("By feature point"), html.Div(figures, className="figures halves")]
+    return [html.H2("By place in the model"), html.Div(figures, className="figures halves")]
 
 
 def _figure(title: str, about: html.Button, drawn: list[object]) -> html.Div:
@@ -66,7 +66,7 @@ def _beside_first(shown: FeatureView) -> html.Div:
 def _beside_previous(shown: FeatureView) -> html.Div:
     features = shown.series.features
     lines = {"cosine": _previous(cosines(features)), "CKA": _previous(features.cka.values)}
-    return _similarity(shown, "previous", "Similarity to the previous feature point", lines)
+    return _similarity(shown, "previous", "Similarity to the place before", lines)
 
 
 def _previous(between: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -81,7 +81,7 @@ def _similarity(shown: FeatureView, name: str, title: str, lines: dict[str, NDAr
         point_curves(lines, features.points),
         name=f"alike-{name}",
         caption=f"{over}. ",
-        label=f"{title}: cosine and CKA of every feature point",
+        label=f"{title}: cosine and CKA of every place in the model",
         of=over,
         data=file_href(data_link(shown.corpus), f"features/{features.name}/similarity.csv"),
         height=HEIGHT,
@@ -104,7 +104,7 @@ def _explained(shown: FeatureView) -> html.Div:
         point_curves(lines, features.points, unit="share"),
         name="explained",
         caption=f"By {_or([FACTORS[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
-        label="Share of the variance explained by feature point",
+        label="Share of the variance explained, by place in the model",
         of=f"Over {many(features.n_tokens, 'token')}",
         data=file_href(data_link(shown.corpus), f"features/{features.name}/explained.csv"),
         height=HEIGHT,
@@ -122,15 +122,13 @@ def _matrix(shown: FeatureView) -> html.Div:
         point_matrix(features.cka.values, features.points, measure="CKA"),
         name="cka",
         caption=f"Linear CKA over {_cka_tokens(shown):,} tokens. ",
-        label="CKA of every two feature points",
+        label="CKA of every two places in the model",
         of=f"Linear CKA over {_cka_tokens(shown):,} tokens",
         data=file_href(data_link(shown.corpus), f"features/{features.name}/cka.csv"),
         height=400,
         turns=True,
     )
-    return _figure(
-        "Similarity between feature points", info("the similarity between feature points", _SIMILARITY), drawn
-    )
+    return _figure("Similarity between places in the model", info("the similarity between places", _SIMILARITY), drawn)
 
 
 def point_curves(lines: Mapping[str, NDArray[np.float64]], points: Sequence[str], *, unit: str = "") -> go.Figure:

@@ -38,7 +38,7 @@ from store.schema.pictures import JOINT, METRICS
 
 EMPTY = "Feature points: not computed."
 UNDRAWN = "Picture of the tokens of {}: not computed."
-SCALE = {"same": "same for all", "each": "each panel fits"}
+SCALE = {"same": "shared", "each": "per panel"}
 #: Fields of a link that belong to one token set.
 OF_TOKEN_SET = ("vectors", "point", "fview", "fonly", "ftoken", "flasso", "at")
 #: Fields of a link that say what is tried.
@@ -115,7 +115,11 @@ def _title(shown: FeatureView) -> html.Div:
     series = shown.series
     if shown.panel is None:
         count = len(series.names)
-        what = f"{count} feature points" if series.layer is None else f"{count} heads in layer {series.layer}"
+        what = (
+            f"{count} places in the model, from embedding to last layer"
+            if series.layer is None
+            else f"{count} heads in layer {series.layer}"
+        )
         return html.Div(html.H1(f"{headline(shown)}{what}"), className="title-row")
     title = html.H1([headline(shown), text_of("name", panel_texts(shown, shown.panel))])
     back = dcc.Link("All panels", href=shown.state.with_(point=None, at=None).href)
@@ -132,7 +136,7 @@ def _how_to_read(shown: FeatureView) -> html.P:
     return html.P(
         [
             text_of("meaning", panel_texts(shown, shown.panel)),
-            " Play, the slider or arrow keys go to the next feature point. Hover or click a token; lasso and box select in every panel; "
+            " Play, the slider or arrow keys go to the next place in the model. Hover or click a token; lasso and box select in every panel; "
             "Backspace returns to all panels.",
             noted_legend(),
         ],
@@ -193,7 +197,7 @@ def _views(shown: FeatureView) -> dict[str, str]:
 
 def _vectors(shown: FeatureView) -> dict[str, str]:
     layers = {str(layer): f"values of layer {layer}" for layer in value_layers(shown.series.features)}
-    return {"": "feature points"} | layers
+    return {"": "places in the model"} | layers
 
 
 def _selected(shown: FeatureView) -> dmc.Text | html.P:

@@ -47,7 +47,7 @@ _COMMAND = (
     "Add the model, the data and the place of the store as your ingest had them. It draws all tokens in place of a stored picture "
     "“{}”, and the values of the last layer, which have the same settings."
 )
-TRUST = "Whether neighbours in the picture are neighbours among the vectors; 1 is perfect (Venna and Kaski 2001)."
+TRUST = "Whether neighbours in the picture are neighbours among the vectors; 1 would be perfect (Venna and Kaski 2001)."
 UNMEASURED = "Trustworthiness: too few tokens to measure. Ingest more sentences."
 #: Parameters of a fit by their names for a person.
 PARAMETERS = {
@@ -100,7 +100,7 @@ def _headings(series: FeaturePanels) -> Headings | None:
 def _panels(series: FeaturePanels) -> str:
     count = len(series.names)
     return (
-        f"at {many(count, 'feature point')}"
+        f"at {many(count, 'place')}"
         if series.layer is None
         else f"by the values of {many(count, 'head')} in layer {series.layer}"
     )

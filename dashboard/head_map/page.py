@@ -71,7 +71,7 @@ _SCALING = (
     "Metric multidimensional scaling of the mean Jensen-Shannon divergence, seed {seed}; stress {stress:.3f} (0 is "
     "faithful, above 0.2 is poor); equal axis scales. After Figure 6 of Clark et al. 2019. "
 )
-_ORDER = "Heads in the order of average linkage with optimal leaf ordering, so that similar ones stand together."
+_ORDER = "Similar heads are placed side by side (hierarchical clustering: average linkage, optimal leaf ordering)."
 
 
 def by_number(places: Floats, values: Floats, hover: Texts, title: str, chosen: tuple[int, int]) -> go.Figure:
@@ -392,7 +392,7 @@ def _matrix(shown: HeadMap) -> list[object]:
             divergence_matrix(matrix, names, chosen),
             name="matrix",
             caption=[
-                "Click a cell to select the head of its row.",
+                "Click a cell to select that row's head.",
                 info("the matrix", about),
                 " ",
             ],

@@ -40,12 +40,12 @@ KIND_NAMES = {
     "token": "tokens",
     "sentence": "sentences",
     "pair": "pairs of words",
-    "point": "feature points",
+    "point": "places in the model",
     "view": "views",
 }
 ANY = {"": "any"}
-_HOW_TO_READ = "Notes of everybody on this server, the newest first. Click what a note is about to open it."
-EMPTY = "There is no note yet. Open a head, a click on a point or a sentence, and choose Add a note under Notes."
+_HOW_TO_READ = "Notes of everybody on this server, the newest first. Click a note's subject to open it."
+EMPTY = "There is no note yet. Open a head, a point or a sentence, then choose Notes, Add a note."
 NOTHING_MATCHES = "No note matches. Remove a filter."
 Answer = Callable[..., dict[str, Any]]
 Counts = Mapping[Target, int]

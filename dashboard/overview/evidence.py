@@ -318,7 +318,7 @@ def faithful_pictures(
         title,
         html.P(
             [
-                f"Attention and distance on screen correlate by {decimal(float(np.nanmean(spearman)))} on average; −1 is perfect. ",
+                f"Points that lie close attend to each other: rank correlation {decimal(float(np.nanmean(spearman)))} on average (−1 would be perfect). ",
                 every,
                 ".",
             ]

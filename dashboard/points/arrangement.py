@@ -100,9 +100,9 @@ def arrangement_controls(corpus: Corpus, state: LinkState, shown: Arrangement) -
 
 
 def _sorting(state: LinkState) -> html.Div:
-    titles = {"": "layer by head"} | {name: STATISTICS[name].title for name in varying_statistics("all")}
+    titles = {"": "by layer"} | {name: STATISTICS[name].title for name in varying_statistics("all")}
     about = statistic_info(state.arranged) if state.arranged else info("sorting heads", _SORTING)
-    return explained(choice("arranged", "Sort heads by", titles, state.arranged or "", 165), about)
+    return explained(choice("arranged", "Order", titles, state.arranged or "", 165), about)
 
 
 def _least(state: LinkState) -> dmc.NumberInput:
@@ -110,7 +110,7 @@ def _least(state: LinkState) -> dmc.NumberInput:
     unit = unit_title(STATISTICS[state.arranged].unit) if state.arranged else ""
     return dmc.NumberInput(
         id={"choose": "above", "by": "control"},
-        label=f"At least, {unit}" if unit else "At least",
+        label=f"Minimum, {unit}" if unit else "Minimum",
         placeholder="any",
         value="" if state.above is None else float(state.above),
         min=0,

@@ -42,9 +42,9 @@ CLUSTERS = (
 )
 #: The measures of fidelity, explained.
 FIDELITY = (
-    "Spearman: rank correlation of attention weight and distance in the picture, query by query; −1 is perfect. Across: the same "
+    "Rank correlation (Spearman's): of attention weight and distance in the picture, query by query; −1 would be perfect. Across: the same "
     "over keys of other sentences. Recall@3: the share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: "
-    "whether neighbours in the picture are neighbours of the vectors; 1 is perfect."
+    "whether neighbours in the picture are neighbours of the vectors; 1 would be perfect."
 )
 RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
 LASSO = ("lasso", "lasso")
@@ -164,13 +164,13 @@ def selection_count(shown: ShownPoints) -> html.P:
     selected, drawn = shown.count
     average = ", mean over heads" if shown.points.head is None and any(_per_head(shown)) else ""
     share = f"{100 * selected / drawn:.1f}%{average}"
-    return count_line(shown, f"{selected:,} of {drawn:,} drawn queries and keys selected ({share}).")
+    return count_line(shown, f"{selected:,} of {drawn:,} drawn queries and keys are selected ({share}).")
 
 
 def count_line(shown: ShownPoints, text: str) -> html.P:
     """The number of selected points, the matches of a search in the whole corpus, and a button that clears the selection."""
     if hits := shown.hits:
-        text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of {_searched(shown)}."
+        text += f" The search finds {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of {_searched(shown)}."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
     # The button comes first: the text, whose numbers change, would move it.
     return html.P([clear, " ", text] if shown.selection else text, className="count one-row of-picture", role="status")
@@ -317,7 +317,7 @@ def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, o
 
 def _measures(values: dict[str, float]) -> str:
     return (
-        f"Spearman {decimal(values['spearman'])} within and {decimal(values['across'])} across sentences (−1 is perfect), "
+        f"rank correlation {decimal(values['spearman'])} within and {decimal(values['across'])} across sentences (−1 would be perfect), "
         f"recall@3 {values['recall']:.2f}, trustworthiness {values['trustworthiness']:.2f}"
     )
 
@@ -348,7 +348,7 @@ def marks_legend(shown: ShownPoints) -> html.P:
             *marks_of_point(state, lines=_has_lines(shown)),
             *sizes,
             *(contour_marks(coloured=shown.coloured) if state.contours and plane else []),
-            *([("cluster", "cluster, by what it has most of")] if state.clusters and plane else []),
+            *([("cluster", "clusters, named after what sets them apart")] if state.clusters and plane else []),
             *([LASSO] if _has_outline(shown) else []),
         ]
     )

@@ -30,7 +30,7 @@ from store.schema.pictures import PARAMETERS, RAW, ViewName
 
 Vectors = NDArray[np.floating]
 _MEASURES = (
-    "Correlations of the dot product q.k with distance; −1 is perfect. Pearson: of the shown pairs, Euclidean distance. "
+    "Correlations of the dot product q.k with distance; −1 would be perfect. Pearson: of the shown pairs, Euclidean distance. "
     "Weighted: AttentionViz's, weighted to the nearest pairs. Spearman: per query, of cosine distance, on held-out sentences."
 )
 _CONSTANTS = "Queries are multiplied by c; keys are divided by c and shifted by the vector a. Attention is unchanged."
@@ -252,7 +252,7 @@ def _chart(shown: ShownPoints, name: str, title: str, pairs: Density) -> list[ob
 
 
 def _correlations(agreement: Agreement) -> str:
-    return f"Pearson {decimal(agreement.pearson)}, weighted {decimal(agreement.weighted)}, Spearman {decimal(agreement.spearman)}."
+    return f"Linear correlation {decimal(agreement.pearson)}, AttentionViz's near-pair correlation {decimal(agreement.weighted)}, rank correlation {decimal(agreement.spearman)}."
 
 
 def density_figure(density: Density) -> go.Figure:
@@ -296,6 +296,6 @@ def _constants(shown: ShownPoints) -> html.Div:
         [
             html.H3(["All normalisations of this head", info("the constants", _CONSTANTS)]),
             html.Table([head, html.Tbody(rows)], className="rows"),
-            html.P(f"Correlations on {judged_on}; −1 is perfect.", className="caption"),
+            html.P(f"Correlations on {judged_on}; −1 would be perfect.", className="caption"),
         ]
     )

@@ -60,8 +60,8 @@ INSPECTOR = 440
 #: Columns of the table of clusters; the last two are numbers.
 CLUSTER_COLUMNS = ("cluster", "role", "points", "of its role")
 _KEYS_OF_HEADS = (
-    "The wheel zooms; Tab and the arrow keys move to a head, Enter opens it. Layers and heads count from 0: "
-    f"{head_name(7, 9)} is head 8-10 of the papers."
+    "The wheel zooms; Tab and the arrow keys move to a head, Enter opens it. We count from 0: "
+    f"our {head_name(7, 9)} is “head 8-10” in Clark et al."
 )
 _KEYS_OF_HEAD = (
     "The wheel, + and - zoom, drag moves (rotates in 3D), 0 resets; zooming out returns to all heads. Arrow keys open neighbouring "
@@ -283,7 +283,7 @@ def _typed(state: LinkState) -> list[object]:
 
 
 def _how_to_read_head() -> html.P:
-    text = "Hover a point for its token and sentence, click it for its lines."
+    text = "Hover a point to see its word; click it to draw its attention."
     return html.P([text, info("the picture", _KEYS_OF_HEAD), noted_legend()], className="caption")
 
 

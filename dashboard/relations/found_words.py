@@ -19,7 +19,7 @@ from store.results import best_antecedent_head
 from store.schema.corpus import BASELINES, CANDIDATES, GAP, GAP_BASELINES, METHODS
 from store.schema.model import head_name
 
-TITLE = "Governors found from attention"
+TITLE = "Parsing from attention alone (UAS)"
 _MEANING = (
     "UAS: share of the words whose governor is found, of sentences that no probe was trained on; the root counts, punctuation "
     "does not. Each word on its own, or the spanning tree with the largest score and one root. Selectivity is the UAS of a "

@@ -292,7 +292,7 @@ def best_sentence(state: LinkState, best: BestSentence | None, head: tuple[int, 
 def most_linked(state: LinkState, shown: MostLinked) -> list[object]:
     """The sentences in which a head makes most links of a kind."""
     kind, found, name = shown.kind, shown.found, head_name(*shown.head)
-    title = f"Sentences in which {name} makes most links {kind.such}".rstrip()
+    title = f"Sentences where {name} finds the most links {kind.such}".rstrip()
     if not found.rows:
         text = f"{name} makes no such link in the corpus ({many(found.pairs, kind.counted)}). Choose another head."
         return [html.H3(naming(title, kind.named)), html.P(text, className="caption", role="status")]

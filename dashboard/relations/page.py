@@ -186,7 +186,7 @@ def _own(state: LinkState) -> list[object]:
 def _how_to_read(corpus: Corpus) -> str:
     counted = f" Counted in {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
     return (
-        "A head links a pair where a word attends most to its governor, or the governor to it. "
+        "A head finds a link where a word attends most to the word it depends on, or the reverse. "
         f"Grammar: {corpus.words.kind}.{counted}"
     )
 
@@ -205,7 +205,7 @@ def _controls(shown: RelationsPage) -> list[object]:
     labels = {name: f"{name}{in_brackets(name)}, {many(count, 'pair')}" for name, count in shown.pairs.items()}
     pattern = dmc.TextInput(
         id={"choose": "relation", "by": "pattern"},
-        label="or a pattern",
+        label="or your own pattern",
         placeholder="ADJ -> NOUN, then Enter",
         value="" if relation in labels else relation,
         debounce=True,
@@ -275,7 +275,7 @@ def draw_examples(state: LinkState, shown: HeadExamples) -> list[object]:
 _OF_HEAD = ("relation", "direction", "examples", "layer", "head")
 RANKED = DeferredPart(
     "ranked",
-    "the sentences in which these heads make most links",
+    "the sentences where these heads find the most links",
     lambda context: ranked_heads(context.state, read_ranked(context.corpus, context.state)),
     _OF_HEAD,
     812,

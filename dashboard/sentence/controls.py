@@ -81,7 +81,7 @@ def filter_group(shown: ShownSentence) -> list[html.Fieldset]:
     least = [number("least", "minimum weight", state.least, 0, 1, 0.01)] if state.show == "head" else []
     switches = [
         switch("special", "hide special tokens", state.special == "0"),
-        switch("renormalize", "renormalise rows", bool(state.renormalize)),
+        switch("renormalize", "rescale the rest to 100%", bool(state.renormalize)),
         switch("words", "whole words", bool(state.words)),
     ]
     return [

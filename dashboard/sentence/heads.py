@@ -74,7 +74,7 @@ def ranking_panel(shown: ShownSentence) -> list[object]:
     is_off, empty = shown.selected_query is None, html.P(EMPTY, className="caption of-pair")
     choices = [_key_choice(sentence, pair and pair[1], disabled=is_off), _clear(disabled=is_off)]
     return [
-        html.H2("Heads ranked by a token pair"),
+        html.H2("Which heads link these two words?"),
         html.Div(choices, className="controls"),
         *(_ranking(shown, *pair) if pair else [empty, _table([], shown.shares)]),
     ]
@@ -98,11 +98,11 @@ def _ranking(shown: ShownSentence, query: int, key: int) -> list[object]:
 
 def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
     """The titles stand there without rows, too."""
-    numbers = ("weight", "rank of the key")
+    numbers = ("weight", "rank among the query's keys")
     columns = ("head", *role_titles(shares), *numbers)
     look = "rows even with-role" if shares else "rows even"
     table = html.Table([heading(columns, numbers), html.Tbody(rows)], className=look)
-    return scrolling(table, "Heads ranked by a token pair", _BOX)
+    return scrolling(table, "Which heads link these two words?", _BOX)
 
 
 def _key_choice(sentence: Sentence, key: int | None, *, disabled: bool) -> dmc.Select:

@@ -50,9 +50,9 @@ from store.phrases import many
 from store.schema.model import head_name
 
 HOW = {
-    "head": "Queries left, keys right. Click a token for its lines alone, a line to rank the heads by its two tokens.",
-    "model": "One thumbnail per head: queries down, keys across; more contrast: larger weight.",
-    "matrix": "Queries down, keys across. Click a cell to rank the heads by its two tokens.",
+    "head": "Queries left, keys right. Click a token to see only its lines. Click a line to see which heads make that link.",
+    "model": "One thumbnail per head: queries down, keys across; stronger colour: more attention.",
+    "matrix": "Queries down, keys across. Click a cell to see which heads make that link.",
     "neuron": "Select a query: its product with every key, channel by channel, and the weight.",
     "mixing": "Layers down, tokens across: the share of a token's vector that comes from other tokens.",
     "positions": "The head's attention weights in this sentence; beside it, their mean over the corpus by position.",
@@ -151,7 +151,7 @@ def read(context: Context) -> SentencePage:
         refused=refused,
         shown=shown,
         encoded=_ENCODED.format(corpus.attributes["dtype"], first_of(corpus, "sentence")) if unstored and shown else "",
-        origin="encoded by the corpus' model" if state.text or unstored else _FROM_STORE,
+        origin="computed with the same model" if state.text or unstored else _FROM_STORE,
         shares=known_shares(corpus),
         has_picture=bool(corpus.views),
         about=about_head(state, partial(opening_of, corpus)) if shown else [],
@@ -207,9 +207,9 @@ def draw(page: SentencePage) -> Page:
 
 def input_group(state: LinkState, sentences: int) -> html.Fieldset:
     """Which sentence: a typed one, or a pair; or another of so many of the corpus."""
-    second = text_input("second", "Second sentence (Sentence B)", "optional", state.second, 190)
+    second = text_input("second", "Sentence B (optional)", "type, then Enter", state.second, 190)
     second.disabled = not state.text
-    typed = text_input("text", "Your own sentence", "type, then Enter", state.text, 300)
+    typed = text_input("text", "Sentence A", "type your own, then Enter", state.text, 300)
     others = other_sentences(
         state.sentence,
         sentences,
@@ -301,7 +301,7 @@ def _among_points(state: LinkState) -> list[object]:
         return []
     name = head_name(state.layer, state.head)
     href = state.on("head").with_(token=None).href
-    return [dcc.Link(f"Show among the corpus' queries and keys of {name}", href=href), "."]
+    return [dcc.Link(f"See these words among all queries and keys of {name}", href=href), "."]
 
 
 def _notes(corpus: Corpus, shown: ShownSentence) -> list[object]:

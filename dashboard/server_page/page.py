@@ -164,9 +164,9 @@ def _describe_sample(newest: Sample, oldest: Sample) -> dict[str, str]:
     return {
         "workers": f"{len(workers)}, with {memory} of memory" if workers else "none has been measured",
         "open connections": f"{newest.connections:,.0f}",
-        "readers in queues": f"{newest.waiting:,.0f}",
+        "requests waiting": f"{newest.waiting:,.0f}",
         "cached results": _megabytes(newest.cache),
-        "last hour": f"{many(requests, 'request')}, {busy:,} told to come back later, {failed:,} failed",
+        "last hour": f"{many(requests, 'request')}, {busy:,} turned away (busy), {failed:,} failed",
     }
 
 
@@ -228,7 +228,7 @@ def _routes(numbers: Sequence[RouteNumbers]) -> list[object]:
         [each.route, f"{each.requests:,}", f"{each.failed:,}", _milliseconds(each.median), _milliseconds(each.tail)]
         for each in numbers
     ]
-    caption = ["Requests since the server started, the longest together first.", info("routes", _ROUTES)]
+    caption = ["Requests since the server started, most total time first.", info("routes", _ROUTES)]
     return [
         html.H2("Routes"),
         html.P(caption, className="caption"),

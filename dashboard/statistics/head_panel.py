@@ -302,7 +302,7 @@ def draw_head_statistics(shown: HeadStatistics) -> list[object]:
         _table(state, shown.numbers),
         html.P(
             [
-                "A statistic's name opens the sentences with the largest values.",
+                "Click a statistic to see the sentences where it is largest.",
                 info("these numbers", shown.about_numbers),
             ],
             className="caption",

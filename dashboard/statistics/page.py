@@ -100,7 +100,8 @@ def most_varying(state: LinkState, shown: str, spread: Mapping[str, float]) -> h
     name = title if shown == most else dcc.Link(title, href=state.with_(statistic=None).href)
     about = f"{_SPREAD} {', '.join(f'{STATISTICS[statistic].title} {share:.2f}' for statistic, share in first)}. {_NUMBERING}"
     return html.P(
-        ["Heads differ most in ", name, ".", info("the difference between heads", about)], className="caption"
+        ["The statistic in which heads differ most: ", name, ".", info("the difference between heads", about)],
+        className="caption",
     )
 
 
@@ -218,7 +219,8 @@ def _label_links(state: LinkState, contrasts: Mapping[str, str]) -> html.P | Non
     if state.href in contrasts.values():
         every = state.with_(where=None, values="value").href
         return html.P(
-            ["Labels are compared. ", dcc.Link("Show the whole corpus", href=every), "."], className="how-to-read"
+            ["Two labels of reviews are compared. ", dcc.Link("Show the whole corpus", href=every), "."],
+            className="how-to-read",
         )
     links = [part for title, href in contrasts.items() for part in (", ", dcc.Link(title, href=href))][1:]
     return html.P(["Compare labels: ", *links, "."], className="how-to-read") if links else None

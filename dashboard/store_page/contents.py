@@ -152,7 +152,7 @@ def _model_facts(model: ModelDescription) -> dict[str, Any]:
         "statistics of heads": f"of all {_size(model.counted_sentences, model.counted_tokens)}",
         "vectors and pictures": f"of {'all' if complete else 'the first'} {_size(model.sentences, model.tokens)}",
         "finished stages": ", ".join(model.stages) or "none",
-        "feature points": "; ".join(token_sets) or "none",
+        "places in the model": "; ".join(token_sets) or "none",
     }
 
 

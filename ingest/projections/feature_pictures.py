@@ -119,12 +119,12 @@ class FeaturePicture(Picture):
         """Title, what it is fitted and judged on, and the rule for other tokens."""
         every = self.fitted_tokens == self.tokens
         tokens = f"{'all' if every else 'the first'} {self.fitted_tokens:,} tokens"
-        where = {JOINT: "at all points together", EACH: "at each point for itself"}
+        where = {JOINT: "at all places together", EACH: "at each place by itself"}
         nearest = "vectors of the same point" if self.name.vectors == JOINT else "vectors"
         aligned = "; then turned and scaled onto the point before" if self.name.vectors == EACH else ""
         return {
             "title": self.name.title,
-            "fitted_on": f"{tokens} {where.get(self.name.vectors) or f'at the point {self.name.vectors}'}",
+            "fitted_on": f"{tokens} {where.get(self.name.vectors) or f'at the place {self.name.vectors}'}",
             "placed": self.projection.placed(nearest=nearest) + aligned,
             "judged_on": self.judged_on(min(self.tokens, TRUSTED_TOKENS)),
         }

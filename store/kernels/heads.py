@@ -166,8 +166,8 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
 }
 #: Labels with their rules, in Clark's order: where several hold, the last counts.
 LABELS: Mapping[str, str] = {
-    "next": "more than 50% of its attention goes to the next token, the last token left out as it has none",
-    "previous": "more than 50% of its attention goes to the previous token, the first token left out as it has none",
+    "next": "more than 50% of its attention goes to the next token, the last token is not counted: nothing follows it",
+    "previous": "more than 50% of its attention goes to the previous token, the first token is not counted: nothing precedes it",
     "self": "more than 50% of its attention goes to the token itself",
     "broad": f"its entropy is above {100 * BROAD:g}% of that of uniform attention",
     "[CLS]": "more than 60% of its attention goes to [CLS]",

@@ -77,13 +77,13 @@ STATISTICS: Mapping[str, Statistic] = {
     ),
     "received": Statistic(
         "attention received",
-        "rows",
+        "× even share",
         "sum over queries i of p(i,j); 1 if attention were uniform",
         "How much attention a token gets as a key from all queries of its sentence.",
         "Clark et al. 2019: the sum of a column",
     ),
     "confidence": Statistic(
-        "mean maximum weight (Voita's confidence)",
+        "mean largest weight (“confidence”, Voita et al.)",
         "share",
         "largest p(i,j) over j other than [SEP]",
         "The largest attention weight of a query, keys [SEP] left out.",

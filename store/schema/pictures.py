@@ -52,7 +52,7 @@ NORMALIZATION_ARRAYS: Mapping[str, Array] = {
 
 #: Projections of heads with their titles.
 PROJECTIONS: Mapping[str, str] = {
-    "attention": "Trained on attention",
+    "attention": "Map trained so that distance follows attention",
     "pca": "PCA",
     "tsne": "t-SNE",
     "umap": "UMAP",
@@ -138,7 +138,7 @@ class ViewName:
         projection = PROJECTIONS[self.projection]
         if self.vectors in NORMALIZATIONS:
             return f"{projection} of {self.vectors} vectors in {self.components}D"
-        fitted = {JOINT: "of all points together", EACH: "of each point, aligned"}
+        fitted = {JOINT: "of all places together", EACH: "of each place, rotated to match its neighbour"}
         return f"{projection} {fitted.get(self.vectors) or f'fitted on {point_title(self.vectors)}'}"
 
 

@@ -104,7 +104,7 @@ INTERACTIONS = (
     Interaction("heads", "search", writing("Search", "movie", "film", "actor", "music", "plot", "scene")),
     Interaction("heads", "size by norm", switch("size by norm")),
     Interaction("heads", "label", choosing("Label", "broad", "any")),
-    Interaction("heads", "sort heads", choosing("Sort heads by", "attention entropy", "attention to [CLS]")),
+    Interaction("heads", "sort heads", choosing("Order", "attention entropy", "attention to [CLS]")),
     Interaction("heads", "projection", choosing("Projection", "PCA", "Trained on attention")),
     Interaction("head?layer=2&head=2", "next head, by key", pressing(".frame", "ArrowRight")),
     Interaction("head?layer=2&head=2", "layer", choosing("Layer", "3", "2")),

@@ -30,7 +30,7 @@ def find_head(reader: Reader, behaviour: str = PREVIOUS) -> None:
 def see_attention(reader: Reader, text: str = TEXT, word: str = WORD) -> None:
     """See where a word of a typed sentence attends: its lines alone."""
     reader.open("Sentence")
-    reader.write("Your own sentence", text)
+    reader.write("Sentence A", text)
     page = reader.page
     expect(page.locator('#sentence[data-drawn*="/typed/"]')).to_be_visible(timeout=60_000)
     queries = page.locator(".tokens.query")

@@ -32,7 +32,7 @@ def entered(address: str, texts: Iterator[str], rounds: int) -> list[float | Non
 
 def _enter(page: Page, text: str) -> float | None:
     page.wait_for_timeout(REST)
-    page.get_by_role("textbox", name="Your own sentence", exact=True).fill(text)
+    page.get_by_role("textbox", name="Sentence A", exact=True).fill(text)
     page.evaluate(WATCH)
     page.keyboard.press("Enter")
     for _ in range(200):

@@ -41,7 +41,7 @@ def ingested(
 
 
 def uas_of(corpus: store.Corpus) -> xr.Dataset | None:
-    """Governors found from attention; None where the annotation is silver or the sentences are too few."""
+    """Parsing from attention alone (UAS); None where the annotation is silver or the sentences are too few."""
     try:
         return corpus.uas
     except NotIngested:

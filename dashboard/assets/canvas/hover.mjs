@@ -235,7 +235,7 @@ function placeOf({ where, role, position, wordpieces, sentence: number, label })
  */
 function attention(card) {
   if (!card.partners) return [];
-  const received = `attention received ${card.received.toFixed(2)} (uniform: 1)`;
+  const received = `receives ${card.received.toFixed(2)} times its even share`;
   const entropy = `attention entropy ${card.entropy.toFixed(2)} nats`;
   return [element("p", "where", `${received}, ${entropy}`), ...partners(card)];
 }
