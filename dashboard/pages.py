@@ -20,6 +20,7 @@ from dashboard.canvas.spec import Picture
 from dashboard.compare.page import COMPARE
 from dashboard.features.page import FEATURES
 from dashboard.head_map.page import HEAD_MAP
+from dashboard.lessons.page import LESSONS
 from dashboard.models.page import MODELS
 from dashboard.notes.page import NOTES, notes_version
 from dashboard.overview.page import OVERVIEW
@@ -50,6 +51,7 @@ from dashboard.web.special_names import in_names_of
 #: The pages in the order of the navigation, the first page first. Nothing else knows which there are.
 TOPICS = topics_by_name(
     OVERVIEW,
+    LESSONS,
     HEADS,
     head_topic(head_statistics, head_positions, replaced_head, (REPLACED,)),
     STATISTICS_OF_HEADS,

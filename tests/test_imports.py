@@ -29,6 +29,7 @@ FOLDERS = {
             "sentence",
             "compare",
             "models",
+            "lessons",
             "store_page",
             "server_page",
             "overview",

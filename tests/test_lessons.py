@@ -1,0 +1,78 @@
+"""Page Lessons: each link shows what the lesson says, and a store has the lessons that it has something for."""
+
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from dashboard.lessons.lessons import Lesson
+from dashboard.lessons.page import read
+from dashboard.web.context import resolve
+from dashboard.web.served_store import ServedStore
+from store import Corpus
+from store.schema.model import head_name
+
+#: What every store has, and a text in Latin letters.
+ALWAYS = ["A head that looks one token back", "The figures of “What Does BERT Look At?”"]
+TYPED = ["What “it” looks at", "Sentence A attends to sentence B", "The brown capybara"]
+
+
+def lessons(store: str) -> list[Lesson]:
+    return list(read(resolve(ServedStore(store), "lessons", "")).lessons)
+
+
+@pytest.fixture(scope="module")
+def served(three_models: str) -> ServedStore:
+    return ServedStore(three_models)
+
+
+@pytest.fixture(scope="module")
+def links(served: ServedStore) -> list[str]:
+    found = read(resolve(served, "lessons", "")).lessons
+    return [href for lesson in found for _, href in lesson.links]
+
+
+def test_every_link_of_a_lesson_opens_as_it_is_written(served: ServedStore, links: list[str]) -> None:
+    parts = [urlsplit(link) for link in links]
+    contexts = [resolve(served, part.path, part.query) for part in parts]
+    assert {link: context.notices for link, context in zip(links, contexts, strict=True) if context.notices} == {}
+
+
+def test_a_store_with_a_second_model_has_a_lesson_of_two_models(three_models: str) -> None:
+    assert "Two models on the same sentences" in [lesson.title for lesson in lessons(three_models)]
+
+
+def test_a_store_without_features_and_words_has_the_lessons_of_what_it_has(few_store: str) -> None:
+    expected = {*ALWAYS, *TYPED, "Does near mean attended?"}
+    assert {lesson.title for lesson in lessons(few_store)} == expected
+
+
+def test_a_corpus_in_another_script_has_no_typed_sentences(few_store: str) -> None:
+    context = resolve(ServedStore(few_store), "lessons", "")
+    found = read(replace(context, corpus=_Japanese(context.corpus)))
+    assert not {*TYPED} & {lesson.title for lesson in found.lessons}
+
+
+class _Japanese:
+    """A corpus whose first text is Japanese."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def counted_text(self, _sentence: int) -> str:
+        return "この映画はとても面白かった。"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._corpus, name)
+
+
+def test_the_head_that_looks_back_is_that_of_the_patterns(few_store: str) -> None:
+    corpus = resolve(ServedStore(few_store), "lessons", "").corpus
+    patterns = [corpus.pattern(sentence).values for sentence in range(corpus.n_sentences)]
+    back = np.mean([np.diagonal(each, -1, 2, 3).sum(-1) / each.shape[-1] for each in patterns], axis=0)
+    layer, head = np.unravel_index(back.argmax(), back.shape)
+    assert lessons(few_store)[0].look_for.startswith(
+        f"{head_name(int(layer), int(head))} gives {100 * back.max():.1f}%"
+    )
