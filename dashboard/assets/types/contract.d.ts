@@ -169,6 +169,7 @@ interface SentencePicture {
   head_names: string[];
   chosen: number[];
   queries: number[];
+  first: Record<Side, number>;
   side: Side;
   toward: number | null;
   least: number;
