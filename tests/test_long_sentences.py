@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from dashboard.notebook.sentence import sentence_widget
 from dashboard.points.similar import linked_pieces
 from dashboard.relations.example import MarkedPair, Marking, window_of
 from dashboard.sentence.picture import ShownSentence, sentence_picture
@@ -154,6 +155,12 @@ def test_the_steps_of_a_query_are_of_the_keys_of_the_window_with_weights_of_the_
     steps = neuron(sentence, 1, 0, 350, slice(100, 228))["keys"]
     assert isinstance(steps, list)
     np.testing.assert_allclose([key["weight"] for key in steps], whole[1, 0, 350, 100:228], rtol=1e-3)
+
+
+def test_a_widget_holds_the_tokens_from_the_first_on(sentence: Sentence, whole: np.ndarray) -> None:
+    widget = sentence_widget("tiny", sentence, first=200)
+    np.testing.assert_allclose(widget.pattern.values, whole[:, :, 200:328, 200:328], atol=1e-6)
+    assert "tokens 201 to 328 of 400" in widget.content["source"]
 
 
 def test_a_token_of_a_long_sentence_stands_among_those_around_it() -> None:
