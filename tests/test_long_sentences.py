@@ -1,7 +1,9 @@
 """A sentence of thousands of tokens is shown in windows: every weight is of the whole softmax, and none is lost silently."""
 
+import json
 import tracemalloc
 from dataclasses import replace
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -161,6 +163,12 @@ def test_a_widget_holds_the_tokens_from_the_first_on(sentence: Sentence, whole: 
     widget = sentence_widget("tiny", sentence, first=200)
     np.testing.assert_allclose(widget.pattern.values, whole[:, :, 200:328, 200:328], atol=1e-6)
     assert "tokens 201 to 328 of 400" in widget.content["source"]
+
+
+def test_a_key_that_a_query_does_not_see_has_no_logit(sentence: Sentence) -> None:
+    masked = replace(sentence, bias=AttentionBias([LayerBias(window=20)] * 2))
+    keys: Any = json.loads(json.dumps(neuron(masked, 0, 0, 100), allow_nan=False))["keys"]
+    assert [key["logit"] is None for key in keys] == [abs(position - 100) > 20 for position in range(TOKENS)]
 
 
 def test_a_token_of_a_long_sentence_stands_among_those_around_it() -> None:

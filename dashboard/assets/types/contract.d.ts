@@ -209,7 +209,7 @@ interface NeuronKey {
   key: number[];
   product: number[];
   dot: number;
-  logit: number;
+  logit: number | null;
   weight: number;
 }
 
