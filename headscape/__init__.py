@@ -64,7 +64,7 @@ def show(corpus: "Corpus", layer: int, head: int, *, view: str | None = None, to
 
 
 @overload
-def sentence(corpus: "Corpus", index: int, /, layer: int, head: int) -> "Figure": ...
+def sentence(corpus: "Corpus", index: int, /, layer: int, head: int, first: int = 0) -> "Figure": ...
 
 
 @overload
@@ -77,6 +77,7 @@ def sentence(
     show: str = "head",
     layer: int = 0,
     heads: "Sequence[int] | None" = None,
+    first: int = 0,
 ) -> "Widget": ...
 
 
@@ -96,6 +97,8 @@ def sentence(model: Any, *given: Any, **options: Any) -> "Figure | Widget":
         The view at first: `head`, `model`, `matrix` or `neuron`.
     layer, heads
         The layer at first and the heads whose lines are drawn, 0-based; None for all.
+    first
+        Of a text of more than 128 tokens, the first of the 128 that are shown.
 
     Raises
     ------

@@ -74,7 +74,13 @@ class PicturedCorpus(Corpus):
         return head_widget(self, layer, head, view=view or default_view(self), tokens=tokens)
 
     def sentence(
-        self, index: int, *, show: str = "head", layer: int = 0, heads: "Sequence[int] | None" = None
+        self,
+        index: int,
+        *,
+        show: str = "head",
+        layer: int = 0,
+        heads: "Sequence[int] | None" = None,
+        first: int = 0,
     ) -> "Widget":
         """The attention of all heads in a sentence of the corpus; options as of `headscape.sentence`.
 
@@ -90,4 +96,4 @@ class PicturedCorpus(Corpus):
         stored = stored_sentence(self, index)
         query, key, norm = (np.asarray(each) for each in (stored.query, stored.key, stored.value_norm))
         sentence = replace(stored, query=query, key=key, value_norm=norm)
-        return sentence_widget(self.title, sentence, show=show, layer=layer, heads=heads)
+        return sentence_widget(self.title, sentence, show=show, layer=layer, heads=heads, first=first)

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 from numpy.typing import NDArray
 
+from dashboard.ui.window import Window
 from store import Corpus, StoreError
 from store.phrases import as_label
 from store.schema.model import ROLES, head_name
@@ -134,14 +135,16 @@ def _title(corpus: Corpus, view: str, layer: int, head: int, tokens: int) -> str
     )
 
 
-def sentence_figure(corpus: Corpus, index: int, layer: int, head: int) -> NotebookFigure:
-    """See `headscape.sentence`."""
+def sentence_figure(corpus: Corpus, index: int, layer: int, head: int, first: int = 0) -> NotebookFigure:
+    """See `headscape.sentence`; of a long sentence the tokens from the first on."""
     check_head(corpus, layer, head)
-    pattern = corpus.pattern(index, layer=layer, head=head)
-    wordpieces = list(map(as_label, corpus.wordpieces(corpus.sentence_rows(index))))
+    every = corpus.wordpieces(corpus.sentence_rows(index))
+    window = Window.at(first, len(every))
+    pattern = corpus.weights(index, layer=layer, head=head, queries=window.positions)
+    wordpieces = list(map(as_label, window.of(every)))
     places = np.arange(len(wordpieces))
     weights = go.Heatmap(
-        z=pattern.values,
+        z=window.of(pattern.T).T,
         zmin=0,
         zmax=1,
         colorscale="Blues",
@@ -153,6 +156,7 @@ def sentence_figure(corpus: Corpus, index: int, layer: int, head: int) -> Notebo
     figure = NotebookFigure(weights, layout={"width": side, "height": side, "template": "plotly_white"})
     figure.update_layout(
         title=f"{head_name(layer, head)} of {as_label(corpus.name)}, sentence {index}: attention weights"
+        + ("" if window.is_whole else f", {window.name}")
     )
     figure.update_xaxes(title="key", tickvals=places, ticktext=wordpieces, tickangle=-90)
     return figure.update_yaxes(

@@ -43,10 +43,11 @@ def own_widget(
     show: str = "head",
     layer: int = 0,
     heads: Sequence[int] | None = None,
+    first: int = 0,
 ) -> Widget:
     """See `headscape.sentence`; `found` is the checkpoint where `model` is a folder or a name."""
     name, sentence = own_sentence(model, tokenizer, text, other, found)
-    return sentence_widget(name, sentence, show=show, layer=layer, heads=heads)
+    return sentence_widget(name, sentence, show=show, layer=layer, heads=heads, first=first)
 
 
 def own_sentence(

@@ -132,16 +132,22 @@ class Corpus(StageResults):
         dims = (*(dim for dim in HEADS if dim not in chosen), "query_token", "key_token")
         return xr.DataArray(self.weights(sentence, layer=layer, head=head), labels, dims, name="pattern")
 
-    def weights(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> NDArray[np.float32]:
-        """`pattern` without labels, which take most of its time."""
+    def weights(
+        self,
+        sentence: int,
+        *,
+        layer: int | None = None,
+        head: int | None = None,
+        queries: NDArray[np.integer] | None = None,
+    ) -> NDArray[np.float32]:
+        """`pattern` without labels, which take most of its time; of some queries, by position in the sentence, or of all."""
         part = {**_indexers(layer, head), "token": self.sentence_rows(sentence)}
         query, key = (self._model[role].variable.isel(part).values.astype(np.float32) for role in ROLES)
-        if self.bias is None:
-            weights: NDArray[np.float32] = attention_pattern(query, key)
-            return weights
-        tokens, bias = query.shape[-2:], self.bias.part(layer, head)
-        heads = attention_pattern(query.reshape(-1, *tokens), key.reshape(-1, *tokens), bias=bias)
-        return heads.reshape(*query.shape[:-1], query.shape[-2])
+        bias, tokens = self.bias and self.bias.part(layer, head), key.shape[-2:]
+        if queries is not None:
+            query, bias = query[..., queries, :], bias and bias.at(queries, np.arange(tokens[0]))
+        heads = attention_pattern(query.reshape(-1, *query.shape[-2:]), key.reshape(-1, *tokens), bias=bias)
+        return heads.reshape(*query.shape[:-1], tokens[0])
 
     # -- head statistics ----------------------------------------------------------------------------
 

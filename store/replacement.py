@@ -20,6 +20,8 @@ READS = "Reading what the heads do instead"
 UNKNOWN = -1
 #: Sentences of a sample by default.
 SENTENCES = 100
+#: Tokens of a sentence in which heads do something else, at most: for each head there is a weight of every two.
+LONGEST = 1_024
 #: What heads do instead -> in words.
 INSTEAD: Mapping[str, str] = {
     "off": "nothing: it is off",
@@ -36,9 +38,10 @@ ORDERS: Mapping[str, str] = {
 
 
 def judged_sentences(corpus: Corpus, most: int) -> NDArray[np.int64]:
-    """At most so many sentences with words that no rule of a head and no mean pattern was fitted on, the first ones: ascending."""
+    """At most so many sentences of at most `LONGEST` tokens with words that no rule of a head and no mean pattern was fitted on, the first ones: ascending."""
     first, word = corpus.sentences.row_start.values, corpus.tokens.word_index.values >= 0
     judged = corpus.rule_sentences.judged
+    judged = judged[corpus.sentences.row_size.values[judged] <= LONGEST]
     stop = first[judged] + corpus.sentences.row_size.values[judged]
     words = np.append(0, np.cumsum(word))
     return judged[words[stop] > words[first[judged]]][:most]

@@ -31,11 +31,13 @@ def focus_of(corpus: Corpus, point: Point, **options: Any) -> Any:
     ],
 )
 def test_lines_go_along_the_strongest_attention(lines: Any, role: str, expected: list[Any]) -> None:
-    assert strongest_lines(PATTERN, 1, role=role, lines=lines, top=2, least=0.05) == expected
+    assert strongest_lines(PATTERN.__getitem__, len(PATTERN), 1, role=role, lines=lines, top=2, least=0.05) == expected
 
 
 def test_no_line_is_weaker_than_asked() -> None:
-    assert strongest_lines(PATTERN, 1, role="query", lines="point", top=3, least=0.5) == [(1, 2, 0.86)]
+    assert strongest_lines(PATTERN.__getitem__, len(PATTERN), 1, role="query", lines="point", top=3, least=0.5) == [
+        (1, 2, 0.86)
+    ]
 
 
 def test_the_sentence_is_where_it_is_in_the_picture(tiny_corpus: Corpus) -> None:

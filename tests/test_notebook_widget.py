@@ -199,7 +199,7 @@ def test_points_take_less_than_a_megabyte(pictured: PicturedCorpus) -> None:
 def test_packed_weights_are_as_near_as_they_say(bert: Any, tokenizer: Any) -> None:
     _, sentence = own_sentence(bert, tokenizer, TEXT, None)
     for levels, most in ((LEVELS[0], 10**9), (LEVELS[3], 900)):
-        packed = pack_weights(sentence, most)
+        packed = pack_weights(sentence.pattern, most)
         assert packed.levels <= levels
         unpacked = decoded(packed.packed, packed.levels, sentence.pattern.shape)
         assert np.abs(unpacked - sentence.pattern).max() <= packed.error + 1e-6

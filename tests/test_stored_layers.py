@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.sentence.sentence import StoredLayers
+from dashboard.sentence.stored_layers import StoredLayers
 from store import Corpus
 
 INDICES: list[Any] = [0, (1, 1), (1, 0, 2), np.s_[:], np.s_[1:2, :, None, :], np.s_[:, :, 1:2]]

@@ -70,6 +70,11 @@ def test_axes_of_a_long_sentence_name_some_of_its_tokens(tokens: int, step: int)
     assert axis.showticklabels is not False
 
 
+def test_a_wordpiece_in_angle_brackets_is_a_label_and_no_tag() -> None:
+    axis = pattern_matrix(np.eye(2), ("<s>", "film"), most=1).layout.xaxis
+    assert list(axis.ticktext) == ["&lt;s&gt;", "film"]
+
+
 def test_the_caption_says_that_an_axis_is_thinned() -> None:
     assert about_axes(NAMED) == []
     assert "The axes name one token in 2." in str(about_axes(NAMED + 1))

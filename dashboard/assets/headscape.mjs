@@ -4,6 +4,7 @@ import { PointPanels } from "./canvas/component.mjs";
 import { followMarks } from "./notes/api.mjs";
 import { NotePanel, SavedViews, followImport } from "./notes/component.mjs";
 import { followNotes } from "./notes/menu.mjs";
+import { TokenRuler } from "./web/ruler.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
 import { Chart, saveChart } from "./web/chart.mjs";
 import { followShortcuts, keepFocus } from "./web/keyboard.mjs";
@@ -29,6 +30,7 @@ followImport();
 window.headscape = {
   PointPanels,
   SentenceViews,
+  TokenRuler,
   NotePanel,
   SavedViews,
   Markup,

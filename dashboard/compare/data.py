@@ -24,9 +24,9 @@ from dashboard.ui.work import watched
 from dashboard.web.errors import Refusal
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
-from store.kernels.attention import attention_pattern
 from store.kernels.heads import row_divergence
 from store.kernels.intervals import Segments
+from store.kernels.rows import attention_rows
 from store.schema.model import head_name, varying_statistics
 
 #: The statistic that is compared where a link names none.
@@ -153,19 +153,22 @@ def _divergence(two: ModelPair, sample: Sample) -> Weights:
 
 def _divergences_of_heads(two: ModelPair, sample: Sample, layer: int, heads: slice) -> Weights:
     """Divergences of some heads of a layer: (sentence, head)."""
-    own, other = (_patterns(model, sample, layer, heads) for model in (two.own, two.other))
-    means = [row_divergence(*patterns).mean(axis=-1) for patterns in zip(own, other, strict=True)]
-    return np.array(means, np.float32)
+    own, other = (_rows(model, sample, layer, heads) for model in (two.own, two.other))
+    sums = np.zeros((sample.sentences, len(range(two.own.heads)[heads])))
+    for (sentence, weights), (_, of_other) in zip(own, other, strict=True):
+        sums[sentence] += row_divergence(weights, of_other).sum(axis=-1)
+    return (sums / sample.size[:, None]).astype(np.float32)
 
 
-def _patterns(corpus: Corpus, sample: Sample, layer: int, heads: slice) -> Iterator[Weights]:
-    """Patterns (head, query_token, key_token) of heads of a layer, a sentence at a time."""
+def _rows(corpus: Corpus, sample: Sample, layer: int, heads: slice) -> Iterator[tuple[int, Weights]]:
+    """Rows (head, query_token, key_token) of the patterns of heads of a layer with the number of their sentence, some at a time."""
     stop = int(sample.start[-1] + sample.size[-1])
     vectors = [array.variable[layer, heads, :stop].values for array in (corpus.query, corpus.key)]
     bias = corpus.bias and corpus.bias.part(layer).of_heads(heads)
-    for start, size in zip(sample.start.tolist(), sample.size.tolist(), strict=True):
+    for sentence, (start, size) in enumerate(zip(sample.start.tolist(), sample.size.tolist(), strict=True)):
         own = (role_vectors[:, start : start + size].astype(np.float32) for role_vectors in vectors)
-        yield attention_pattern(*own, bias=bias)
+        for _, weights in attention_rows(*own, bias=bias):
+            yield sentence, weights
 
 
 @dataclass(frozen=True, eq=False)

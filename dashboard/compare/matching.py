@@ -20,9 +20,9 @@ from dashboard.ui.work import watched
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.attention import attention_pattern
 from store.kernels.bias import AttentionBias
 from store.kernels.heads import divergence_between, partners
+from store.kernels.rows import attention_rows
 from store.phrases import many
 from store.repository.errors import StoreError
 from store.schema.model import head_name
@@ -128,12 +128,14 @@ def _of_sentence(
     span: tuple[int, int],
 ) -> Floats:
     """Mean over the queries of a sentence: (head, other_head)."""
-    rows = slice(*span)
-    patterns = (
-        attention_pattern(*(vectors[:, rows].astype(np.float32) for vectors in model), bias=bias)
+    tokens = slice(*span)
+    of_models = (
+        attention_rows(*(vectors[:, tokens].astype(np.float32) for vectors in model), bias=bias)
         for model, bias in zip((own, other), biases, strict=True)
     )
-    return np.asarray(divergence_between(*patterns), np.float64) / (rows.stop - rows.start)
+    rows = zip(*of_models, strict=True)
+    total = sum(np.asarray(divergence_between(weights, of_other), np.float64) for (_, weights), (_, of_other) in rows)
+    return np.asarray(total) / (tokens.stop - tokens.start)
 
 
 def matching_table(matching: Matching) -> Table:

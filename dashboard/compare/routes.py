@@ -65,8 +65,9 @@ def _files(server: Flask, served_store: ServedStore) -> None:
         two = _with_head(two_by_name(served_store, snapshot, model, other), layer, head)
         if sentence >= two.sentences:
             abort(404, f"There is no sentence {sentence} in both models. Choose 0 to {two.sentences - 1}.")
-        weights = both_patterns(two, sentence, layer, head)
-        table = patterns_table(stored_sentence(two.own, sentence).wordpieces, weights)
+        first = bounded("window", 0, MOST_TOKENS, fewest=0)
+        weights = both_patterns(two, sentence, layer, head, first)
+        table = patterns_table(stored_sentence(two.own, sentence).wordpieces, weights, first)
         return file(iter([table]), f"pattern-{sentence}-L{layer}-H{head}", form)
 
     @server.get(f"{PAIR}/typed/{ONE_HEAD}.{FORM}")
@@ -75,7 +76,8 @@ def _files(server: Flask, served_store: ServedStore) -> None:
         own, others = typed_sentences(served_store, two, request.args.get("text", ""))
         if own.wordpieces != others.wordpieces:
             abort(404, UNLIKE)
-        table = patterns_table(own.wordpieces, typed_weights((own, others), layer, head))
+        first = bounded("window", 0, MOST_TOKENS, fewest=0)
+        table = patterns_table(own.wordpieces, typed_weights((own, others), layer, head, first), first)
         return file(iter([table]), f"pattern-typed-L{layer}-H{head}", form)
 
 

@@ -18,12 +18,14 @@ from dashboard.compare.data import head_divergence, head_sample
 from dashboard.compare.two_models import LETTERS, MINUS, ModelPair, lettered, marked, sample_caption
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
+from dashboard.sentence.ruler import draw_ruler_of_both, draw_text
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import head_choices, info, number, other_sentences, text_input
 from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href
 from dashboard.ui.text import has_part, significant
+from dashboard.ui.window import Window
 from dashboard.web.admission import reader_left
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
@@ -130,9 +132,10 @@ def _axes_of_lines(tokens: Sequence[str]) -> Layout:
     return layout(across, down, margin={"l": 92, "r": 92, "t": 4, "b": 16}, annotations=[*keys, *heads])
 
 
-def both_patterns(two: ModelPair, sentence: int, layer: int, head: int) -> Floats:
-    """The weights of a head in both models, this one first: (2, query_token, key_token)."""
-    return np.stack([stored_sentence(model, sentence).layer_pattern(layer)[head] for model in (two.own, two.other)])
+def both_patterns(two: ModelPair, sentence: int, layer: int, head: int, first: int = 0) -> Floats:
+    """The weights of a head in both models, this one first: (2, query_token, key_token), the queries of the window at `first`."""
+    own, other = (stored_sentence(model, sentence) for model in (two.own, two.other))
+    return typed_weights((own, other), layer, head, first)
 
 
 def sentence_divergence(patterns: Floats) -> float:
@@ -140,11 +143,14 @@ def sentence_divergence(patterns: Floats) -> float:
     return float(row_divergence(patterns[0], patterns[1]).mean())
 
 
-def patterns_table(wordpieces: Sequence[str], weights: Floats) -> Table:
-    """A row for each query and key of weights (2, query_token, key_token): in A (`a`), in B (`b`), and B - A."""
-    pieces = np.array(wordpieces, object)
-    own, other = weights.reshape(2, -1)
-    positions = np.arange(len(pieces))
+def patterns_table(wordpieces: Sequence[str], weights: Floats, first: int = 0) -> Table:
+    """A row for each query and key of weights (2, query_token, key_token): in A (`a`), in B (`b`), and B - A.
+
+    Of a long sentence, of the window at `first`.
+    """
+    window = Window.at(first, len(wordpieces))
+    pieces, positions = np.array(window.of(wordpieces), object), window.positions
+    own, other = window.of(weights.swapaxes(0, 2)).swapaxes(0, 2).reshape(2, -1)
     return {
         "query": np.repeat(pieces, len(pieces)),
         "query_position": np.repeat(positions, len(pieces)),
@@ -157,10 +163,14 @@ def patterns_table(wordpieces: Sequence[str], weights: Floats) -> Table:
 
 
 def pattern_matrix(
-    weights: NDArray[np.floating], tokens: Sequence[str], *, most: float, diverging: bool = False
+    weights: NDArray[np.floating], tokens: Sequence[str], *, most: float, diverging: bool = False, first: int = 0
 ) -> go.Figure:
-    """A heat map of weights (query, key) with colours up to `most`, or of differences in points, centred at 0."""
-    names = [f"{token} ({position})" for position, token in enumerate(tokens)]
+    """A heat map of weights (query, key) with colours up to `most`, or of differences in points, centred at 0.
+
+    `first` is the position of the first token.
+    """
+    labels = list(map(as_label, tokens))
+    names = [f"{label} ({position})" for position, label in enumerate(labels, first)]
     # d3's sign format writes +0.0 too.
     number, scale = ("%{z:.1f} points", 100) if diverging else ("%{z:.1%}", 1)
     heat: Any = go.Heatmap(
@@ -173,7 +183,7 @@ def pattern_matrix(
         colorbar=_bar(most, diverging),
         hovertemplate=f"from %{{y}} to %{{x}}: {number}<extra></extra>",
     )
-    figure = square(go.Figure(heat, _axes(names, tokens)))
+    figure = square(go.Figure(heat, _axes(names, labels)))
     return figure.update_yaxes(constraintoward="top").update_xaxes(constraintoward="left")
 
 
@@ -202,26 +212,26 @@ def _bar(most: float, diverging: bool) -> Layout:
     return colour_bar("%") | {"tickformat": f".{'1' if most < FINE else '0'}%"}
 
 
-def drawn_patterns(two: ModelPair, weights: Floats, tokens: tuple[str, ...]) -> list[object]:
+def drawn_patterns(two: ModelPair, weights: Floats, tokens: tuple[str, ...], first: int = 0) -> list[object]:
     """Weights (2, query, key) of A and of B on one scale, their difference, and their head views."""
-    drawn = [_matrix(two, 0, weights, tokens), _matrix(two, 1, weights, tokens), _difference(weights, tokens)]
+    drawn = [*(_matrix(two, place, weights, tokens, first) for place in (0, 1)), _difference(weights, tokens, first)]
     return [html.Div(drawn, className="figures"), *head_views(two, weights, tokens)]
 
 
-def _matrix(two: ModelPair, place: int, weights: Floats, tokens: tuple[str, ...]) -> html.Div:
+def _matrix(two: ModelPair, place: int, weights: Floats, tokens: tuple[str, ...], first: int) -> html.Div:
     """The weights of one of the models, on the scale of both."""
-    drawn = pattern_matrix(weights[place], tokens, most=float(weights.max()))
+    drawn = pattern_matrix(weights[place], tokens, most=float(weights.max()), first=first)
     return _figure(f"pattern-{LETTERS[place].lower()}", marked(two, place), lettered(two)[place], drawn)
 
 
-def _difference(weights: Floats, tokens: tuple[str, ...]) -> html.Div:
+def _difference(weights: Floats, tokens: tuple[str, ...], first: int) -> html.Div:
     change = weights[1] - weights[0]
     most = float(np.abs(change).max()) or 1.0
     return _figure(
         "pattern-difference",
         html.Span(f"{MINUS}, in points"),
         f"{MINUS}, in points",
-        pattern_matrix(change, tokens, most=most, diverging=True),
+        pattern_matrix(change, tokens, most=most, diverging=True, first=first),
     )
 
 
@@ -332,20 +342,20 @@ def _pages(state: LinkState, two: ModelPair) -> list[dcc.Link]:
 
 def _sentence(state: LinkState, two: ModelPair) -> list[object]:
     sentence = stored_sentence(two.own, state.sentence)
-    weights = both_patterns(two, state.sentence, state.layer, state.head)
+    window = _window(sentence, state.window)
+    weights = both_patterns(two, state.sentence, state.layer, state.head, window.first)
     where = f"compare/{two.other.name}/pattern/{state.sentence}/{state.layer}/{state.head}.csv"
     return [
-        html.P(sentence.text, className="sentence-text", dir="auto"),
-        *drawn_patterns(two, weights, sentence.wordpieces),
+        draw_text(sentence, sentence.text),
+        *_drawn(two, state, weights, sentence),
         html.P(
             [
                 f"Sentence {state.sentence:,} of {two.sentences:,}, ",
                 *([html.Bdi(sentence.label), ", "] if sentence.label else []),
-                f"{many(len(sentence.wordpieces), 'token')}; one colour scale. "
-                f"Mean divergence {sentence_divergence(weights):.4f} nats. ",
-                html.A("All weights as csv", href=file_href(data_link(two.own), where), download=""),
+                f"{many(len(sentence.wordpieces), 'token')}; one colour scale. {_mean_divergence(weights, window)} ",
+                html.A(_all(window), href=file_href(data_link(two.own), where, _first(window)), download=""),
                 ".",
-                *about_axes(len(sentence.wordpieces)),
+                *about_axes(window.stop - window.first),
             ],
             className="caption",
         ),
@@ -363,15 +373,16 @@ def typed_patterns(state: LinkState, two: ModelPair, sentences: tuple[Sentence, 
     own, other = sentences
     if own.wordpieces != other.wordpieces:
         return [html.P(UNLIKE, role="status")]
-    weights = typed_weights(sentences, state.layer, state.head)
+    window = _window(own, state.window)
+    weights = typed_weights(sentences, state.layer, state.head, window.first)
     return [
-        html.P(own.text, className="sentence-text", dir="auto"),
-        *drawn_patterns(two, weights, own.wordpieces),
+        draw_text(own, own.text),
+        *_drawn(two, state, weights, own),
         html.P(
             [
                 f"Typed sentence, {many(len(own.wordpieces), 'token')}{', cut to the longest of the corpus' if own.cut else ''}; "
-                f"one colour scale. Mean divergence {sentence_divergence(weights):.4f} nats. ",
-                html.A("All weights as csv", href=_typed_file(state, two), download=""),
+                f"one colour scale. {_mean_divergence(weights, window)} ",
+                html.A(_all(window), href=_typed_file(state, two, _first(window)), download=""),
                 ".",
             ],
             className="caption",
@@ -379,11 +390,32 @@ def typed_patterns(state: LinkState, two: ModelPair, sentences: tuple[Sentence, 
     ]
 
 
-def _typed_file(state: LinkState, two: ModelPair) -> str:
+def _drawn(two: ModelPair, state: LinkState, weights: Floats, sentence: Sentence) -> list[object]:
+    """The patterns of the window for weights (2, query, key) with every key, and the ruler of a long sentence."""
+    window = _window(sentence, state.window)
+    shown = weights[..., window.first : window.stop]
+    ruler = draw_ruler_of_both(state, window, list(weights), LETTERS)
+    return [*ruler, *drawn_patterns(two, shown, window.of(sentence.wordpieces), window.first)]
+
+
+def _mean_divergence(weights: Floats, window: Window) -> str:
+    part = "" if window.is_whole else " of these tokens"
+    return f"Mean divergence{part} {sentence_divergence(weights):.4f} nats."
+
+
+def _all(window: Window) -> str:
+    return "All weights as csv" if window.is_whole else "Weights of these tokens as csv"
+
+
+def _first(window: Window) -> dict[str, str | None]:
+    return {"window": str(window.first) if window.first else None}
+
+
+def _typed_file(state: LinkState, two: ModelPair, of_window: dict[str, str | None]) -> str:
     return file_href(
         data_link(two.own),
         f"compare/{two.other.name}/typed/{state.layer}/{state.head}.csv",
-        {"text": state.text},
+        {"text": state.text, **of_window},
     )
 
 
@@ -394,6 +426,10 @@ def typed_sentences(served_store: ServedStore, two: ModelPair, text: str) -> tup
     return own, other
 
 
-def typed_weights(sentences: tuple[Sentence, Sentence], layer: int, head: int) -> Floats:
-    """The weights of a head in both models: (2, query_token, key_token)."""
-    return np.stack([sentence.layer_pattern(layer)[head] for sentence in sentences])
+def typed_weights(sentences: tuple[Sentence, Sentence], layer: int, head: int, first: int = 0) -> Floats:
+    """The weights of a head in both models: (2, query_token, key_token), the queries of the window at `first`."""
+    return np.stack([each.rows(layer, _window(each, first).positions)[head] for each in sentences])
+
+
+def _window(sentence: Sentence, first: int | None) -> Window:
+    return Window.at(first or 0, len(sentence.wordpieces))

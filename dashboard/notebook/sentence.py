@@ -10,11 +10,12 @@ import xarray as xr
 from pandas import DataFrame
 
 from dashboard.notebook.still import sentence_svg
-from dashboard.notebook.weights import PackedWeights, pack_weights
+from dashboard.notebook.weights import PackedWeights, pack_weights, window_pattern
 from dashboard.notebook.widget import State, Widget
 from dashboard.sentence.routes import neuron
-from dashboard.sentence.sentence import PatternOptions, Sentence, Unit, shown_units
+from dashboard.sentence.sentence import Floats, PatternOptions, Sentence, Unit, unhidden_units
 from dashboard.ui.theme import PALETTE, head_colours
+from dashboard.ui.window import Window
 from dashboard.web.state import MATRIX_SCALES, PAIRS
 from store import StoreError
 from store.schema.model import head_name
@@ -35,6 +36,8 @@ class DrawnSentence:
         A view of `SHOWN`.
     heads
         Heads of the layer whose lines are drawn.
+    first
+        Of a long sentence, the first shown token.
     """
 
     name: str
@@ -42,20 +45,41 @@ class DrawnSentence:
     show: str
     layer: int
     heads: Sequence[int]
+    first: int = 0
 
     @property
     def title(self) -> str:
         """Model and text."""
         return f"Attention of {self.name} in “{self.sentence.text}”"
 
+    @property
+    def window(self) -> Window:
+        """The shown tokens."""
+        return Window.at(self.first, len(self.sentence.wordpieces))
+
+    @cached_property
+    def _pattern(self) -> Floats:
+        return window_pattern(self.sentence, self.window)
+
     @cached_property
     def _weights(self) -> PackedWeights:
-        return pack_weights(self.sentence)
+        return pack_weights(self._pattern)
+
+    @property
+    def _source(self) -> str:
+        """How exact the weights in the picture are, and of a long sentence which tokens are shown."""
+        exact = (
+            f"{self.name}; weights in the picture are within {self._weights.error:.1g}, widget.pattern has them exactly"
+        )
+        if self.window.is_whole:
+            return exact
+        outside = 100 * (1 - float(self._pattern.sum(axis=-1).mean()))
+        return f"{exact}; {self.window.name}, {outside:.0f}% of their attention goes outside"
 
     @cached_property
     def pattern(self) -> xr.DataArray:
-        """Attention weights (layer, head, query_token, key_token), labelled with wordpieces."""
-        weights, pieces = self.sentence.pattern, list(self.sentence.wordpieces)
+        """Attention weights (layer, head, query_token, key_token) of the shown tokens, labelled with wordpieces."""
+        weights, pieces = self._pattern, list(self.window.of(self.sentence.wordpieces))
         labels: dict[str, Any] = {"layer": np.arange(len(weights)), "head": np.arange(weights.shape[1])}
         labels |= {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
         return xr.DataArray(weights, labels, ("layer", "head", "query_token", "key_token"), name="pattern")
@@ -63,17 +87,17 @@ class DrawnSentence:
     @property
     def content(self) -> dict[str, Any]:
         """See `SentenceContent` of assets/types/notebook.d.ts."""
-        layers, heads, tokens = self.sentence.query.shape[:3]
-        units, _ = shown_units(self.sentence, PatternOptions())
+        layers, heads, tokens = self._pattern.shape[:3]
+        units, first = self._within(unhidden_units(self.sentence, PatternOptions())[0]), self.window.first
         packed = self._weights
         return {
             "kind": "sentence",
             "name": self.name,
             "units": list(map(asdict, units)),
-            "weights": {"layers": layers, "heads": heads, "tokens": tokens, "levels": packed.levels},
+            "weights": {"layers": layers, "heads": heads, "first": first, "tokens": tokens, "levels": packed.levels},
             "colours": head_colours(heads),
             "palette": PALETTE,
-            "source": f"{self.name}; weights in the picture are within {packed.error:.1g}, widget.pattern has them exactly",
+            "source": self._source,
             "stem": self.name,
         }
 
@@ -105,16 +129,17 @@ class DrawnSentence:
         if state["show"] != "neuron" or state["side"] != "query" or not state["tokens"]:
             return {"of": None}
         layer, head, query = state["layer"], state["head"], state["tokens"][0]
-        return {"of": f"/neuron/{layer}/{head}/{query}", "neuron": neuron(self.sentence, layer, head, query)}
+        keys = slice(self.window.first, self.window.stop)
+        return {"of": f"/neuron/{layer}/{head}/{query}", "neuron": neuron(self.sentence, layer, head, query, keys)}
 
     def selection(self, state: State) -> dict[str, Any]:
         """Layer and heads, and the selected queries and keys where there are some."""
         heads = state["heads"] if state["show"] == "head" else [state["head"]]
         chosen: dict[str, Any] = {"layer": state["layer"], "head": list(heads)}
         if state["tokens"]:
-            chosen[f"{state['side']}_token"] = list(state["tokens"])
+            chosen[f"{state['side']}_token"] = [position - self.window.first for position in state["tokens"]]
         if state["toward"] is not None:
-            chosen["key_token"] = [state["toward"]]
+            chosen["key_token"] = [state["toward"] - self.window.first]
         return chosen
 
     def table(self, state: State) -> DataFrame:
@@ -128,19 +153,25 @@ class DrawnSentence:
     def still(self, state: State) -> tuple[str, str]:
         """The lines of the shown layer."""
         hidden = PatternOptions(pair=state["pair"], special=state["special"], hide=tuple(state["hidden"]))
-        units, keys = shown_units(self.sentence, hidden)
-        pattern = self.sentence.layer_pattern(state["layer"])
-        shown = pattern[:, _places(units)][:, :, _places(keys)]
+        units, keys = (self._within(column) for column in unhidden_units(self.sentence, hidden))
+        pattern = self._pattern[state["layer"]]
+        rows, columns = ([unit.positions[0] - self.window.first for unit in column] for column in (units, keys))
+        shown = pattern[:, rows][:, :, columns]
         title = f"Layer {state['layer']} of {self.name}"
         return "image/svg+xml", sentence_svg(title, units, keys, shown, state["heads"])
 
-
-def _places(units: Sequence[Unit]) -> list[int]:
-    return [unit.positions[0] for unit in units]
+    def _within(self, units: Sequence[Unit]) -> list[Unit]:
+        return [unit for unit in units if unit.positions[0] in self.window]
 
 
 def sentence_widget(
-    name: str, sentence: Sentence, *, show: str = "head", layer: int = 0, heads: Sequence[int] | None = None
+    name: str,
+    sentence: Sentence,
+    *,
+    show: str = "head",
+    layer: int = 0,
+    heads: Sequence[int] | None = None,
+    first: int = 0,
 ) -> Widget:
     """The widget of a sentence; see `headscape.sentence`.
 
@@ -156,4 +187,4 @@ def sentence_widget(
     if not chosen or not all(0 <= layer < layers and 0 <= head < every for head in chosen):
         last = head_name(layers - 1, every - 1)
         raise StoreError(f"{name} has the heads L0 H0 to {last}. Choose a layer, and one or more heads of it.")
-    return Widget(DrawnSentence(name, sentence, show, layer, chosen))
+    return Widget(DrawnSentence(name, sentence, show, layer, chosen, first))

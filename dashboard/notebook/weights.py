@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
+from dashboard.ui.window import Window
 
 #: Bytes of a cell's weights; a notebook writes them as base64, a third longer.
 MOST_BYTES = 575_000
@@ -29,13 +30,19 @@ class PackedWeights:
         return 0.5 / self.levels
 
 
-def pack_weights(sentence: Sentence, most: int = MOST_BYTES) -> PackedWeights:
-    """The weights of all heads, in at most so many bytes where some levels fit.
+def window_pattern(sentence: Sentence, window: Window) -> NDArray[np.float32]:
+    """Attention between the tokens of a window (layer, head, query_token, key_token), of the softmax over the whole sentence."""
+    rows = (sentence.rows(layer, window.positions) for layer in range(len(sentence.query)))
+    return np.stack([each[..., window.first : window.stop] for each in rows])
+
+
+def pack_weights(pattern: NDArray[np.float32], most: int = MOST_BYTES) -> PackedWeights:
+    """The weights of all heads (layer, head, query_token, key_token), in at most so many bytes where some levels fit.
 
     A key that many queries attend to alike is a run of like numbers: keys come first. Looking for runs alone takes 0.03 s
     where looking for repetitions takes 2.2 s and saves 5%.
     """
-    weights = sentence.pattern.swapaxes(-1, -2)
+    weights = pattern.swapaxes(-1, -2)
     for levels in LEVELS:
         if packed := _packed(weights, levels, most):
             return PackedWeights(packed, levels)

@@ -268,7 +268,7 @@ def _sentence(state: LinkState, example: KindExample, corpus: Corpus) -> html.A:
     """The sentence with lines from queries to keys; a link to the page Sentence."""
     layer, head = example.head
     tokens = corpus.wordpieces(corpus.sentence_rows(example.typical))[:MOST_TOKENS]
-    pattern = _pattern(corpus, example.typical, layer, head)[:MOST_TOKENS, :MOST_TOKENS]
+    pattern = _pattern(corpus, example.typical, layer, head)
     link = state.of_sentence(example.typical, layer=layer, heads=str(head), head=head).href
     label: Any = {"aria-label": f"Attention of {head_name(layer, head)} in sentence {example.typical:,}", FOLLOWED: ""}
     return html.A(sentence_lines(tokens, {"of-query": pattern}), href=link, className="of-sentence", **label)
@@ -276,8 +276,10 @@ def _sentence(state: LinkState, example: KindExample, corpus: Corpus) -> html.A:
 
 @cached
 def _pattern(corpus: Corpus, sentence: int, layer: int, head: int) -> NDArray[np.float32]:
-    pattern: NDArray[np.float32] = corpus.weights(sentence, layer=layer, head=head)
-    return pattern
+    """Of the tokens that are drawn, of the softmax over the whole sentence."""
+    rows = corpus.sentence_rows(sentence)
+    drawn = np.arange(min(rows.stop - rows.start, MOST_TOKENS))
+    return corpus.weights(sentence, layer=layer, head=head, queries=drawn)[:, : len(drawn)]
 
 
 def exceptions(corpus: Corpus, state: LinkState) -> list[object]:

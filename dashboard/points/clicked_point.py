@@ -1,7 +1,8 @@
 """A clicked point: its card, the positions of its sentence, its strongest weights and highest-scoring keys, and the tab Point."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -29,7 +30,11 @@ PARTNERS = 5
 OF_ONE_PIECE = 3
 #: Scores that are looked at for each token that is listed, as some are of a wordpiece that is listed often enough.
 CANDIDATES = 32
+#: Queries whose weights are computed at once.
+AT_ONCE = 1_024
 Floats = NDArray[np.floating]
+#: Weights (query_token, key_token) of some queries, by their positions, to all keys.
+WeightsOf = Callable[[NDArray[np.integer]], Floats]
 EMPTY = "Click a point in the picture (or press p, then Enter) for its sentence, strongest weights and highest-scoring keys."
 
 
@@ -64,10 +69,14 @@ def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) 
     row = int(corpus.rows[token])
     sentence = int(corpus.tokens.sentence_index.values[row])
     position = int(corpus.tokens.position.values[row])
-    pattern = corpus.weights(sentence, layer=layer, head=head)
+    weights_of = partial(corpus.weights, sentence, layer=layer, head=head)
     pieces = corpus.sentence_pieces(sentence)
     wordpieces = [piece.name for piece in pieces]
-    weights = pattern[position] if role == "query" else pattern[:, position]
+    own = weights_of(queries=np.array([position]))
+    column = np.concatenate(
+        [block[:, position] for block in _blocks(lambda rows: weights_of(queries=rows), len(pieces))]
+    )
+    weights = own[0] if role == "query" else column
     return PointCard(
         role=role,
         wordpiece=wordpieces[position],
@@ -76,8 +85,8 @@ def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) 
         label=corpus.label_name(sentence),
         wordpieces=wordpieces,
         texts=[piece.spaced for piece in pieces],
-        received=round(float(pattern[:, position].sum()), 3),
-        entropy=round(float(entropy(pattern)[position]), 3),
+        received=round(float(column.sum()), 3),
+        entropy=round(float(entropy(own)[0]), 3),
         partners=_partners(weights, wordpieces),
     )
 
@@ -112,8 +121,9 @@ def focus(
     rows = corpus.sentence_rows(sentence)
     position = row - rows.start
     places = corpus.places(view, np.arange(rows.start, rows.stop), layer=point.layer, head=point.head)
-    pattern = corpus.weights(sentence, layer=point.layer, head=point.head)
-    overlay_lines = strongest_lines(pattern, position, role=point.role, lines=lines, top=top, least=least)
+    overlay_lines = sentence_lines(
+        corpus, (sentence, position), (point.layer, point.head), role=point.role, lines=lines, top=top, least=least
+    )
     searched = min(corpus.n_tokens, most)
     return {
         **sentence_overlay(position, corpus.wordpieces(rows), places, overlay_lines),
@@ -138,20 +148,51 @@ def sentence_overlay(
     }
 
 
-def strongest_lines(
-    pattern: Floats, position: int, *, role: str, lines: Lines, top: int, least: float
+def sentence_lines(
+    corpus: Corpus,
+    place: tuple[int, int],
+    of_head: tuple[int, int],
+    *,
+    role: str,
+    lines: Lines,
+    top: int,
+    least: float,
 ) -> list[tuple[int, int, float]]:
-    """Query, key and weight of the lines drawn in a pattern (query_token, key_token), the strongest of a token first.
+    """`strongest_lines` of a head (layer, head) for a token (sentence, position) of the corpus."""
+    (sentence, position), (layer, head) = place, of_head
+    span = corpus.sentence_rows(sentence)
+    return strongest_lines(
+        lambda queries: corpus.weights(sentence, layer=layer, head=head, queries=queries),
+        span.stop - span.start,
+        position,
+        role=role,
+        lines=lines,
+        top=top,
+        least=least,
+    )
+
+
+def strongest_lines(
+    weights_of: WeightsOf, tokens: int, position: int, *, role: str, lines: Lines, top: int, least: float
+) -> list[tuple[int, int, float]]:
+    """Query, key and weight of the lines drawn in a sentence of so many tokens, the strongest of a token first.
 
     For a query its `top` keys, for a key its `top` queries, for the sentence the `top` keys of every query; no weight below
-    `least`.
+    `least`. The weights of a long sentence are never there all at once.
     """
     if lines == "sentence":
-        queries = range(len(pattern))
-        return [(query, *line) for query in queries for line in _strongest(pattern[query], top, least)]
+        rows = (row for block in _blocks(weights_of, tokens) for row in block)
+        return [(query, *line) for query, row in enumerate(rows) for line in _strongest(row, top, least)]
     if role == "query":
-        return [(position, *line) for line in _strongest(pattern[position], top, least)]
-    return [(query, position, weight) for query, weight in _strongest(pattern[:, position], top, least)]
+        return [(position, *line) for line in _strongest(weights_of(np.array([position]))[0], top, least)]
+    column = np.concatenate([block[:, position] for block in _blocks(weights_of, tokens)])
+    return [(query, position, weight) for query, weight in _strongest(column, top, least)]
+
+
+def _blocks(weights_of: WeightsOf, tokens: int) -> Iterator[Floats]:
+    """The weights of all queries (query_token, key_token), some at a time."""
+    for first in range(0, tokens, AT_ONCE):
+        yield weights_of(np.arange(first, min(first + AT_ONCE, tokens)))
 
 
 @cached

@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import html
 
-from dashboard.points.clicked_point import strongest_lines
+from dashboard.points.clicked_point import sentence_lines
 from dashboard.points.colours import isolating, legend_line, marks_line
 from dashboard.points.colours import span as colour_span
 from dashboard.points.density import ENCLOSED
@@ -368,8 +368,7 @@ def _has_lines(shown: ShownPoints) -> bool:
     row = corpus.rows[state.token]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
     chosen: Any = {"role": state.role, "lines": state.lines, "top": state.top, "least": state.least}
-    patterns = (corpus.weights(sentence, layer=layer, head=head) for layer, head in state.shown_heads)
-    return any(strongest_lines(pattern, position, **chosen) for pattern in patterns)
+    return any(sentence_lines(corpus, (sentence, position), of_head, **chosen) for of_head in state.shown_heads)
 
 
 def marks_of_point(state: LinkState, *, lines: bool = True) -> list[Mark]:

@@ -32,6 +32,8 @@ _ADDED = " Logits include what this model adds by the distance of two tokens."
 CLEAR = ("previous", "next")
 #: Heads and sentences that are tried.
 HEADS, SENTENCES = 6, 24
+#: Tokens of a sentence at most: an example is read at a glance.
+LONGEST = 128
 #: Wordpieces of the sentence on each side of the pair; pixels of the panel's image.
 AROUND, SIDE = 9, 190
 Places = NDArray[np.float32]
@@ -233,6 +235,8 @@ def _pairs(
     corpus: Corpus, layer: int, head: int, sentence: int, first: int, places: Places, criteria: Criteria
 ) -> Iterator[tuple[int, float, int, int, int, int]]:
     """Pairs of words with a large weight that are near: weight in per cent, minus their distance, and where they are."""
+    if corpus.sentences.row_size.values[sentence] > LONGEST:
+        return
     weights = corpus.weights(sentence, layer=layer, head=head)
     words = np.array([piece.text.isalpha() and not piece.continues for piece in corpus.sentence_pieces(sentence)])
     large = (weights >= criteria.weight) & words[:, None] & words[None, :] & ~np.eye(len(words), dtype=bool)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import Unmade, heading, scrolling
 from dashboard.ui.text import searched_tokens
+from dashboard.ui.window import Window
 from dashboard.ui.work import watched
 from dashboard.web.context import Context
 from dashboard.web.results import cached
@@ -214,7 +215,13 @@ def excerpt(pieces: Sequence[Piece], marked: Mapping[int, str], *, around: int) 
 
 
 def linked_pieces(pieces: Sequence[str], hrefs: Sequence[str], chosen: int, role: str) -> html.P:
-    """The wordpieces of a sentence, each with its link, the chosen one with the class of its role."""
+    """The wordpieces of a sentence, each with its link, the chosen one with the class of its role; of a long one the window around it.
+
+    Links before and after it lead to the others.
+    """
+    window = Window.around(chosen, len(pieces))
+    more = [(window.first - 1, "… before"), (window.stop, "after …")]
+    before, after = ([dcc.Link(text, href=hrefs[at])] if 0 <= at < len(pieces) else [] for at, text in more)
     links = [
         dcc.Link(
             piece,
@@ -222,9 +229,11 @@ def linked_pieces(pieces: Sequence[str], hrefs: Sequence[str], chosen: int, role
             className=f"piece {role} here" if position == chosen else "piece",
             title=f"position {position}",
         )
-        for position, (piece, href) in enumerate(zip(pieces, hrefs, strict=True))
+        for position, (piece, href) in window.of(list(enumerate(zip(pieces, hrefs, strict=True))))
     ]
-    return html.P([part for link in links for part in (link, " ")], className="sentence-pieces")
+    shown = [*before, *links, *after]
+    of = [] if window.is_whole else [html.Span(window.name, className="caption")]
+    return html.P([*(part for link in shown for part in (link, " ")), *of], className="sentence-pieces")
 
 
 def _word(piece: Piece, kind: str | None, is_first: bool) -> list[object]:

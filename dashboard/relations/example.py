@@ -23,10 +23,13 @@ from dashboard.relations.linked_sentences import (
 from dashboard.ui.controls import action, info, number
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import heading, scrolling
+from dashboard.ui.ruler import ruler, rulers_of
+from dashboard.ui.window import Window
 from dashboard.ui.work import watched
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
+from store.kernels.attention import merge_words
 from store.phrases import many
 from store.schema.model import head_name
 from store.words import ANY
@@ -35,6 +38,8 @@ from store.words import ANY
 HYPOTHESIS_FIELDS = ("hquery", "hkey", "hoffset", "hjoined", "hlabel")
 #: Heads that are listed, and most pairs that can be marked.
 LISTED, MOST_MARKED = 10, 20
+#: First wordpiece of each word, and the one after its last.
+_BOUNDS = ("token_start", "token_stop")
 _MEANING = (
     "Heads are ranked by the number of marked pairs that they link, then by the mean attention from the first word to the second; "
     "of all other words of the sentence, the linked one gets most. Attention to a word is the sum over its wordpieces, from a word "
@@ -111,7 +116,10 @@ def rank_heads(corpus: Corpus, pairs: Sequence[MarkedPair]) -> list[RankedHead]:
 @cached
 def _weights(corpus: Corpus, sentence: int, word: int) -> NDArray[np.float32]:
     """Attention of one word of a sentence to all of its words: (layer, head, word)."""
-    return corpus.word_pattern(sentence).values[..., word, :].copy()
+    starts, stops = (corpus.words.table[name].values[corpus.words.rows(sentence)] for name in _BOUNDS)
+    words = [tuple(range(*bounds)) for bounds in zip(starts.tolist(), stops.tolist(), strict=True)]
+    rows = corpus.weights(sentence, queries=np.array(words[word]))
+    return merge_words(rows, [tuple(range(len(words[word])))], words)[..., 0, :]
 
 
 def kind_of(corpus: Corpus, pairs: Sequence[MarkedPair]) -> CommonKind:
@@ -145,6 +153,7 @@ def by_example(state: LinkState, marking: Marking, heads: html.Div | None) -> li
         html.H2(["Heads by example", info("heads by example", _MEANING)], id="by-example"),
         html.Div([number("sentence", "Sentence", state.sentence, 0, last, 1)], className="controls"),
         html.P(_what_to_do(state.start, marking.words), className="caption", role="status"),
+        *_ruler(state, marking),
         html.P(_words(state, marking), className="pair words"),
         *([] if heads is None else [heads]),
     ]
@@ -159,14 +168,32 @@ def _what_to_do(start: int | None, words: list[str]) -> str:
 
 def _words(state: LinkState, marking: Marking) -> list[object]:
     """The words of the sentence, each a button that marks it."""
-    own = [pair for pair in marking.pairs if pair.sentence == state.sentence]
+    own, window = _marked_here(state, marking), window_of(state, marking)
     marks = {pair.source: "dependent" for pair in own} | {pair.target: "governor" for pair in own}
     marks |= {} if state.start is None else {state.start: "dependent"}
     parts: list[object] = []
-    for word, spelled in enumerate(marking.words):
+    for word, spelled in window.of(list(enumerate(marking.words))):
         shown = html.Mark(spelled, className=marks[word]) if word in marks else spelled
         parts += [action(shown, _chosen(state, marking.pairs, word), look="word"), " "]
     return parts
+
+
+def _marked_here(state: LinkState, marking: Marking) -> list[MarkedPair]:
+    return [pair for pair in marking.pairs if pair.sentence == state.sentence]
+
+
+def window_of(state: LinkState, marking: Marking) -> Window:
+    """The shown words of a long sentence: of the link, else around the chosen or the first marked one."""
+    if state.window is not None:
+        return Window.at(state.window, len(marking.words))
+    first = next((pair.source for pair in _marked_here(state, marking)), 0) if state.start is None else state.start
+    return Window.around(min(first, max(0, len(marking.words) - 1)), len(marking.words))
+
+
+def _ruler(state: LinkState, marking: Marking) -> list[html.Div]:
+    window = window_of(state, marking)
+    name = window.name.replace("tokens", "words", 1).capitalize()
+    return [] if window.is_whole else [rulers_of(ruler("Words", "window", state.window, window, name))]
 
 
 def _chosen(state: LinkState, pairs: tuple[MarkedPair, ...], word: int) -> str:

@@ -19,6 +19,7 @@ from dashboard.relations.data import (
 from dashboard.ui.controls import action
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import naming
+from dashboard.ui.window import Window
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -331,7 +332,11 @@ def _row(
 
 
 def _words(row: LinkedSentence, words: list[str]) -> list[object]:
-    """The words of a sentence, those of its links marked."""
+    """The words of a sentence, those of its links marked; of a long one those around the first link."""
+    window = Window.around(row.links[0][0], len(words))
+    before, after = (["…"] if cut else [] for cut in (window.first > 0, window.stop < len(words)))
     marks = {target: "governor" for _, target in row.links} | {source: "dependent" for source, _ in row.links}
-    shown = [html.Mark(word, className=marks[at]) if at in marks else word for at, word in enumerate(words)]
-    return [part for each in shown for part in (each, " ")]
+    shown = [
+        html.Mark(word, className=marks[at]) if at in marks else word for at, word in window.of(list(enumerate(words)))
+    ]
+    return [part for each in (*before, *shown, *after) for part in (each, " ")]

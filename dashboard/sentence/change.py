@@ -1,12 +1,13 @@
 """What is changed in a model, heads that do nothing or attend otherwise, and what differs downstream in a sentence."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.sentence.sentence import Sentence
+from dashboard.sentence.sentence import Floats, Sentence
 from dashboard.web.state import Instead
 from store.kernels.attention import softmax
 from store.kernels.heads import row_divergence
@@ -84,26 +85,35 @@ def sentence_vector(sentence: Sentence) -> NDArray[np.float64]:
 
 def attention_change(before: Sentence, after: Sentence) -> NDArray[np.float64]:
     """Jensen-Shannon divergence of each head's rows before and after, in nats, mean over queries: (layer, head)."""
-    # Layer by layer: all patterns of a long sentence at once are large.
-    return np.stack(
-        [
-            row_divergence(*(each.layer_pattern(layer).astype(np.float64) for each in (before, after))).mean(axis=-1)
-            for layer in range(len(before.query))
-        ]
-    )
+    layers, _, tokens = before.query.shape[:3]
+    sums = [
+        sum(
+            row_divergence(own.astype(np.float64), other.astype(np.float64)).sum(axis=-1)
+            for _, own, other in _both(before, after, layer)
+        )
+        for layer in range(layers)
+    ]
+    return np.stack([np.asarray(each) for each in sums]) / tokens
 
 
 def changed_pairs(before: Sentence, after: Sentence, layer: int, head: int) -> list[ChangedPair]:
     """The pairs of a head whose weights change most, the largest change first."""
-    own, other = (each.layer_pattern(layer)[head] for each in (before, after))
-    difference = np.abs(other - own)
-    order = np.argsort(-difference, axis=None, kind="stable")[:LISTED]
-    queries, keys = (axis.tolist() for axis in np.unravel_index(order, difference.shape))
-    return [
-        ChangedPair(query, key, float(own[query, key]), float(other[query, key]))
-        for query, key in zip(queries, keys, strict=True)
-        if difference[query, key] >= LEAST
-    ]
+    found: list[ChangedPair] = []
+    for rows, own, other in _both(before, after, layer):
+        difference = np.abs(other[head] - own[head])
+        order = np.argsort(-difference, axis=None, kind="stable")[:LISTED]
+        found += [
+            ChangedPair(rows.start + query, key, float(own[head, query, key]), float(other[head, query, key]))
+            for query, key in zip(*(axis.tolist() for axis in np.unravel_index(order, difference.shape)), strict=True)
+            if difference[query, key] >= LEAST
+        ]
+    return sorted(found, key=lambda pair: -abs(pair.after - pair.before))[:LISTED]
+
+
+def _both(before: Sentence, after: Sentence, layer: int) -> Iterator[tuple[slice, Floats, Floats]]:
+    """Which queries, and their weights (head, query_token, key_token) before and after, some at a time."""
+    for (rows, own), (_, other) in zip(*(each.all_rows(layer) for each in (before, after)), strict=True):
+        yield rows, own, other
 
 
 class AnswerChange(NamedTuple):

@@ -15,6 +15,7 @@ from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href, scrolling
 from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
+from dashboard.ui.window import Window
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
@@ -208,29 +209,49 @@ def head_positions(context: Context) -> list[object]:
 def _draw_sentence_of_token(corpus: Corpus, state: LinkState, token: int) -> list[object]:
     row = corpus.rows[token]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
-    pattern = corpus.weights(sentence, layer=state.layer, head=state.head)
-    pieces = corpus.wordpieces(corpus.sentence_rows(sentence))
-    name = head_name(state.layer, state.head)
+    every = corpus.wordpieces(corpus.sentence_rows(sentence))
+    window = Window.around(position, len(every))
+    pattern = corpus.weights(sentence, layer=state.layer, head=state.head, queries=window.positions)
+    pieces, name = window.of(every), head_name(state.layer, state.head)
+    file = f"sentence/{sentence}/weights/{state.layer}/{state.head}.csv{_of_window(window)}"
     return [
         html.H2(f"Attention of {name} in sentence {sentence:,}"),
         *chart(
-            sentence_figure(pattern, pieces, position, state.role),
+            sentence_figure(window.of(pattern.T).T, pieces, position, state.role, window.first),
             name="sentence-positions",
-            caption=f"Weights in the sentence of “{pieces[position]}”, whose {state.role} has a frame; same colours as below. ",
+            caption=f"Weights in the sentence of “{every[position]}”, whose {state.role} has a frame; same colours as below. {_part(window)}",
             label=f"Attention weights of {name} in sentence {sentence}",
-            data=file_href(data_link(corpus), f"sentence/{sentence}/weights/{state.layer}/{state.head}.csv"),
+            data=file_href(data_link(corpus), file),
             turns=True,
         ),
     ]
 
 
-def sentence_figure(pattern: NDArray[np.floating], pieces: list[str], position: int, role: str) -> go.Figure:
-    """A cell for each pair of tokens; the row of a selected query, or the column of a key, has a frame."""
+def _part(window: Window) -> str:
+    """Which part of a long sentence is shown."""
+    return "" if window.is_whole else f"{window.name.capitalize()}; page Sentence shows the others. "
+
+
+def _of_window(window: Window) -> str:
+    return f"?window={window.first}&keywindow={window.first}" if window.first else ""
+
+
+def sentence_figure(
+    pattern: NDArray[np.floating], pieces: list[str], position: int, role: str, first: int = 0
+) -> go.Figure:
+    """A cell for each pair of tokens; the row of a selected query, or the column of a key, has a frame.
+
+    `first` is the position of the first token.
+    """
     labels = list(map(as_label, pieces))
-    named = [f"{index}:{label}" for index, label in enumerate(labels)]
+    named = [f"{index}:{label}" for index, label in enumerate(labels, first)]
     queries, keys = np.meshgrid(named, named, indexing="ij")
     heat: Any = go.Heatmap(
         z=pattern,
+        x0=first,
+        y0=first,
+        dx=1,
+        dy=1,
         customdata=np.stack([queries, keys], axis=-1),
         colorscale=SHADES,
         zmin=0,
@@ -238,27 +259,29 @@ def sentence_figure(pattern: NDArray[np.floating], pieces: list[str], position: 
         colorbar=WEIGHT_BAR,
         hovertemplate="query %{customdata[0]}, key %{customdata[1]}: %{z:.4f}<extra></extra>",
     )
-    names = {"tickvals": list(range(len(pieces))), "ticktext": labels} if len(pieces) <= NAMED else {}
+    names = {"tickvals": list(range(first, first + len(pieces))), "ticktext": labels} if len(pieces) <= NAMED else {}
     across: dict[str, Any] = {"title": "key", **names} | ({"tickangle": -60} if names else {})
     down: dict[str, Any] = {"title": "query", "autorange": "reversed", **names}
     font, room = {"size": 11, "color": QUIET}, {"l": 84, "b": 84} if names else {}
     figure = go.Figure(heat, layout(across, down, zooms=True, margin=MARGIN | room, font=font))
-    return figure.add_shape(**_frame(position, len(pieces), role))
+    return figure.add_shape(**_frame(position, (first, first + len(pieces)), role))
 
 
-def _frame(position: int, count: int, role: str) -> dict[str, Any]:
+def _frame(position: int, ends: tuple[int, int], role: str) -> dict[str, Any]:
     """Round the row or the column of a position."""
-    own, others = (position - 0.5, position + 0.5), (-0.5, count - 0.5)
+    own, others = (position - 0.5, position + 0.5), (ends[0] - 0.5, ends[1] - 0.5)
     (x0, x1), (y0, y1) = (others, own) if role == "query" else (own, others)
     return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": {"color": "#D55E00", "width": 2}}
 
 
-def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) -> go.Figure:
-    """The figure of shares (layer, token)."""
+def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str], first: int = 0) -> go.Figure:
+    """The figure of shares (layer, token); `first` is the position of the first token."""
     layers, tokens = values.shape
     names_of_cells = np.broadcast_to(np.array([*map(as_label, wordpieces)], object), values.shape)
     heat: Any = go.Heatmap(
         z=values,
+        x0=first,
+        dx=1,
         customdata=names_of_cells,
         texttemplate="%{z:.0%}" if tokens <= WRITTEN else None,
         hovertemplate="%{customdata}, at %{x}, layer %{y}: %{z:.1%}<extra></extra>",
@@ -270,7 +293,8 @@ def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) 
     )
     shown = list(range(0, tokens, every(tokens, NAMED_PIECES)))
     names = [as_label(wordpieces[position]) for position in shown]
-    across = {"side": "top", "tickmode": "array", "tickvals": shown, "ticktext": names, "tickangle": -50}
+    places = [first + position for position in shown]
+    across = {"side": "top", "tickmode": "array", "tickvals": places, "ticktext": names, "tickangle": -50}
     down = layers_down(layers)
     return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 96, "b": 6}))
 
@@ -278,12 +302,14 @@ def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) 
 def sentence_mixing(shown: ShownSentence) -> list[object]:
     """The selected mixing ratio as a figure and as a table."""
     sentence, ratio = shown.sentence, RATIOS[shown.state.ratio]
-    values = sentence.mixing[list(RATIOS).index(shown.state.ratio)]
+    window = Window.at(shown.windows[0].first, len(sentence.wordpieces))
+    values = window.of(sentence.mixing[list(RATIOS).index(shown.state.ratio)].T).T
+    wordpieces = window.of(sentence.wordpieces)
     caption = (
         f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens. "
     )
     figure = chart(
-        mixing_figure(values, sentence.wordpieces),
+        mixing_figure(values, wordpieces, window.first),
         name="sentence-mixing",
         caption=caption,
         label="Mixing ratio of each token by layer",
@@ -291,7 +317,7 @@ def sentence_mixing(shown: ShownSentence) -> list[object]:
         height=150 + 34 * len(values),
         turns=True,
     )
-    return [*figure, _table(values, sentence.wordpieces)]
+    return [*figure, _table(values, wordpieces)]
 
 
 def _table(values: NDArray[np.float32], wordpieces: tuple[str, ...]) -> html.Details:

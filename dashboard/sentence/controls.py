@@ -8,6 +8,7 @@ from dash import html
 
 from dashboard.roles.shares import RoleShares
 from dashboard.sentence.picture import ShownSentence, is_mean, options_of
+from dashboard.sentence.sentence import is_short
 from dashboard.ui.controls import (
     OF_DATA,
     choice,
@@ -94,12 +95,15 @@ def filter_group(shown: ShownSentence) -> list[html.Fieldset]:
 
 def _hidden_tokens(shown: ShownSentence) -> dmc.MultiSelect:
     """The hidden tokens, each of which can be shown again."""
-    pieces = shown.sentence.wordpieces
+    pieces, (queries, keys) = shown.sentence.wordpieces, shown.units
     hidden = [str(position) for position in shown.options.hide if position < len(pieces)]
+    # Of a long sentence those of the windows: a list of thousands takes seconds to open.
+    offered = {position for unit in (*queries, *keys) for position in unit.positions} | set(shown.options.hide)
+    within = range(len(pieces)) if is_short(shown.sentence) else sorted(offered.intersection(range(len(pieces))))
     return dmc.MultiSelect(
         id={"choose": "hide", "by": "control"},
         label="Hidden tokens",
-        data=[{"value": str(position), "label": f"{piece} ({position})"} for position, piece in enumerate(pieces)],
+        data=[{"value": str(position), "label": f"{pieces[position]} ({position})"} for position in within],
         value=hidden,
         placeholder="" if hidden else "none",
         size="xs",

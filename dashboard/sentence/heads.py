@@ -12,7 +12,7 @@ from dashboard.relations.data import BestHead, best_of, clearest_relations, dire
 from dashboard.roles.shares import RoleShares, role_cells, role_titles
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
-from dashboard.sentence.sentence import Sentence
+from dashboard.sentence.sentence import Sentence, is_short
 from dashboard.statistics.heads import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import heading, scrolling
@@ -70,9 +70,9 @@ def ranking_panel(shown: ShownSentence) -> list[object]:
 
     It is as high without a pair as with one, so that a selection moves nothing.
     """
-    sentence, pair = shown.sentence, selected_pair(shown)
+    pair = selected_pair(shown)
     is_off, empty = shown.selected_query is None, html.P(EMPTY, className="caption of-pair")
-    choices = [_key_choice(sentence, pair and pair[1], disabled=is_off), _clear(disabled=is_off)]
+    choices = [_key_choice(shown, pair and pair[1], disabled=is_off), _clear(disabled=is_off)]
     return [
         html.H2("Which heads link these two words?"),
         html.Div(choices, className="controls"),
@@ -105,8 +105,12 @@ def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
     return scrolling(table, "Which heads link these two words?", _BOX)
 
 
-def _key_choice(sentence: Sentence, key: int | None, *, disabled: bool) -> dmc.Select:
-    options = {str(position): f"{position}: {piece}" for position, piece in enumerate(sentence.wordpieces)}
+def _key_choice(shown: ShownSentence, key: int | None, *, disabled: bool) -> dmc.Select:
+    """Of a long sentence the keys of the window, and the selected one."""
+    pieces = shown.sentence.wordpieces
+    offered = {position for unit in shown.units[1] for position in unit.positions} | {key or 0}
+    within = range(len(pieces)) if is_short(shown.sentence) else sorted(offered)
+    options = {str(position): f"{position}: {pieces[position]}" for position in within}
     return choice("toward", "Key", options, "" if key is None else str(key), 160, disabled=disabled, of_data=True)
 
 

@@ -26,6 +26,8 @@ from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sent
 from dashboard.sentence.over_corpus import SAMPLED
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
 from dashboard.sentence.routes import register
+from dashboard.sentence.ruler import Rulers, draw_rulers, draw_text, read_rulers
+from dashboard.sentence.sentence import TOO_LONG
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
 from dashboard.sentence.why import WHY, why_panel
 from dashboard.sentence.without import WITHOUT, without_panel
@@ -103,6 +105,8 @@ class SentencePage:
         Whether the corpus has a picture of its queries and keys.
     about
         Why the page opened on the shown head.
+    rulers
+        The windows of a long sentence; None of a short one.
     means
         The means by position, in their view.
     tree
@@ -113,6 +117,8 @@ class SentencePage:
         The heads that are switched off, and what that changes.
     notes, found
         The panels of notes, and the search for a sentence, which may be computed after the page.
+    notices
+        What of the link could not be followed.
     """
 
     state: LinkState
@@ -128,18 +134,20 @@ class SentencePage:
     shares: RoleShares | None
     has_picture: bool
     about: list[html.P]
+    rulers: Rulers | None
     means: ShownMeans | None
     tree: Tree | None
     why: list[object]
     without: list[object]
     notes: list[object]
     found: html.Div
+    notices: tuple[str, ...] = ()
 
 
 def read(context: Context) -> SentencePage:
     """Everything that the page shows; without a sentence that cannot be encoded, or not yet."""
-    corpus, state = context.corpus, context.state
-    shown, refused = _read_shown(context)
+    corpus, (shown, refused) = context.corpus, _read_shown(context)
+    state = shown.state if shown else context.state
     unstored = has_no_vectors(corpus, state)
     return SentencePage(
         state=state,
@@ -155,12 +163,14 @@ def read(context: Context) -> SentencePage:
         shares=known_shares(corpus),
         has_picture=bool(corpus.views),
         about=about_head(state, partial(opening_of, corpus)) if shown else [],
+        rulers=read_rulers(shown) if shown else None,
         means=read_positions(corpus, state.layer, state.head) if shown and state.show == "positions" else None,
         tree=read_tree(corpus, state) if shown and state.show != "mixing" and not unstored else None,
         why=why_panel(context, shown) if shown and state.show != "mixing" else [],
         without=without_panel(context, shown) if shown and state.show != "mixing" else [],
         notes=_notes(corpus, shown) if shown and not unstored else [],
         found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
+        notices=_notices(shown, context.state) if shown else (),
     )
 
 
@@ -189,20 +199,21 @@ def draw(page: SentencePage) -> Page:
         return Page(above=above, beside=found)
     above = [
         title,
-        html.P(_text(page.shown), className="sentence-text", dir="auto"),
+        draw_text(page.shown.sentence, _text(page.shown)),
         *([html.P(page.encoded, className="caption")] if page.encoded else []),
         _groups(typing, view, *filter_group(page.shown)),
         *page.about,
+        *draw_rulers(page.rulers),
         html.P(how, className="how-to-read"),
     ]
     if page.state.show == "mixing":
         below = [*sentence_mixing(page.shown), *page.notes]
-        return Page(above=above, beside=found, below=below, notices=_notices(page.shown))
+        return Page(above=above, beside=found, below=below, notices=page.notices)
     beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
     questions = html.Div([html.Section(part) for part in (page.why, page.without) if part], className="questions")
     tree = dependency_tree(page.tree) if page.tree else []
     below = [_caption(page, page.shown), questions, *page.notes, *tree]
-    return Page(above=above, beside=[*beside, *found], below=below, notices=_notices(page.shown))
+    return Page(above=above, beside=[*beside, *found], below=below, notices=page.notices)
 
 
 def input_group(state: LinkState, sentences: int) -> html.Fieldset:
@@ -281,12 +292,18 @@ def _text(shown: ShownSentence) -> list[object]:
     return [*parts, *cut]
 
 
-def _notices(shown: ShownSentence) -> tuple[str, ...]:
-    """How much of a typed text is encoded where it is too long."""
-    if not (shown.state.text and shown.sentence.cut):
-        return ()
-    wordpieces = many(len(shown.sentence.wordpieces), "wordpiece")
-    return (f"The text is cut at {wordpieces}, the limit of this store. Type a shorter text, or its parts one by one.",)
+def _notices(shown: ShownSentence, asked: LinkState) -> tuple[str, ...]:
+    """That a sentence is too long for a rollout, and how much of a typed text is encoded where it is too long."""
+    sentence = shown.sentence
+    no_rollout = asked.rollout and not shown.state.rollout
+    refused = (TOO_LONG.format(sentence.longest_rollout, len(sentence.wordpieces)),) if no_rollout else ()
+    if not (shown.state.text and sentence.cut):
+        return refused
+    wordpieces = many(len(sentence.wordpieces), "wordpiece")
+    return (
+        *refused,
+        f"The text is cut at {wordpieces}, the limit of this store. Type a shorter text, or its parts one by one.",
+    )
 
 
 def _caption(page: SentencePage, shown: ShownSentence) -> html.P:

@@ -10,9 +10,10 @@ import numpy as np
 
 from dashboard.roles.shares import RoleShares, groups_by_kind, known_shares, summary
 from dashboard.sentence.encoder import shown_sentence
-from dashboard.sentence.sentence import FIELDS, PatternOptions, Sentence, Unit, parse_options, shown_units
+from dashboard.sentence.sentence import FIELDS, PatternOptions, Sentence, Unit, is_short, parse_options, unhidden_units
 from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import KIND_LINES, PALETTE, head_colours
+from dashboard.ui.window import Window
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
@@ -33,7 +34,8 @@ class SentenceViews(BrowserComponent):
         - `show`: "head" (lines), "model" (thumbnails of all heads), "matrix" (heat map of a head) or "neuron" (channels)
         - `units` and `keys`: the queries and the keys, `{"name": "the", "positions": [3], "segment": 0, "special": False}`
         - `layers`, `heads`: how many there are; `layer`, `head`: the shown ones; `chosen`: heads whose lines are drawn
-        - `queries`: the selected tokens, of the column that `side` says ("query" or "key")
+        - `queries`: the selected tokens, of the column that `side` says ("query" or "key"), counted from the first shown
+        - `first`: of a long sentence, the first shown query and the first shown key
         - `toward`: the key that makes a pair with one selected query, by index among the shown keys; None for none
         - `least`: smallest weight that is drawn as a line
         - `scale`: which colour a weight has, a name of `dashboard.web.state.MATRIX_SCALES`
@@ -116,20 +118,37 @@ class ShownSentence:
     files: str
     shares: RoleShares | None = None
 
-    @property
+    @cached_property
     def options(self) -> PatternOptions:
         """How its patterns are shown."""
-        return options_of(self.state)
+        queries, keys = self.windows
+        return replace(options_of(self.state), window=queries.first, keywindow=keys.first)
 
     @cached_property
+    def unhidden(self) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
+        """The queries and the keys that are not hidden, in the windows or not."""
+        return unhidden_units(self.sentence, options_of(self.state))
+
+    @cached_property
+    def windows(self) -> tuple[Window, Window]:
+        """The windows of the queries and of the keys: of the link, else where tokens are selected, else the first."""
+        state, (queries, keys) = self.state, self.unhidden
+        first = next(iter(self.selected_indices), 0)
+        of_queries = _window(state.window, first, len(queries))
+        of_keys = Window.at(of_queries.first if state.keywindow is None else state.keywindow, len(keys))
+        toward = _paired_key(state, keys) if state.keywindow is None else None
+        return of_queries, of_keys if toward is None or toward in of_keys else Window.around(toward, len(keys))
+
+    @property
     def units(self) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
         """The shown queries and the shown keys."""
-        return shown_units(self.sentence, self.options)
+        queries, keys = (tuple(window.of(units)) for window, units in zip(self.windows, self.unhidden, strict=True))
+        return queries, keys
 
     @property
     def column(self) -> tuple[Unit, ...]:
-        """The column that tokens are selected in: the shown queries or the shown keys."""
-        queries, keys = self.units
+        """The column that tokens are selected in: the queries or the keys that are not hidden."""
+        queries, keys = self.unhidden
         return keys if self.state.role == "key" else queries
 
     @property
@@ -159,11 +178,17 @@ class ShownSentence:
         return data_url(self.state, self.files)
 
 
+def _window(first: int | None, token: int, tokens: int) -> Window:
+    return Window.around(token, tokens) if first is None else Window.at(first, tokens)
+
+
 def read_shown(context: Context) -> ShownSentence:
     """The sentence of a link. Raises `Refusal` where it cannot be encoded."""
     corpus = context.corpus
-    sentence, shares = shown_sentence(context), known_shares(corpus)
-    return ShownSentence(context.state, sentence, corpus.layers, corpus.heads, data_link(corpus), shares)
+    sentence, shares, state = shown_sentence(context), known_shares(corpus), context.state
+    if state.rollout and len(sentence.wordpieces) > sentence.longest_rollout:
+        state = state.with_(rollout=None)  # the page says why
+    return ShownSentence(state, sentence, corpus.layers, corpus.heads, data_link(corpus), shares)
 
 
 def isolated_head(state: LinkState) -> int:
@@ -252,7 +277,7 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
     """The prop `sentence` of `dashboard.sentence.picture`, but for the provenance."""
     state, options = shown.state, shown.options
     queries, keys = shown.units
-    roles = head_roles(shown)
+    roles, own = head_roles(shown), shown.windows[state.role == "key"]
     return {
         "show": "matrix" if state.show == "positions" else state.show,
         "units": [asdict(unit) for unit in queries],
@@ -263,7 +288,8 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
         "layer": state.layer,
         "chosen": shown.drawn_heads,
         "head": 0 if options.rollout or is_mean(state) else state.head,
-        "queries": shown.selected_indices,
+        "queries": [index - own.first for index in shown.selected_indices if index in own],
+        "first": {side: window.first for side, window in zip(("query", "key"), shown.windows, strict=True)},
         "side": state.role,
         "toward": _paired_key(state, keys),
         "scale": state.scale if state.show in ("matrix", "model") else "root",
@@ -272,11 +298,19 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
         "layer_url": _weights_url(shown),
         "model_url": f"{shown.url}/model.bin{query_string(state, options.fields)}",
         "neuron_url": neuron_url(shown, "json") if state.show == "neuron" else None,
-        "title": title(state),
+        "title": f"{title(state)}{_part(shown.windows)}",
         "colours": _colours(shown, roles),
         "roles": None if roles is None else asdict(roles) | {"kinds": [kind._asdict() for kind in roles.kinds]},
         "palette": PALETTE,
     }
+
+
+def _part(windows: tuple[Window, Window]) -> str:
+    """Which part of a long sentence is shown, for a title."""
+    queries, keys = windows
+    if queries.is_whole and keys.is_whole:
+        return ""
+    return f", {queries.name}" if queries == keys else f", queries: {queries.name}, keys: {keys.name}"
 
 
 def head_roles(shown: ShownSentence) -> HeadRoles | None:
@@ -346,7 +380,8 @@ def weights_file(shown: ShownSentence) -> str:
 def neuron_url(shown: ShownSentence, form: str) -> str | None:
     """URL of the steps to the weights of the selected query, as `json` or `csv`; None without a selected query."""
     query, at = shown.selected_query, f"{shown.state.layer}/{shown.state.head}"
-    return None if query is None else f"{shown.url}/neuron/{at}/{query}.{form}{query_string(shown.state, {})}"
+    fields = {} if is_short(shown.sentence) else shown.options.fields
+    return None if query is None else f"{shown.url}/neuron/{at}/{query}.{form}{query_string(shown.state, fields)}"
 
 
 def _mean_fields(state: LinkState) -> dict[str, str]:

@@ -19,6 +19,7 @@ from dashboard.sentence.sentence import (
     Sentence,
     Unit,
     Weights,
+    is_short,
     mean_pattern,
     parse_options,
     parse_positions,
@@ -92,8 +93,15 @@ def _overlay(corpus: Corpus, view: str, sentence: Sentence, layer: int, head: in
     """Where a typed sentence is placed in the picture of a head, and the strongest lines of all its queries."""
     places = place_vectors(corpus, view, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head)
     top, least = bounded("top", TOP, MOST_TOP, fewest=0), share_of_query("least", LEAST)
-    pattern = sentence.layer_pattern(layer)[head]
-    lines = strongest_lines(pattern, 0, role="query", lines="sentence", top=top, least=least)
+    lines = strongest_lines(
+        lambda queries: sentence.rows(layer, queries)[head],
+        len(sentence.wordpieces),
+        0,
+        role="query",
+        lines="sentence",
+        top=top,
+        least=least,
+    )
     return {**sentence_overlay(0, sentence.wordpieces, places, lines), "near": []}
 
 
@@ -130,14 +138,23 @@ def _neuron(find: Find, layer: int, head: int, query: int, **named: Any) -> Resp
     sentence = find(**named)
     _check_head(sentence, layer, head)
     _check_position(sentence, query)
-    return lasting(jsonify(neuron(sentence, layer, head, query)))
+    return lasting(jsonify(neuron(sentence, layer, head, query, _shown_keys(sentence))))
 
 
 def _neuron_file(find: Find, layer: int, head: int, query: int, **named: Any) -> Response:
     sentence = find(**named)
     _check_head(sentence, layer, head)
     _check_position(sentence, query)
-    return file(iter([neuron_table(sentence, layer, head, query)]), f"neuron-L{layer}-H{head}-{query}", "csv")
+    table = neuron_table(sentence, layer, head, query, _shown_keys(sentence))
+    return file(iter([table]), f"neuron-L{layer}-H{head}-{query}", "csv")
+
+
+def _shown_keys(sentence: Sentence) -> slice:
+    """Positions of the shown keys: all of a short sentence, else from the first to the last of the window."""
+    if is_short(sentence):
+        return slice(None)
+    _, keys = shown_units(sentence, _options())
+    return slice(keys[0].positions[0], keys[-1].positions[-1] + 1) if keys else slice(0)
 
 
 def _mixing(find: Find, **named: Any) -> Response:
@@ -282,28 +299,29 @@ def _table(head: str, units: Sequence[Unit], keys: Sequence[Unit], weights: Floa
     }
 
 
-def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, object]:
-    """JSON-ready: the query vector, and of every key its vector, their product, its sum, the logit and the weight.
+def neuron(sentence: Sentence, layer: int, head: int, query: int, keys: slice = slice(None)) -> dict[str, object]:
+    """JSON-ready: the query vector, and of every key, or of some, its vector, their product, its sum, the logit and the weight.
 
-    logit = dot / sqrt(channels) + what the model adds to it; weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
+    logit = dot / sqrt(channels) + what the model adds to it, None of a key that the query does not see; weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
     """
-    vector, both, steps = _steps(sentence, layer, head, query)
+    vector, both, steps = _steps(sentence, layer, head, query, keys)
     vectors = [[significant(row) for row in array.tolist()] for array in both]
-    numbers = [significant(array.tolist()) for array in steps]
+    dots, logits, weights = (significant(array.tolist()) for array in steps)
+    numbers = [dots, [logit if np.isfinite(logit) else None for logit in logits], weights]  # JSON has no infinity
     names = ("name", "key", "product", "dot", "logit", "weight")
-    every = zip(sentence.wordpieces, *vectors, *numbers, strict=True)
+    every = zip(sentence.wordpieces[keys], *vectors, *numbers, strict=True)
     return {"query": significant(vector.tolist()), "keys": [dict(zip(names, values, strict=True)) for values in every]}
 
 
-def neuron_table(sentence: Sentence, layer: int, head: int, query: int) -> Table:
+def neuron_table(sentence: Sentence, layer: int, head: int, query: int, shown: slice = slice(None)) -> Table:
     """The same as a file: a row a key, a column for each channel of q, k and their product."""
-    vector, both, steps = _steps(sentence, layer, head, query)
+    vector, both, steps = _steps(sentence, layer, head, query, shown)
     keys, products, *numbers = (_rounded(array) for array in (*both, *steps))
     queries = np.broadcast_to(_rounded(vector), keys.shape)
     channels = (("q", queries), ("k", keys), ("product", products))
     return {
-        "key": np.array(sentence.wordpieces, object),
-        "key_position": np.arange(len(keys)),
+        "key": np.array(sentence.wordpieces[shown], object),
+        "key_position": np.arange(len(sentence.wordpieces))[shown],
         **dict(zip(("dot", "logit", "weight"), numbers, strict=True)),
         **{f"{name}{channel}": array[:, channel] for name, array in channels for channel in range(keys.shape[-1])},
     }
@@ -314,7 +332,9 @@ def _rounded(array: Floats) -> NDArray[np.float64]:
     return rounded
 
 
-def _steps(sentence: Sentence, layer: int, head: int, query: int) -> tuple[Floats, list[Floats], list[Floats]]:
+def _steps(
+    sentence: Sentence, layer: int, head: int, query: int, shown: slice
+) -> tuple[Floats, list[Floats], list[Floats]]:
     """Query (channel); keys and products (key, channel); dot, logit and weight (key)."""
     vector, keys = sentence.query[layer, head, query], sentence.key[layer, head]
     products = vector * keys
@@ -322,4 +342,4 @@ def _steps(sentence: Sentence, layer: int, head: int, query: int) -> tuple[Float
     logits = (
         dots * np.float32(len(vector) ** -0.5) if sentence.bias is None else sentence.row_logits(layer, query)[head]
     )
-    return vector, [keys, products], [dots, logits, softmax(logits)]
+    return vector, [keys[shown], products[shown]], [each[shown] for each in (dots, logits, softmax(logits))]

@@ -1,76 +1,36 @@
 """One sentence with its queries and keys, and its attention as it is shown: weighted, filtered, between words, averaged or rolled out."""
 
 import re
-import weakref
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Literal
+from math import isqrt
+from typing import Literal
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
+from dashboard.sentence.stored_layers import Layers, StoredLayers
+from dashboard.ui.window import WINDOW, Window
+from dashboard.web.errors import Refusal
 from dashboard.web.results import cached
 from dashboard.web.state import PAIRS, Mean, Pair
 from store import Corpus
 from store.kernels.attention import attention_logits, attention_pattern, attention_rollout, merge_words
 from store.kernels.bias import AttentionBias
+from store.kernels.rows import attention_rows
 from store.schema.corpus import NO_WORD
 
 Floats = NDArray[np.float32]
-#: Arrays of a stored sentence whose first axis is the layer.
-ByLayer = Literal["query", "key", "value_norm"]
 #: Fields of a link that change what is shown.
-FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout")
+FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout", "window", "keywindow")
+#: Weights of all heads that a rollout is made of, at most: about ten seconds.
+MOST_OF_ROLLOUT = 300_000_000
+TOO_LONG = "A rollout of this model is of at most {:,} tokens; this sentence has {:,}. Choose a shorter sentence."
 #: Most positions that a link hides.
 MOST_HIDDEN = 1_024
 _POSITION = re.compile(r"[0-9]{1,4}")
 Weights = NDArray[np.floating]
-
-
-class StoredLayers:
-    """An array (layer, head, token, ...) of a stored sentence, of which only the layers that are needed are read.
-
-    Most requests are about one layer: of 144 heads, reading all takes twelve times as long. Layers are cached one by one.
-    """
-
-    def __init__(self, corpus: Corpus, name: ByLayer, sentence: int, read: "ReadLayer | None" = None) -> None:
-        """`read` reads a layer, by default into the cache."""
-        self._corpus, self._name, self._sentence = weakref.ref(corpus), name, sentence  # a cache must not keep it alive
-        self._read = read or _stored_layer
-        rows, array = corpus.sentence_rows(sentence), getattr(corpus, name)
-        self.shape: tuple[int, ...] = (*array.shape[:2], rows.stop - rows.start, *array.shape[3:])
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, part: Any) -> Any:
-        """As of an array, whose first index is a layer or a slice of layers: only these are read."""
-        first, *rest = part if isinstance(part, tuple) else (part,)
-        if isinstance(first, slice):
-            return np.stack([self._layer(layer) for layer in range(len(self))[first]])[:, *rest]
-        return self._layer(int(first))[tuple(rest)]
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
-        every: Floats = self[:]
-        return every
-
-    def _layer(self, layer: int) -> Floats:
-        corpus = self._corpus()
-        assert corpus is not None, "the request that shows the sentence holds its corpus"
-        return self._read(corpus, self._name, self._sentence, layer)
-
-
-@cached
-def _stored_layer(corpus: Corpus, name: ByLayer, sentence: int, layer: int) -> Floats:
-    array = getattr(corpus, name).variable[layer, :, corpus.sentence_rows(sentence)]
-    numbers: Floats = array.values.astype(np.float32)
-    return numbers
-
-
-#: Reads an array of a sentence in a layer: (head, token, ...).
-ReadLayer = Callable[[Corpus, ByLayer, int, int], Floats]
-Layers = Floats | StoredLayers
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +115,43 @@ class Sentence:
         pattern: Floats = attention_pattern(self.query[layer], self.key[layer], bias=bias)
         return pattern
 
+    def rows(self, layer: int, queries: NDArray[np.integer]) -> Floats:
+        """Attention of some queries in one layer (head, query, key_token), without that of the others."""
+        keys = self.key[layer]
+        bias = self.bias and self.bias.part(layer).at(queries, range(keys.shape[-2]))
+        rows: Floats = attention_pattern(self.query[layer][:, queries], keys, bias=bias)
+        return rows
+
+    @property
+    def longest_rollout(self) -> int:
+        """Tokens of a sentence of which this model's rollout is computed, at most."""
+        layers, heads = self.query.shape[:2]
+        return max(WINDOW, isqrt(MOST_OF_ROLLOUT // (layers * heads)))
+
+    def all_rows(self, layer: int) -> Iterator[tuple[slice, Floats]]:
+        """The same of all queries, some at a time, and which they are."""
+        return attention_rows(self.query[layer], self.key[layer], bias=self.bias and self.bias.part(layer))
+
+    def rollout_rows(self, layer: int, queries: NDArray[np.integer], *, whole: int = WINDOW) -> Floats:
+        """Attention rollout of some queries up to a layer (query, input_token).
+
+        Of a sentence of more than `whole` tokens from the layer downwards: what is kept is of these queries. Raises a `Refusal`
+        where it takes too long.
+        """
+        tokens = len(self.wordpieces)
+        if tokens <= whole:
+            return self.rollout[layer][queries]
+        if tokens > (most := self.longest_rollout):
+            raise Refusal(TOO_LONG.format(most, tokens), 400)
+        rollout = np.zeros((len(queries), tokens), np.float32)
+        rollout[np.arange(len(queries)), queries] = 1
+        for below in range(layer, -1, -1):
+            mixed = np.zeros_like(rollout)
+            for block, rows in self.all_rows(below):
+                mixed += rollout[:, block] @ rows.mean(axis=0)
+            rollout = np.float32(0.5) * (rollout + mixed)
+        return rollout
+
     def row_logits(self, layer: int, query: int) -> Floats:
         """Logits of one query in every head of a layer: (head, key_token)."""
         keys = self.key[layer]
@@ -223,6 +220,8 @@ class PatternOptions:
         Wordpieces merged (Clark et al. 2019, section 4.1).
     rollout
         Attention rollout up to the layer instead of its pattern (Abnar & Zuidema 2020); one head, the mean.
+    window, keywindow
+        Of a long sentence, the first shown query and the first shown key, among those that are not hidden.
     """
 
     weights: Literal["attention", "norm"] = "attention"
@@ -232,6 +231,8 @@ class PatternOptions:
     renormalize: bool = False
     words: bool = False
     rollout: bool = False
+    window: int = 0
+    keywindow: int = 0
 
     @property
     def shares(self) -> bool:
@@ -244,7 +245,8 @@ class PatternOptions:
         flags = {name: "1" for name in ("renormalize", "words", "rollout") if getattr(self, name)}
         texts = {"weights": self.weights, "pair": self.pair, "hide": ".".join(map(str, self.hide))}
         changed = {name: text for name, text in texts.items() if text not in ("", "attention", "all")}
-        every = changed | ({} if self.special else {"special": "0"}) | flags
+        starts = {name: str(start) for name in ("window", "keywindow") if (start := getattr(self, name))}
+        every = changed | ({} if self.special else {"special": "0"}) | flags | starts
         return {name: every[name] for name in FIELDS if name in every}
 
 
@@ -258,6 +260,8 @@ def parse_options(fields: Mapping[str, str]) -> PatternOptions:
         renormalize=fields.get("renormalize") == "1",
         words=fields.get("words") == "1",
         rollout=fields.get("rollout") == "1",
+        window=next(iter(parse_positions(fields.get("window", ""))), 0),
+        keywindow=next(iter(parse_positions(fields.get("keywindow", ""))), 0),
     )
 
 
@@ -287,11 +291,29 @@ class ShownPattern:
 
 
 def shown_pattern(sentence: Sentence, options: PatternOptions, *, layer: int | None = None) -> ShownPattern:
-    """The shown pattern of one layer, or of all."""
-    queries, keys = shown_units(sentence, options)
-    weights = _weights(sentence, options, layer)
-    between = merge_words(weights, *([unit.positions for unit in units] for units in (queries, keys)))
-    return ShownPattern(queries, keys, renormalized(between) if options.renormalize else between)
+    """The shown pattern of one layer, or of all: queries and keys of the windows."""
+    return windowed(row_pattern(sentence, options, layer=layer), options)
+
+
+def row_pattern(sentence: Sentence, options: PatternOptions, *, layer: int | None = None) -> ShownPattern:
+    """The same with every key that is not hidden, in the window or not."""
+    every, keys = unhidden_units(sentence, options)
+    units = tuple(Window.at(options.window, len(every)).of(every))
+    rows = np.array([position for unit in units for position in unit.positions], np.intp)
+    of_rows = iter(range(len(rows)))
+    queries = [tuple(next(of_rows) for _ in unit.positions) for unit in units]
+    layers = range(len(sentence.query)) if layer is None else (layer,)
+    weights = np.stack([_weights(sentence, options, each, rows) for each in layers])
+    between = merge_words(weights, queries, [unit.positions for unit in keys])
+    return ShownPattern(units, keys, renormalized(between) if options.renormalize else between)
+
+
+def windowed(pattern: ShownPattern, options: PatternOptions) -> ShownPattern:
+    """A pattern of every key with those of the window alone."""
+    window = Window.at(options.keywindow, len(pattern.keys))
+    return replace(
+        pattern, keys=tuple(window.of(pattern.keys)), weights=pattern.weights[..., window.first : window.stop]
+    )
 
 
 def renormalized(weights: Floats) -> Floats:
@@ -302,7 +324,21 @@ def renormalized(weights: Floats) -> Floats:
 
 
 def shown_units(sentence: Sentence, options: PatternOptions) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
-    """The queries and keys that are not hidden."""
+    """The queries and keys of the windows."""
+    queries, keys = unhidden_units(sentence, options)
+    return (
+        tuple(Window.at(options.window, len(queries)).of(queries)),
+        tuple(Window.at(options.keywindow, len(keys)).of(keys)),
+    )
+
+
+def is_short(sentence: Sentence) -> bool:
+    """Whether one window has the whole sentence."""
+    return len(sentence.wordpieces) <= WINDOW
+
+
+def unhidden_units(sentence: Sentence, options: PatternOptions) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
+    """The queries and keys that are not hidden, in the windows or not."""
     hidden = frozenset(options.hide)
     shown = [
         unit
@@ -339,18 +375,14 @@ def _unit(sentence: Sentence, names: Sequence[str], positions: tuple[int, ...]) 
     )
 
 
-def _weights(sentence: Sentence, options: PatternOptions, layer: int | None) -> Floats:
-    """Between all wordpieces: (layer, head, query_token, key_token)."""
+def _weights(sentence: Sentence, options: PatternOptions, layer: int, rows: NDArray[np.integer]) -> Floats:
+    """From some wordpieces to all: (head, query_token, key_token)."""
     if options.rollout:
-        return sentence.rollout[_part(layer), None]
-    pattern = sentence.pattern if layer is None else sentence.layer_pattern(layer)[None]
-    if options.weights == "attention":
-        return pattern
-    return pattern * sentence.value_norm[_part(layer), :, None, :]
-
-
-def _part(layer: int | None) -> slice:
-    return slice(None) if layer is None else slice(layer, layer + 1)
+        return sentence.rollout_rows(layer, rows)[None]
+    weights = sentence.rows(layer, rows)
+    if options.weights == "norm":
+        weights *= sentence.value_norm[layer][:, None, :]
+    return weights
 
 
 def mean_pattern(
@@ -360,17 +392,25 @@ def mean_pattern(
 
     `heads` are those a mean over heads is of; none are all. A rollout has one head, the mean already.
     """
+    return windowed(mean_rows(sentence, options, mean=mean, layer=layer, head=head, heads=heads), options).weights
+
+
+def mean_rows(
+    sentence: Sentence, options: PatternOptions, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
+) -> ShownPattern:
+    """The same, weights (query, key), with every key that is not hidden, in the window or not."""
     layers = range(len(sentence.query)) if mean in ("layers", "both") else (layer,)
     averaged = list(heads) if mean in ("heads", "both") else [head]
     # Layer by layer: all patterns of a long sentence at once are large.
     first, *others = layers
-    total = _mean_over_heads(sentence, options, first, averaged)
+    rows = row_pattern(sentence, options, layer=first)
+    total = _mean_over_heads(rows, options, averaged)
     for other in others:
-        total += _mean_over_heads(sentence, options, other, averaged)
-    return total / np.float32(len(layers))
+        total += _mean_over_heads(row_pattern(sentence, options, layer=other), options, averaged)
+    return replace(rows, weights=total / np.float32(len(layers)))
 
 
-def _mean_over_heads(sentence: Sentence, options: PatternOptions, layer: int, heads: list[int]) -> Floats:
-    weights = shown_pattern(sentence, options, layer=layer).weights[0]
+def _mean_over_heads(rows: ShownPattern, options: PatternOptions, heads: list[int]) -> Floats:
+    weights = rows.weights[0]
     mean: Floats = (weights if options.rollout or not heads else weights[heads]).mean(axis=0)
     return mean

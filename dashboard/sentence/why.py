@@ -98,7 +98,12 @@ def why_pair(
 
 
 def sentence_parts(
-    sentence: Sentence, tables: HeadTables, token_id: NDArray[np.integer], layer: int, head: int
+    sentence: Sentence,
+    tables: HeadTables,
+    token_id: NDArray[np.integer],
+    layer: int,
+    head: int,
+    rows: NDArray[np.integer] | None = None,
 ) -> NDArray[np.floating]:
     """Parts (part, query_token, key_token) of the logits of a sentence, of the corpus or typed, by the tables of the head.
 
@@ -106,10 +111,12 @@ def sentence_parts(
     ----------
     token_id
         Of its wordpieces: (token,).
+    rows
+        Positions of the queries; None for all.
     """
     query, key = (np.asarray(vectors[layer, head])[None] for vectors in (sentence.query, sentence.key))
     bias = sentence.bias and sentence.bias.part(layer, head)
-    return logit_parts(query, key, tables, token_id, np.arange(len(token_id)), bias)[:, 0]
+    return logit_parts(query, key, tables, token_id, np.arange(len(token_id)), bias, rows)[:, 0]
 
 
 @cached
@@ -143,10 +150,10 @@ def compute_why(context: Context) -> list[object]:
     layer, head, pieces = context.state.layer, isolated_head(context.state), shown.sentence.wordpieces
     tables, ids = context.corpus.head_tables(layer, head), _ids(context.corpus)
     token_id = np.array([ids.get(piece, -1) for piece in pieces])
-    parts = sentence_parts(shown.sentence, tables, token_id, layer, head)
     query, key = pair
+    parts = sentence_parts(shown.sentence, tables, token_id, layer, head, np.array([query]))
     unknown = unknown_parts(tables, token_id, pieces, pair)
-    why = why_pair(parts, NAMES, query, key)
+    why = why_pair(parts, NAMES, 0, key)
     return draw_why(WhyPair(head_name(layer, head), pieces[query], pieces[key], *why, unknown))
 
 

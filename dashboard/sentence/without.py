@@ -34,7 +34,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import MOST_CHANGED, LinkState, heads_numbers
 from store import Corpus
 from store.kernels.heads import LARGEST_DIVERGENCE
-from store.replacement import INSTEAD, mean_patterns
+from store.replacement import INSTEAD, LONGEST, mean_patterns
 from store.schema.model import head_name
 
 #: What a head does instead -> its title as a choice.
@@ -65,6 +65,7 @@ _NO_SENTENCE = "Type another sentence with {} tokens, [CLS] and [SEP] included: 
 _OTHER_LENGTH = (
     "This sentence has {} tokens, the other one {}. Type another one with {} tokens, [CLS] and [SEP] included."
 )
+_TOO_LONG = "Heads are switched off in sentences of at most {:,} tokens; this one has {:,}. Choose a shorter sentence."
 _NO_TORCH = "Heads cannot be switched off: this server lacks PyTorch, which runs the model. Install the extra `ingest` on the server."
 _NO_CHECKPOINT = (
     "Heads cannot be switched off: the store does not say where its model is. Run `headscape ingest` with the model."
@@ -134,7 +135,9 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
         return [title, html.P(with_commands(reason), className="caption")]
     has_rules = knows_rules(corpus, state)
     below: Any = html.P(_EMPTY, className="caption")
-    if state.without and state.instead == "rule" and not has_rules:
+    if state.without and is_too_long(shown.sentence):
+        below = html.P(_TOO_LONG.format(LONGEST, len(shown.sentence.wordpieces)), className="caption")
+    elif state.without and state.instead == "rule" and not has_rules:
         below = html.P(_NO_RULES, className="caption")
     elif state.without and state.instead == "patch" and not state.patch:
         below = html.P(_NO_SENTENCE.format(len(shown.sentence.wordpieces)), className="caption")
@@ -143,6 +146,11 @@ def without_panel(context: Context, shown: ShownSentence) -> list[object]:
         below = deferred(context, part, ready=_is_computed(context, shown.sentence))
     choices = draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules)
     return [title, choices, below, *(over_corpus(context) if state.without else []), *curve_panel(context)]
+
+
+def is_too_long(sentence: Sentence) -> bool:
+    """Whether heads cannot be switched off in it: each would have a weight of every two tokens."""
+    return len(sentence.wordpieces) > LONGEST
 
 
 def cannot_change(corpus: Corpus, *, has_torch: bool) -> str:
@@ -252,6 +260,8 @@ def compute_change(context: Context) -> list[object]:
     corpus, state, shown = context.corpus, context.state, read_shown(context)
     if not state.without:
         return []
+    if is_too_long(shown.sentence):
+        raise Refusal(_TOO_LONG.format(LONGEST, len(shown.sentence.wordpieces)))
     typed = context.served_store.service(TypedSentences)
     before = typed.encode(corpus, shown.sentence.text, shown.sentence.second, reader_left)
     if before.wordpieces != shown.sentence.wordpieces:

@@ -91,7 +91,7 @@ ORDER = "order"
 Kind = Literal["number", "share", "choice", "switch", "numbers", "text", "typed", "conditions", "pattern"]
 #: A range of numbers, the words of a choice, the longest text in characters or bytes, the pattern of a text.
 Bounds = range | tuple[str, ...] | int | str
-_OF_TOKENS = ("queries", "toward", "hide")
+_OF_TOKENS = ("queries", "toward", "hide", "window", "keywindow")
 _OF_SENTENCE = ("second", "sentence", "pair", *_OF_TOKENS)
 _RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
 _MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
@@ -240,6 +240,8 @@ class LinkState:
     headcolour: Annotated[HeadColour, Field("choice", HEAD_COLOURS)] = "role"
     queries: Annotated[str | None, Field("numbers", Of.POSITIONS)] = None
     toward: Annotated[int | None, Field("number", Of.POSITIONS)] = None
+    window: Annotated[int | None, Field("number", Of.POSITIONS)] = None
+    keywindow: Annotated[int | None, Field("number", Of.POSITIONS)] = None
     weights: Annotated[str, Field("choice", ("attention", "norm"))] = "attention"
     mean: Annotated[str, Field("choice", MEANS)] = "none"
     scale: Annotated[str, Field("choice", MATRIX_SCALES)] = "root"

@@ -208,6 +208,7 @@ def logit_parts(
     token_id: NDArray[np.integer],
     position: NDArray[np.integer],
     bias: AttentionBias | None = None,
+    rows: NDArray[np.integer] | None = None,
 ) -> Floats:
     """Parts of the logits of a sentence, in the order of `PARTS`; they sum to q.k / sqrt(channels) + bias.
 
@@ -224,6 +225,8 @@ def logit_parts(
         (token,).
     bias
         What the model adds to the logits of these heads.
+    rows
+        Which queries, by position in the sentence; None for all, which of a long sentence are many.
 
     Returns
     -------
@@ -232,7 +235,12 @@ def logit_parts(
     of_position, of_word = tables.parts(token_id, position)
     mean = tables.mean[:, :, None]
     rest_query, rest_key = np.stack([query, key]) - mean - of_position - of_word
-    (mean_query, _), (position_query, position_key), (word_query, word_key) = mean, of_position, of_word
+    (mean_query, mean_key), (position_query, position_key), (word_query, word_key) = mean, of_position, of_word
+    if rows is not None:
+        query, rest_query, position_query, word_query = (
+            each[:, rows] for each in (query, rest_query, position_query, word_query)
+        )
+        bias = bias and bias.at(rows, np.arange(key.shape[-2]))
     known = mean_query + position_query + word_query
     parts: Floats = np.stack(
         [
@@ -240,11 +248,11 @@ def logit_parts(
             _scaled(mean_query + word_query, word_key),
             _scaled(position_query, word_key) + _scaled(word_query, position_key),
             _scaled(known, rest_key) + _scaled(rest_query, position_key + word_key + rest_key),
-            _scaled(query, np.broadcast_to(mean[1], key.shape)),
+            _scaled(query, np.broadcast_to(mean_key, key.shape)),
         ]
     )
     if bias is not None:
-        bias.add_to(parts[0], *(mean + of_position))
+        bias.add_to(parts[0], mean_query + position_query, mean_key + position_key)
         if bias.is_linear():
             bias.tables_of_vectors().add_to(parts[2], word_query, word_key)
             bias.tables_of_vectors().add_to(parts[3], rest_query, rest_key)

@@ -92,8 +92,18 @@ for (const [sent, event, search] of [
 ])
   test(`${JSON.stringify(event)} in the views of a sentence leads to ${search}`, () => {
     stand("/sentence?layer=1&heads=0");
-    assert.equal(address.inSentence(sent, event, { layers: 2, layer: 1, heads: 3 }), search);
+    const first = { query: 0, key: 0 };
+    assert.equal(address.inSentence(sent, event, { layers: 2, layer: 1, heads: 3, first }), search);
   });
+
+test("tokens of a window are counted from the first of the sentence in a link", () => {
+  stand("/sentence?layer=1&window=256");
+  const sentence = { layers: 2, layer: 1, heads: 3, first: { query: 256, key: 0 } };
+  const paired = address.inSentence("paired", { query: 2, toward: 7 }, sentence);
+  assert.equal(paired, "?layer=1&window=256&queries=258&toward=7");
+  const selected = address.inSentence("selected", { side: "query", units: [0, 1] }, sentence);
+  assert.equal(selected, "?layer=1&window=256&queries=256.257");
+});
 
 test("hidden tokens are a list in a link, in their order", () => {
   stand("/sentence?layer=1&hide=2&queries=1&toward=3");

@@ -47,6 +47,7 @@ export function pictureOf({ name, weights, ...content }, state) {
     scale,
     side,
     queries,
+    first: { query: 0, key: 0 },
     units,
     keys,
     layers: weights.layers,

@@ -6,7 +6,7 @@
  * @param {DataView} packed @param {PackedShape} shape
  * @returns {Promise<StoredWeights>}
  */
-export async function unpackWeights(packed, { layers, heads, tokens, levels }) {
+export async function unpackWeights(packed, { layers, first = 0, heads, tokens, levels }) {
   const bytes = new Uint8Array(packed.buffer, packed.byteOffset, packed.byteLength);
   const stream = new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new DecompressionStream("deflate"));
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -16,19 +16,19 @@ export async function unpackWeights(packed, { layers, heads, tokens, levels }) {
   const codes = new Uint16Array(count);
   for (let i = 0; i < count; i++)
     codes[i] = Math.round((65535 * (levels > 255 ? 256 * planes[i] + planes[count + i] : planes[i])) / levels);
-  return { layers, heads, tokens, codes };
+  return { layers, first, heads, tokens, codes };
 }
 
-/** @param {Unit[]} units */
-const placesOf = (units) => units.map(({ positions: [first] }) => first);
+/** @param {Unit[]} units @param {number} first */
+const placesOf = (units, first) => units.map(({ positions: [position] }) => position - first);
 
 /**
  * The weights [head, query, key] of a layer between these wordpieces.
  * @param {StoredWeights} stored @param {number} layer @param {Unit[]} units @param {Unit[]} keys
  * @returns {Layer}
  */
-export function layerOf({ heads, tokens, codes }, layer, units, keys) {
-  const [rows, columns] = [placesOf(units), placesOf(keys)];
+export function layerOf({ first, heads, tokens, codes }, layer, units, keys) {
+  const [rows, columns] = [placesOf(units, first), placesOf(keys, first)];
   const chosen = new Uint16Array(heads * rows.length * columns.length);
   let to = 0;
   for (let head = layer * heads; head < (layer + 1) * heads; head++)

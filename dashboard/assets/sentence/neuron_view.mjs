@@ -14,8 +14,10 @@ const NO_QUERY = "No query is chosen. Click a token below to see how its weights
 
 /** @param {number[][]} rows */
 const largest = (rows) => Math.max(1e-12, ...rows.map((values) => Math.max(...values.map(Math.abs))));
+/** Of a key that the query does not see there is no logit. @param {number | null} value */
+const number = (value) => (value === null ? "not seen" : written(value));
 /** @param {number} value */
-const number = (value) =>
+const written = (value) =>
   (value === 0 || Math.abs(value) >= 0.001 ? value.toFixed(3) : value.toExponential(1)).replace("-", "−");
 
 /**

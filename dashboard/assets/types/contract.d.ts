@@ -169,6 +169,7 @@ interface SentencePicture {
   head_names: string[];
   chosen: number[];
   queries: number[];
+  first: Record<Side, number>;
   side: Side;
   toward: number | null;
   least: number;
@@ -208,7 +209,7 @@ interface NeuronKey {
   key: number[];
   product: number[];
   dot: number;
-  logit: number;
+  logit: number | null;
   weight: number;
 }
 

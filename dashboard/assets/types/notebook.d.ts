@@ -8,8 +8,10 @@ interface WidgetModel {
   off(name: string, act: () => void): void;
 }
 
+/** Of a long sentence, `first` is the position of the first of these tokens. */
 interface PackedShape {
   layers: number;
+  first?: number;
   heads: number;
   tokens: number;
   levels: number;
@@ -18,6 +20,7 @@ interface PackedShape {
 /** Weights in 65535 levels: [layer, head, key, query]. */
 interface StoredWeights {
   layers: number;
+  first: number;
   heads: number;
   tokens: number;
   codes: Uint16Array;

@@ -311,15 +311,20 @@ const FIELDS_OF = {
     ["heads", heads.length === sentence.heads ? null : heads.join(".")],
     ...(heads.length === 1 ? [["head", heads[0]]] : []),
   ],
-  /** @param {{ side: Side, units: number[] }} given */
-  selected: ({ side, units }) => [
-    ["queries", units.join(".") || null],
+  /**
+   * @param {{ side: Side, units: number[] }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence
+   */
+  selected: ({ side, units }, _fields, { first }) => [
+    ["queries", units.map((unit) => unit + first[side]).join(".") || null],
     ["role", units.length && side === "key" ? "key" : null],
     ["toward", null],
   ],
-  /** @param {{ query: number | null, toward: number | null }} given */
-  paired: ({ query, toward }) => [
-    ["queries", query],
+  /**
+   * @param {{ query: number | null, toward: number | null }} given @param {URLSearchParams} _fields
+   * @param {SentencePicture} sentence
+   */
+  paired: ({ query, toward }, _fields, { first }) => [
+    ["queries", query === null ? null : query + first.query],
     ["role", null],
     ["toward", toward],
   ],

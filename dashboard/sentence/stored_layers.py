@@ -1,0 +1,60 @@
+"""The arrays of a stored sentence, of which only the layers that are needed are read."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from dashboard.web.results import cached
+from store import Corpus
+
+Floats = NDArray[np.float32]
+#: Arrays of a stored sentence whose first axis is the layer.
+ByLayer = Literal["query", "key", "value_norm"]
+
+
+class StoredLayers:
+    """An array (layer, head, token, ...) of a stored sentence, of which only the layers that are needed are read.
+
+    Most requests are about one layer: of 144 heads, reading all takes twelve times as long. Layers are cached one by one.
+    """
+
+    def __init__(self, corpus: Corpus, name: ByLayer, sentence: int, read: "ReadLayer | None" = None) -> None:
+        """`read` reads a layer, by default into the cache."""
+        self._corpus, self._name, self._sentence = weakref.ref(corpus), name, sentence  # a cache must not keep it alive
+        self._read = read or _stored_layer
+        rows, array = corpus.sentence_rows(sentence), getattr(corpus, name)
+        self.shape: tuple[int, ...] = (*array.shape[:2], rows.stop - rows.start, *array.shape[3:])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: Any) -> Any:
+        """As of an array, whose first index is a layer or a slice of layers: only these are read."""
+        first, *rest = part if isinstance(part, tuple) else (part,)
+        if isinstance(first, slice):
+            return np.stack([self._layer(layer) for layer in range(len(self))[first]])[:, *rest]
+        return self._layer(int(first))[tuple(rest)]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
+        every: Floats = self[:]
+        return every
+
+    def _layer(self, layer: int) -> Floats:
+        corpus = self._corpus()
+        assert corpus is not None, "the request that shows the sentence holds its corpus"
+        return self._read(corpus, self._name, self._sentence, layer)
+
+
+@cached
+def _stored_layer(corpus: Corpus, name: ByLayer, sentence: int, layer: int) -> Floats:
+    array = getattr(corpus, name).variable[layer, :, corpus.sentence_rows(sentence)]
+    numbers: Floats = array.values.astype(np.float32)
+    return numbers
+
+
+#: Reads an array of a sentence in a layer: (head, token, ...).
+ReadLayer = Callable[[Corpus, ByLayer, int, int], Floats]
+Layers = Floats | StoredLayers
