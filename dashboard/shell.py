@@ -20,6 +20,7 @@ from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED, Markup
+from dashboard.ui.term_drawings import symbols
 from dashboard.ui.text import model_names, with_commands
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context
@@ -69,6 +70,7 @@ def layout(topics: Iterable[Topic], *, signs_in: bool = False, named: bool = Fal
             _drawer(_account(person, signs_in, "account-in-drawer")),
             html.Div(id="newer", className="newer", role="status"),
             _shortcuts(topics),
+            Markup(tree=[symbols()]),
         ],
         theme=MANTINE,
         defaultColorScheme="auto",
