@@ -72,7 +72,7 @@ _ROW = (20, 62, 104, 146)
 DRAWINGS: Mapping[str, Sequence[Tree]] = {
     "token": _words(("the", "film", "was", "fine", "."), 13),
     "wordpiece": [_word(84, 14, "unwatchable"), *_words(_PIECES, 22)],
-    "special": _words(("", "the", "film", ".", ""), 13, ["query", "outline", "outline", "outline", "query"]),
+    "special": _words(("", "the", "film", ".", ""), 13, ["special", "outline", "outline", "outline", "special"]),
     "layer": [
         *(_box(20, y, 128, 10, kind) for y, kind in ((30, "outline"), (17, "query full-1"), (4, "query"))),
         *(_line(84, y, 84, y - 4, "ink") for y in (31, 18)),
