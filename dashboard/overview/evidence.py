@@ -175,13 +175,13 @@ def _example(corpus: Corpus, kind: HeadKind) -> KindExample:
     means = (
         sentence_means(corpus, kind.statistic, layer, head) / largest_values(corpus, kind.label)[: corpus.n_sentences]
     )
-    readable = _readable(corpus.sentences.row_size.values)
+    readable = readable_sentences(corpus.sentences.row_size.values)
     typical = int(readable[np.abs(means[readable] - kind.values[0]).argmin()])
     unusual = int(readable[means[readable].argmin()])
     return KindExample(kind, typical, unusual, float(means[typical]), float(means[unusual]))
 
 
-def _readable(sizes: NDArray[np.integer]) -> NDArray[np.intp]:
+def readable_sentences(sizes: NDArray[np.integer]) -> NDArray[np.intp]:
     """Sentences of `FEWEST_TOKENS` to `MOST_TOKENS` tokens; where there are none, those of the size next to that."""
     away = np.maximum(sizes - MOST_TOKENS, 0) + np.maximum(FEWEST_TOKENS - sizes, 0)
     return np.flatnonzero(away == away.min())

@@ -34,7 +34,7 @@ from dashboard.statistics.heads import (
     mean_divergence,
 )
 from dashboard.topic import Topic, read_then_draw
-from dashboard.ui.controls import info
+from dashboard.ui.controls import info, tour_button
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.glossary import TERMS, term, terms_of
 from dashboard.ui.markup import FOLLOWED, Page, Unmade, heading, scrolling, unmade, unmade_line
@@ -208,7 +208,8 @@ def _what_heads_are(shown: OverviewPage) -> html.P:
             term("head", "attention head" if heads == 1 else "attention heads"),
             f" decide{'s' if heads == 1 else ''} how much every ",
             term("token"),
-            " takes from every other one.",
+            " takes from every other one. ",
+            tour_button("New to attention? Five steps on one sentence"),
         ],
         className="how-to-read",
     )

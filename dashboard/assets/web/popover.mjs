@@ -102,6 +102,10 @@ export function explainButtons() {
   document.addEventListener("focusin", turnTo);
   document.addEventListener("focusout", hide);
   document.addEventListener("click", turnTo);
-  document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    if (open?.closest("dialog")) event.preventDefault(); // the text goes first, then its dialog
+    hide();
+  });
   document.addEventListener("scroll", scrolled, { capture: true, passive: true });
 }
