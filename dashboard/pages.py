@@ -14,7 +14,7 @@ from dash import ALL, Dash, Input, Output, State, html, no_update
 from flask import Flask, Response, jsonify, request
 from plotly.io.json import to_json_plotly
 
-from dashboard import shell
+from dashboard import help_dialog, shell
 from dashboard.access.person import current_person
 from dashboard.canvas.spec import Picture
 from dashboard.compare.page import COMPARE
@@ -231,6 +231,7 @@ def follow_links(app: Dash, served_store: ServedStore) -> None:
     _follow_sentence(app)
     _follow_notes(app)
     _notice_new_data(app, served_store)
+    help_dialog.register(app, served_store)
 
 
 def _follow_address(app: Dash) -> None:

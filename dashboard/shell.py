@@ -12,14 +12,16 @@ from dashboard.access.person import Person, current_person
 from dashboard.access.sign_in import SIGN_OUT
 from dashboard.canvas.spec import PointPanels
 from dashboard.documentation import address
+from dashboard.help_dialog import dialogs
 from dashboard.points.head_tokens import columns
 from dashboard.points.point_set import FIELDS as SELECTION
 from dashboard.points.point_set import parse_selection
 from dashboard.sentence.picture import SentenceViews
 from dashboard.topic import Topic
-from dashboard.ui.controls import OF_DATA
+from dashboard.ui.controls import OF_DATA, OPENS
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED, Markup
+from dashboard.ui.term_drawings import symbols
 from dashboard.ui.text import model_names, with_commands
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context
@@ -27,18 +29,10 @@ from dashboard.web.paths import root
 from dashboard.web.state import LinkState, encode_fields
 from store import Corpus, Snapshot
 
-#: Keys of a picture -> what they do.
-PICTURE_KEYS = {
-    "arrow keys": "next head",
-    "Enter": "open the head",
-    "+  -  0": "zoom, reset",
-    "p, then Shift + arrow keys": "step through points",
-    "Escape": "back",
-}
 #: The width (Mantine's 62em) below which the navigation is a drawer.
 NARROW = "md"
 PAGES_LABEL: Any = {"aria-label": "Pages"}
-SHORTCUTS: Any = {"aria-label": "Keyboard shortcuts", "aria-haspopup": "dialog"}
+HELP: Any = {"aria-label": "Help", "aria-haspopup": "dialog", OPENS: "help"}
 NOTES: Any = {"aria-haspopup": "dialog", "title": "Notes on this view, saved views"}
 #: Milliseconds between two checks of an open tab for newer data.
 POLL_MILLISECONDS = 5_000
@@ -68,42 +62,12 @@ def layout(topics: Iterable[Topic], *, signs_in: bool = False, named: bool = Fal
             ),
             _drawer(_account(person, signs_in, "account-in-drawer")),
             html.Div(id="newer", className="newer", role="status"),
-            _shortcuts(topics),
+            *dialogs(_opened_by(current_person(), topics)),
+            Markup(tree=[symbols()]),
         ],
         theme=MANTINE,
         defaultColorScheme="auto",
     )
-
-
-def _shortcuts(topics: Iterable[Topic]) -> html.Dialog:
-    """The list of keys, opened by `?` or its button (assets/web/keyboard.mjs)."""
-    pages = {f"g {topic.letter}": topic.title for topic in _opened_by(current_person(), topics)}
-    named: Any = {"aria-labelledby": "shortcuts-title"}
-    return html.Dialog(
-        [
-            html.Div(
-                [
-                    html.H2("Keyboard shortcuts", id="shortcuts-title"),
-                    html.Button("Close", id="close-shortcuts", type="button", className="plain"),
-                ],
-                className="dialog-title",
-            ),
-            html.Div(
-                [
-                    _keys("Everywhere", {"?": "this list", "/": "search", "c": "copy the link"} | pages),
-                    _keys("In a picture (Tab to it first)", PICTURE_KEYS),
-                ],
-                className="key-lists",
-            ),
-        ],
-        id="shortcuts",
-        **named,
-    )
-
-
-def _keys(title: str, keys: Mapping[str, str]) -> html.Section:
-    rows = [html.Div([html.Dt(Markup(tree=[["kbd", {}, key]])), html.Dd(action)]) for key, action in keys.items()]
-    return html.Section([html.H3(title), html.Dl(rows)])
 
 
 def _drawer(account: list[object]) -> dmc.Drawer:
@@ -162,9 +126,7 @@ def _header(account: list[object]) -> html.Div:
             html.Button("Notes", id="open-notes", type="button", className="plain", **NOTES),
             # Disabled until a page is there: before, its snapshot is not known, and the link would follow the next ingest.
             dmc.Button("Copy link", id="copy-link", variant="default", size="xs", disabled=True),
-            html.Button(
-                "?", id="open-shortcuts", type="button", className="plain", title="Keyboard shortcuts", **SHORTCUTS
-            ),
+            html.Button("?", id="open-help", type="button", className="plain", title="Help", **HELP),
             dmc.ColorSchemeToggle(
                 lightIcon=html.Span("☀", **{"aria-hidden": "true"}),
                 darkIcon=html.Span("☾", **{"aria-hidden": "true"}),

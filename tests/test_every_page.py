@@ -41,7 +41,7 @@ class Journey:
 JOURNEYS = (
     Journey(
         "",
-        (".card a", ".label-table a", ".layer-bars .part", ".findings a", ".info"),
+        (".card a", ".label-table a", ".layer-bars .part", ".findings a", ".info", ".term"),
         looked_at=("",),
         is_narrowed=True,
     ),

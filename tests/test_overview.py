@@ -169,4 +169,4 @@ def test_without_labelled_heads_the_page_says_so(bank_store: str, monkeypatch: p
     monkeypatch.setitem(context.corpus.__dict__, "head_labels", none)
     words = " ".join(text for part in draw(read(context)).above for text in texts(part))
     assert f"0 of {none.size} heads have one clear behaviour" in words
-    assert "The clearest head" not in words
+    assert "What single heads do" not in words

@@ -6,9 +6,22 @@ import numpy as np
 import pytest
 
 from dashboard.overview.page import draw, read
-from dashboard.overview.role_cards import SHOWN, RoleHead, example_of, heads_of_cards, role_heads
+from dashboard.overview.role_cards import (
+    FEWEST_TOKENS,
+    MOST_TOKENS,
+    SHOWN,
+    SINK,
+    SOUGHT,
+    RoleHead,
+    draw_cards,
+    example_of,
+    heads_of_cards,
+    role_heads,
+    sink_head,
+)
 from dashboard.roles.evidence import RoleKeys
 from dashboard.roles.shares import RoleShares, shares_of
+from dashboard.ui.markup import Markup
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
@@ -53,20 +66,43 @@ def test_the_named_pair_is_the_strongest_of_the_role_in_its_sentence(corpus: Cor
     assert pattern[example.query, example.key] == pattern[targets > 0].max()
 
 
+def test_the_example_is_the_short_sentence_in_which_most_attention_goes_where_the_role_says(corpus: Corpus) -> None:
+    example = example_of(corpus, RoleHead("next", 1, 0, 3.0))
+    assert example is not None
+    sizes = corpus.sentences.row_size.values
+    short = np.flatnonzero((sizes >= FEWEST_TOKENS) & (sizes <= MOST_TOKENS))[:SOUGHT].tolist()
+    following = {
+        sentence: np.mean(np.diagonal(corpus.weights(sentence, layer=1, head=0), 1)[1:-1]) for sentence in short
+    }
+    assert following[example.sentence] == pytest.approx(max(following.values()), abs=1e-6)
+
+
+def test_the_card_of_a_sink_is_of_a_head_without_another_card(corpus: Corpus) -> None:
+    shares, sink = shares_of(corpus), list(map(str, corpus.roles.role.values)).index(SINK)
+    share = np.zeros_like(shares.share)
+    share[sink, 0, 0], share[sink, 1, 1] = 0.9, 0.6
+    given = replace(shares, share=share)
+    assert sink_head(corpus, given, [RoleHead("next", 0, 0, 3)]) == [RoleHead(SINK, 1, 1, 0, 0.6)]
+    assert sink_head(corpus, given, [RoleHead("next", 0, 0, 3), RoleHead("self", 1, 1, 3)]) == []
+
+
+def test_a_card_opens_the_tab_role_of_its_head(roles_store: str) -> None:
+    context = resolve(ServedStore(roles_store), "/", "")
+    cards = draw_cards(context, {RoleHead("next", 1, 0, 3.0): Markup(tree=[])})
+    assert "/head?layer=1&head=0&tab=role" in {getattr(each, "href", "") for each in components(cards)}
+
+
 def test_a_store_without_roles_has_cards_of_labels(bank_store: str) -> None:
     context = resolve(ServedStore(bank_store), "/", "")
     assert heads_of_cards(context.corpus) == []
-    assert "A head for each role" not in str(draw(read(context)))
+    assert "What single heads do" in (page := str(draw(read(context))))
+    assert "where the role says" not in page
 
 
-def test_the_section_is_named_after_what_its_cards_are_of(roles_store: str) -> None:
-    page = read(resolve(ServedStore(roles_store), "/", ""))
-    titles = {
-        by_role: [
-            each.children
-            for each in components(draw(replace(page, by_role=by_role, cards=page.exceptions)).above)
-            if getattr(each, "children", None) in ("A head for each role", "The clearest head of each kind")
-        ]
-        for by_role in (True, False)
-    }
-    assert titles == {True: ["A head for each role"], False: ["The clearest head of each kind"]}
+def test_cards_are_the_first_part_of_the_page(roles_store: str) -> None:
+    titles = [
+        str(each.children[0] if isinstance(each.children, list) else each.children)
+        for each in components(draw(read(resolve(ServedStore(roles_store), "/", ""))).above)
+        if getattr(each, "_type", "") == "H2"
+    ]
+    assert titles[:3] == ["What single heads do", "What every head does", "Where attention goes, and what arrives"]

@@ -1,4 +1,4 @@
-"""Keys of the whole page, and its list of them."""
+"""Keys of the whole page, and Help, which lists them and opens the tour."""
 
 from flask.testing import FlaskClient
 from playwright.sync_api import Page, expect
@@ -7,22 +7,33 @@ from tests.accessibility import OF_COLOURS, serious, switch_scheme
 from tests.browser import Open, Visit, expect_title
 
 
-def test_a_question_mark_or_a_button_lists_the_keys_and_escape_or_a_button_closes_the_list(
+def test_help_lists_keys_and_terms_and_opens_the_tour_which_arrow_keys_turn_and_escape_or_a_button_closes(
     visit: Visit, tiny_server: str
 ) -> None:
     page = overview(visit, tiny_server)
-    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    keys, tour = (page.get_by_role("dialog", name=name) for name in ("Help", "Attention in five steps"))
     page.keyboard.press("?")
     expect(keys).to_contain_text("Statistics")
+    page.get_by_text("Glossary", exact=True).click()
+    expect(keys).to_contain_text("The numbers by which a token answers")
     assert serious(page) == []
     page.keyboard.press("Escape")
     expect(keys).to_be_hidden()
     switch_scheme(page)
-    page.get_by_role("button", name="Keyboard shortcuts").click()
+    page.get_by_role("button", name="Help").click()
     expect(keys).to_be_visible()
     assert serious(page, OF_COLOURS) == []
-    keys.get_by_role("button", name="Close").click()
+    keys.get_by_role("button", name="New to attention").click()
     expect(keys).to_be_hidden()
+    for key, step in (("ArrowRight", "2. Query and key"), ("ArrowLeft", "1. Tokens"), ("Enter", "2. Query and key")):
+        page.keyboard.press(key)
+        expect(tour.get_by_role("heading", name=step)).to_be_visible()
+    assert serious(page) == []
+    tour.get_by_role("button", name="query", exact=True).focus()
+    expect(page.get_by_role("tooltip")).to_contain_text("by which a token asks")
+    for is_open in (True, False):
+        page.keyboard.press("Escape")
+        expect(tour).to_be_visible(visible=is_open)
     switch_scheme(page)
 
 

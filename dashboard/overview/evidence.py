@@ -19,6 +19,7 @@ from dashboard.sentence.finder import sentence_means
 from dashboard.statistics.heads import BEHAVIOURS, HeadKind, kinds_of, largest_values
 from dashboard.statistics.shown import label_contrasts
 from dashboard.ui.controls import info
+from dashboard.ui.glossary import Term, term, terms_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.small_pictures import bar_legend, sentence_lines, share_bar
 from dashboard.ui.text import all_of, decimal, spell, unbroken
@@ -26,6 +27,7 @@ from dashboard.ui.work import watched
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
+from dashboard.web.special_names import NAMED
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many
@@ -39,7 +41,7 @@ TARGETS: Mapping[str, tuple[str, str]] = {
 }
 OTHERS = "other tokens"
 _NORMS = (
-    "By norm: each weight is multiplied by the value norm of its key, which is how much the key adds to the head's output "
+    "What arrives: each weight multiplied by the value norm of its key, which is how much the key adds to the head's output "
     "(Kobayashi et al. 2020). Means over the heads of a layer and all sentences; every sentence has the same weight."
 )
 #: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
@@ -50,9 +52,6 @@ SINK_SHARE = 0.5
 PICTURE = 84
 #: Tokens drawn in the picture of a head.
 DRAWN = 4_000
-CAPTION = (
-    "Left: queries (blue) and keys (orange) of the head. Right: its attention in a typical sentence, queries to keys."
-)
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,11 @@ class Shares:
 
 @dataclass(frozen=True)
 class WhereAttentionGoes:
-    """Shares of each layer and of all heads, and links that compare the labels by the target with the largest share."""
+    """Shares of each layer and of all heads, what special tokens are, and links that compare labels by the largest target."""
 
     layers: list[Shares]
     mean: Shares
+    special: Term
     contrasts: Mapping[str, str]
     href: str
 
@@ -82,7 +82,8 @@ def read_attention(corpus: Corpus, state: LinkState) -> WhereAttentionGoes:
     """The shares of a corpus; links are on the statistic of the special target with the largest share."""
     mean = mean_shares(corpus)
     state = state.on("statistics").with_(statistic=TARGETS[mean.largest][0])
-    return WhereAttentionGoes(layer_shares(corpus), mean, label_contrasts(corpus, state), state.href)
+    special = terms_of(corpus)["special"]
+    return WhereAttentionGoes(layer_shares(corpus), mean, special, label_contrasts(corpus, state), state.href)
 
 
 def layer_shares(corpus: Corpus) -> list[Shares]:
@@ -111,9 +112,9 @@ def where_attention_goes(shown: WhereAttentionGoes) -> list[object]:
         html.Tr([html.Th(f"L{layer}", scope="row"), html.Td(share_bar(shares.weight)), html.Td(share_bar(shares.norm))])
         for layer, shares in enumerate(shown.layers)
     ]
-    titles = html.Thead(html.Tr([html.Th("layer"), html.Th("by attention weight"), html.Th("by norm")]))
+    titles = html.Thead(html.Tr([html.Th("layer"), html.Th("attention"), html.Th("what arrives")]))
     return [
-        html.H2(["Where attention goes, layer by layer", info("value norms", _NORMS)]),
+        html.H2(["Where attention goes, and what arrives", info("what arrives", _NORMS)]),
         _finding(shown),
         bar_legend([*TARGETS, OTHERS]),
         html.Table([titles, html.Tbody(rows)], className="layer-bars"),
@@ -121,13 +122,20 @@ def where_attention_goes(shown: WhereAttentionGoes) -> list[object]:
 
 
 def _finding(shown: WhereAttentionGoes) -> html.P:
-    """The special target with the largest share: its weight, and its norm."""
+    """The special target with the largest share: how much attention it gets, and how much of what arrives."""
     shares, target = shown.mean, shown.mean.largest
     weight, norm = 100 * shares.weight[target], 100 * shares.norm[target]
+    named = term("special", target, shown.special) if target in NAMED else target
     compared = [part for title, href in shown.contrasts.items() for part in (", ", dcc.Link(title, href=href))][1:]
     return html.P(
         [
-            html.Strong(f"{target} gets {weight:.0f}% of all attention and {norm:.0f}% by value norm"),
+            html.Strong(
+                [
+                    named,
+                    f" gets {weight:.0f}% of all attention, {'but only' if norm < weight else 'and'} {norm:.0f}% of ",
+                    term("norm", "what arrives"),
+                ]
+            ),
             f"; other tokens get {100 * shares.weight[OTHERS]:.0f}% and {100 * shares.norm[OTHERS]:.0f}%. Each head: ",
             dcc.Link("Statistics", href=shown.href),
             *([". By label: ", *compared] if compared else []),
@@ -167,13 +175,13 @@ def _example(corpus: Corpus, kind: HeadKind) -> KindExample:
     means = (
         sentence_means(corpus, kind.statistic, layer, head) / largest_values(corpus, kind.label)[: corpus.n_sentences]
     )
-    readable = _readable(corpus.sentences.row_size.values)
+    readable = readable_sentences(corpus.sentences.row_size.values)
     typical = int(readable[np.abs(means[readable] - kind.values[0]).argmin()])
     unusual = int(readable[means[readable].argmin()])
     return KindExample(kind, typical, unusual, float(means[typical]), float(means[unusual]))
 
 
-def _readable(sizes: NDArray[np.integer]) -> NDArray[np.intp]:
+def readable_sentences(sizes: NDArray[np.integer]) -> NDArray[np.intp]:
     """Sentences of `FEWEST_TOKENS` to `MOST_TOKENS` tokens; where there are none, those of the size next to that."""
     away = np.maximum(sizes - MOST_TOKENS, 0) + np.maximum(FEWEST_TOKENS - sizes, 0)
     return np.flatnonzero(away == away.min())
@@ -227,9 +235,10 @@ def _card(state: LinkState, pictures: HeadPictures, kind: HeadKind, sentence: Co
 
 
 def head_card(
-    state: LinkState, pictures: HeadPictures, of: tuple[int, int], words: tuple[str, str], sentence: Component
+    state: LinkState, pictures: HeadPictures, of: tuple[int, int], words: tuple[object, str], sentence: Component
 ) -> html.Li:
     """A head with its picture and a sentence; `words` are what it does, and how clearly."""
+    does: Any
     does, evidence = words
     return html.Li(
         [
@@ -320,7 +329,9 @@ def faithful_pictures(
         title,
         html.P(
             [
-                f"Points that lie close attend to each other: rank correlation {decimal(float(np.nanmean(spearman)))} on average (−1 would be perfect). ",
+                "Points that lie close attend to each other: ",
+                term("rank", "rank correlation"),
+                f" {decimal(float(np.nanmean(spearman)))} on average (−1 would be perfect). ",
                 every,
                 ".",
             ]

@@ -9,7 +9,6 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.overview.evidence import (
-    CAPTION,
     SINK_SHARE,
     HeadPictures,
     WhereAttentionGoes,
@@ -22,7 +21,6 @@ from dashboard.overview.evidence import (
     read_spearman,
     where_attention_goes,
 )
-from dashboard.overview.role_cards import CAPTION as ROLE_CAPTION
 from dashboard.overview.role_cards import cards, heads_of_cards, outline
 from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
 from dashboard.relations.hypothesis_table import OWN
@@ -36,10 +34,11 @@ from dashboard.statistics.heads import (
     mean_divergence,
 )
 from dashboard.topic import Topic, read_then_draw
-from dashboard.ui.controls import info
+from dashboard.ui.controls import info, tour_button
 from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.glossary import TERMS, term, terms_of
 from dashboard.ui.markup import FOLLOWED, Page, Unmade, heading, scrolling, unmade, unmade_line
-from dashboard.ui.text import all_of, first_of, has_part, in_brackets, spell
+from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, spell
 from dashboard.web.bounds import short_name
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
@@ -59,14 +58,13 @@ _LABELS = (
     + "; ".join(f"{label}: {rule}" for label, rule in LABELS.items())
     + "."
 )
-_SINKS = "A sink is a token to which most queries of its sentence attend strongly. A head can also have a label."
 _RELATIONS_TITLE = "Grammar that heads follow"
 _RELATIONS = (
     "Share of the word pairs of a relation that the head links, in sentences that did not choose it; beside it the share that the "
     "most frequent offset between the two words finds, and the best head of the network with random weights. Intervals are by bootstrap "
     f"over sentences. Relations with fewer than {ENOUGH_PAIRS} reported pairs are left out."
 )
-CARDS = DeferredPart("cards", "a typical sentence of each kind", cards, (), 348, outline=outline)
+CARDS = DeferredPart("cards", "a sentence of each head", cards, (), 348, outline=outline)
 UNUSUAL = DeferredPart(
     "unusual",
     "the least usual sentence of each kind",
@@ -96,6 +94,8 @@ class OverviewPage:
     ----------
     model, corpus, size
         Names of both; in words how large they are, and which figures are of which sentences.
+    marks_ends
+        Whether the tokenizer puts a token before a text.
     kinds, labels, on_sinks
         The kinds of heads, the label of every head: (layer, head), and how many heads give most of their attention to sinks.
     roles
@@ -120,6 +120,7 @@ class OverviewPage:
     model: str
     corpus: str
     size: str
+    marks_ends: bool
     kinds: Sequence[HeadKind]
     labels: NDArray[np.str_]
     roles: RoleShares | Unmade
@@ -145,10 +146,8 @@ def read(context: Context) -> OverviewPage:
         state=context.state,
         model=short_name(corpus),
         corpus=str(corpus.corpus_attributes["name"]),
-        size=(
-            f"{many(corpus.layers, 'layer')} of {many(corpus.heads, 'head')}; {all_of(corpus, 'sentence')}, "
-            f"{all_of(corpus, 'token')}. {_counted(corpus)}"
-        ),
+        size=f"{all_of(corpus, 'sentence')}, {all_of(corpus, 'token')}. {_counted(corpus)}",
+        marks_ends=terms_of(corpus)["special"] is TERMS["special"],
         kinds=kinds,
         labels=corpus.head_labels.values,
         roles=read_shares(corpus, context.ingest),
@@ -177,9 +176,11 @@ def draw(shown: OverviewPage) -> Page:
     return Page(
         above=[
             html.H1(["What the heads of ", html.Bdi(shown.model), " do on ", html.Bdi(shown.corpus)]),
-            html.P(shown.size, className="how-to-read"),
+            _what_heads_are(shown),
+            html.P(shown.size, className="caption"),
             html.Div(
                 [
+                    _section(_examples(shown), "wide"),
                     _section(_what_heads_do(shown)),
                     _section(
                         [
@@ -187,13 +188,30 @@ def draw(shown: OverviewPage) -> Page:
                             *faithful_pictures(shown.state, shown.pictures, shown.spearman),
                         ]
                     ),
-                    _section(_examples(shown), "wide"),
                     _section(_relations(shown)),
                     _section(_unusual(shown)),
                 ],
                 className="overview",
             ),
         ]
+    )
+
+
+def _what_heads_are(shown: OverviewPage) -> html.P:
+    """What the page is about, in terms that it explains."""
+    layers, heads = shown.labels.shape
+    return html.P(
+        [
+            f"In each of {layers} ",
+            term("layer", "layer" if layers == 1 else "layers"),
+            f", {heads} ",
+            term("head", "attention head" if heads == 1 else "attention heads"),
+            f" decide{'s' if heads == 1 else ''} how much every ",
+            term("token"),
+            " takes from every other one. ",
+            tour_button("New to attention? Five steps on one sentence"),
+        ],
+        className="how-to-read",
     )
 
 
@@ -239,8 +257,9 @@ def _sinks(shown: OverviewPage) -> html.P:
     return html.P(
         [
             dcc.Link(many(sinks, "head"), href=href),
-            f" {'puts' if sinks == 1 else 'put'} more than {100 * SINK_SHARE:.0f}% of attention on a sink, a token that most others attend to.",
-            info("sinks", _SINKS),
+            f" {'puts' if sinks == 1 else 'put'} more than half of {'its' if sinks == 1 else 'their'} attention on a ",
+            term("sink"),
+            ": one token that most others attend to.",
         ]
     )
 
@@ -318,7 +337,9 @@ def _relations(shown: OverviewPage) -> list[object]:
                         html.Bdi(first.relation),
                     ]
                 ),
-                f"{in_brackets(first.relation)}; a fixed offset of {first.offset:+d} is right for {100 * first.offset_accuracy:.0f}%. ",
+                f"{in_brackets(first.relation)}; always guessing the ",
+                term("offset"),
+                f" {decimal(first.offset, 0, '+')} finds {100 * first.offset_accuracy:.0f}%. ",
                 dcc.Link("All relations", href=shown.state.on("relations").href),
                 ".",
             ]
@@ -354,17 +375,30 @@ def _examples(shown: OverviewPage) -> list[object]:
     """The clearest heads; nothing where no head has a role or a label."""
     if shown.cards is None:
         return []
-    title, caption = (
-        ("A head for each role", ROLE_CAPTION) if shown.by_role else ("The clearest head of each kind", CAPTION)
+    lines = html.P(
+        f"Lines run from each token to those that it attends to{'; coloured where the role says' if shown.by_role else ''}.",
+        className="caption",
     )
-    return [html.H2(title), html.P(caption, className="caption"), shown.cards]
+    dots = html.P(
+        [
+            term("picture", "Dots"),
+            " are the head's ",
+            term("query", "queries"),
+            " (blue) and ",
+            term("key", "keys"),
+            " (orange).",
+            *([" ", term("special", "[CLS] and [SEP]"), " mark the ends of a text."] if shown.marks_ends else []),
+        ],
+        className="caption",
+    )
+    return [html.H2("What single heads do"), lines, dots, shown.cards]
 
 
 def _unusual(shown: OverviewPage) -> list[object]:
     """Sentences in which the clearest heads do not do as usual, and the head least like any other."""
     outliers = [html.Ul(_outlier(shown.state, shown.outlier), className="findings")] if shown.outlier else []
     unusual = [*outliers, *([shown.exceptions] if shown.exceptions is not None else [])]
-    return [html.H2("What is unusual in this corpus"), *unusual] if unusual else []
+    return [html.H2("Exceptions worth a look"), *unusual] if unusual else []
 
 
 def _read_outlier(corpus: Corpus) -> Outlier | None:
@@ -389,7 +423,9 @@ def _outlier(state: LinkState, outlier: Outlier) -> list[Any]:
         html.Li(
             [
                 link,
-                f" attends least like any other head: the nearest, {head_name(*outlier.nearest)}, diverges by {outlier.divergence:.2f} nats per token. ",
+                " behaves least like the others: its ",
+                term("divergence"),
+                f" from the nearest, {head_name(*outlier.nearest)}, is {outlier.divergence:.2f} nats per token. ",
                 divergence_info(outlier.about),
             ]
         )

@@ -1,42 +1,55 @@
-"""The cards of Overview by role: the clearest head of each role that tests find, with a typical sentence of the role."""
+"""The cards of Overview by role: the clearest head of each role that tests find, with a short sentence in which it is clear."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from dash import html
 from dash.development.base_component import Component
+from numpy.typing import NDArray
 
-from dashboard.overview.evidence import FEWEST_TOKENS, cards_outline, example_cards, head_card, read_pictures
+from dashboard.overview.evidence import (
+    FEWEST_TOKENS,
+    SINK_SHARE,
+    cards_outline,
+    example_cards,
+    head_card,
+    read_pictures,
+)
 from dashboard.roles.evidence import SEARCHED, RoleKeys, patterns_of
+from dashboard.roles.head_roles import what_a_role_does
 from dashboard.roles.shares import RoleShares, kind_number, known_shares
+from dashboard.ui.glossary import Term, term, terms_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.small_pictures import sentence_lines
 from dashboard.ui.work import watched
 from dashboard.web.context import Context
 from dashboard.web.results import cached
+from dashboard.web.special_names import NAMED
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.rules import RULES
 from store.schema.model import head_name
 
-#: Cards; tokens of a sentence at most, and sentences among which a typical one is sought.
+#: Cards; tokens of a sentence at most, and sentences among which the clearest is sought.
 SHOWN, MOST_TOKENS, SOUGHT = 8, 11, 64
+#: The role of the card of a head that attends to a token which is no word.
+SINK = "cls"
 #: The class of the line of the strongest pair (assets/overview.css).
 PAIR = "of-pair"
-CAPTION = (
-    "The clearest of the heads in which no other role is clearer. Left: its queries (blue) and keys (orange). Right: its attention in a "
-    "typical sentence, queries to keys, coloured where the role says; the strongest such pair is named and stands out."
-)
 
 
 class RoleHead(NamedTuple):
-    """A role, its clearest head, and how many times as much attention the words of the role get there as other words."""
+    """A role, its clearest head, and how many times as much attention the words of the role get there as other words.
+
+    `share`, of a sink alone: how much of the head's attention it gets, as no test compares it with words.
+    """
 
     role: str
     layer: int
     head: int
     bias: float
+    share: float | None = None
 
 
 class RoleExample(NamedTuple):
@@ -57,9 +70,18 @@ def role_heads(shares: RoleShares) -> list[RoleHead]:
     return sorted(found, key=lambda each: -each.bias)[:SHOWN]
 
 
+def sink_head(corpus: Corpus, shares: RoleShares, others: Collection[RoleHead]) -> list[RoleHead]:
+    """Of the heads without a card the one that gives most to the token before a text; none where that gets half of no head."""
+    share = shares.share[list(map(str, corpus.roles.role.values)).index(SINK)].copy()
+    for other in others:
+        share[other.layer, other.head] = 0
+    layer, head = map(int, np.unravel_index(share.argmax(), share.shape))
+    return [RoleHead(SINK, layer, head, 0, float(share.max()))] if share.max() >= SINK_SHARE else []
+
+
 @cached
 def example_of(corpus: Corpus, of: RoleHead) -> RoleExample | None:
-    """Of the first short sentences the one whose share of attention to the role is nearest to their median; None without any."""
+    """Of the first short sentences the one in which most attention goes where the role says; None without any."""
     sizes = corpus.sentences.row_size.values[:SEARCHED]
     short = np.flatnonzero((sizes >= FEWEST_TOKENS) & (sizes <= MOST_TOKENS))[:SOUGHT].tolist()
     patterns = dict(zip(short, patterns_of(corpus, of.layer, of.head, short), strict=True))
@@ -67,10 +89,19 @@ def example_of(corpus: Corpus, of: RoleHead) -> RoleExample | None:
     shares = {sentence: keys[sentence].share(patterns[sentence]) for sentence in short if keys[sentence].asked.any()}
     if not shares:
         return None
-    median = float(np.median(list(shares.values())))
-    typical = min(shares, key=lambda sentence: abs(shares[sentence] - median))
-    part = keys[typical].part(patterns[typical])
-    return RoleExample(typical, *(int(token) for token in np.unravel_index(part.argmax(), part.shape)))
+    clearest = max(shares, key=lambda sentence: shares[sentence])
+    part = _between_words(corpus, clearest, keys[clearest].part(patterns[clearest]))
+    return RoleExample(clearest, *(int(token) for token in np.unravel_index(part.argmax(), part.shape)))
+
+
+def _between_words(corpus: Corpus, sentence: int, part: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The weights whose query is a word, where there are any: a pair of words says more than one of a mark."""
+    is_word = np.array([piece.text.isalnum() for piece in corpus.sentence_pieces(sentence)])
+    of_words = part * is_word[:, None]
+    for chosen in (of_words * is_word, of_words):
+        if chosen.any():
+            return chosen
+    return part
 
 
 def cards(context: Context) -> list[object]:
@@ -80,7 +111,7 @@ def cards(context: Context) -> list[object]:
         return example_cards(context)
     corpus, state = context.corpus, context.state
     each = watched(heads, "Finding a sentence of each role")
-    return _cards(context, {of: _sentence(corpus, state, of, example_of(corpus, of)) for of in each})
+    return draw_cards(context, {of: _sentence(corpus, state, of, example_of(corpus, of)) for of in each})
 
 
 def outline(context: Context) -> list[object]:
@@ -88,26 +119,34 @@ def outline(context: Context) -> list[object]:
     heads = heads_of_cards(context.corpus)
     if not heads:
         return cards_outline(context)
-    return _cards(context, dict.fromkeys(heads, html.Div(className="skeleton lines")))
+    return draw_cards(context, dict.fromkeys(heads, html.Div(className="skeleton lines")))
 
 
 def heads_of_cards(corpus: Corpus) -> list[RoleHead]:
     """The heads of the cards by role; none of a store without roles, or in which tests find none."""
     shares = known_shares(corpus)
-    return role_heads(shares) if shares else []
+    found = role_heads(shares)[: SHOWN - 1] if shares else []
+    return [*found, *sink_head(corpus, shares, found)] if shares and found else []
 
 
-def _cards(context: Context, sentences: Mapping[RoleHead, Component]) -> list[object]:
+def draw_cards(context: Context, sentences: Mapping[RoleHead, Component]) -> list[object]:
+    """The cards, each with its sentence; a card opens the tab Role of its head."""
     state, pictures = context.state, read_pictures(context.corpus, context.state)
+    special = terms_of(context.corpus)["special"]
     drawn: list[Any] = [
-        head_card(state, pictures, (of.layer, of.head), _words(of), sentence) for of, sentence in sentences.items()
+        head_card(state.with_(tab="role"), pictures, (of.layer, of.head), _words(of, special), sentence)
+        for of, sentence in sentences.items()
     ]
     return [html.Ul(drawn, className="cards")]
 
 
-def _words(of: RoleHead) -> tuple[str, str]:
+def _words(of: RoleHead, special: Term) -> tuple[object, str]:
     """What the head does, and how clearly."""
-    return RULES[of.role].title, f"{of.bias:.0f} times the attention of an average word."
+    does = what_a_role_does(of.role)
+    if of.share is None:
+        return does, f"{of.bias:.0f} times an average word's attention."
+    before, name, after = does.partition(NAMED[0])
+    return [before, term("special", name, special), after], f"{100 * of.share:.0f}% of its attention goes there."
 
 
 def _sentence(corpus: Corpus, state: LinkState, of: RoleHead, example: RoleExample | None) -> Component:

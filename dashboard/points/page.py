@@ -44,6 +44,7 @@ from dashboard.roles.shares import known_shares
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.glossary import term
 from dashboard.ui.markup import Page, file_links, heading, without_picture
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
@@ -145,9 +146,9 @@ def draw_heads(shown: ShownPoints, example: WorkedExample | None) -> Page:
 
 def _how_to_read_heads(state: LinkState, *, packed: bool, example: WorkedExample | None) -> html.P:
     order = ", the largest value first" if state.arranged else "" if packed else ": layers down, heads across"
-    text = "A key near a query receives much of its attention. Click a head to open it. "
+    text = ["A ", term("key"), " near a ", term("query"), " receives much of its attention. Click a head to open it. "]
     about = info("the panels", f"One panel per head{order}. {_KEYS_OF_HEADS}")
-    return html.P([text, *([example_button()] if example else []), about], className="how-to-read")
+    return html.P([*text, *([example_button()] if example else []), about], className="how-to-read")
 
 
 def picture_of_head(context: Context) -> Picture | None:

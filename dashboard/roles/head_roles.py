@@ -139,6 +139,12 @@ def clause(sentence: str) -> str:
     return plain.removeprefix("Attends ")
 
 
+def what_a_role_does(role: str) -> str:
+    """What a head with the role does, after its name: `attends to the next token`, `a verb attends to its object`."""
+    plain = _ASIDE.sub("", RULES[role].sentence.rstrip(".")).removeprefix("In a noun phrase, ")
+    return f"{plain[0].lower()}{plain[1:]}"
+
+
 def percent(share: float) -> str:
     """A share as a whole number: `81%`."""
     return f"{100 * share:.0f}%"

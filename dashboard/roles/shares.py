@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dashboard.ui.charts import DotGroup, dot_groups
 from dashboard.ui.controls import choice, explained, info
+from dashboard.ui.glossary import term
 from dashboard.ui.markup import FOLLOWED, Unmade
 from dashboard.ui.text import capital
 from dashboard.ui.theme import KIND_COLOURS
@@ -285,7 +286,13 @@ def what_heads_do(state: LinkState, shown: RoleShares) -> list[object]:
         role_grid(state, shown),
         html.P(
             [
-                html.Strong(f"{int((shown.clearest >= 0).sum())} of {heads} heads have a role that a test finds"),
+                html.Strong(
+                    [
+                        f"{int((shown.clearest >= 0).sum())} of {heads} heads have a ",
+                        term("role"),
+                        " that a test finds",
+                    ]
+                ),
                 ": its words get more than twice the attention of other words.",
                 info("the tests", _TESTS),
             ]

@@ -19,6 +19,16 @@ OF_DATA: Any = {"attributes": {name: {"translate": "no"} for name in ("option", 
 MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase", "lemma": "lemma"}
 
 
+#: Attribute of a button that opens Help or the tour, by the id of the dialog (assets/web/help.mjs).
+OPENS = "data-help"
+
+
+def tour_button(written: str) -> html.Button:
+    """A button that opens the tour."""
+    opens: Any = {OPENS: "tour", "aria-haspopup": "dialog"}
+    return html.Button(written, type="button", className="link", **opens)
+
+
 def info(name: str, text: str) -> html.Button:
     """An (i) that shows a text on click, hover and focus, until Escape (assets/web/popover.mjs)."""
     described: dict[str, Any] = {"aria-label": f"About {name}", "data-info": text}

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { actionOf, followShortcuts, stepInGrid } from "../../dashboard/assets/web/keyboard.mjs";
 
 for (const [key, afterG, action] of [
-  ["?", false, { list: true }],
+  ["?", false, { help: true }],
   ["/", false, { search: true }],
   ["c", false, { copy: true }],
   ["c", true, { page: "c" }],

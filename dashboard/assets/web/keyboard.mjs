@@ -1,7 +1,8 @@
-// The keyboard. Its focus stays in a control that the page replaces. Keys of the whole page: `?` lists them, `g`
-// and a letter opens a page, `/` goes to the search box, `c` copies the link. The list is in dashboard/shell.py,
-// the letter of a page on its link.
+// The keyboard. Its focus stays in a control that the page replaces. Keys of the whole page: `?` opens Help,
+// which lists them, `g` and a letter opens a page, `/` goes to the search box, `c` copies the link. The list is in
+// dashboard/help_dialog.py, the letter of a page on its link.
 import { required } from "./elements.mjs";
+import { openHelp } from "./help.mjs";
 
 /** Rows and columns by which an arrow key moves. @type {Record<string, [number, number]>} */
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -89,7 +90,6 @@ const WAIT = 1500;
 const isTyped = (target) => target?.closest?.("input, textarea, select, [contenteditable='true'], [role='textbox']");
 /** @param {string} letter */
 const pageLink = (letter) => document.querySelector(`#navigation a[data-letter="${letter}"]`);
-const shortcuts = () => /** @type {HTMLDialogElement | null} */ (document.getElementById("shortcuts"));
 const searchBox = () => document.querySelector("#page input[placeholder]:not([aria-haspopup])");
 
 /**
@@ -98,19 +98,19 @@ const searchBox = () => document.querySelector("#page input[placeholder]:not([ar
  */
 export function actionOf(key, afterG) {
   if (afterG && /^[a-z]$/.test(key)) return { page: key };
-  return { "?": { list: true }, "/": { search: true }, c: { copy: true }, g: { wait: true } }[key] ?? null;
+  return { "?": { help: true }, "/": { search: true }, c: { copy: true }, g: { wait: true } }[key] ?? null;
 }
 
-/** @param {{ page?: string, list?: boolean, search?: boolean, copy?: boolean, wait?: boolean }} action */
+/** @param {{ page?: string, help?: boolean, search?: boolean, copy?: boolean, wait?: boolean }} action */
 function act(action) {
-  if (action.list) shortcuts()?.showModal();
+  if (action.help) openHelp("help");
   if (action.page) pageLink(action.page)?.click();
   if (action.search) searchBox()?.focus();
   if (action.copy) document.getElementById("copy-link")?.click();
   return Boolean(!action.wait && (!action.page || pageLink(action.page)) && (!action.search || searchBox()));
 }
 
-/** Follows the keys and the button of the list. */
+/** Follows the keys. */
 export function followShortcuts() {
   let pressed = -Infinity;
   document.addEventListener("keydown", (event) => {
@@ -119,11 +119,5 @@ export function followShortcuts() {
     const action = actionOf(event.key, event.timeStamp - pressed < WAIT);
     pressed = action?.wait ? event.timeStamp : -Infinity;
     if (action && act(action)) event.preventDefault();
-  });
-  document.addEventListener("click", (event) => {
-    const list = shortcuts();
-    if (!list) return;
-    if (event.target?.closest?.("#open-shortcuts")) list.showModal();
-    else if (event.target === list || event.target?.closest?.("#close-shortcuts")) list.close();
   });
 }

@@ -1,5 +1,6 @@
-// What opens beside a button: its place in the window; and the text behind an (i), shown on hover, focus and click,
-// hidden on Escape. The button of that text is made in dashboard/ui/controls.py.
+// What opens beside a button: its place in the window; and the text behind an (i) or a term, shown on hover, focus and
+// click, hidden on Escape. The buttons are made in dashboard/ui/controls.py and glossary.py.
+import { make, makeSvg } from "./elements.mjs";
 
 /** Pixels between the text and its button, and between the text and the border of the window. */
 const APART = 6;
@@ -21,6 +22,19 @@ function topBeside({ top, bottom }, height) {
   const below = bottom + APART;
   return below + height + MARGIN <= window.innerHeight ? below : Math.max(MARGIN, top - APART - height);
 }
+
+/** The drawing of a term, of which the shell has one copy (dashboard/ui/term_drawings.py). @param {string} name */
+function drawingOf(name) {
+  const svg = makeSvg("svg", { width: 168, height: 44, class: "term-drawing", "aria-hidden": "true" });
+  svg.append(makeSvg("use", { href: `#drawing-${name}` }));
+  return svg;
+}
+
+/** @param {{ info?: string, drawing?: string }} given */
+const contentOf = ({ info = "", drawing }) => [
+  ...(drawing ? [drawingOf(drawing)] : []),
+  make("span", { textContent: info }),
+];
 
 /** One element shows the text of whichever button is open. */
 function tooltip() {
@@ -50,7 +64,7 @@ export function explainButtons() {
     if (open === button) return;
     hide();
     open = button;
-    text.textContent = button.dataset.info ?? "";
+    text.replaceChildren(...contentOf(button.dataset));
     button.setAttribute("aria-describedby", text.id);
     text.showPopover();
     put(button);
@@ -67,7 +81,7 @@ export function explainButtons() {
   const scrolled = () => open && (document.activeElement === open ? put(open) : hide());
 
   /** @param {Event} event */
-  const buttonOf = (event) => event.target?.closest?.("button.info");
+  const buttonOf = (event) => event.target?.closest?.("button:is(.info, .term)");
   const leave = () => {
     clearTimeout(leaving);
     leaving = setTimeout(() => document.activeElement !== open && hide(), LEAVE_MS);
@@ -88,6 +102,10 @@ export function explainButtons() {
   document.addEventListener("focusin", turnTo);
   document.addEventListener("focusout", hide);
   document.addEventListener("click", turnTo);
-  document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    if (open?.closest("dialog")) event.preventDefault(); // the text goes first, then its dialog
+    hide();
+  });
   document.addEventListener("scroll", scrolled, { capture: true, passive: true });
 }

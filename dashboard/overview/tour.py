@@ -1,0 +1,250 @@
+"""The tour: what attention is, in five steps on one short sentence of the store, with the numbers of a real head."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.overview.evidence import readable_sentences
+from dashboard.overview.role_cards import PAIR, RoleExample, RoleHead, example_of, heads_of_cards
+from dashboard.overview.tour_pictures import every_head, vector_rows
+from dashboard.roles.head_roles import what_a_role_does
+from dashboard.statistics.heads import BEHAVIOURS, kinds_of
+from dashboard.ui.glossary import TERMS, term, terms_of
+from dashboard.ui.markup import Markup, heading
+from dashboard.ui.small_pictures import sentence_lines
+from dashboard.ui.text import decimal
+from dashboard.web.context import Context
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
+from store import Corpus
+from store.kernels.attention import attention_logits, softmax
+from store.kernels.rules import RULES
+from store.phrases import many
+from store.schema.model import head_name
+
+#: Steps, and tokens that are drawn at most: a corpus may have long sentences alone.
+STEPS, MOST_DRAWN = 5, 14
+#: Roles of this kind first: their weights go to several tokens, where those of positions are nearly 0 or 100%.
+FIRST_KIND = "grammar"
+
+
+@dataclass(frozen=True)
+class TourHead:
+    """The head of the tour, what it does after its name (empty where no role or label says so), and its sentence and pair."""
+
+    layer: int
+    head: int
+    does: str
+    example: RoleExample
+
+
+@dataclass(frozen=True)
+class Tour:
+    """What the tour shows.
+
+    Attributes
+    ----------
+    of, text, pieces
+        The head, the sentence, and its wordpieces.
+    marks_ends
+        Whether the tokenizer puts a token before a text.
+    query, key
+        Vectors of the two tokens of the pair: (channel,).
+    scores
+        Of the query with every key: (token,).
+    is_biased
+        Whether the model adds something to the products of queries and keys.
+    weights
+        Of the head, and of all heads: (query_token, key_token) and (layer, head, query_token, key_token).
+    """
+
+    state: LinkState
+    of: TourHead
+    text: str
+    pieces: tuple[str, ...]
+    marks_ends: bool
+    query: NDArray[np.float32]
+    key: NDArray[np.float32]
+    scores: NDArray[np.float32]
+    is_biased: bool
+    weights: NDArray[np.float32]
+    every: NDArray[np.float32]
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two wordpieces, in quotation marks."""
+        query, key = (f"“{self.pieces[token]}”" for token in (self.of.example.query, self.of.example.key))
+        return query, key
+
+
+def read_tour(context: Context) -> Tour:
+    """Everything that the tour shows."""
+    corpus = context.corpus
+    of = tour_head(corpus)
+    rows = corpus.sentence_rows(of.example.sentence)
+    query, key = (
+        side.variable[of.layer, of.head, rows].values.astype(np.float32) for side in (corpus.query, corpus.key)
+    )
+    bias = corpus.bias and corpus.bias.part(of.layer, of.head)
+    scores = attention_logits(query[None], key[None], bias=bias)[0, of.example.query]
+    every = corpus.weights(of.example.sentence)
+    return Tour(
+        state=context.state,
+        of=of,
+        text=str(corpus.sentences.text.values[of.example.sentence]),
+        pieces=tuple(corpus.wordpieces(rows)),
+        marks_ends=terms_of(corpus)["special"] is TERMS["special"],
+        query=query[of.example.query],
+        key=key[of.example.key],
+        scores=scores,
+        is_biased=corpus.bias is not None,
+        weights=every[of.layer, of.head],
+        every=every,
+    )
+
+
+@cached
+def tour_head(corpus: Corpus) -> TourHead:
+    """The head of a card, of grammar where there is one, with the longest sentence; without roles, the clearest by its label."""
+    of_roles = {of: example for of in heads_of_cards(corpus) if (example := example_of(corpus, of)) is not None}
+    if of_roles:
+        of = choose_head(of_roles, corpus.sentences.row_size.values)
+        return TourHead(of.layer, of.head, what_a_role_does(of.role), of_roles[of])
+    kind = next(iter(kinds_of(corpus)), None)
+    (layer, head), does = (kind.heads[0], BEHAVIOURS[kind.label].replace("attend", "attends")) if kind else ((0, 0), "")
+    return TourHead(layer, head, does, _strongest_pair(corpus, layer, head))
+
+
+def choose_head(examples: Mapping[RoleHead, RoleExample], sizes: NDArray[np.integer]) -> RoleHead:
+    """Of heads with their sentences one with a role of grammar, if any, and of these the one with the longest sentence."""
+    return max(examples, key=lambda of: (RULES[of.role].kind == FIRST_KIND, int(sizes[examples[of].sentence])))
+
+
+def _strongest_pair(corpus: Corpus, layer: int, head: int) -> RoleExample:
+    """The first short sentence, and the two tokens of it with the largest weight, words where it has two."""
+    sentence = int(readable_sentences(corpus.sentences.row_size.values)[0])
+    weights = corpus.weights(sentence, layer=layer, head=head)
+    is_word = np.array([not piece.special for piece in corpus.sentence_pieces(sentence)])
+    weights = weights * ~np.eye(len(weights), dtype=bool)
+    between = weights * is_word[:, None] * is_word
+    largest = (between if between.any() else weights).argmax()
+    return RoleExample(sentence, *(int(token) for token in np.unravel_index(largest, weights.shape)))
+
+
+# -- drawing ------------------------------------------------------------------------------------------
+
+
+def draw_tour(shown: Tour) -> list[object]:
+    """The five steps."""
+    steps = (_tokens(shown), _query_and_key(shown), _weight(shown), _head(shown), _all_heads(shown))
+    return [html.Section(step, className=f"tour-step step-{number}") for number, step in enumerate(steps)]
+
+
+def _tokens(shown: Tour) -> list[Any]:
+    ends: list[Any] = ["; ", term("special", "[CLS] and [SEP]"), " mark its ends"] if shown.marks_ends else []
+    boxes = [html.Span(piece, className="token") for piece in shown.pieces]
+    return [
+        html.H3("1. Tokens"),
+        html.P(
+            ["The model cuts a text into ", term("token", "tokens"), ": words, parts of words and marks", *ends, "."]
+        ),
+        html.P(html.Q(shown.text, dir="auto"), className="tour-text"),
+        html.Div(boxes, className="tour-tokens"),
+    ]
+
+
+def _query_and_key(shown: Tour) -> list[Any]:
+    (query, key), channels = shown.pair, len(shown.query)
+    added = ", and what the model adds by distance" if shown.is_biased else ""
+    return [
+        html.H3("2. Query and key"),
+        html.P(
+            [
+                f"In a head, each token has two lists of {channels} numbers: a ",
+                term("query"),
+                ", by which it asks, and a ",
+                term("key"),
+                ", by which it answers.",
+            ]
+        ),
+        html.Div(Markup(tree=[vector_rows(query, key, shown.query, shown.key)]), className="tour-picture"),
+        html.P(
+            [
+                "Multiplied number by number and summed they give a ",
+                term("score"),
+                f": how much {query} asks for {key}. Here it is ",
+                html.Strong(_score(shown.scores[shown.of.example.key])),
+                f" (the sum, divided by √{channels}{added}).",
+            ]
+        ),
+    ]
+
+
+def _weight(shown: Tour) -> list[Any]:
+    query, weights = shown.pair[0], softmax(shown.scores[None])[0]
+    rows = [
+        html.Tr(
+            [
+                html.Td(html.Bdi(piece), className="word"),
+                html.Td(_score(score), className="number"),
+                html.Td(html.Div(className="bar", style={"width": f"{100 * weight:.1f}%"})),
+                html.Td(f"{100 * weight:.0f}%", className="number"),
+            ],
+            className="largest-weight" if place == shown.of.example.key else None,
+        )
+        for place, (piece, score, weight) in enumerate(zip(shown.pieces, shown.scores, weights, strict=True))
+    ][:MOST_DRAWN]
+    return [
+        html.H3("3. Weight"),
+        html.P(
+            [
+                f"{query} has a score with every key. A softmax turns its scores into shares of 100%: its ",
+                term("weight", "attention weights"),
+                ".",
+            ]
+        ),
+        html.Table(
+            [heading(("key", "score", "weight", ""), ("score",)), html.Tbody(rows)], className="rows tour-weights"
+        ),
+    ]
+
+
+def _score(score: np.floating) -> str:
+    """A score without the minus of a rounded 0; of a key that the query may not see, that."""
+    return decimal(round(float(score), 1) + 0.0, 1) if np.isfinite(score) else "not seen"
+
+
+def _head(shown: Tour) -> list[Any]:
+    name, drawn = head_name(shown.of.layer, shown.of.head), shown.weights[:MOST_DRAWN, :MOST_DRAWN]
+    pair = np.zeros_like(shown.weights)
+    pair[shown.of.example.query, shown.of.example.key] = 1
+    lines = {"of-query": drawn, PAIR: pair[:MOST_DRAWN, :MOST_DRAWN]}
+    role = f" Over the whole corpus, a test finds its role: {shown.of.does}." if shown.of.does else ""
+    return [
+        html.H3("4. A head"),
+        html.P(["All tokens do this at once: that is an ", term("head"), f", here {name}.{role}"]),
+        html.P("A line runs from each query, left, to the keys that it attends to, right; a darker one weighs more."),
+        sentence_lines(shown.pieces[:MOST_DRAWN], lines),
+    ]
+
+
+def _all_heads(shown: Tour) -> list[Any]:
+    layers, heads = shown.every.shape[:2]
+    every = every_head(shown.every[..., :MOST_DRAWN, :MOST_DRAWN], (shown.of.layer, shown.of.head))
+    href = shown.state.on("head").with_(layer=shown.of.layer, head=shown.of.head).href
+    return [
+        html.H3("5. All heads"),
+        html.P(
+            [
+                f"The model has {many(layers * heads, 'head')} in {many(layers, 'layer')}. Each reads the same sentence in its own way; ",
+                dcc.Link(head_name(shown.of.layer, shown.of.head), href=href),
+                " is framed.",
+            ]
+        ),
+        html.Div(Markup(tree=[every]), className="tour-picture"),
+        html.P("Overview says what each of them does over the whole corpus; every other page shows the evidence."),
+    ]

@@ -1,0 +1,70 @@
+"""The glossary: each term of the pages with its explanation of two lines. Popovers and Help show it, with the drawing of the term."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dash import html
+
+from dashboard.ui.term_drawings import DRAWINGS
+from store import Corpus
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term as a list names it, and what it means."""
+
+    title: str
+    meaning: str
+
+
+_FIRST_TOKEN = Term(
+    "first token", "Every token can attend to the first one: a head that finds nothing else often attends there."
+)
+#: Terms in the order in which one needs the other.
+TERMS: Mapping[str, Term] = {
+    "token": Term("token", "A piece of the text that the model reads: a word, a part of a word, or a mark."),
+    "wordpiece": Term("wordpiece", "A rare word is cut into several pieces that occur often. Each piece is a token."),
+    "special": Term(
+        "[CLS], [SEP]", "[CLS] stands before every text, [SEP] after it. A head that finds nothing often attends there."
+    ),
+    "layer": Term("layer", "A step of the model: it works on what the layer before found. L0 is the first."),
+    "head": Term(
+        "attention head", "Decides how much each token takes from every other one. L0 H2 is head 2 of layer 0."
+    ),
+    "weight": Term(
+        "attention weight", "The share that a token takes from another one. The shares of a token sum to 100%."
+    ),
+    "query": Term("query", "The numbers by which a token asks: it attends to tokens whose keys fit them."),
+    "key": Term("key", "The numbers by which a token answers the queries of all tokens."),
+    "score": Term("score", "How well a query fits a key: the sum of the products of their d numbers, over √d."),
+    "norm": Term(
+        "value norm", "How much a token hands over when it is attended to. Where that is small, little arrives."
+    ),
+    "picture": Term("picture of a head", "Each dot is a query or a key of a token. Near dots attend to each other."),
+    "role": Term("role", "A rule of the text that a head follows, such as: attend to the previous token."),
+    "sink": Term("sink", "A token that most others attend to whatever the text says; usually one that is no word."),
+    "offset": Term("offset", "Where a token stands as seen from another one: the next has the offset +1."),
+    "entropy": Term("entropy", "How evenly a token spreads its attention: 0 on one token, largest on all alike."),
+    "divergence": Term("divergence", "How differently two heads attend: 0 where all their weights are the same."),
+    "governor": Term("governor", "The word that another one depends on by grammar: “car” governs “red” in “red car”."),
+    "rank": Term(
+        "rank correlation", "1 where two lists of numbers have the same order, −1 where they have opposite ones."
+    ),
+}
+
+
+def term(name: str, written: str = "", known: Term | None = None) -> html.Button:
+    """A term within a text, as it is written there: underlined, with its explanation on click, hover and focus (assets/web/popover.mjs).
+
+    `known`: the term as it is for the model of the page, see `terms_of`.
+    """
+    known = known or TERMS[name]
+    explained: Any = {"data-info": known.meaning} | ({"data-drawing": name} if name in DRAWINGS else {})
+    return html.Button(written or known.title, type="button", className="term", **explained)
+
+
+def terms_of(corpus: Corpus) -> dict[str, Term]:
+    """The terms as they are for a model: one whose tokenizer puts nothing before a text has a first token instead."""
+    first = corpus.sentence_pieces(0)[0]
+    return {**TERMS, **({} if first.special else {"special": _FIRST_TOKEN})}
