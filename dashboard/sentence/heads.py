@@ -98,7 +98,7 @@ def _ranking(shown: ShownSentence, query: int, key: int) -> list[object]:
 
 def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
     """The titles stand there without rows, too."""
-    numbers = ("weight", "rank among the query's keys")
+    numbers = ("weight", "rank of key")
     columns = ("head", *role_titles(shares), *numbers)
     look = "rows even with-role" if shares else "rows even"
     table = html.Table([heading(columns, numbers), html.Tbody(rows)], className=look)

@@ -202,7 +202,6 @@ def draw(page: SentencePage) -> Page:
         draw_text(page.shown.sentence, _text(page.shown)),
         *([html.P(page.encoded, className="caption")] if page.encoded else []),
         _groups(typing, view, *filter_group(page.shown)),
-        *page.about,
         *draw_rulers(page.rulers),
         html.P(how, className="how-to-read"),
     ]
@@ -212,15 +211,15 @@ def draw(page: SentencePage) -> Page:
     beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
     questions = html.Div([html.Section(part) for part in (page.why, page.without) if part], className="questions")
     tree = dependency_tree(page.tree) if page.tree else []
-    below = [_caption(page, page.shown), questions, *page.notes, *tree]
+    below = [_caption(page, page.shown), *page.about, questions, *page.notes, *tree]
     return Page(above=above, beside=[*beside, *found], below=below, notices=page.notices)
 
 
 def input_group(state: LinkState, sentences: int) -> html.Fieldset:
     """Which sentence: a typed one, or a pair; or another of so many of the corpus."""
-    second = text_input("second", "Sentence B (optional)", "type, then Enter", state.second, 190)
+    second = text_input("second", "Sentence B (optional)", "type, then Enter", state.second, 150)
     second.disabled = not state.text
-    typed = text_input("text", "Sentence A", "type your own, then Enter", state.text, 300)
+    typed = text_input("text", "Sentence A", "type your own, then Enter", state.text, 205)
     others = other_sentences(
         state.sentence,
         sentences,
