@@ -105,6 +105,7 @@ class Bert:
     vocabulary: Sequence[str] = ("vocab.txt",)
     post_processor = "BertProcessing"
     norm_first = False
+    causal = False
     names: Mapping[str, str] = {}
     defaults: Mapping[str, int] = DEFAULTS
     model_fields: Mapping[str, Field] = MODEL_FIELDS

@@ -228,9 +228,11 @@ class Family(Protocol):
     vocabulary
         Files of the wordpieces where there is no tokenizer.json.
     post_processor
-        Class of `tokenizers.processors` that puts the special tokens around a text.
+        Class of `tokenizers.processors` that puts the special tokens around a text; empty where there may be none.
     norm_first
         Whether norms come before attention and the feed-forward network, so that the residual runs past them.
+    causal
+        Whether a token sees no token after it.
     names
         What config.json calls a size, where it is not as in BERT's.
     defaults
@@ -256,6 +258,7 @@ class Family(Protocol):
     vocabulary: Sequence[str]
     post_processor: str
     norm_first: bool
+    causal: bool
     names: Mapping[str, str]
     defaults: Mapping[str, int]
     model_fields: Mapping[str, Field]
