@@ -33,7 +33,7 @@ from ingest.run.settings import Settings
 from ingest.text.tokenizer import Tokenizer
 from store.__main__ import main
 from store.kernels.attention import attention_pattern, softmax
-from tests.broken_model import change_config
+from tests.broken_model import change_config, change_weights
 from tests.client import shown
 from tests.family_models import BY_TYPE, SIZES, eager_patterns, save_family
 from tests.made_once import made_once
@@ -283,6 +283,13 @@ def test_a_model_reads_as_many_tokens_as_it_has_positions_for(
     model_type: str, longest: int, saved: Callable[[str], Path]
 ) -> None:
     assert longest_input(find_checkpoint(str(saved(model_type)))) == longest
+
+
+def test_masks_that_older_versions_saved_are_no_weights(tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "model", "gpt2")
+    change_weights(folder, lambda weights: weights.update({"h.1.attn.masked_bias": torch.tensor(-1e4)}))
+    model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
+    assert model.attention_error() < 1e-6
 
 
 def test_a_size_is_refused_under_the_name_that_its_config_has(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Here: the families that there are, and which one a config.json is of.
 from collections.abc import Sequence
 
 from ingest.family.albert import Albert
-from ingest.family.bert import Bert, Electra, Ernie
+from ingest.family.bert import Bert, Electra, Ernie, LayoutLm
 from ingest.family.deberta import DebertaV2
 from ingest.family.distilbert import DistilBert
 from ingest.family.esm import Esm
@@ -38,6 +38,7 @@ FAMILIES: Sequence[Family] = (
     EuroBert(),
     Gpt2(),
     Esm(),
+    LayoutLm(),
 )
 _BY_TYPE = {family.model_type: family for family in FAMILIES}
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertParts, LayerPaths
 from ingest.family.modernbert import ModernBertLayer
 from ingest.family.protocol import TRUTH, Config, Field, ModelParts, number, text, whole
@@ -32,6 +30,8 @@ class Gpt2(Bert):
     causal = True
     architectures: Mapping[str, str] = {"classification": "GPT2ForSequenceClassification"}
     prefix, layers_prefix = "transformer.", "h."
+    #: As older versions of transformers wrote.
+    buffers: tuple[str, ...] = (".attn.masked_bias",)
     head_weights: Mapping[str, Sequence[str]] = {"classification": ("score.weight",)}
     new_weights: tuple[str, ...] = ("score.",)
     embedding_weight = "wte.weight"
@@ -92,8 +92,8 @@ class Gpt2(Bert):
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":
         """By the classifier, from the last token: it alone sees the whole text."""
-        tokens = vectors.shape[1] if real is None else real.sum(dim=1)
-        return model.score(vectors[torch.arange(len(vectors), device=vectors.device), tokens - 1])
+        last = vectors[:, -1] if real is None else vectors[list(range(len(vectors))), real.sum(dim=1) - 1]
+        return model.score(last)
 
 
 class Gpt2Parts(BertParts):

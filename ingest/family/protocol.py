@@ -225,6 +225,8 @@ class Family(Protocol):
         What classes with a trained head write before the names of all other weights.
     embedding_weight, layers_prefix
         Without that prefix: the weights of the embedding of wordpieces, and how those of the layers begin.
+    buffers
+        How the names of tensors in the layers end that are no weights and that transformers leaves out.
     vocabulary
         Files of the wordpieces where there is no tokenizer.json.
     post_processor
@@ -255,6 +257,7 @@ class Family(Protocol):
     prefix: str
     embedding_weight: str
     layers_prefix: str
+    buffers: tuple[str, ...]
     vocabulary: Sequence[str]
     post_processor: str
     norm_first: bool
