@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
@@ -76,8 +76,24 @@ def facts(model: str) -> list[tuple[str, str]]:
         ("rate", f"{block.tokens / seconds:,.0f} tokens/s on {device.type}, statistics included"),
         ("stored", f"{stored:,} bytes a token before compression"),
         ("trained head", _trained_head(checkpoint)),
-        *([] if hooked.parts.has_token_types else [("does not apply", "token types: it has none")]),
+        *(("does not apply", what) for what in _missing(checkpoint, hooked.parts.has_token_types)),
     ]
+
+
+def _missing(checkpoint: "Checkpoint", has_token_types: bool) -> Iterator[str]:
+    """What says nothing of a model, and why."""
+    from ingest.text.tokenizer import Tokenizer
+
+    if not has_token_types:
+        yield "token types: it has none"
+    if checkpoint.family.causal:
+        yield "attention to later tokens: a token sees those before it"
+        yield "hidden wordpieces: it predicts the next wordpiece, not hidden ones"
+    layout = Tokenizer(checkpoint.folder, max_length=LENGTH).layout
+    if not layout.before:
+        yield "attention to [CLS]: the tokenizer puts nothing before a text, so the first token stands for it"
+    if not layout.after:
+        yield "attention to [SEP]: the tokenizer puts nothing after a text"
 
 
 def _trained_head(checkpoint: "Checkpoint") -> str:

@@ -31,7 +31,7 @@ def write_bias(model: zarr.Group, bias: AttentionBias | None) -> None:
     create_arrays(group, {name: BIAS_ARRAYS[name] for name in written}, sizes)
     for name, values in written.items():
         array_of(group, name)[:] = values
-    group.attrs[CAUSAL] = bias.layers[0].causal
+    group.attrs[CAUSAL] = bias.causal
 
 
 def read_bias(model: zarr.Group, layer: int | None = None) -> AttentionBias | None:

@@ -107,6 +107,11 @@ class Corpus(StageResults):
         """What the model adds to q.k / sqrt(channels): masks and biases by distance; None where it adds nothing, as a BERT."""
         return read_bias(self._groups.group(f"models/{self.name}"))
 
+    @property
+    def causal(self) -> bool:
+        """Whether a token sees no token after it."""
+        return self.bias is not None and self.bias.causal
+
     def pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
         """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1.
 
@@ -342,7 +347,7 @@ class Corpus(StageResults):
     @cached_property
     def rule_text(self) -> RuleText:
         """The sentences as rules see them. NotIngested where the rules are not computed."""
-        return RuleText(self, RuleSentences.stored(self._roles).tabled)
+        return RuleText(self, RuleSentences.stored(self._roles).tabled, causal=self.causal)
 
     @cached_property
     def rule_sentences(self) -> RuleSentences:

@@ -115,7 +115,8 @@ def _count(
         return count_sentence(np.zeros((len(query), 0, len(words)), np.float32), named[asked], len(words))
     of_queries, of_keys = (side[:, chosen].astype(np.float32) for side, chosen in ((query, words[asked]), (key, words)))
     of_words = bias and bias.at(words[asked], words)
-    return count_sentence(attention_pattern(of_queries, of_keys, bias=of_words), named[asked], len(words))
+    seen = asked + 1 if bias is not None and bias.causal else None
+    return count_sentence(attention_pattern(of_queries, of_keys, bias=of_words), named[asked], len(words), seen)
 
 
 def _named(names: Hypothesis, sentence: HypothesisSentence) -> NDArray[np.bool_]:

@@ -78,7 +78,7 @@ class StageResults(CorpusText):
     def strongest_words(self) -> xr.Dataset:
         """The word that each word attends to most, and the one that attends most to it.
 
-        `most_attended` and `most_attending` (layer, head, word): indices in the sentence, -1 where it has no other word. Lazy.
+        `most_attended` and `most_attending` (layer, head, word): indices in the sentence, -1 where no other word gets, or gives, any attention. Lazy.
         NotIngested where the ingest has not computed them.
         """
         group = self._of_words("words", "sentences", "Attention between words", WORDS_REMEDY)

@@ -104,10 +104,12 @@ class RuleText:
         The corpus.
     sentences
         How many of its first sentences say which wordpieces are rare.
+    causal
+        Whether a query sees no key after it.
     """
 
-    def __init__(self, text: CorpusText, sentences: int) -> None:
-        self._text, self._sentences = text, sentences
+    def __init__(self, text: CorpusText, sentences: int, *, causal: bool = False) -> None:
+        self._text, self._sentences, self._causal = text, sentences, causal
 
     @property
     def words(self) -> Words | None:
@@ -145,6 +147,7 @@ class RuleText:
             tokens.word_index.values[rows],
             self._counts[token_id],
             self._grammar(sentence, rows.stop - rows.start),
+            self._causal,
         )
 
     def _grammar(self, sentence: int, tokens: int) -> Grammar | None:
@@ -220,5 +223,5 @@ def predict(
         of_tables = dict(zip(TABLES, of_head, strict=True))
         for name, weight in zip(names, weights, strict=True):
             logits[head] += np.float32(weight) * (of_tables[name] if name in TABLES else features[name])
-    predicted: NDArray[np.float32] = softmax(logits)
+    predicted: NDArray[np.float32] = softmax(np.where(tokens.seen, logits, -np.inf))
     return predicted

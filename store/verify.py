@@ -324,7 +324,7 @@ def _wrong_roles(corpus: Corpus, recomputed: int) -> Iterator[str]:
     for place, sentence in enumerate(biases.sentence.values.tolist()[:recomputed]):
         tokens = corpus.rule_text.sentence(sentence)
         weights = corpus.weights(sentence)
-        sieves = Sieves.of(targets_of(names, tokens) > 0, tokens.is_word)
+        sieves = Sieves.of(targets_of(names, tokens) > 0, tokens.is_word, causal=tokens.causal)
         expected = sieves.bias(weights.reshape(-1, *weights.shape[2:])).reshape(*weights.shape[:2], -1)
         if not np.allclose(biases.values[:, :, place], expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             yield f"{corpus.name}: the biases of roles in sentence {sentence} do not follow from its attention."
@@ -406,8 +406,10 @@ def _differs(corpus: Corpus, strongest: xr.Dataset, sentence: int) -> bool:
     part = strongest.isel(word=rows)
     for name, weights in (("most_attended", pattern), ("most_attending", pattern.swapaxes(-1, -2))):
         stored = part[name].values[..., None].astype(np.int64)
-        if (stored < 0).any() or (stored >= len(own)).any():
+        none = stored < 0
+        if (none[..., 0] & (weights.max(axis=-1) > TIED)).any() or (stored >= len(own)).any():
             return True
+        stored = np.where(none, weights.argmax(axis=-1)[..., None], stored)
         if (np.take_along_axis(weights, stored, axis=-1)[..., 0] < weights.max(axis=-1) - TIED).any():
             return True
     return False

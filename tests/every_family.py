@@ -44,6 +44,7 @@ def make_families(place: Path, families: Iterable[str]) -> str:
     bank = write_treebank(place.with_suffix(".conllu"))
     for name in families:
         kind = "mlm" if "mlm" in BY_TYPE[name].architectures else ""
+        limits = _LIMITS if kind else {**_LIMITS, "importance": 0}
         model = save_family(place.with_suffix(".models") / name, name, kind)
         ingest_small(
             place,
@@ -53,7 +54,7 @@ def make_families(place: Path, families: Iterable[str]) -> str:
             views="pca-exact-2d",
             features="pca-joint",
             reviews="3",
-            **_LIMITS,
+            **limits,
         )
     return str(place)
 

@@ -11,9 +11,9 @@ import transformers
 from ingest.family import FAMILIES
 from ingest.family.protocol import Family
 from ingest.run.checkpoint import find_checkpoint
-from tests.roberta import byte_level_tokenizer
+from tests.roberta import byte_level_tokenizer, causal_tokenizer
 from tests.sentencepiece import deberta_tokenizer, sentencepiece_tokenizer
-from tests.tiny_models import mpnet_tokenizer, save_unlike_zero, wordpiece_tokenizer
+from tests.tiny_models import mpnet_tokenizer, protein_tokenizer, save_unlike_zero, wordpiece_tokenizer
 
 BY_TYPE: dict[str, Family] = {family.model_type: family for family in FAMILIES}
 #: Sizes that no two of them share. ELECTRA's embeddings have fewer features than its layers.
@@ -31,6 +31,8 @@ OWN_SIZES: Mapping[str, Mapping[str, Any]] = {
     "albert": {"embedding_size": 10, "num_hidden_groups": 2},
     "modernbert": {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2}
     | {"local_attention": 8},
+    "gpt2": {"n_inner": 24, "bos_token_id": 0, "eos_token_id": 0},
+    "esm": {"position_embedding_type": "rotary", "token_dropout": True, "pad_token_id": 1, "mask_token_id": 32},
     "eurobert": {"num_key_value_heads": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "mask_token_id": 4},
     "deberta-v2": {
         "relative_attention": True,
@@ -43,7 +45,7 @@ OWN_SIZES: Mapping[str, Mapping[str, Any]] = {
     },
 }
 #: Of families with a vocabulary of another's kind, but other special tokens.
-OWN_TOKENIZERS = {"mpnet": mpnet_tokenizer}
+OWN_TOKENIZERS = {"mpnet": mpnet_tokenizer, "gpt2": causal_tokenizer, "esm": protein_tokenizer}
 TOKENIZERS = {
     "vocab.txt": wordpiece_tokenizer,
     "vocab.json": byte_level_tokenizer,

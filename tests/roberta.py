@@ -8,6 +8,7 @@ import pytest
 import tokenizers
 import torch
 import transformers
+from transformers.models.gpt2.tokenization_gpt2 import GPT2Tokenizer
 
 from tests.made_once import made_once
 from tests.tiny_models import WORDS, save_unlike_zero
@@ -40,11 +41,19 @@ def save_roberta(folder: Path, *, architecture: str = "RobertaModel", seed: int 
 
 def byte_level_tokenizer() -> transformers.RobertaTokenizer:
     """A byte-level BPE of the words of the reviews."""
+    return transformers.RobertaTokenizer(**_trained(SPECIAL))
+
+
+def causal_tokenizer() -> GPT2Tokenizer:
+    """The same for GPT-2, which puts nothing around a text."""
+    return GPT2Tokenizer(**_trained(["<|endoftext|>"]))
+
+
+def _trained(special: list[str]) -> dict[str, Any]:
     trained = tokenizers.ByteLevelBPETokenizer()
-    trained.train_from_iterator([f" {word}" for word in WORDS] * 2, vocab_size=380, special_tokens=SPECIAL)
+    trained.train_from_iterator([f" {word}" for word in WORDS] * 2, vocab_size=380, special_tokens=special)
     model = json.loads(trained.to_str())["model"]
-    merges: Any = [tuple(pair) for pair in model["merges"]]
-    return transformers.RobertaTokenizer(vocab=model["vocab"], merges=merges)
+    return {"vocab": model["vocab"], "merges": [tuple(pair) for pair in model["merges"]]}
 
 
 @pytest.fixture(scope="session")

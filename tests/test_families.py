@@ -33,7 +33,7 @@ from ingest.run.settings import Settings
 from ingest.text.tokenizer import Tokenizer
 from store.__main__ import main
 from store.kernels.attention import attention_pattern, softmax
-from tests.broken_model import change_config
+from tests.broken_model import change_config, change_weights
 from tests.client import shown
 from tests.family_models import BY_TYPE, SIZES, eager_patterns, save_family
 from tests.made_once import made_once
@@ -41,7 +41,7 @@ from tests.stores import RULES, Ingest
 
 CPU = torch.device("cpu")
 #: Wordpieces of two sentences, the second longer; every vocabulary of the tests has so many.
-SENTENCES = [np.array([2, 40, 30, 31, 3]), np.array([2, 50, 51, 42, 41, 52, 3])]
+SENTENCES = [np.array([2, 20, 10, 11, 3]), np.array([2, 30, 31, 22, 21, 25, 3])]
 LENGTHS = np.array(list(map(len, SENTENCES)))
 TEXT = "The film was good, zany!"
 each_family = pytest.mark.parametrize("model_type", BY_TYPE)
@@ -222,13 +222,12 @@ def test_a_model_that_no_ingest_reads_is_refused_by_its_check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = save_family(tmp_path / "model", "bert")
-    change_config(model, model_type="gpt2")
+    change_config(model, model_type="llama")
     assert headscape(["check-model", str(model)]) == 1
     assert capsys.readouterr().err.startswith("check-model: model is of no family that is read here: ")
 
 
-@each_family
-@pytest.mark.parametrize("kind", ["mlm", "classification"])
+@pytest.mark.parametrize(("model_type", "kind"), [(own, kind) for own in BY_TYPE for kind in BY_TYPE[own].architectures])
 def test_a_trained_head_answers_as_in_transformers(kind: str, model_type: str, tmp_path: Path) -> None:
     checkpoint = find_checkpoint(str(save_family(tmp_path / "model", model_type, kind)))
     assert find_kind(checkpoint) == kind
@@ -275,7 +274,8 @@ def test_a_sentence_stands_between_the_special_tokens_of_the_family(
     assert tokens == transformers.AutoTokenizer.from_pretrained(folder)(TEXT)["input_ids"]
     ends = [tokenizer.vocab[number] for number in (tokens[0], tokens[-1])]
     is_bert = BY_TYPE[model_type].post_processor == "BertProcessing" or model_type == "deberta-v2"
-    assert ends == (["[CLS]", "[SEP]"] if is_bert else ["<s>", "</s>"])
+    own = {"esm": ["<cls>", "<eos>"], "gpt2": ["T", "!"]}
+    assert ends == own.get(model_type, ["[CLS]", "[SEP]"] if is_bert else ["<s>", "</s>"])
 
 
 @pytest.mark.parametrize(("model_type", "longest"), [("electra", 130), ("distilbert", 130), ("xlm-roberta", 128)])
@@ -283,6 +283,13 @@ def test_a_model_reads_as_many_tokens_as_it_has_positions_for(
     model_type: str, longest: int, saved: Callable[[str], Path]
 ) -> None:
     assert longest_input(find_checkpoint(str(saved(model_type)))) == longest
+
+
+def test_masks_that_older_versions_saved_are_no_weights(tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "model", "gpt2")
+    change_weights(folder, lambda weights: weights.update({"h.1.attn.masked_bias": torch.tensor(-1e4)}))
+    model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
+    assert model.attention_error() < 1e-6
 
 
 def test_a_size_is_refused_under_the_name_that_its_config_has(tmp_path: Path) -> None:
@@ -295,10 +302,14 @@ def test_a_size_is_refused_under_the_name_that_its_config_has(tmp_path: Path) ->
 # -- whole stores ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["distilbert", "albert", "modernbert", "mpnet", "deberta-v2", "eurobert"])
+STORED = ["distilbert", "albert", "modernbert", "mpnet", "deberta-v2", "eurobert", "gpt2"]
+
+
+@pytest.fixture(scope="module", params=STORED)
 def masked_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    make = partial(save_family, model_type=request.param, kind="mlm")
-    return made_once(tmp_path_factory, f"mlm-{request.param}", make)
+    """With a head for masked wordpieces; of GPT-2 with one for labels."""
+    kind = next(iter(BY_TYPE[request.param].architectures))
+    return made_once(tmp_path_factory, f"{kind}-{request.param}", partial(save_family, model_type=request.param, kind=kind))
 
 
 @pytest.fixture(scope="module")
@@ -335,6 +346,16 @@ def test_stored_patterns_are_those_of_transformers(family_store: str, masked_mod
     np.testing.assert_allclose(corpus.pattern(3).values, expected, atol=2e-3)
 
 
+def test_attention_to_the_token_at_which_a_sentence_begins_is_that_of_transformers(
+    family_store: str, masked_model: Path
+) -> None:
+    corpus = store.open_corpus(family_store)
+    rows = corpus.sentence_rows(3)
+    expected = eager_patterns(masked_model, [corpus.tokens.token_id.values[rows].astype(np.int64)])[0]
+    found = corpus.token_statistic.sel(statistic="to_cls").values[..., rows]
+    np.testing.assert_allclose(found, expected[..., 0], atol=2e-3)
+
+
 def test_the_parts_of_the_logits_give_the_pattern(family_store: str) -> None:
     corpus = store.open_corpus(family_store)
     logits = corpus.logit_parts(3, layer=1, head=0).sum("part").values
@@ -342,10 +363,11 @@ def test_the_parts_of_the_logits_give_the_pattern(family_store: str) -> None:
 
 
 @pytest.mark.parametrize("page", TOPICS)
-def test_every_page_is_shown(page: str, client: FlaskClient) -> None:
+def test_every_page_is_shown(page: str, client: FlaskClient, family_store: str) -> None:
     told = shown(client, "above", f"/{page}")
     assert "Something went wrong" not in told
     assert "cannot be shown" not in told
+    assert re.search(r"\[(CLS|SEP)\]", told) is None or "[CLS]" in store.open_corpus(family_store).vocab
 
 
 def test_a_typed_pair_is_read(family_store: str, masked_model: Path) -> None:
@@ -378,7 +400,7 @@ def test_steps_to_a_weight_end_at_that_of_the_pattern(family_store: str) -> None
     assert ranked[2, 1] == pytest.approx(pattern[2], abs=1e-6)
 
 
-@pytest.mark.parametrize("model_type", ["modernbert", "mpnet", "deberta-v2", "eurobert"])
+@pytest.mark.parametrize("model_type", ["modernbert", "mpnet", "deberta-v2", "eurobert", "gpt2"])
 def test_a_head_with_its_own_pattern_in_place_of_it_changes_nothing(
     model_type: str, saved: Callable[[str], Path]
 ) -> None:
@@ -395,16 +417,20 @@ def test_a_head_with_its_own_pattern_in_place_of_it_changes_nothing(
     assert abs(off.last - plain.last).max() > 0.01
 
 
-def test_a_classifier_of_the_mean_leaves_the_padding_out(tmp_path: Path) -> None:
-    folder = save_family(tmp_path / "model", "modernbert", "classification")
-    change_config(folder, classifier_pooling="mean")
+@pytest.mark.parametrize(("model_type", "fields"), [("modernbert", {"classifier_pooling": "mean"}), ("gpt2", {})])
+def test_a_classifier_of_more_than_the_first_token_leaves_the_padding_out(
+    model_type: str, fields: Mapping[str, Any], tmp_path: Path
+) -> None:
+    folder = save_family(tmp_path / "model", model_type, "classification")
+    change_config(folder, **fields)
     checkpoint = find_checkpoint(str(folder))
     model = load_model(checkpoint, checkpoint.family.architectures["classification"]).eval()
     real = torch.arange(7)[None] < torch.from_numpy(LENGTHS)[:, None]
-    ids = torch.ones(real.shape, dtype=torch.long)
+    parts = checkpoint.family.parts(model)
+    ids = torch.full(real.shape, model.config.pad_token_id)
     ids[real] = torch.from_numpy(np.concatenate(SENTENCES))
     with torch.no_grad():
-        outputs = model.model(input_ids=ids, attention_mask=real.long()).last_hidden_state
+        outputs = parts.module(input_ids=ids, attention_mask=real.long()).last_hidden_state
         expected = model(input_ids=ids, attention_mask=real.long()).logits
         torch.testing.assert_close(checkpoint.family.guess_labels(model, outputs, real), expected)
 

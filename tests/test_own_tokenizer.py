@@ -15,9 +15,13 @@ from dashboard.web.errors import Refusal
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from ingest.text.own_tokenizer import load_tokenizer
+from ingest.text.tokenizer import Tokenizer
 from store import open_corpus
+from store.schema.corpus import CLS, FIRST
 from tests.broken_model import add_pieces, change_config, change_weights
+from tests.roberta import causal_tokenizer
 from tests.stores import rewritten
+from tests.tiny_models import protein_tokenizer
 
 Complaint = Callable[..., str]
 Ingest = Callable[..., str]
@@ -132,6 +136,38 @@ def test_a_package_that_a_tokenizer_needs_is_named(broken: Path, complaint: Comp
     told = complaint(model=broken)
     assert "(BertJapaneseTokenizer) needs the package rhoknp, which is not installed" in told
     assert told.endswith("Install it: pip install rhoknp.")
+
+
+@pytest.mark.parametrize("text", ["MKTAYIAKQR", "MK xx AyZ<mask>K", "The film was good!", " M\tK", "x<eos>K", ""])
+def test_letters_of_proteins_are_those_of_transformers_and_know_their_places(text: str, tmp_path: Path) -> None:
+    own = protein_tokenizer()
+    own.save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "esm"}))
+    tokenizer = Tokenizer(tmp_path, max_length=40)
+    found = tokenizer.tokenize([text]).token_id.tolist()
+    assert found == own(text)["input_ids"]
+    spans = tokenizer.spans([text])[0]
+    known = [(number, text[start:stop]) for number, (start, stop) in zip(found, spans.tolist(), strict=True) if start >= 0]
+    assert [letter for number, letter in known if number != own.unk_token_id] == [
+        tokenizer.vocab[number] for number, _ in known if number != own.unk_token_id
+    ]
+
+
+@pytest.mark.parametrize(
+    ("single", "flag", "word"), [(None, FIRST, 0), ("<|endoftext|> $A", CLS, -1)], ids=["nothing", "a token"]
+)
+def test_a_text_of_gpt2_begins_with_what_its_tokenizer_puts_there(
+    single: str | None, flag: int, word: int, tmp_path: Path
+) -> None:
+    own = causal_tokenizer()
+    if single:
+        special = [("<|endoftext|>", own.eos_token_id)]
+        own.backend_tokenizer.post_processor = tokenizers.processors.TemplateProcessing(single, f"{single} $B", special)
+    own.save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+    tokens = Tokenizer(tmp_path, max_length=40).tokenize(["film good"])
+    assert tokens.token_id.tolist() == own("film good")["input_ids"]
+    assert (tokens.token_flags[0], tokens.word_index[0]) == (flag, word)
 
 
 def test_a_tokenizer_without_offsets_is_refused_by_its_class(broken: Path, complaint: Complaint) -> None:

@@ -1,5 +1,7 @@
 """Roles as parts of a mixture, and their tests, against a second implementation and scipy's own tests."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -130,6 +132,16 @@ def test_an_even_head_has_a_bias_of_one() -> None:
     names = ["previous", "governor", "comma"]
     even = np.full((1, len(tokens), len(tokens)), 1 / len(tokens), np.float32)
     np.testing.assert_allclose(Sieves.of(targets_of(names, tokens) > 0, tokens.is_word).bias(even), 1, rtol=1e-5)
+
+
+def test_a_head_that_attends_evenly_to_earlier_words_has_a_bias_of_one() -> None:
+    tokens = replace(written_sentence(), causal=True)
+    seen = np.tri(len(tokens), dtype=np.float32)
+    even = (seen / seen.sum(axis=1, keepdims=True))[None]
+    targets = targets_of(["previous", "governor", "next"], tokens) > 0
+    biases = Sieves.of(targets, tokens.is_word, causal=True).bias(even)
+    np.testing.assert_allclose(biases[0, :2], 1, rtol=1e-5)
+    assert np.isnan(biases[0, 2])
 
 
 def relation(tokens: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

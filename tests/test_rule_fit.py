@@ -1,5 +1,7 @@
 """The fit of rules to a head, against a general minimiser and heads made by hand; scores of predictions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -60,6 +62,19 @@ def test_the_fit_agrees_with_a_general_minimiser() -> None:
     rows = [slice(start, start + size) for start, size in zip(entries.start, entries.sizes, strict=True)]
     expected = rule_weights([features[:, row] for row in rows], [pattern[row] for row in rows], RIDGE)
     np.testing.assert_allclose(weights, expected, atol=1e-6)
+
+
+def test_rules_of_a_causal_head_leave_nothing_to_later_tokens() -> None:
+    tokens = [replace(written_sentence(), causal=True)]
+    names = ["previous", "later", "even"]
+    entries = Entries.of_lengths([len(tokens[0])], causal=True)
+    pattern = np.tri(len(tokens[0]), dtype=np.float32)
+    pattern /= pattern.sum(axis=1, keepdims=True)
+    fitted = Library(entries, [features_of(names, each) for each in tokens])
+    [chosen] = fitted.choose(pattern.reshape(1, -1), np.zeros((1, 0, pattern.size), np.float32))
+    features = fitted.features(chosen.rules, np.zeros((0, pattern.size), np.float32))
+    predicted = entries.softmax(chosen.weights.astype(np.float32) @ features)[0]
+    np.testing.assert_allclose(predicted.reshape(pattern.shape), pattern, atol=1e-4)
 
 
 def test_a_head_with_a_single_key_does_not_diverge() -> None:

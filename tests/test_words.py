@@ -37,6 +37,13 @@ def test_a_word_alone_has_no_strongest() -> None:
     assert found.most_attended.tolist() == found.most_attending.tolist() == [[[-1]]]
 
 
+def test_a_word_that_no_other_gives_attention_has_no_strongest() -> None:
+    pattern = np.array([[[[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.3, 0.6, 0.1]]]], np.float32)
+    found = strongest_words(pattern, np.ones((1, 3), bool))
+    assert found.most_attended.tolist() == [[[-1, 0, 1]]]
+    assert found.most_attending.tolist() == [[[1, 2, -1]]]
+
+
 def test_padding_is_never_strongest() -> None:
     pattern = np.array([[[[0.0, 0.1, 0.9], [0.1, 0.0, 0.9], [0.9, 0.9, 0.0]]]], np.float32)
     found = strongest_words(pattern, np.array([[True, True, False]]))

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import torch
 import transformers
+from transformers.models.esm.configuration_esm import get_default_vocab_list
+from transformers.models.esm.tokenization_esm import EsmTokenizer
 from transformers.models.mpnet.tokenization_mpnet import MPNetTokenizer
 
 from tests.made_once import made_once
@@ -80,6 +83,14 @@ def mpnet_tokenizer() -> Any:
     own = ["<s>", "<pad>", "</s>", "[UNK]", "<mask>"]
     pieces = [*own, *(piece for piece in _vocabulary() if not piece.startswith("["))]
     return MPNetTokenizer(vocab={piece: number for number, piece in enumerate(pieces)})
+
+
+def protein_tokenizer() -> Any:
+    """The letters of proteins, without offsets."""
+    with TemporaryDirectory() as folder:
+        vocabulary = Path(folder) / "vocab.txt"
+        vocabulary.write_text("\n".join(get_default_vocab_list()), "utf-8")
+        return EsmTokenizer(str(vocabulary))
 
 
 @pytest.fixture(scope="session")

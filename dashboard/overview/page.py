@@ -38,7 +38,7 @@ from dashboard.ui.controls import info, tour_button
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.glossary import TERMS, term, terms_of
 from dashboard.ui.markup import FOLLOWED, Page, Unmade, heading, scrolling, unmade, unmade_line
-from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, spell
+from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, sight, spell
 from dashboard.web.bounds import short_name
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
@@ -146,7 +146,7 @@ def read(context: Context) -> OverviewPage:
         state=context.state,
         model=short_name(corpus),
         corpus=str(corpus.corpus_attributes["name"]),
-        size=f"{all_of(corpus, 'sentence')}, {all_of(corpus, 'token')}. {_counted(corpus)}",
+        size=f"{all_of(corpus, 'sentence')}, {all_of(corpus, 'token')}. {_counted(corpus)}{sight(corpus)}",
         marks_ends=terms_of(corpus)["special"] is TERMS["special"],
         kinds=kinds,
         labels=corpus.head_labels.values,

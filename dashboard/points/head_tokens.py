@@ -20,7 +20,7 @@ from dashboard.ui.theme import COLOURED
 from dashboard.web.results import cached
 from dashboard.web.state import Within
 from store import STATISTICS, Corpus
-from store.schema.corpus import CLS, CONTINUATION, NO_WORD, PUNCTUATION, SEP, SPECIAL, SYMBOL
+from store.schema.corpus import CONTINUATION, NO_WORD, OPENS, PUNCTUATION, SEP, SPECIAL, SYMBOL
 from store.schema.model import ROLES
 
 #: Vectors in memory at once, but not less than a chunk of the store for each head.
@@ -145,14 +145,14 @@ def read_kind(drawn: HeadTokens) -> Codes:
 
 def kinds_of(flags: NDArray[np.integer]) -> Codes:
     """Token types, as codes of `KINDS`, from token flags of any shape."""
-    bits = {CLS: 0, SEP: 1, PUNCTUATION: 2, SYMBOL: 3, CONTINUATION: 4, SPECIAL: 6}
+    bits = {OPENS: 0, SEP: 1, PUNCTUATION: 2, SYMBOL: 3, CONTINUATION: 4, SPECIAL: 6}
     return np.select([flags & bit != 0 for bit in bits], list(bits.values()), 5).astype(np.int64)
 
 
 def read_punctuation(drawn: HeadTokens) -> Codes:
     """Punctuation as a code of `PUNCTUATION_NAMES`; other special tokens have none."""
     flags = drawn.of_tokens("token_flags")
-    bits = {CLS | SEP: 2, PUNCTUATION | SYMBOL: 1, SPECIAL: -1}
+    bits = {OPENS | SEP: 2, PUNCTUATION | SYMBOL: 1, SPECIAL: -1}
     return _codes(np.select([flags & bit != 0 for bit in bits], list(bits.values()), 0))
 
 

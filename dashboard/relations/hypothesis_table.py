@@ -18,7 +18,7 @@ from dashboard.ui.controls import action, choice, info, sorting_title, text_inpu
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import Unmade, file_links, scrolling
-from dashboard.ui.text import decimal, with_commands
+from dashboard.ui.text import decimal, sight, with_commands
 from dashboard.web.context import Context, LinkReader
 from dashboard.web.errors import Refusal
 from dashboard.web.http import BASE, corpus_of, data_link
@@ -144,6 +144,7 @@ class TestedHeads:
     shares: RoleShares | None
     corpus_sentences: int
     files: str
+    sight: str
 
 
 def read_tested(served_store: ServedStore, corpus: Corpus, state: LinkState) -> TestedHeads | None:
@@ -152,7 +153,7 @@ def read_tested(served_store: ServedStore, corpus: Corpus, state: LinkState) -> 
     if written is None:
         return None
     numbers = tested(served_store, corpus, written)
-    return TestedHeads(numbers, known_shares(corpus), corpus.n_sentences, data_link(corpus))
+    return TestedHeads(numbers, known_shares(corpus), corpus.n_sentences, data_link(corpus), sight(corpus))
 
 
 def draw_tested(state: LinkState, shown: TestedHeads | None) -> list[object]:
@@ -166,7 +167,7 @@ def draw_tested(state: LinkState, shown: TestedHeads | None) -> list[object]:
     queries = "1 query" if sizes["named_queries"] == 1 else f"{sizes['named_queries']:,} queries"
     caption = (
         f"{queries} with such a key, in {sizes['named_sentences']:,} of {many(sizes['sentences'], 'sentence')} counted "
-        f"(the corpus has {shown.corpus_sentences:,})."
+        f"(the corpus has {shown.corpus_sentences:,}).{shown.sight}"
     )
     about = _NUMBERS.format(" ".join(f"{name[0].upper()}{name[1:]}: {MEASURES[name]}." for name in _COLUMNS))
     return [

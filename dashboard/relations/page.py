@@ -50,7 +50,7 @@ from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import Page, Unmade, heading
-from dashboard.ui.text import first_of, has_part, in_brackets, naming, spell
+from dashboard.ui.text import first_of, has_part, in_brackets, naming, sight, spell
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of
 from dashboard.web.paths import PageLinks
@@ -187,7 +187,7 @@ def _how_to_read(corpus: Corpus) -> str:
     counted = f" Counted in {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
     return (
         "A head finds a link where a word attends most to the word it depends on, or the reverse. "
-        f"Grammar: {corpus.words.kind}.{counted}"
+        f"Grammar: {corpus.words.kind}.{counted}{sight(corpus)}"
     )
 
 

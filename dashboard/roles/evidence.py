@@ -120,7 +120,7 @@ class RoleKeys:
     @classmethod
     def of(cls, rule: Rule, tokens: SentenceTokens) -> "RoleKeys":
         """Those of a rule in a sentence."""
-        targets = np.asarray(rule.targets(tokens), np.float32) * tokens.is_word[:, None]
+        targets = np.asarray(rule.targets(tokens), np.float32) * tokens.is_word[:, None] * tokens.seen
         is_sink = rule.breadth == "sink"
         return cls(targets if is_sink else targets * tokens.is_word, tokens.is_word, is_sink or rule.is_sieve)
 

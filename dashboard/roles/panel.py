@@ -29,7 +29,7 @@ from dashboard.ui.controls import action, choice, info
 from dashboard.ui.deferred import deferred
 from dashboard.ui.markup import Unmade, file_links, unmade_line
 from dashboard.ui.small_pictures import bar_legend, share_bar
-from dashboard.ui.text import decimal, signed
+from dashboard.ui.text import decimal, sight, signed
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import THRESHOLDS, LinkState
@@ -126,6 +126,8 @@ class RolePanel:
         Roles below `LEAST_LISTED` that the test finds, those of grammar at the same distance too; the largest bias first.
     random_found
         A sentence on the tests with random weights; empty where the ingest had no weights.
+    sight
+        What a token of the model does not see, see `dashboard.ui.text.sight`.
     scores, judged
         Of each of `SETS`, and the sentences that they are judged on.
     variance
@@ -145,6 +147,7 @@ class RolePanel:
     shares: tuple[RoleShare, ...]
     smaller: tuple[RoleShare, ...]
     random_found: str
+    sight: str
     scores: tuple[RuleScore, ...]
     judged: str
     variance: Mapping[str, float]
@@ -186,6 +189,7 @@ def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | N
         shares=listed_roles(every),
         smaller=smaller_roles(every),
         random_found=_with_random_weights(tests),
+        sight=sight(corpus),
         scores=tuple(_score(rules, name) for name in SETS),
         judged=_judged_on(rules),
         variance={part: float(rules.variance_share.sel(part=part)) for part in PARTS},
@@ -265,7 +269,7 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
         bar_legend(PARTS, "logit"),
         file_links(shown.files, "Rules", f"rules/{of_head}"),
         html.Div(
-            html.H2(["Distance in tokens, back and ahead", info("distances", _DISTANCES)]), className="role-heading"
+            html.H2(["Distance in tokens, back and ahead", info("distances", f"{_DISTANCES}{shown.sight}")]), className="role-heading"
         ),
         _distances(shown.distances),
         html.P(
@@ -314,7 +318,7 @@ def _threshold(state: LinkState) -> html.Div:
 def _shares(shown: RolePanel) -> html.Table:
     titles = {
         "role": "",
-        "share": _SHARE,
+        "share": f"{_SHARE}{shown.sight}",
         "test": f"{_TEST} {_REPLICATED} {_OFFSET}{shown.random_found}",
     }
     head = [

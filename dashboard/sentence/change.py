@@ -35,6 +35,8 @@ class Change:
         Positions of wordpieces whose loss is asked for: of a second pass, in which they are hidden. Empty where none is.
     unseen
         As `predicted` in that pass; empty where it is the same.
+    causal
+        Whether a token sees no token after it.
     """
 
     heads: tuple[tuple[int, int], ...] = ()
@@ -42,6 +44,7 @@ class Change:
     predicted: bytes = b""
     hidden: tuple[int, ...] = ()
     unseen: bytes = b""
+    causal: bool = False
 
     def patterns(self, tokens: int, *, hiding: bool = False) -> dict[tuple[int, int], NDArray[np.float32]]:
         """(layer, head) -> its weights (query_token, key_token) in a sentence of so many tokens; `hiding`: in the second pass."""
@@ -49,8 +52,9 @@ class Change:
             predicted = (hiding and self.unseen) or self.predicted
             weights = np.frombuffer(predicted, np.float32).reshape(-1, tokens, tokens).copy()
         else:
-            same = 1 / tokens if self.instead == "even" else 0
-            weights = np.full((len(self.heads), tokens, tokens), same, np.float32)
+            seen = np.tri(tokens, dtype=np.float32) if self.causal else np.ones((tokens, tokens), np.float32)
+            same = seen / seen.sum(axis=-1, keepdims=True) if self.instead == "even" else np.zeros_like(seen)
+            weights = np.repeat(same[None], len(self.heads), axis=0)
         return dict(zip(self.heads, weights, strict=True))
 
     def is_later(self, layer: int, head: int) -> bool:

@@ -48,6 +48,8 @@ def number_rows(found: SampleChange) -> list[NumberRow]:
     if found.hidden:
         title = f"mean loss of {many(found.hidden.wordpieces, 'hidden wordpiece')} in nats"
         rows.append(NumberRow(title, f"{found.hidden.before:.3f} before, {found.hidden.after:.3f} after", _HIDDEN))
+    else:
+        rows.append(NumberRow("mean loss of hidden wordpieces", "none: the model predicts no hidden wordpieces"))
     return [*rows, *(_label_rows(found.labels) if found.labels else [])]
 
 

@@ -19,7 +19,7 @@ from store import Corpus
 from store.kernels.attention import attention_logits, attention_pattern, attention_rollout, merge_words
 from store.kernels.bias import AttentionBias
 from store.kernels.rows import attention_rows
-from store.schema.corpus import NO_WORD
+from store.schema.corpus import IDLE
 
 Floats = NDArray[np.float32]
 #: Fields of a link that change what is shown.
@@ -371,7 +371,7 @@ def _unit(sentence: Sentence, names: Sequence[str], positions: tuple[int, ...]) 
         name="".join(names[position] for position in positions) or sentence.wordpieces[positions[0]],
         positions=positions,
         segment=int(sentence.segment[positions[0]]),
-        special=bool(sentence.flags[positions[0]] & NO_WORD),
+        special=bool(sentence.flags[positions[0]] & IDLE),
     )
 
 

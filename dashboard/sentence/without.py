@@ -219,7 +219,8 @@ def _with(state: LinkState, heads: list[tuple[int, int]], head: tuple[int, int])
 def change_of(typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence) -> Change:
     """What a link changes in the model; a `Refusal` where another sentence has another number of tokens."""
     heads = tuple(heads_numbers(state.without))
-    return Change(heads, state.instead, _predicted(typed, corpus, state, sentence, heads))
+    predicted = _predicted(typed, corpus, state, sentence, heads)
+    return Change(heads, state.instead, predicted, causal=corpus.causal)
 
 
 def _predicted(

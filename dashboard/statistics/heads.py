@@ -17,6 +17,7 @@ from dashboard.ui.controls import choice, info, sorting_title
 from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
 from dashboard.ui.text import all_of, brief, signed, unit_title
 from dashboard.web.results import cached
+from dashboard.web.special_names import applies
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.heads import LABELS, THRESHOLDS, NearHead, nearest_heads
@@ -90,7 +91,8 @@ Columns = Mapping[str, TableColumn]
 
 def read_columns(corpus: Corpus, means: xr.DataArray, source: str) -> Columns:
     """The columns of means (source, statistic, layer, head) over the rows of a source, with importance where it is known."""
-    return table_columns(means, source, importance_of(corpus))
+    columns = table_columns(means, source, importance_of(corpus))
+    return {name: column for name, column in columns.items() if applies(corpus, column.title)}
 
 
 def table_of_heads(

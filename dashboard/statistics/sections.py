@@ -23,7 +23,7 @@ from dashboard.statistics.parts import Part, PartNumbers, uniform_entropy
 from dashboard.ui.charts import Layout, chart, heat_map
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.markup import Unmade, file_href, heading, unmade_line
-from dashboard.ui.text import QUERIES, all_of, first_of, signed
+from dashboard.ui.text import QUERIES, all_of, first_of, sight, signed
 from dashboard.web.http import data_link
 from dashboard.web.results import cached, current_cache
 from store import STATISTICS, Corpus
@@ -79,7 +79,7 @@ CurveFigure = tuple[Layout, bool]
 def size_of_part(corpus: Corpus, part: Part) -> str:
     """How much of the corpus the numbers of a part are means over."""
     if part.whole:
-        return f"Means over all {all_of(corpus, 'token')} in {all_of(corpus, 'sentence')}; every sentence has the same weight."
+        return f"Means over all {all_of(corpus, 'token')} in {all_of(corpus, 'sentence')}; every sentence has the same weight.{sight(corpus)}"
     if not part.tokens:
         return "No tokens match. Remove a filter."
     share = 100 * part.tokens / corpus.n_tokens

@@ -103,6 +103,11 @@ def model_names(snapshot: Snapshot) -> dict[str, str]:
     return {key: f"{snapshot.titles[key]} on {model['corpus']}" for key, model in snapshot.models.items()}
 
 
+def sight(corpus: Corpus) -> str:
+    """What a reader must know of a model whose tokens do not see the whole sentence; empty of others."""
+    return " Tokens see no later token." if corpus.causal else ""
+
+
 def all_of(corpus: Corpus, noun: str) -> str:
     """The sentences or tokens that statistics of heads and layers are of: `40,000 sentences`."""
     return many(_sizes(corpus, noun)[1], noun)

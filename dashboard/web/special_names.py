@@ -1,7 +1,8 @@
 """The names that a tokenizer gives the tokens before and after a text, on every page, instead of BERT's [CLS] and [SEP].
 
-Texts of the code say [CLS] and [SEP]; what is sent to a browser says `<s>` and `</s>` where the shown model reads these. Values of
-controls, links and names of elements stay.
+Texts of the code say [CLS] and [SEP]; what is sent to a browser says `<s>` and `</s>` where the shown model reads these. Where a
+tokenizer puts nothing before a text, as GPT-2's, [CLS] is the first token; where it puts nothing after one, what is of [SEP] alone
+is left out. Values of controls, links and names of elements stay.
 """
 
 import json
@@ -14,15 +15,43 @@ from plotly.io.json import to_json_plotly
 from dashboard.web.results import current_cache
 from store import Corpus, StoreError
 from store.repository.zarr_internals import is_damage
+from store.schema.corpus import FIRST, SEP
 
+#: What the token before a text is called, and that after it; None where there is none.
+Names = tuple[str | None, str | None]
 #: What the texts of the code call the tokens before and after a text.
-NAMED = ("[CLS]", "[SEP]")
+CLS_NAME, SEP_NAME = NAMED = ("[CLS]", "[SEP]")
 #: Fields that a browser sends back or looks for.
 _KEPT = frozenset({"shown", "id", "value", "href", "className", "class", "path", "search", "snapshot", "n_clicks"})
 _KEY: Hashable = ("special names",)
+#: What texts say of [SEP] -> what they say where nothing stands after a text.
+_NO_END = {
+    "[CLS], [SEP] and": "[CLS] and",
+    "[CLS] and [SEP]": "[CLS]",
+    "[CLS] or [SEP]": "[CLS]",
+    ", [SEP] 0%": "",
+    ", keys [SEP] left out": "",
+    " [SEP]: more than 60% of its attention goes to [SEP];": "",
+    " other than [SEP]": "",
+    "[SEP]": "a token after the text (this model has none)",
+}
+#: What texts say of [CLS] and of special tokens -> what they say where nothing stands before a text.
+_NO_START = {
+    ", [CLS] included": "",
+    "[CLS] are no words": "[CLS] is a word, too",
+    "[CLS] are": "[CLS] is",
+    "[CLS], which stands for the whole sentence": "[CLS]",
+    "hide special tokens": "hide [CLS]",
+    "to special tokens": "to [CLS]",
+    "first special token": "first token",
+    "n. [CLS]": "n. first",
+    "[CLS] gets": "The first token gets",
+}
+#: Classes of components that say one thing.
+_SAY_ONE = frozenset({"figure", "chip"})
 
 
-def special_names(corpus: Corpus) -> tuple[str, str]:
+def special_names(corpus: Corpus) -> Names:
     """What the tokenizer of the corpus calls the tokens before and after a text; of a damaged corpus, as the code does."""
     try:
         return current_cache().get(corpus, _KEY, lambda: _ends(corpus))
@@ -35,31 +64,89 @@ def special_names(corpus: Corpus) -> tuple[str, str]:
 def in_names_of(corpus: Corpus, content: Any) -> Any:
     """Components, or what is sent as JSON, with the special tokens named as the tokenizer of the corpus does."""
     names = special_names(corpus)
-    return content if names == NAMED else _renamed(json.loads(to_json_plotly(content)), names)
+    return content if names == NAMED else renamed(json.loads(to_json_plotly(content)), names)
 
 
-def _ends(corpus: Corpus) -> tuple[str, str]:
-    first, *_, last = (piece.text for piece in corpus.sentence_pieces(0))
-    return first, last
+def in_names(text: str, names: Names) -> str:
+    """A text of the code with these names of the special tokens."""
+    first, last = names
+    for said, instead in ({SEP_NAME: last} if last is not None else _NO_END).items():
+        text = text.replace(said, instead)
+    if first is not None:
+        return text.replace(CLS_NAME, first)
+    if text == "special tokens":
+        return "first token"
+    for said, instead in _NO_START.items():
+        text = text.replace(said, instead)
+    begun = f"First token{text.removeprefix(CLS_NAME)}" if text.startswith(CLS_NAME) else text
+    return begun.replace(CLS_NAME, "the first token")
 
 
-def _renamed(content: Any, names: tuple[str, str]) -> Any:
+def applies(corpus: Corpus, text: str) -> bool:
+    """Whether a text of the code is of more than a token after a text, where the tokenizer puts none there."""
+    return special_names(corpus)[1] is not None or not _is_of_end_alone(text)
+
+
+def _is_of_end_alone(text: str) -> bool:
+    return SEP_NAME in text and CLS_NAME not in text
+
+
+def _ends(corpus: Corpus) -> Names:
+    pieces, flags = corpus.sentence_pieces(0), corpus.tokens.token_flags.values[corpus.sentence_rows(0)]
+    return None if flags[0] & FIRST else pieces[0].text, pieces[-1].text if flags[-1] & SEP else None
+
+
+def renamed(content: Any, names: Names) -> Any:
+    """What is sent as JSON, with these names; where nothing stands after a text, without what is of [SEP] alone."""
     if isinstance(content, str):
-        for named, name in zip(NAMED, names, strict=True):
-            content = content.replace(named, name)
-        return content
+        return in_names(content, names)
     if isinstance(content, list):
-        return [_renamed(each, names) for each in content]
+        return [renamed(each, names) for each in content if names[1] is not None or not _is_of_end(each)]
     if isinstance(content, dict):
-        return {key: each if _is_kept(key) else _renamed(each, _in_field(key, names)) for key, each in content.items()}
+        return {key: each if _is_kept(key) else renamed(each, _in_field(key, names)) for key, each in content.items()}
     return content
 
 
-def _in_field(key: str, names: tuple[str, str]) -> tuple[str, str]:
+def _in_field(key: str, names: Names) -> Names:
     """In a chart a text is markup, of which `<s>` would be a part."""
-    first, last = map(escape, names)
+    first, last = (name and escape(name) for name in names)
     return (first, last) if key == "figure" else names
 
 
 def _is_kept(key: str) -> bool:
     return key in _KEPT or (key.startswith("data-") and key != "data-info")
+
+
+def _is_of_end(content: Any) -> bool:
+    """Whether an item of a list is of [SEP] alone: a choice, a line of a chart, a row of a table, a part of a bar or of its legend."""
+    return _is_of_end_alone(_title(content))
+
+
+def _title(content: Any) -> str:
+    """What such an item is called; empty of other items."""
+    if isinstance(content, dict) and "props" not in content:
+        return str(next(filter(None, map(content.get, ("label", "name", "hovertemplate"))), ""))
+    tag, properties = _element(content)
+    if tag == "tr" or properties.get("className") in _SAY_ONE:
+        return _first_text(content)
+    return str(properties.get("title", "")) if tag == "span" else ""
+
+
+def _element(content: Any) -> tuple[str, dict[str, Any]]:
+    """Tag and properties of an element, as a component or in the tree of a `Markup`; empty of anything else."""
+    if isinstance(content, dict):
+        return str(content.get("type", "")).lower(), content["props"]
+    match content:
+        case [str(tag), dict(properties), *_] if "namespace" not in properties:
+            return tag, properties
+    return "", {}
+
+
+def _first_text(content: Any) -> str:
+    """The first text of components, of elements or of either's content."""
+    if isinstance(content, dict):
+        return _first_text([content.get("props", {}).get(name) for name in ("children", "tree")])
+    if isinstance(content, list):
+        children = content[2:] if _element(content)[0] else content
+        return next(filter(None, map(_first_text, children)), "")
+    return content if isinstance(content, str) else ""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ingest.run.compiled import njit
 from store.kernels.statistics import ATTENDED, SINK, SINK_OF_UNIFORM
 from store.schema import check_complete
-from store.schema.corpus import CLS, PUNCTUATION, SEP
+from store.schema.corpus import OPENS, PUNCTUATION, SEP
 from store.schema.model import FARTHEST, OFFSETS, STATISTICS
 
 Singles = NDArray[np.float32]
@@ -102,7 +102,7 @@ def accumulate_statistics(
     for sentence in range(sentences):
         first, tokens = starts[sentence], starts[sentence + 1] - starts[sentence]
         own = flags[first : first + tokens]
-        of_cls, of_sep = np.flatnonzero(own & CLS), np.flatnonzero(own & SEP)
+        of_cls, of_sep = np.flatnonzero(own & OPENS), np.flatnonzero(own & SEP)
         of_punctuation = np.flatnonzero(own & PUNCTUATION)
         for head in range(heads):
             out, norm = statistics[:, head, first : first + tokens], norms[head, first : first + tokens]

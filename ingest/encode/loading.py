@@ -258,7 +258,8 @@ def import_libraries(checkpoint: Checkpoint) -> None:
 def _check_encoder(checkpoint: Checkpoint, unexpected: Iterable[str]) -> None:
     """Weights of the layers that transformers leaves out make another model; heads of training and buffers do not."""
     family = checkpoint.family
-    left_out = [name for name in unexpected if name.removeprefix(family.prefix).startswith(family.layers_prefix)]
+    others = (name for name in unexpected if not name.endswith(family.buffers))
+    left_out = [name for name in others if name.removeprefix(family.prefix).startswith(family.layers_prefix)]
     if left_out:
         raise IngestError(
             f"{checkpoint.name} has weights that are not those of a {family.name} ({min(left_out)}). "

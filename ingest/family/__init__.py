@@ -6,10 +6,12 @@ Here: the families that there are, and which one a config.json is of.
 from collections.abc import Sequence
 
 from ingest.family.albert import Albert
-from ingest.family.bert import Bert, Electra, Ernie
+from ingest.family.bert import Bert, Electra, Ernie, LayoutLm
 from ingest.family.deberta import DebertaV2
 from ingest.family.distilbert import DistilBert
+from ingest.family.esm import Esm
 from ingest.family.eurobert import EuroBert
+from ingest.family.gpt2 import Gpt2
 from ingest.family.modernbert import ModernBert
 from ingest.family.mpnet import Mpnet
 from ingest.family.prelayernorm import RobertaPreLayerNorm
@@ -34,6 +36,9 @@ FAMILIES: Sequence[Family] = (
     Mpnet(),
     DebertaV2(),
     EuroBert(),
+    Gpt2(),
+    Esm(),
+    LayoutLm(),
 )
 _BY_TYPE = {family.model_type: family for family in FAMILIES}
 

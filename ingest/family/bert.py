@@ -95,6 +95,7 @@ class Bert:
     prefix = "bert."
     embedding_weight = "embeddings.word_embeddings.weight"
     layers_prefix = "encoder."
+    buffers: tuple[str, ...] = ()
     #: Rows of the tables of embeddings -> the size in config.json; the weight of a layer that stands for all.
     embedding_rows: Mapping[str, str] = {
         "word": "vocab_size",
@@ -105,6 +106,7 @@ class Bert:
     vocabulary: Sequence[str] = ("vocab.txt",)
     post_processor = "BertProcessing"
     norm_first = False
+    causal = False
     names: Mapping[str, str] = {}
     defaults: Mapping[str, int] = DEFAULTS
     model_fields: Mapping[str, Field] = MODEL_FIELDS
@@ -154,6 +156,24 @@ class Ernie(Bert):
     }
     new_weights: tuple[str, ...] = ("classifier.", "ernie.pooler.")
     model_fields: Mapping[str, Field] = MODEL_FIELDS | {"use_task_id": TRUTH, "task_type_vocab_size": whole(1, MOST)}
+    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
+
+
+class LayoutLm(Bert):
+    """LayoutLM (Xu et al. 2020) of text: the modules of BERT, and vectors of places on a page, which are 0."""
+
+    model_type = "layoutlm"
+    name = "LayoutLM"
+    config_class, encoder_class = "LayoutLMConfig", "LayoutLMModel"
+    encoder_options: Mapping[str, Any] = {}
+    architectures = trained("LayoutLM")
+    prefix = "layoutlm."
+    head_weights: Mapping[str, Sequence[str]] = {
+        "mlm": ("cls.predictions.transform.dense.weight",),
+        "classification": ("classifier.weight", "layoutlm.pooler.dense.weight"),
+    }
+    new_weights: tuple[str, ...] = ("classifier.", "layoutlm.pooler.")
+    model_fields: Mapping[str, Field] = MODEL_FIELDS | {"max_2d_position_embeddings": whole(1, MOST)}
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
 
 

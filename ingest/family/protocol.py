@@ -225,12 +225,16 @@ class Family(Protocol):
         What classes with a trained head write before the names of all other weights.
     embedding_weight, layers_prefix
         Without that prefix: the weights of the embedding of wordpieces, and how those of the layers begin.
+    buffers
+        How the names of tensors in the layers end that are no weights and that transformers leaves out.
     vocabulary
         Files of the wordpieces where there is no tokenizer.json.
     post_processor
-        Class of `tokenizers.processors` that puts the special tokens around a text.
+        Class of `tokenizers.processors` that puts the special tokens around a text; empty where there may be none.
     norm_first
         Whether norms come before attention and the feed-forward network, so that the residual runs past them.
+    causal
+        Whether a token sees no token after it.
     names
         What config.json calls a size, where it is not as in BERT's.
     defaults
@@ -253,9 +257,11 @@ class Family(Protocol):
     prefix: str
     embedding_weight: str
     layers_prefix: str
+    buffers: tuple[str, ...]
     vocabulary: Sequence[str]
     post_processor: str
     norm_first: bool
+    causal: bool
     names: Mapping[str, str]
     defaults: Mapping[str, int]
     model_fields: Mapping[str, Field]

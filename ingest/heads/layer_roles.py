@@ -28,7 +28,7 @@ from store.kernels.roles import (
 from store.kernels.rule_fit import MOST_RULES, SCORES, Chosen, Entries, Judge, Library, fit_weights
 from store.kernels.rules import RULES, SentenceTokens, features_of, roles_for, rules_for, targets_of
 from store.rules import RuleSentences
-from store.schema.corpus import CLS
+from store.schema.corpus import OPENS
 from store.schema.roles import NO_RULE, ROLE_HALVES, RULE_SETS, TABLES
 
 #: Heads that are computed together: the same whatever the number of cores, so that every bit is the same.
@@ -114,7 +114,12 @@ class RuleBench:
         return np.flatnonzero(self.sentences.is_judged).tolist()
 
     def _entries(self, places: Sequence[int]) -> Entries:
-        return Entries.of_lengths([len(self.tokens[place]) for place in places])
+        return Entries.of_lengths([len(self.tokens[place]) for place in places], causal=self.causal)
+
+    @property
+    def causal(self) -> bool:
+        """Whether queries see no key after them."""
+        return self.tokens[0].causal
 
     def _is_word(self, places: Sequence[int]) -> list[NDArray[np.bool_]]:
         return [self.tokens[place].is_word for place in places]
@@ -134,11 +139,11 @@ class RuleBench:
     @cached_property
     def judge(self) -> Judge:
         """Scores predictions where they are judged."""
-        return Judge.of(self._is_word(self.judged))
+        return Judge.of(self._is_word(self.judged), causal=self.causal)
 
     def role_targets(self, places: Sequence[int]) -> tuple[WordEntries, Floats]:
         """Pairs of words of some sentences, and the roles between them (role, entry) with rows that sum to 1 or are 0."""
-        words = WordEntries.of(self._is_word(places))
+        words = WordEntries.of(self._is_word(places), causal=self.causal)
         targets = [targets_of(self.inner_roles, self.tokens[place]) for place in places]
         flat = np.concatenate([each.reshape(len(each), -1) for each in targets], axis=1)
         return words, np.asarray(words.normalized(flat)[0], np.float32)
@@ -171,7 +176,7 @@ class RuleBench:
         parts = []
         for place in self.judged:
             tokens = self.tokens[place]
-            first = (tokens.flags & CLS) != 0
+            first = (tokens.flags & OPENS) != 0
             keys = np.stack([first, ~tokens.is_word & ~first])
             parts.append((tokens.is_word[:, None] & keys[:, None]).reshape(2, -1))
         mask = np.concatenate(parts, axis=1).astype(np.float32)
@@ -180,12 +185,14 @@ class RuleBench:
     @cached_property
     def sieves(self) -> list[Sieves]:
         """The keys that tested roles leave to queries in each sentence."""
-        return [Sieves.of(targets_of(self.sieve_names, each) > 0, each.is_word) for each in self.tokens]
+        return [
+            Sieves.of(targets_of(self.sieve_names, each) > 0, each.is_word, causal=self.causal) for each in self.tokens
+        ]
 
     @cached_property
     def relation_pairs(self) -> tuple[WordEntries, list[OffsetSieve]]:
         """Pairs of words of all sentences, and of each relation those that are in it."""
-        words = WordEntries.of(self._is_word(range(len(self.tokens))))
+        words = WordEntries.of(self._is_word(range(len(self.tokens))), causal=self.causal)
         related = [
             (targets_of(self.relation_names, each) > 0).reshape(len(self.relation_names), len(each) ** 2)
             for each in self.tokens
@@ -303,7 +310,7 @@ class RuleBench:
         shares[-1] = 1 - shares[:-1].sum(axis=0)
         results["agreement"] = agreement(own, other)
         results["explained"] = explained.explained
-        even = words.even()
+        even = words.entries.even
         results["even_explained"] = np.minimum(even, inner).sum(-1, dtype=np.float64) / inner.sum(-1, dtype=np.float64)
         results["rand_index"] = np.array([self._rand_index(*each) for each in zip(own, other, inner, strict=True)])
         return results
@@ -311,7 +318,7 @@ class RuleBench:
     def _rand_index(self, weights: NDArray[np.floating], others: NDArray[np.floating], inner: Floats) -> float:
         """Agreement of the main roles of strong pairs, in sentences that neither half has fitted where there are some."""
         words, rules = self.judged_roles
-        strong = inner > STRONG * words.even()
+        strong = inner > STRONG * words.entries.even
         if len(strong) > self.second_half:
             strong[: self.second_half] = False
         if strong.sum() < 2 or np.isnan(others).any():
@@ -328,7 +335,7 @@ class RuleBench:
             empty = np.full((len(patterns[0]), len(self.tokens), len(self.relation_names)), np.nan, np.float16)
             return {"bias": biases, "offset_bias": empty}
         inner, _ = words.normalized(self._flat(range(len(self.tokens)), patterns.__getitem__))
-        relative = inner * words.entries.spread(words.entries.sizes.astype(np.float32))
+        relative = inner * words.entries.spread(words.entries.seen_keys)
         of_relations = [each.bias(relative) for each in related]
         return {"bias": biases, "offset_bias": np.stack(of_relations, axis=-1).astype(np.float16)}
 

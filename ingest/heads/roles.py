@@ -146,7 +146,8 @@ def _make_task(
     sizes = {"sentences": corpus.sentences, "tokens": corpus.tokens}
     counted = {f"counted_{name}": size for name, size in sizes.items()}
     text = CorpusText(Groups(writer.committed), corpus.key, **sizes, **counted)
-    seen = RuleText(text, sentences.tabled)
+    bias = read_bias(writer.group(model.path))
+    seen = RuleText(text, sentences.tabled, causal=bias is not None and bias.causal)
     tokens = [seen.sentence(int(sentence)) for sentence in sentences.every]
     bench = RuleBench(sentences, tokens, text.has_words, seed)
     positions = int(max(block.lengths.max() for block in blocks))

@@ -198,7 +198,8 @@ def check_encoder(name: str, config: Mapping[str, Any]) -> Family:
         raise IngestError(
             f"{name} is a decoder: its tokens do not see the whole sentence. Give a {family.name} encoder."
         )
-    if (config.get("position_embedding_type") or "absolute") != "absolute":
+    relative = (config.get("position_embedding_type") or "absolute") != "absolute"
+    if relative and "position_embedding_type" not in family.model_fields:
         raise IngestError(
             f"{name} has relative positions ({config['position_embedding_type']}), which transformers' {family.name} no longer reads. "
             f"Give a {family.name} whose position_embedding_type is absolute."

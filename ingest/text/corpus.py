@@ -58,10 +58,11 @@ TEXTS_LOOKED_AT = 2000
 
 @dataclass(frozen=True)
 class Budget:
-    """How much of the data to take, in sentences or in tokens."""
+    """How much of the data to take, in sentences or in tokens; the tokenizer adds at least `special` tokens to each sentence."""
 
     sentences: int | None
     tokens: int | None
+    special: int = 2
 
     @classmethod
     def of(cls, settings: Settings) -> "Budget":
@@ -83,7 +84,7 @@ class Budget:
         """Of the sample that can fill it: of a number of tokens one more than fit."""
         if self.sentences:
             return SampleSize(self.sentences, one_each, self.sentences, settings.seed, splitter)
-        count, size = (self.tokens or 0) + 1, partial(fewest_tokens, max_length=settings.max_length)
+        count, size = (self.tokens or 0) + 1, partial(fewest_tokens, special=self.special, max_length=settings.max_length)
         return SampleSize(count, size, -(-count // SHORT), settings.seed, splitter)
 
     @property
@@ -93,8 +94,8 @@ class Budget:
 
     @property
     def most_sentences(self) -> int:
-        """Most sentences that fit: each has at least three tokens, [CLS], a wordpiece and [SEP]."""
-        return self.sentences or (self.tokens or 0) // 3 + 1
+        """Most sentences that fit: each has at least a wordpiece between its special tokens."""
+        return self.sentences or (self.tokens or 0) // (self.special + 1) + 1
 
 
 def prepare_corpus(
@@ -110,7 +111,7 @@ def prepare_corpus(
 
     `meanwhile` is called in a thread while other processes split reviews.
     """
-    budget = Budget.of(settings)
+    budget = replace(Budget.of(settings), special=2 if checkpoint.family.post_processor else 0)
     read = cache(partial(read_reviews, data, text=settings.text, label=settings.label))
     identity = corpus_identity(writer, settings, data, checkpoint, read)
     key = short_key(data.name, identity)

@@ -44,6 +44,33 @@ def with_offsets(own: Any) -> Any:
     return known
 
 
+def of_letters(own: Any) -> Any:
+    """A `PreTrainedTokenizerFast` with the tokens and ids of transformers' `EsmTokenizer`: what the vocabulary has, and the rest between.
+
+    White space parts the rest, which is unknown.
+    """
+    from tokenizers import Regex, Tokenizer, pre_tokenizers
+    from tokenizers.models import WordLevel
+    from tokenizers.processors import TemplateProcessing
+    from transformers import PreTrainedTokenizerFast
+
+    vocab = own.get_vocab()
+    tokens = "|".join(map(re.escape, sorted(vocab, key=len, reverse=True)))
+    backend = Tokenizer(WordLevel(vocab, unk_token=own.unk_token))
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(tokens), "isolated")]
+    )
+    before, after = own.cls_token, own.eos_token
+    backend.post_processor = TemplateProcessing(
+        single=f"{before} $A {after}",
+        pair=f"{before} $A {after} $B {after}",
+        special_tokens=[(token, vocab[token]) for token in (before, after)],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, model_max_length=own.model_max_length, **own.special_tokens_map
+    )
+
+
 class _Splitter:
     """Splits a text as the tokenizer does; called by the library `tokenizers`, from several threads."""
 
@@ -153,7 +180,7 @@ def _folded(character: str) -> str:
 
 
 #: transformers' classes that hand out no offsets, and what makes them: these wordpieces, with offsets.
-WITHOUT_OFFSETS = {"BertJapaneseTokenizer": with_offsets}
+WITHOUT_OFFSETS = {"BertJapaneseTokenizer": with_offsets, "EsmTokenizer": of_letters}
 #: How transformers names a package that a tokenizer needs.
 PACKAGE = re.compile(r"install ([\w-]+)|The ([\w-]+) dictionary is not installed|requires the ([\w-]+) library")
 #: A letter that no vocabulary has and no tokenizer leaves out: of the ancient script of South Arabia.
@@ -223,6 +250,10 @@ def _with_ends(tokenizer: Any, folder: Path, processor: str) -> Any:
             f"The tokenizer in {folder} cannot read a text with an unknown letter ({short(error)}). "
             "Save it again with an unk_token that is in its vocabulary."
         ) from error
+    if not processor and len(ends) < 2:
+        [tokenizer.cls_token] = tokenizer.convert_ids_to_tokens(ends) or [None]
+        tokenizer.sep_token = None
+        return tokenizer
     if len(ends) < 2 or not {ends[0], ends[-1]} <= tokenizer.added_tokens_decoder.keys():
         named = tokenizer.cls_token is not None and tokenizer.sep_token is not None
         problem = "it has no post-processor" if named else "it names no cls_token and sep_token"

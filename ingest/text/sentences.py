@@ -185,9 +185,9 @@ def _first(smallest: Mapping[int, Sentence], count: int, size: Size) -> Iterator
         count -= size(smallest[hash_])
 
 
-def fewest_tokens(sentence: Sentence, *, max_length: int) -> int:
-    """How many tokens a sentence has at least: [CLS], [SEP] and one for each word with a letter or digit, up to the longest."""
-    return min(max_length, 2 + sum(map(bool, map(_LETTER.search, sentence.text.split(" ")))))
+def fewest_tokens(sentence: Sentence, *, special: int = 2, max_length: int) -> int:
+    """How many tokens a sentence has at least: its special ones and one for each word with a letter or digit, up to the longest."""
+    return min(max_length, special + sum(map(bool, map(_LETTER.search, sentence.text.split(" ")))))
 
 
 def index_file(data: str, *, text: str, splitter: str, seed: int) -> Path:

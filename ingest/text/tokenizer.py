@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.text.own_tokenizer import load_tokenizer
-from store.schema.corpus import CLS, CONTINUATION, NO_WORD, PUNCTUATION, SEP, SPECIAL, SYMBOL
+from store.schema.corpus import CLS, CONTINUATION, FIRST, NO_WORD, PUNCTUATION, SEP, SPECIAL, SYMBOL
 
 #: A text that any tokenizer splits into at least one wordpiece.
 SAMPLE = "a"
@@ -166,7 +166,7 @@ class Tokenizer:
         self._flags = dict(self._special)
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
-        """Wordpieces of each text between [CLS] and [SEP], cut at `max_length`."""
+        """Wordpieces of each text between its special tokens, cut at `max_length`."""
         heads = list(map(self._head, texts))
         encoded = self._tokenizer(heads, truncation=True, max_length=self.max_length)
         truncated = np.fromiter((bool(encoding.overflowing) for encoding in encoded.encodings), np.bool_)
@@ -290,6 +290,8 @@ class Tokenizer:
         before = np.append(0, counted)[np.cumsum(lengths) - lengths][sentence]
         word_index = np.where(ordinary, counted - before - 1, -1).astype(np.int16)
         flags[ordinary & ~starts] |= CONTINUATION
+        if not self.layout.before:
+            flags[ordinary & (position == 0)] |= FIRST
         marked = np.zeros(len(lengths), bool)
         marked[sentence[of_text & ~ordinary]] = True
         return Tokens(lengths, token_id, position, word_index, flags, truncated, marked)
@@ -323,9 +325,11 @@ def vocabulary(tokenizer: Any) -> list[str]:
 
 def _special_flags(tokenizer: Any) -> dict[int, int]:
     """Flags of the special tokens by their ids. The token for what is unknown stands for a part of the text: it is none."""
-    flags = dict.fromkeys(tokenizer.all_special_ids, SPECIAL)
-    flags |= {tokenizer.cls_token_id: CLS, tokenizer.sep_token_id: SEP}
-    return {number: flag for number, flag in flags.items() if number != tokenizer.unk_token_id}
+    # GPT-2 calls the end of a text so, too.
+    unknown = {tokenizer.unk_token_id} - {tokenizer.bos_token_id, tokenizer.eos_token_id}
+    others = set(tokenizer.all_special_ids) - unknown
+    flags = dict.fromkeys(others, SPECIAL) | {tokenizer.sep_token_id: SEP, tokenizer.cls_token_id: CLS}
+    return {number: flag for number, flag in flags.items() if number is not None}
 
 
 def _parts_before(text: str) -> NDArray[np.int64]:

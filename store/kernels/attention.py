@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from store.kernels import AnyArray, as_float, namespace
 from store.kernels.bias import AttentionBias
-from store.schema.corpus import NO_WORD, PAD
+from store.schema.corpus import IDLE, PAD
 from store.schema.model import RATIOS
 
 #: Indices of the wordpieces of each word; no word is empty.
 Groups = Sequence[tuple[int, ...]]
 #: Tokens that form no pair. Idle heads attend to them (Clark et al. 2019, section 3.2): in 45 of the 72 heads of the
 #: default model they would be in more than half of the 100 highest-scoring pairs (300 sentences of IMDB).
-NO_PAIR = NO_WORD | PAD
+NO_PAIR = IDLE | PAD
 Number = TypeVar("Number", bound=np.generic)
 
 

@@ -144,6 +144,11 @@ class AttentionBias:
         return replace(self, layers=tuple(layer.of_buckets(used) for layer in self.layers), buckets=buckets)
 
     @property
+    def causal(self) -> bool:
+        """Whether queries see no key after them."""
+        return self.layers[0].causal
+
+    @property
     def reach(self) -> int:
         """The farthest distance, in tokens, beyond which nothing changes."""
         return max(len(self.buckets) // 2, *(layer.window or 0 for layer in self.layers))

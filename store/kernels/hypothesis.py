@@ -53,7 +53,9 @@ class HypothesisCounts(NamedTuple):
         return bounds
 
 
-def count_sentence(weights: NDArray[np.floating], named: NDArray[np.bool_], words: int) -> NDArray[np.float64]:
+def count_sentence(
+    weights: NDArray[np.floating], named: NDArray[np.bool_], words: int, seen: NDArray[np.integer] | None = None
+) -> NDArray[np.float64]:
     """What a sentence adds to the counts: (count, head).
 
     Parameters
@@ -64,6 +66,8 @@ def count_sentence(weights: NDArray[np.floating], named: NDArray[np.bool_], word
         Whether the hypothesis names the key for the query: (query, key).
     words
         Words of the sentence, all of which are keys, and queries with or without named keys.
+    seen
+        Words that each of the queries sees, (query,); None: all.
     """
     counts = np.zeros((_COUNTS, len(weights)))
     queries = len(named)
@@ -78,7 +82,8 @@ def count_sentence(weights: NDArray[np.floating], named: NDArray[np.bool_], word
     counts[_SMALLER] = np.minimum(of_named, even).sum(axis=-1, dtype=np.float64)
     # Of two numbers the smaller and the larger have their sum; the weights of every query, and even weights, sum to 1.
     counts[_LARGER] += queries - counts[_SMALLER]
-    counts[_BIAS] = (of_named * even).sum(axis=-1, dtype=np.float64) * words / queries
+    keys = words if seen is None else seen[query]
+    counts[_BIAS] = (of_named * even * keys).sum(axis=-1, dtype=np.float64) / queries
     counts[_BIASED] = 1
     return counts
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 class StrongestWords(NamedTuple):
-    """Indices in the sentence (..., word); -1 where the sentence has no other word.
+    """Indices in the sentence (..., word); -1 where no other word gets, or gives, any attention.
 
     Attributes
     ----------
@@ -67,9 +67,10 @@ def strongest_words(pattern: NDArray[np.float32], real: NDArray[np.bool_]) -> St
     Arrays (head, sentence, word).
     """
     other = real[:, :, None] & real[:, None, :] & ~np.eye(real.shape[1], dtype=bool)
-    weights = np.where(other, pattern, np.float32(-1))
-    alone = ~other.any(axis=-1)
-    return StrongestWords(*(np.where(alone, -1, weights.argmax(axis=axis)).astype(np.int16) for axis in (-1, -2)))
+    weights = np.where(other, pattern, np.float32(0))
+    return StrongestWords(
+        *(np.where(weights.max(axis=axis) > 0, weights.argmax(axis=axis), -1).astype(np.int16) for axis in (-1, -2))
+    )
 
 
 #: When a head links a pair (from, to); words are compared with all others of the sentence.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from store.kernels.fidelity import centred_ranks, cosine_distance
 from store.kernels.intervals import PERCENTILES
-from store.schema.corpus import NO_WORD
+from store.schema.corpus import IDLE, NO_WORD
 
 #: Keys farther than this count as so far.
 FARTHEST = 20
@@ -61,7 +61,7 @@ def _cells(flags: NDArray[np.integer]) -> NDArray[np.intp]:
     """Cell of each pair of tokens: (query_token, key_token)."""
     classes = np.full(len(flags), OTHER)
     for place, of_class in ((-1, ENDS), (0, BEGINS)):
-        if flags[place] & NO_WORD:
+        if flags[place] & (IDLE if place == 0 else NO_WORD):
             classes[place] = of_class
     position = np.arange(len(flags))
     offset = np.clip(position - position[:, None], -FARTHEST, FARTHEST) + FARTHEST

@@ -45,15 +45,11 @@ class WordEntries(NamedTuple):
     entries: Entries
 
     @classmethod
-    def of(cls, is_word: Sequence[NDArray[np.bool_]]) -> "WordEntries":
-        """For sentences, by which of their tokens are words; sentences without words have no entries."""
+    def of(cls, is_word: Sequence[NDArray[np.bool_]], *, causal: bool = False) -> "WordEntries":
+        """For sentences, by which of their tokens are words; sentences without words have no entries. See `Entries.of_lengths`."""
         between = np.concatenate([(words[:, None] & words).ravel() for words in is_word])
         sizes = np.array([words.sum() for words in is_word if words.any()], np.int64)
-        return cls(np.flatnonzero(between), Entries(np.repeat(sizes, sizes), sizes))
-
-    def even(self) -> NDArray[np.float32]:
-        """Even attention between the words of each sentence: (entry,)."""
-        return self.entries.spread((1 / self.entries.sizes).astype(np.float32))
+        return cls(np.flatnonzero(between), Entries.of_lengths(sizes, causal=causal))
 
     def normalized(self, values: Floats) -> tuple[Floats, Floats]:
         """Values (..., entry of all tokens) between words: with rows that sum to 1 or are 0, and the sums of rows before."""
@@ -184,22 +180,27 @@ class Sieves(NamedTuple):
         Share of each pair of words in the mean over queries of the mean over their keys: (rule, pair).
     present
         Whether a rule leaves a word to any query: (rule,).
+    keys
+        How many words each word sees: (word,).
     """
 
     is_word: NDArray[np.bool_]
     shares: NDArray[np.float32]
     present: NDArray[np.bool_]
+    keys: NDArray[np.float32]
 
     @classmethod
-    def of(cls, targets: NDArray[np.bool_], is_word: NDArray[np.bool_]) -> "Sieves":
-        """From whether a rule leaves the key to the query: (rule, query_token, key_token)."""
+    def of(cls, targets: NDArray[np.bool_], is_word: NDArray[np.bool_], *, causal: bool = False) -> "Sieves":
+        """From whether a rule leaves the key to the query: (rule, query_token, key_token); see `Entries.of_lengths`."""
         words = np.flatnonzero(is_word)
         own = targets[:, words][:, :, words]
         keys = own.sum(axis=-1)
         queries = (keys > 0).sum(axis=-1)
         each = np.maximum(keys * np.maximum(queries, 1)[:, None], 1)
         shares = own / each[..., None]
-        return cls(is_word, shares.astype(np.float32).reshape(len(own), -1), queries > 0)
+        size = len(words)
+        keys = np.arange(1, size + 1) if causal else np.full(size, size)
+        return cls(is_word, shares.astype(np.float32).reshape(len(own), -1), queries > 0, keys.astype(np.float32))
 
     def bias(self, pattern: Floats) -> Floats:
         """Sieve bias (head, rule) in a pattern (head, query_token, key_token): 1 under even attention, NaN where no rule is present.
@@ -207,16 +208,16 @@ class Sieves(NamedTuple):
         Mean over queries of the mean weight of the rule's keys over that of all words.
         """
         words = np.flatnonzero(self.is_word)
-        relative = relative_weights(pattern[:, words][:, :, words])
+        relative = relative_weights(pattern[:, words][:, :, words], self.keys)
         biases: Floats = relative.reshape(len(relative), -1) @ self.shares.T
         biases[:, ~self.present] = np.nan
         return biases
 
 
-def relative_weights(inner: Floats) -> Floats:
-    """Attention between words (..., query_word, key_word) over even attention between them."""
+def relative_weights(inner: Floats, keys: Floats) -> Floats:
+    """Attention between words (..., query_word, key_word) over even attention to as many words as each sees (query_word,)."""
     sums = inner.sum(axis=-1, keepdims=True)
-    relative: Floats = inner / np.maximum(sums, np.finfo(inner.dtype).tiny) * inner.shape[-1]
+    relative: Floats = inner / np.maximum(sums, np.finfo(inner.dtype).tiny) * keys[:, None]
     return relative
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.floating]
 
@@ -44,16 +44,31 @@ class Entries:
         Keys of each row: (row,).
     sentence_sizes
         Rows of each sentence, at least one: (sentence,).
+    seen
+        Whether the query sees the key: (entry,). None: all queries see all keys.
     """
 
     sizes: NDArray[np.int64]
     sentence_sizes: NDArray[np.int64]
+    seen: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of_lengths(cls, lengths: Sequence[int]) -> "Entries":
-        """The whole patterns of sentences with so many tokens."""
+    def of_lengths(cls, lengths: ArrayLike, *, causal: bool = False) -> "Entries":
+        """The whole patterns of sentences with so many tokens, each of which sees those before it alone where they are causal."""
         tokens = np.asarray(lengths, np.int64)
-        return cls(np.repeat(tokens, tokens), tokens)
+        seen = np.concatenate([np.tri(size, dtype=bool).ravel() for size in tokens]) if causal else None
+        return cls(np.repeat(tokens, tokens), tokens, seen)
+
+    @cached_property
+    def seen_keys(self) -> NDArray[np.float32]:
+        """How many keys the query of each row sees: (row,)."""
+        return (self.sizes if self.seen is None else self.row_sums(self.seen.astype(np.int64))).astype(np.float32)
+
+    @cached_property
+    def even(self) -> NDArray[np.float32]:
+        """Even attention to the keys that a query sees: (entry,)."""
+        even = self.spread(1 / self.seen_keys)
+        return even if self.seen is None else even * self.seen
 
     @property
     def rows(self) -> int:
@@ -108,6 +123,8 @@ class Entries:
         largest = np.maximum.reduceat(logits, self.start, axis=-1)
         weights = logits - self.spread(largest)
         np.exp(weights, out=weights)
+        if self.seen is not None:
+            weights *= self.seen
         return weights, self.row_sums(weights), largest
 
 
@@ -264,7 +281,7 @@ class Library:
         Indices of shared rules, then of own ones, and their weights, of each head.
         """
         wanted = np.concatenate([patterns @ self.shared.T, np.einsum("hke,he->hk", own, patterns)], 1, dtype=np.float64)
-        predicted = np.broadcast_to(self.entries.spread(1 / self.entries.sizes), patterns.shape).astype(np.float32)
+        predicted = np.broadcast_to(self.entries.even, patterns.shape)
         chosen = [Chosen([], np.zeros(0), [], np.zeros(0)) for _ in patterns]
         for place in range(min(most, wanted.shape[1])):
             gains = self.gains(wanted, predicted, own)
@@ -353,14 +370,14 @@ class Judge:
     nearness: NDArray[np.int32]
 
     @classmethod
-    def of(cls, is_word: Sequence[NDArray[np.bool_]]) -> "Judge":
-        """For sentences, by which of their tokens are words."""
+    def of(cls, is_word: Sequence[NDArray[np.bool_]], *, causal: bool = False) -> "Judge":
+        """For sentences, by which of their tokens are words; see `Entries.of_lengths`."""
         nearness = []
         for words in is_word:
             offset = np.arange(len(words)) - np.arange(len(words))[:, None]
             nearness.append((2 * np.abs(offset) + (offset > 0)).ravel())
         between = [(words[:, None] & words).ravel() for words in is_word]
-        entries = Entries.of_lengths([len(words) for words in is_word])
+        entries = Entries.of_lengths([len(words) for words in is_word], causal=causal)
         return cls(entries, np.concatenate(between), np.concatenate(nearness).astype(np.int32))
 
     def scores(self, pattern: NDArray[np.float32], predicted: NDArray[np.float32]) -> dict[str, Floats]:

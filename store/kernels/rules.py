@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from store.schema.corpus import CLS, NO_WORD, PUNCTUATION, ROOT, SEP, SPECIAL, SYMBOL
+from store.schema.corpus import IDLE, NO_WORD, OPENS, PUNCTUATION, ROOT, SEP, SPECIAL, SYMBOL
 
 #: Classes of the text of a wordpiece.
 OTHER_TEXT, SENTENCE_END, COMMA = 0, 1, 2
@@ -82,6 +82,8 @@ class SentenceTokens:
         How often the wordpiece occurs in the corpus.
     grammar
         None where the corpus has no words.
+    causal
+        Whether a query sees no key after it.
     """
 
     token_id: NDArray[np.integer]
@@ -90,14 +92,15 @@ class SentenceTokens:
     word_index: NDArray[np.integer]
     count: NDArray[np.integer]
     grammar: Grammar | None = None
+    causal: bool = False
 
     def __len__(self) -> int:
         return len(self.token_id)
 
     @property
     def is_word(self) -> NDArray[np.bool_]:
-        """Which tokens are no special tokens."""
-        ordinary: NDArray[np.bool_] = (self.flags & NO_WORD) == 0
+        """Which tokens are no special tokens, nor what stands for one."""
+        ordinary: NDArray[np.bool_] = (self.flags & IDLE) == 0
         return ordinary
 
     @property
@@ -105,6 +108,11 @@ class SentenceTokens:
         """Tokens from the query to the key: (query_token, key_token)."""
         place = np.arange(len(self))
         return place - place[:, None]
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Which keys a query sees: (query_token, key_token)."""
+        return np.tri(len(self), dtype=bool) if self.causal else np.ones((len(self), len(self)), bool)
 
     @property
     def words(self) -> Grammar:
@@ -224,7 +232,8 @@ def _same_part_of_speech(tokens: SentenceTokens) -> NDArray[np.bool_]:
 
 
 def _first_word(tokens: SentenceTokens) -> NDArray[np.bool_]:
-    return tokens.is_word & (np.cumsum(tokens.is_word) == 1)
+    words = (tokens.flags & NO_WORD) == 0
+    return tokens.is_word & words & (np.cumsum(words) == 1)
 
 
 def _other_mark(tokens: SentenceTokens) -> NDArray[np.bool_]:
@@ -251,7 +260,7 @@ def _grammar(title: str, sentence: str, targets: Targets) -> Rule:
 
 
 RULES: Mapping[str, Rule] = {
-    "cls": Rule("[CLS]", "Attends to [CLS], which stands for the whole sentence.", _flagged(CLS), "sinks", "sink"),
+    "cls": Rule("[CLS]", "Attends to [CLS], which stands for the whole sentence.", _flagged(OPENS), "sinks", "sink"),
     "sep": Rule("[SEP]", "Attends to [SEP], the end of the sentence.", _flagged(SEP | SPECIAL), "sinks", "sink"),
     REST: Rule(
         "content words to special tokens",
@@ -427,4 +436,4 @@ def _stacked(tokens: SentenceTokens, rules: Sequence[Targets]) -> Numbers:
     numbers = np.empty((len(rules), len(tokens), len(tokens)), np.float32)
     for place, rule in zip(numbers, rules, strict=True):
         place[:] = rule(tokens)
-    return numbers
+    return numbers * tokens.seen if tokens.causal else numbers

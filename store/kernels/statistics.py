@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from store.kernels import AnyArray, as_float, namespace
 from store.schema import check_complete
-from store.schema.corpus import CLS, NO_WORD, PUNCTUATION, SEP, SYMBOL
+from store.schema.corpus import NO_WORD, OPENS, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import FARTHEST, SOURCES, STATISTICS
 
 #: Weight above which a key counts as attended (AttentionViz draws lines above it; its issue on sparsity).
@@ -197,7 +197,7 @@ def source_rows(flags: AnyArray, real: AnyArray) -> AnyArray:
     special = (flags & (NO_WORD | PUNCTUATION | SYMBOL)) != 0
     by_name = {
         "all": real,
-        "cls": real & ((flags & CLS) != 0),
+        "cls": real & ((flags & OPENS) != 0),
         "sep": real & ((flags & SEP) != 0),
         "punctuation": real & ((flags & PUNCTUATION) != 0),
         "word": real & ~special,
@@ -262,7 +262,7 @@ def mean_over_sentences(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def _key_classes(flags: AnyArray, like: AnyArray) -> AnyArray:
     """Whether each token is [CLS], [SEP], punctuation, as 0 or 1: (..., token, 3)."""
     xp = namespace(flags)
-    return as_float(xp.stack([(flags & bit) != 0 for bit in (CLS, SEP, PUNCTUATION)], -1), like=like)
+    return as_float(xp.stack([(flags & bits) != 0 for bits in (OPENS, SEP, PUNCTUATION)], -1), like=like)
 
 
 def _at_offset(pattern: AnyArray, offset: int) -> AnyArray:

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from store.schema import Array, numbered, whole
 from store.schema.model import MODEL_ARRAYS
 
-CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL, SPECIAL = 1, 2, 4, 8, 16, 32, 64
+CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL, SPECIAL, FIRST = 1, 2, 4, 8, 16, 32, 64, 128
 #: Bits of `token_flags`. PUNCTUATION: full stops and commas of any script (Clark 2019: "." and ","). SYMBOL: other tokens
 #: without letter or digit. SPECIAL: a special token other than [CLS] and [SEP], such as [MASK]; older stores lack it.
+#: FIRST: the first token, where the tokenizer puts none before a text.
 TOKEN_FLAGS = {
     "cls": CLS,
     "sep": SEP,
@@ -22,9 +23,14 @@ TOKEN_FLAGS = {
     "pad": PAD,
     "symbol": SYMBOL,
     "special": SPECIAL,
+    "first": FIRST,
 }
 #: Special tokens, which are in no word, whether the tokenizer adds them or they stand in a text.
 NO_WORD = CLS | SEP | SPECIAL
+#: The token at which a sentence begins: what statistics, rules and roles say of [CLS] is of this one.
+OPENS = CLS | FIRST
+#: Tokens that heads without a task attend to (null attention, Vig and Belinkov 2019, section 4.1): no words of rules and roles.
+IDLE = NO_WORD | FIRST
 #: Instead of the index of a governor: the word is a root; its governor is not known, or was cut off with the sentence.
 ROOT, NO_GOVERNOR = -1, -2
 #: Words of a chunk.
@@ -105,8 +111,8 @@ def _strongest(meaning: str) -> Array:
 STRONGEST_ARRAYS: Mapping[str, Array] = {
     "layer": MODEL_ARRAYS["layer"],
     "head": MODEL_ARRAYS["head"],
-    "most_attended": _strongest("other word of the sentence that this word attends to most, -1 if there is none"),
-    "most_attending": _strongest("other word of the sentence that attends most to this word, -1 if there is none"),
+    "most_attended": _strongest("other word of the sentence that this word attends to most, -1 if to none"),
+    "most_attending": _strongest("other word of the sentence that attends most to this word, -1 if none does"),
     "words_hash": Array(("task",), "uint64", (1,), "hash of the block the words were found in, 0 if not written"),
 }
 
