@@ -1,5 +1,5 @@
-// Help and the tour: dialogs of the shell (dashboard/help_dialog.py). The server fills them when they are opened, for the model
-// that the page shows; the tour is read by its buttons or the arrow keys.
+// Help and the tour: dialogs of the shell (dashboard/help_dialog.py). The server fills them when they are opened, for
+// the model that the page shows; the tour is read by its buttons or the arrow keys.
 
 /** @param {string} id */
 const dialogOf = (id) => /** @type {HTMLDialogElement | null} */ (document.getElementById(id));
