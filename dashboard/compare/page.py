@@ -187,6 +187,7 @@ def layout(context: Context) -> Page:
         html.H1(TITLE),
         _model_choice(state, two, others),
         *_unlike(context),
+        *[html.P(naming(text, *two.names), className="caption") for text in two.accuracies()],
         largest_changes(deferred(context, LARGEST, ready=None if two.same_heads else True)),
         *[dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()],
         *(_heads(state, two, deferred(context, CHANGED)) if two.same_heads else _means(state, two)),

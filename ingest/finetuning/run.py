@@ -262,6 +262,13 @@ def held_reviews(path: Path) -> list[str]:
     return [str(settings["reviews"]).partition(DRAWN)[0]] if "reviews" in settings else []
 
 
+def measured_accuracy(folder: Path) -> dict[str, Any] | None:
+    """How well a fine-tuned model tells labels, beside the share of the most frequent; None where a folder has another model."""
+    metrics = _read(folder / FINISHED) or {}
+    names = ("labels", "held_reviews", "accuracy", "most_frequent")
+    return {name: metrics[name] for name in names} if metrics.keys() >= set(names) else None
+
+
 def _step(folder: Path) -> int:
     return int(folder.name.rpartition("-")[2])
 
