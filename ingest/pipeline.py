@@ -23,6 +23,7 @@ from ingest.encode.tensors import (
     encode_on_workers,
     pending_blocks,
 )
+from ingest.finetuning.run import measured_accuracy
 from ingest.heads.divergence import intervals_outdated, update_divergence, write_intervals
 from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.pairs import update_pairs
@@ -42,7 +43,7 @@ from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
 from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import Note, noting, say
-from ingest.run.settings import USUAL, Limits, Settings, parse_first
+from ingest.run.settings import AUTO, NONE, USUAL, Limits, Settings, parse_first
 from ingest.text.blocks import PlannedCorpus, short_key
 from ingest.text.corpus import Budget, cut_report, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
@@ -250,16 +251,15 @@ class Ingest:
         )
 
     def _train_probes(self) -> None:
-        """Probes of governors: they take minutes, so all pictures come first."""
-        if annotated_sentences(self.writer, self.corpus) < self.corpus.sentences or not self._wants_probes():
-            return
+        """Probes of governors: they take long, so all pictures come first."""
         writer, settings = self.writer, self.settings
+        if annotated_sentences(writer, self.corpus) < self.corpus.sentences or settings.probes == NONE:
+            return
+        few = settings.probes == AUTO and annotation_kind(writer, self.corpus) != "gold"
         with one_thread("blas"):  # as above
-            self.changed |= find_uas(writer, self.model, self.corpus, self.checkpoint, self.device, settings.seed)
-
-    def _wants_probes(self) -> bool:
-        kind = annotation_kind(self.writer, self.corpus)
-        return self.settings.probes == "all" or (self.settings.probes == "auto" and kind == "gold")
+            self.changed |= find_uas(
+                writer, self.model, self.corpus, self.checkpoint, self.device, settings.seed, few=few
+            )
 
     def _pending_features(self, sample: Sample) -> Sequence[FeatureDrawing]:
         """The pictures of feature points that have something to do, with their fits begun."""
@@ -393,6 +393,7 @@ def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder:
         "folder": str(checkpoint.folder.resolve()),
         "tokenizer_sha256": checkpoint.tokenizer_sha256,
         "data": asdict(data),
+        "finetuned": measured_accuracy(checkpoint.folder),
         "device": str(encoder.model.device),
         "batch_tokens": encoder.batch_tokens,
         "python": platform.python_version(),

@@ -99,14 +99,36 @@ def test_a_command_whose_output_nobody_reads_ends_without_a_word(tiny_store: str
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
-@pytest.mark.parametrize("name", ["it's.csv", "-a b.csv", 'a"b.csv', "a*;b.csv", "a`b`.csv"])
-def test_make_gives_a_name_as_it_was_given(name: str, tmp_path: Path) -> None:
-    show = tmp_path / "show"
-    show.write_text(f"#!{sys.executable}\nimport sys\nprint([one for one in sys.argv if one.startswith('--data=')][0])")
+def made(target: str, *variables: str, shown: str, at: Path) -> str:
+    """What a target of make prints where `shown` is run instead of Python."""
+    show = at / "show"
+    show.write_text(f"#!{sys.executable}\nimport sys\n{shown}")
     show.chmod(0o755)
     ended = subprocess.run(
-        ["make", "--silent", "--old-file=install", "ingest", f"DATA={name}", f"PYTHON={show}"],
+        ["make", "--silent", "--old-file=install", target, *variables, f"PYTHON={show}"],
         cwd=HERE, capture_output=True, text=True, check=False,
         env={name: value for name, value in os.environ.items() if name != "MAKEFLAGS"},  # of a `make --jobs=2 check`
     )  # fmt: skip
-    assert (ended.stdout, ended.stderr) == (f"--data={name}\n", "")
+    assert ended.stderr == ""
+    return ended.stdout
+
+
+@pytest.mark.parametrize("name", ["it's.csv", "-a b.csv", 'a"b.csv', "a*;b.csv", "a`b`.csv"])
+def test_make_gives_a_name_as_it_was_given(name: str, tmp_path: Path) -> None:
+    shown = "print([one for one in sys.argv if one.startswith('--data=')][0])"
+    assert made("ingest", f"DATA={name}", shown=shown, at=tmp_path) == f"--data={name}\n"
+
+
+def test_make_compare_fine_tunes_between_an_ingest_of_the_model_and_one_of_the_result(tmp_path: Path) -> None:
+    """Of a flag that is given twice the last counts."""
+    chosen = "model", "data", "first", "max-length", "importance", "out"
+    shown = (
+        "flags = dict(one[2:].split('=') for one in sys.argv[4:])\n"
+        f"print(sys.argv[3], *(flags[name] or 'default' for name in {chosen} if name in flags))"
+    )
+    (_, *steps) = made("compare", "DATA=reviews.csv", "FIRST=300", shown=shown, at=tmp_path).splitlines()
+    assert steps == [
+        "ingest default reviews.csv default default default",
+        "finetune default reviews.csv 300 128 data/finetuned-short",
+        "ingest data/finetuned-short reviews.csv default default 100",
+    ]

@@ -1,6 +1,7 @@
 """Differences and divergences between the heads of two models, against scipy and formulas written out."""
 
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,15 @@ def sentence_means(corpus: Corpus, sentences: int, statistic: str, source: str) 
         if chosen.any():
             means.append(values[..., rows][..., chosen].mean(axis=-1))
     return means
+
+
+def test_the_accuracy_of_a_fine_tuned_model_stands_beside_that_of_a_guess(alike: ModelPair) -> None:
+    measured = {"labels": ["bad", "good"], "held_reviews": 200, "accuracy": 0.845, "most_frequent": 0.5}
+    tuned = copy(alike.other)
+    tuned.attributes = {**tuned.attributes, "provenance": {"finetuned": measured}}
+    assert ModelPair(alike.own, tuned).accuracies() == [
+        f"{tuned.title} tells the label of 84.5% of 200 held-out reviews; always guessing the most frequent label: 50.0%."
+    ]
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -84,6 +84,8 @@ def test_ingest_takes_the_result_beside_the_model_it_started_from(
     assert {key.rpartition("-")[0] for key in snapshot.models} == {"tiny-bert", "opinionated"}
     assert len({str(attributes["corpus"]) for attributes in snapshot.models.values()}) == 1
     assert snapshot.corpus().importance is not None
+    finetuned = snapshot.corpus().attributes["provenance"]["finetuned"]
+    assert finetuned == {"labels": ["negative", "positive"], "held_reviews": 16, "accuracy": 1.0, "most_frequent": 0.5}
 
 
 def test_the_card_says_what_was_measured(result: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,13 +55,20 @@ def refused(tiny_model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str])
         ({"seed": 1 << 32}, f"--seed={1 << 32} is not within 32 bits"),
         ({"device": "tpu"}, "no device 'tpu'"),
         ({"first": "few"}, "--first=few is no number of reviews"),
-        ({"first": 1}, "The data may be sorted by label. Give a larger --first."),
+        ({"first": 3}, "--first=3 leaves fewer than two reviews of each label. Give at least 4."),
         ({"split": "test"}, "opinions has no splits. Give no --data-split=test"),
         ({"split": "test", "data_split": "dev"}, "--split=test and --data-split=dev differ"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(settings: dict[str, object], part: str, refused: Complaint) -> None:
     assert part in refused(**settings)
+
+
+def test_a_model_that_is_not_there_is_refused_before_torch_is_imported(
+    refused: Complaint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ingest.finetuning.run", None)  # to import it fails
+    assert "neither a local folder nor " in refused(model="nobody/nothing")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ingest.finetuning.data import (
     HELD_SHARE,
     MOST_HELD,
+    Drawn,
     Labelled,
     encode,
     head_and_tail,
@@ -60,6 +61,30 @@ def test_the_same_reviews_are_held_out_for_a_seed_and_others_for_another() -> No
 
 def test_of_many_reviews_no_more_are_held_out_than_say_something() -> None:
     assert len(hold_out(np.arange(100_000) % 2, seed=0)[1]) == MOST_HELD
+
+
+@pytest.fixture
+def sorted_by_label(tmp_path: Path) -> Data:
+    rows = [f"review {number},{number // 100}" for number in range(300)]
+    (tmp_path / "sorted.csv").write_text("\n".join(["text,label", *rows]))
+    return find_data(str(tmp_path / "sorted.csv"))
+
+
+def drawn_from(data: Data, count: int, seed: int) -> Labelled:
+    return read_labelled(data, text="text", label="label", drawn=Drawn(count, seed))
+
+
+def test_of_data_that_is_sorted_by_label_some_reviews_of_every_label_are_drawn(sorted_by_label: Data) -> None:
+    assert np.bincount(drawn_from(sorted_by_label, 30, seed=0).labels).tolist() == [10, 10, 10]
+
+
+def test_the_same_reviews_are_drawn_for_a_seed_and_others_for_another(sorted_by_label: Data) -> None:
+    first, again, other = (drawn_from(sorted_by_label, 30, seed).texts for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_all_reviews_are_taken_where_more_are_asked_for(sorted_by_label: Data) -> None:
+    assert len(drawn_from(sorted_by_label, 301, seed=0).texts) == 300
 
 
 @given(st.lists(st.integers(), max_size=50), st.integers(1, 60))

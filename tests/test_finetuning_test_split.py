@@ -9,7 +9,7 @@ import pytest
 
 from ingest.finetuning.data import Labelled
 from ingest.run.errors import IngestError
-from ingest.text.hub import HubData, stream_file
+from ingest.text.hub import FIRST, HubData, stream_file
 from tests.finetuned import accuracy_of, finetune, metrics_of, write_opinions
 from tests.hub import COMMIT
 from tests.hub_cache import cached_data, write_rows
@@ -50,7 +50,7 @@ def test_a_missing_test_split_is_reported_before_the_training(
 ) -> None:
     """The cache has the first reviews of the training split alone, and the hub cannot be asked for others."""
     data = HubData("somebody/comments", None, COMMIT)
-    write_rows(stream_file(data, None, 160, None), opinions.select(TRAIN))
+    write_rows(stream_file(data, None, FIRST, None), opinions.select(TRAIN))
     with pytest.raises(IngestError, match="cannot be loaded from the hub"):
         finetune(tiny_model, Path(data.name), tmp_path / "out", epochs=1, first="160")
     assert list((tmp_path / "out" / "checkpoints").glob("checkpoint-*")) == []
@@ -62,9 +62,9 @@ def test_a_named_split_is_trained_on_and_is_no_test_of_itself(cached: Path, tiny
     assert (measured["train_reviews"] + measured["held_reviews"], measured["test"]) == (40, None)
 
 
-def test_the_first_reviews_alone_are_trained_on(tiny_model: Path, tmp_path: Path) -> None:
+def test_so_many_reviews_alone_are_trained_on(tiny_model: Path, tmp_path: Path) -> None:
     reviews = write_opinions(tmp_path / "opinions.csv")
     out = finetune(tiny_model, reviews, tmp_path / "out", epochs=1, first="40")
     measured = metrics_of(out)
     assert measured["train_reviews"] + measured["held_reviews"] == 40
-    assert "(first 40 reviews)" in (out / "README.md").read_text()
+    assert "(40 reviews by chance)" in (out / "README.md").read_text()

@@ -10,6 +10,7 @@ import torch
 import store
 from ingest.words.trees import ProbeSentence, best_governors, scores, train
 from ingest.words.uas import (
+    FEWEST_SENTENCES,
     Split,
     Tree,
     best_head,
@@ -18,6 +19,7 @@ from ingest.words.uas import (
     head_scores,
     offset_governors,
     training_offset,
+    trees_of,
 )
 from store.schema.corpus import METHODS
 
@@ -149,6 +151,21 @@ def test_every_method_is_measured_on_held_out_sentences(bank_corpus: store.Corpu
     assert uas.attrs["trained_on"] == uas.attrs["reported_on"] == bank_corpus.n_sentences // 2
     low, high = uas.interval.sel(decoding="each")
     assert bool(((low <= uas.uas.sel(decoding="each")) & (uas.uas.sel(decoding="each") <= high)).all())
+
+
+@pytest.mark.heavy
+def test_probes_are_trained_on_silver_annotation_too(default_store: str) -> None:
+    corpus = store.open_corpus(default_store)
+    assert corpus.words.kind == "silver"
+    assert (
+        2 * FEWEST_SENTENCES <= corpus.uas.attrs["trained_on"] + corpus.uas.attrs["reported_on"] <= corpus.n_sentences
+    )
+
+
+@pytest.mark.heavy
+def test_of_each_half_so_many_sentences_have_trees_at_most(bank_corpus: store.Corpus) -> None:
+    numbers = list(trees_of(bank_corpus.words, bank_corpus.n_sentences, most=3))
+    assert [sum(number % 2 == half for number in numbers) for half in (0, 1)] == [3, 3]
 
 
 @pytest.mark.heavy

@@ -131,10 +131,8 @@ def test_a_missing_part_names_the_stage_of_the_ingest(waiting: str) -> None:
 @pytest.mark.usefixtures("during_an_ingest")
 @pytest.mark.parametrize("waiting", ["a second model"], indirect=True)
 def test_compare_says_during_an_ingest_how_to_add_a_second_model(waiting: str) -> None:
-    assert (
-        "when it has ended: ', Code('headscape finetune'), ', then ', Code('headscape ingest --model=data/finetuned')"
-        in waiting
-    )
+    finetune = "when it has ended: ', Code('headscape finetune --first=2000 --max-length=128'), ', then ', "
+    assert f"{finetune}Code('headscape ingest --model=data/finetuned')" in waiting
 
 
 @pytest.mark.parametrize("waiting", WAITING, indirect=True)

@@ -100,6 +100,16 @@ class ModelPair:
         """A sentence on each thing that cannot be compared because the models' shapes differ."""
         return [*self._differing_heads(), *self._differing_size()]
 
+    def accuracies(self) -> list[str]:
+        """A sentence on each model that was fine-tuned here: how many labels it tells right, beside a guess."""
+        measured = [model.attributes.get("provenance", {}).get("finetuned") for model in (self.own, self.other)]
+        return [
+            f"{name} tells the label of {100 * found['accuracy']:.1f}% of {many(found['held_reviews'], 'held-out review')}; "
+            f"always guessing the most frequent label: {100 * found['most_frequent']:.1f}%."
+            for name, found in zip(self.names, measured, strict=True)
+            if found
+        ]
+
     def _differing_heads(self) -> list[str]:
         if self.same_heads:
             return []

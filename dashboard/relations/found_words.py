@@ -71,13 +71,14 @@ def governors(found: Governors | Unmade | None) -> list[object]:
         return [title, unmade_line(found)]
     uas = found.uas
     trained, reported = (many(int(uas.attrs[name]), "sentence") for name in ("trained_on", "reported_on"))
-    caption = f"UAS in % with its 95% interval, on {reported} with {many(int(uas.attrs['words']), 'word')}."
-    about = f"{found.source.capitalize()}; the probes are trained on {trained}."
+    words = many(int(uas.attrs["words"]), "word")
+    caption = f"UAS in % with its 95% interval, on {reported} with {words}: {found.source}."
+    about = f"The probes are trained on {trained}, others than those."
     rows = [html.Tr(_row(uas, method, name)) for method, name in METHODS.items()]
     titles = ("method", "each word", "tree", "selectivity")
     return [
         title,
-        html.P([caption, info("the words", about)], className="caption"),
+        html.P([caption, info("the probes", about)], className="caption"),
         scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), TITLE),
         file_links(found.files, "UAS", "uas"),
     ]
@@ -174,7 +175,7 @@ def antecedents(found: Antecedents | Unmade) -> list[object]:
     about = f"Gold coreference of the data; words and head words: {found.source}."
     return [
         html.H2([COREFERENCE, info("coreference", _GAP if gap else _CHAINS)]),
-        html.P([_caption(coreference, groups), info("the words", about)], className="caption"),
+        html.P([_caption(coreference, groups), info("the probes", about)], className="caption"),
         scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), COREFERENCE),
         file_links(found.files, "Antecedents", "coreference"),
     ]

@@ -27,9 +27,12 @@ def _finetune(arguments: Sequence[str] | None) -> None:
     check_installed()
     check_extra("ingest")
     check_folders(Path(settings.out), "--out", model=settings.model, data=settings.data)
-    from ingest.finetuning.run import run  # imports torch: after the flags are read
+    from ingest.run.checkpoint import find_checkpoint
 
-    run(settings)
+    checkpoint = find_checkpoint(settings.model)
+    from ingest.finetuning.run import run  # imports torch: after the flags, and after a model that is not there
+
+    run(settings, checkpoint=checkpoint)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,15 @@ class Labelled:
         return Labelled([self.texts[row] for row in rows], self.labels[rows], self.names)
 
 
-def read_labelled(data: Data, *, text: str, label: str) -> Labelled:
+@dataclass(frozen=True)
+class Drawn:
+    """How many reviews of a split are drawn by chance, of each label the same share, and the seed."""
+
+    count: int
+    seed: int
+
+
+def read_labelled(data: Data, *, text: str, label: str, drawn: Drawn | None = None) -> Labelled:
     """The different reviews to train on: a text in both the training and the held-out part would flatter the result."""
     reviews = read_reviews(data, text=text, label=label)
     if not reviews.label_names:
@@ -53,10 +61,12 @@ def read_labelled(data: Data, *, text: str, label: str) -> Labelled:
         )
     labelled = _labelled(reviews, reviews.label_names)
     _check_labels(data, labelled)
-    return labelled
+    return _draw(labelled, drawn)
 
 
-def read_test(data: Data, known: Labelled, *, text: str, label: str) -> tuple[Labelled, int]:
+def read_test(
+    data: Data, known: Labelled, *, text: str, label: str, drawn: Drawn | None = None
+) -> tuple[Labelled, int]:
     """The test split of a data set without the texts of `known`, and how many of its texts these are.
 
     Labels are numbered as those of `known`. It is empty where the data has no other split of that name, or none with labels.
@@ -66,7 +76,7 @@ def read_test(data: Data, known: Labelled, *, text: str, label: str) -> tuple[La
     test = _labelled(read_reviews(data, text=text, label=label, split="test"), known.names)
     texts = set(known.texts)
     new = [row for row, review in enumerate(test.texts) if review not in texts]
-    return test.select(np.array(new, np.intp)), len(test.texts) - len(new)
+    return _draw(test.select(np.array(new, np.intp)), drawn), len(test.texts) - len(new)
 
 
 def encode(labelled: Labelled, tokenizer: Any, *, max_length: int) -> list[Example]:
@@ -120,6 +130,27 @@ def _names_of(names: Iterable[str], chosen: NDArray[np.bool_], most: int = 5) ->
     return some if len(some) <= most else [*some[:most], f"{len(some) - most} others"]
 
 
+def _draw(labelled: Labelled, drawn: Drawn | None) -> Labelled:
+    """As many reviews as are asked for: the first of data that is sorted by label would have one label."""
+    labels = labelled.labels
+    if drawn is None or drawn.count >= len(labels):
+        return labelled
+    least = 2 * len(labelled.names)
+    if drawn.count < least:
+        raise IngestError(f"--first={drawn.count} leaves fewer than two reviews of each label. Give at least {least}.")
+    return labelled.select(np.flatnonzero(_share_of_each(labels, drawn.count / len(labels), least=2, seed=drawn.seed)))
+
+
+def _share_of_each(labels: NDArray[np.integer], share: float, *, least: int, seed: int) -> NDArray[np.bool_]:
+    """Of every label the same share by chance, `least` at least: (review,)."""
+    generator = np.random.default_rng(seed)
+    chosen = np.zeros(len(labels), bool)
+    for label in np.unique(labels):
+        rows = generator.permutation(np.flatnonzero(labels == label))
+        chosen[rows[: max(least, round(share * len(rows)))]] = True
+    return chosen
+
+
 def hold_out(labels: NDArray[np.integer], *, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows to train on and held-out rows, both ascending: of every label the same share, by chance.
 
@@ -130,12 +161,7 @@ def hold_out(labels: NDArray[np.integer], *, seed: int) -> tuple[NDArray[np.intp
     labels
         (review,), codes.
     """
-    generator = np.random.default_rng(seed)
-    share = min(HELD_SHARE, MOST_HELD / len(labels))
-    held = np.zeros(len(labels), bool)
-    for label in np.unique(labels):
-        rows = generator.permutation(np.flatnonzero(labels == label))
-        held[rows[: max(1, round(share * len(rows)))]] = True
+    held = _share_of_each(labels, min(HELD_SHARE, MOST_HELD / len(labels)), least=1, seed=seed)
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ingest.family import FAMILIES
-from ingest.finetuning.data import Example, Labelled, encode, head_length, hold_out, read_labelled, read_test
+from ingest.finetuning.data import Drawn, Example, Labelled, encode, head_length, hold_out, read_labelled, read_test
 from ingest.finetuning.settings import PATIENCE, FinetuningSettings, choose_rate
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.errors import IngestError
@@ -50,6 +50,8 @@ CHECKPOINTS = "checkpoints"
 BEGUN, FINISHED = f"{CHECKPOINTS}/asked.json", "metrics.json"
 CHECKPOINT_NAME = re.compile(r"checkpoint-[0-9]+")
 VERSION = "finetuning/1"
+#: In the identity of reviews, before how many are drawn of them.
+DRAWN = "#drawn="
 #: Settings that the result does not depend on, or that the identity of its reviews has.
 NOT_IDENTITY = ("out", "data_split", "first", "split")
 
@@ -88,6 +90,7 @@ def _measured(metrics: Mapping[str, Any]) -> str:
         "The held-out reviews were never trained on, but say which of the evaluations is the best, "
         "so their accuracy is a little too high."
     )
+    note += f" {metrics['most_frequent']:.4f} of them have the most frequent label."
     note += _note_on_test(metrics)
     curve = "".join(
         f"| {scores['step']:,} | {scores['accuracy']:.4f} | {scores['loss']:.4f} |\n" for scores in metrics["curve"]
@@ -256,7 +259,14 @@ class Folder:
 def held_reviews(path: Path) -> list[str]:
     """Identity of the reviews that the model in a folder was or is trained on; none where there is no such model."""
     settings = _settings_of(path / FINISHED) or _settings_of(path / BEGUN) or {}
-    return [str(settings["reviews"])] if "reviews" in settings else []
+    return [str(settings["reviews"]).partition(DRAWN)[0]] if "reviews" in settings else []
+
+
+def measured_accuracy(folder: Path) -> dict[str, Any] | None:
+    """How well a fine-tuned model tells labels, beside the share of the most frequent; None where a folder has another model."""
+    metrics = _read(folder / FINISHED) or {}
+    names = ("labels", "held_reviews", "accuracy", "most_frequent")
+    return {name: metrics[name] for name in names} if metrics.keys() >= set(names) else None
 
 
 def _step(folder: Path) -> int:
@@ -286,15 +296,17 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
     replace_file(path, f"{json.dumps(content, indent=1)}\n".encode())
 
 
-def run(settings: FinetuningSettings, *, patience: int = PATIENCE) -> None:
-    """Fine-tune a checkpoint; an existing result is not computed again. `patience` as in `Plan`."""
+def run(settings: FinetuningSettings, *, patience: int = PATIENCE, checkpoint: Checkpoint | None = None) -> None:
+    """Fine-tune a checkpoint; an existing result is not computed again.
+
+    `patience` is as in `Plan`; `checkpoint` is that of the settings, where it was found before.
+    """
     from ingest.encode.loading import check_shapes, find_device
     from ingest.finetuning.training import check_freeze
 
-    split = settings.data_split or settings.split
-    checkpoint = find_checkpoint(settings.model)
+    checkpoint = checkpoint or find_checkpoint(settings.model)
     out = Path(settings.out)
-    data = find_data(settings.data, split=split, first=parse_first(settings.first), held=lambda: held_reviews(out))
+    data, drawn = _reviews(settings, out)
     check_length(checkpoint, settings.max_length)
     check_freeze(checkpoint, settings.freeze)
     check_shapes(checkpoint)
@@ -302,7 +314,7 @@ def run(settings: FinetuningSettings, *, patience: int = PATIENCE) -> None:
     tokenizer = load_tokenizer(checkpoint.folder)
     check_vocabulary(checkpoint, vocabulary(tokenizer))
     folder = Folder(out, _identity(settings, checkpoint, data, device.type))
-    read = partial(read_labelled, data, text=settings.text, label=settings.label)
+    read = partial(read_labelled, data, text=settings.text, label=settings.label, drawn=drawn)
     labelled = None if folder.finished else read()  # before the folder is made: data that is not there leaves none
     with folder.lock():
         folder.begin()
@@ -312,8 +324,21 @@ def run(settings: FinetuningSettings, *, patience: int = PATIENCE) -> None:
                 f"Nothing to do: {folder.path} already holds {checkpoint.name} fine-tuned with these settings.{_result(folder.metrics)}"
             )
             return
-        metrics = Finetuning(settings, checkpoint, data, labelled or read(), tokenizer, folder, device, patience).run()
+        training = Finetuning(
+            settings, checkpoint, data, labelled or read(), drawn, tokenizer, folder, device, patience
+        )
+        metrics = training.run()
         say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_result(metrics)}")
+
+
+def _reviews(settings: FinetuningSettings, out: Path) -> tuple[Data, Drawn | None]:
+    """The data, and how many of its reviews are drawn; of a large data set of the hub the first are read as a stream."""
+    split, count = settings.data_split or settings.split, parse_first(settings.first)
+    data = find_data(settings.data, split=split, fewest=count, held=lambda: held_reviews(out))
+    if count is None:
+        return data, None
+    name, identity = f"{data.name} ({count:,} reviews by chance)", f"{data.identity}{DRAWN}{count}"
+    return replace(data, name=name, identity=identity), Drawn(count, settings.seed)
 
 
 @dataclass(frozen=True)
@@ -324,6 +349,7 @@ class Finetuning:
     checkpoint: Checkpoint
     data: Data
     labelled: Labelled
+    drawn: Drawn | None
     tokenizer: Any
     folder: Folder
     device: "torch.device"
@@ -347,7 +373,7 @@ class Finetuning:
     def _read_test(self) -> tuple[Labelled, int]:
         """Before the training: if it cannot be had, no hour is lost."""
         settings = self.settings
-        return read_test(self.data, self.labelled, text=settings.text, label=settings.label)
+        return read_test(self.data, self.labelled, text=settings.text, label=settings.label, drawn=self.drawn)
 
     def _prepare(self) -> tuple["ClassifierTrainer", "Plan", dict[str, Any]]:
         from ingest.finetuning.training import ClassifierTrainer, load_classifier
@@ -355,7 +381,12 @@ class Finetuning:
         settings, labelled = self.settings, self.labelled
         rows, held_rows = hold_out(labelled.labels, seed=settings.seed)
         train, held = self._encode(labelled.select(rows)), self._encode(labelled.select(held_rows))
-        sizes = {"train_reviews": len(train), "held_reviews": len(held), "train_wordpieces": _wordpieces(train)}
+        sizes: dict[str, Any] = {
+            "train_reviews": len(train),
+            "held_reviews": len(held),
+            "train_wordpieces": _wordpieces(train),
+            "most_frequent": float(np.bincount(labelled.labels[held_rows]).max() / len(held_rows)),
+        }
         model = load_classifier(self.checkpoint, labelled.names, freeze=settings.freeze, seed=settings.seed)
         plan = self._plan(int(model.config.hidden_size))
         return ClassifierTrainer(model, plan, train=train, held=held), plan, sizes
@@ -409,4 +440,5 @@ def _result(metrics: dict[str, Any]) -> str:
     """The accuracy, for a person."""
     test = metrics["test"]
     tested = f", {test['accuracy']:.3f} on the test split" if test else ""
-    return f" Accuracy {metrics['accuracy']:.3f} on {metrics['held_reviews']:,} held-out reviews{tested}."
+    chance = f" (the most frequent label: {metrics['most_frequent']:.3f})" if "most_frequent" in metrics else ""
+    return f" Accuracy {metrics['accuracy']:.3f} on {metrics['held_reviews']:,} held-out reviews{chance}{tested}."

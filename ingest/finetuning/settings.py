@@ -33,7 +33,8 @@ class FinetuningSettings:
         "split to train on of a data set of the hub, or of a folder (default train, or in a folder the only one)",
     )
     first: str | None = setting(
-        None, "read only the first so many reviews of each split, from the hub as a stream; or all (the default)"
+        None,
+        "train on so many reviews of each split, drawn by the seed, of each label the same share; or all (the default)",
     )
     split: str | None = setting(None, "short for --data-split")
     epochs: int = setting(

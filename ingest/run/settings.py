@@ -170,7 +170,7 @@ class Settings:
     )
     probes: str = setting(
         "auto",
-        "governors found from attention by trained probes: auto (where the annotation is gold), all (where it is silver too), or none",
+        "governors found from attention by trained probes: auto (of silver annotation on few sentences), all (on as many as of gold), or none",
     )
     points: str = setting(
         "standard",
