@@ -113,7 +113,7 @@ class Corpus(StageResults):
         return self.bias is not None and self.bias.causal
 
     def pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
-        """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1.
+        """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1. StoreError without such a sentence.
 
         Parameters
         ----------
@@ -125,11 +125,6 @@ class Corpus(StageResults):
         Returns
         -------
         ([layer, head,] query_token, key_token) in float32, labelled with wordpieces.
-
-        Raises
-        ------
-        StoreError
-            Where the corpus has no such sentence.
         """
         chosen, pieces = _indexers(layer, head), self.wordpieces(self.sentence_rows(sentence))
         labels: dict[str, Any] = {dim: self._model[dim].sel({dim: chosen.get(dim, slice(None))}) for dim in HEADS}
@@ -404,10 +399,7 @@ class Corpus(StageResults):
     def view(self, name: str) -> xr.Dataset:
         """A view: coordinates (layer, head, role, token, component), fit, fidelity; its parameters as attributes. Lazy.
 
-        Raises
-        ------
-        StoreError
-            Where there is no finished view of this name.
+        StoreError where there is no finished view of this name.
         """
         return self._views.open(name)
 

@@ -227,7 +227,9 @@ def test_a_model_that_no_ingest_reads_is_refused_by_its_check(
     assert capsys.readouterr().err.startswith("check-model: model is of no family that is read here: ")
 
 
-@pytest.mark.parametrize(("model_type", "kind"), [(own, kind) for own in BY_TYPE for kind in BY_TYPE[own].architectures])
+@pytest.mark.parametrize(
+    ("model_type", "kind"), [(own, kind) for own in BY_TYPE for kind in BY_TYPE[own].architectures]
+)
 def test_a_trained_head_answers_as_in_transformers(kind: str, model_type: str, tmp_path: Path) -> None:
     checkpoint = find_checkpoint(str(save_family(tmp_path / "model", model_type, kind)))
     assert find_kind(checkpoint) == kind
@@ -309,7 +311,9 @@ STORED = ["distilbert", "albert", "modernbert", "mpnet", "deberta-v2", "eurobert
 def masked_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a head for masked wordpieces; of GPT-2 with one for labels."""
     kind = next(iter(BY_TYPE[request.param].architectures))
-    return made_once(tmp_path_factory, f"{kind}-{request.param}", partial(save_family, model_type=request.param, kind=kind))
+    return made_once(
+        tmp_path_factory, f"{kind}-{request.param}", partial(save_family, model_type=request.param, kind=kind)
+    )
 
 
 @pytest.fixture(scope="module")

@@ -147,7 +147,9 @@ def test_letters_of_proteins_are_those_of_transformers_and_know_their_places(tex
     found = tokenizer.tokenize([text]).token_id.tolist()
     assert found == own(text)["input_ids"]
     spans = tokenizer.spans([text])[0]
-    known = [(number, text[start:stop]) for number, (start, stop) in zip(found, spans.tolist(), strict=True) if start >= 0]
+    known = [
+        (number, text[start:stop]) for number, (start, stop) in zip(found, spans.tolist(), strict=True) if start >= 0
+    ]
     assert [letter for number, letter in known if number != own.unk_token_id] == [
         tokenizer.vocab[number] for number, _ in known if number != own.unk_token_id
     ]

@@ -37,7 +37,10 @@ def test_what_is_of_a_token_after_a_text_alone_is_left_out_where_there_is_none()
     rows = [html.Tr([html.Th(f"attention to {name}"), html.Td("0.1")]) for name in shares]
     figure = html.Div([html.H3("Attention to [SEP] by query"), "drawn"], className="figure")
     choice = {"data": [{"value": name, "label": name} for name in shares], "lines": [{"name": name} for name in shares]}
-    content = [*condensed([html.Table(rows), share_bar(shares), bar_legend(list(shares)), html.Div([figure])], "above"), choice]
+    content = [
+        *condensed([html.Table(rows), share_bar(shares), bar_legend(list(shares)), html.Div([figure])], "above"),
+        choice,
+    ]
     told = str(renamed(json.loads(to_json_plotly(content)), (None, None)))
     assert "token after" not in told
     assert "SEP" not in told

@@ -269,7 +269,8 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
         bar_legend(PARTS, "logit"),
         file_links(shown.files, "Rules", f"rules/{of_head}"),
         html.Div(
-            html.H2(["Distance in tokens, back and ahead", info("distances", f"{_DISTANCES}{shown.sight}")]), className="role-heading"
+            html.H2(["Distance in tokens, back and ahead", info("distances", f"{_DISTANCES}{shown.sight}")]),
+            className="role-heading",
         ),
         _distances(shown.distances),
         html.P(

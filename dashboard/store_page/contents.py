@@ -182,7 +182,9 @@ def corpus_section(corpus: CorpusDescription) -> html.Section:
     if corpus.first:
         facts["sample of"] = f"{first_reviews(corpus.first, corpus.reviews_in_data)}; the others are in no number"
     if corpus.marked:
-        facts["special tokens in texts"] = f"in the text of {many(corpus.marked, 'sentence')}: the model reads them as such"
+        facts["special tokens in texts"] = (
+            f"in the text of {many(corpus.marked, 'sentence')}: the model reads them as such"
+        )
     identity: dict[str, Any] = {
         "key": html.Bdi(corpus.key),
         "order": "by content hash, so that every prefix is a uniform sample",

@@ -36,7 +36,9 @@ class Esm(Roberta):
         "pad_token_id": whole(0, MOST),
         "mask_token_id": whole(0, MOST, none=True),
         "rope_theta": number(0, 1e12),
-        "position_embedding_type": Field("absolute, rotary or null", lambda value: value in ("absolute", "rotary", None)),
+        "position_embedding_type": Field(
+            "absolute, rotary or null", lambda value: value in ("absolute", "rotary", None)
+        ),
         "emb_layer_norm_before": Field("true, false or null", lambda value: value in (True, False, None)),
         "token_dropout": TRUTH,
     }

@@ -84,7 +84,10 @@ class Budget:
         """Of the sample that can fill it: of a number of tokens one more than fit."""
         if self.sentences:
             return SampleSize(self.sentences, one_each, self.sentences, settings.seed, splitter)
-        count, size = (self.tokens or 0) + 1, partial(fewest_tokens, special=self.special, max_length=settings.max_length)
+        count, size = (
+            (self.tokens or 0) + 1,
+            partial(fewest_tokens, special=self.special, max_length=settings.max_length),
+        )
         return SampleSize(count, size, -(-count // SHORT), settings.seed, splitter)
 
     @property
