@@ -130,5 +130,5 @@ def test_make_compare_fine_tunes_between_an_ingest_of_the_model_and_one_of_the_r
     assert steps == [
         "ingest default reviews.csv default default default",
         "finetune default reviews.csv 300 128 data/finetuned-short",
-        "ingest data/finetuned-short reviews.csv default default 100",
+        "ingest data/finetuned-short reviews.csv default default 50",
     ]

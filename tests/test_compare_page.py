@@ -196,7 +196,7 @@ def test_models_of_other_shapes_say_what_cannot_be_compared_and_what_changed_mos
 def test_a_store_with_one_model_says_how_to_get_another(client: FlaskClient) -> None:
     page = above(client, "/compare")
     assert (
-        "Run ', ['code', {}, 'headscape finetune --first=2000 --max-length=128'], ', then ', ['code', {}, 'headscape ingest --model=data/finetuned']"
+        "Run ', ['code', {}, 'headscape finetune --first=1600 --max-length=128'], ', then ', ['code', {}, 'headscape ingest --model=data/finetuned']"
         in page
     )
 

@@ -131,7 +131,7 @@ def test_a_missing_part_names_the_stage_of_the_ingest(waiting: str) -> None:
 @pytest.mark.usefixtures("during_an_ingest")
 @pytest.mark.parametrize("waiting", ["a second model"], indirect=True)
 def test_compare_says_during_an_ingest_how_to_add_a_second_model(waiting: str) -> None:
-    finetune = "when it has ended: ', Code('headscape finetune --first=2000 --max-length=128'), ', then ', "
+    finetune = "when it has ended: ', Code('headscape finetune --first=1600 --max-length=128'), ', then ', "
     assert f"{finetune}Code('headscape ingest --model=data/finetuned')" in waiting
 
 

@@ -79,8 +79,8 @@ from store.schema.model import varying_statistics
 PICTURES = {"head": "a head", "point": "a place in the model"}
 TITLE = "Two models on one corpus"
 SHORT_FINETUNING = (
-    "`headscape finetune --first=2000 --max-length=128`, then `headscape ingest --model=data/finetuned`. "
-    "In a clone `make compare` does both, in about 5 minutes on two cores."
+    "`headscape finetune --first=1600 --max-length=128`, then `headscape ingest --model=data/finetuned`. "
+    "In a clone `make compare` does both, in about 6 minutes on two cores."
 )
 MAKE_SECOND_MODEL = f"Run {SHORT_FINETUNING}"
 MAKE_IT_AFTERWARDS = f"If not, add one when it has ended: {SHORT_FINETUNING}"
