@@ -12,11 +12,11 @@ import plotly.graph_objects as go
 import plotly.io as pio
 from numpy.typing import NDArray
 
-from dashboard.ui.window import Window
 from store import Corpus, StoreError
 from store.phrases import as_label
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
+from store.window import Window
 
 #: Okabe and Ito's blue and vermillion, and the shapes of the points: circles are queries, diamonds are keys.
 COLOURS = {"query": "#0072B2", "key": "#D55E00"}

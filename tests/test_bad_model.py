@@ -26,10 +26,10 @@ def test_a_model_that_is_nowhere_is_refused(model: str, complaint: Complaint) ->
 
 
 def test_a_model_that_is_not_a_bert_is_refused(broken: Path, complaint: Complaint) -> None:
-    change_config(broken, model_type="gpt2")
+    change_config(broken, model_type="gpt_neox")
     told = complaint(model=broken)
     assert (
-        "is of no family that is read here: its config.json says model_type gpt2. Give a checkpoint of model_type bert, roberta, "
+        "is of no family that is read here: its config.json says model_type gpt_neox. Give a checkpoint of model_type bert, roberta, "
         in told
     )
 

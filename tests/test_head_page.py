@@ -33,7 +33,7 @@ def shows_a_card(head_page: Page) -> None:
     head_page.mouse.move(*place)
     expect(tip).to_be_visible()
     expect(tip).to_contain_text(re.compile(r"position \d+ of \d+ in sentence \d+"))
-    expect(tip).to_contain_text("attention received")
+    expect(tip).to_contain_text("times its even share")
     expect(tip.locator("mark")).to_have_count(1)
     head_page.mouse.click(*place)
     expect(tip).to_be_visible()

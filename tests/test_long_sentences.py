@@ -17,13 +17,13 @@ from dashboard.sentence.picture import ShownSentence, sentence_picture
 from dashboard.sentence.routes import neuron
 from dashboard.sentence.ruler import draw_rulers, key_ruler, read_rulers
 from dashboard.sentence.sentence import PatternOptions, Sentence, parse_options, shown_pattern
-from dashboard.ui.window import WINDOW, Window
 from dashboard.web.errors import Refusal
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern, attention_rollout
 from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.rows import attention_rows
+from store.window import WINDOW, Window
 from tests.components import components
 from tests.sentences import one_sentence
 

@@ -38,5 +38,7 @@ def test_the_ingest_knows_these_families(tiny_store: str) -> None:
         "roberta-prelayernorm",
         "modernbert",
         "eurobert",
+        "gpt2",
+        "esm",
     }
     assert open_corpus(tiny_store).attributes["norm_first"] is False

@@ -106,7 +106,8 @@ def test_a_folder_shows_what_its_model_does(tiny_model: Path, bert: Any, tokeniz
 
 
 def gpt(**_: Any) -> Any:
-    return transformers.GPT2Model(transformers.GPT2Config(n_layer=1, n_head=2, n_embd=16, vocab_size=50))
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    return transformers.GPTNeoXModel(transformers.GPTNeoXConfig(**sizes, vocab_size=50))
 
 
 def vision(**_: Any) -> Any:
@@ -115,7 +116,7 @@ def vision(**_: Any) -> Any:
 
 
 BAD_MODELS: list[tuple[Callable[..., Any], str]] = [
-    (gpt, "is of no family that is read here: .* model_type gpt2. Give a checkpoint of model_type bert"),
+    (gpt, "is of no family that is read here: .* model_type gpt_neox. Give a checkpoint of model_type bert"),
     (vision, "is of no family that is read here: .* model_type vit. Give a checkpoint of model_type bert"),
     (lambda: torch.nn.Linear(2, 2), "A Linear is no model of transformers. Give what from_pretrained returns"),
 ]

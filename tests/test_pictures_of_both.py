@@ -115,7 +115,7 @@ def test_the_page_says_where_predictions_are(classifiers: Link) -> None:
 
 def test_a_point_that_only_this_model_has_gets_a_notice(link: Link) -> None:
     (notice,) = layout(link("odd", "tiny", "pictures=point&point=L02.mixed")).notices
-    assert notice.startswith("tiny-bert has no feature point L2 head outputs; showing ")
+    assert notice.startswith("tiny-bert has no place L2 head outputs; showing ")
 
 
 def test_a_view_that_the_models_do_not_share_gets_a_notice(link: Link) -> None:
@@ -123,7 +123,7 @@ def test_a_view_that_the_models_do_not_share_gets_a_notice(link: Link) -> None:
     changed = replace(context, state=context.state.with_(fview="pca-joint"))
     (notice,) = shown_point(changed).notices(both(changed).names[1])
     assert notice.startswith(
-        "second-bert has no view “pca-joint” of feature points; showing “pca-each”. Run `headscape projections`"
+        "second-bert has no picture “pca-joint” of places; showing “pca-each”. Run `headscape projections`"
     )
 
 

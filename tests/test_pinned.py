@@ -93,6 +93,6 @@ def test_pinning_swapping_and_unpinning_are_links(served_store: ServedStore) -> 
 def test_the_page_gives_the_fidelity_of_each(served_store: ServedStore) -> None:
     said = page(link(served_store, "layer=1&head=0&pinned=0-1&size=norm"))
     assert "Queries and keys of L1 H0 and L0 H1" in said
-    assert "Fidelity of L1 H0: Spearman" in said
-    assert "Fidelity of L0 H1: Spearman" in said
+    assert "Fidelity of L1 H0: rank correlation" in said
+    assert "Fidelity of L0 H1: rank correlation" in said
     assert "Sizes of both heads are on the scale of L1 H0." in said

@@ -113,7 +113,7 @@ def test_a_corpus_without_words_has_no_lemmas(tiny_corpus: Corpus, client: Flask
 def test_a_lemma_can_be_chosen_where_words_are_annotated(bank_client: FlaskClient) -> None:
     page = above(bank_client, "/head", "?q=film&within=lemma")
     assert "'label': 'lemma'" in page
-    assert "The search matches" in page
+    assert "The search finds" in page
 
 
 def test_a_whole_review_has_no_lemmas(client: FlaskClient) -> None:

@@ -80,7 +80,7 @@ def test_the_sizes_that_these_tests_name(part: store.Corpus) -> None:
         (
             "",
             "",
-            f"2 layers of 2 heads; {ALL}, {TOKENS}. Statistics of heads are computed from them; pictures, examples",
+            f"{ALL}, {TOKENS}. Statistics of heads are computed from them; pictures, examples",
         ),
         ("", "", f"relations from {FIRST}, which have vectors."),
         ("heads", "", f"{FIRST_TOKENS}."),

@@ -25,7 +25,6 @@ from dashboard.ui.controls import head_choices, info, number, other_sentences, t
 from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href
 from dashboard.ui.text import has_part, significant
-from dashboard.ui.window import Window
 from dashboard.web.admission import reader_left
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
@@ -33,6 +32,7 @@ from dashboard.web.state import ORDER, LinkState
 from store.kernels.heads import row_divergence
 from store.phrases import as_label, many
 from store.schema.model import head_name
+from store.window import Window
 
 Floats = NDArray[np.float32]
 #: Of a longer sentence only the matrices are legible.

@@ -15,10 +15,10 @@ from dashboard.notebook.widget import State, Widget
 from dashboard.sentence.routes import neuron
 from dashboard.sentence.sentence import Floats, PatternOptions, Sentence, Unit, unhidden_units
 from dashboard.ui.theme import PALETTE, head_colours
-from dashboard.ui.window import Window
 from dashboard.web.state import MATRIX_SCALES, PAIRS
 from store import StoreError
 from store.schema.model import head_name
+from store.window import Window
 
 #: The views, as page Sentence has them.
 SHOWN = ("head", "model", "matrix", "neuron")

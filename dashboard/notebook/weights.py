@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
-from dashboard.ui.window import Window
+from store.window import Window
 
 #: Bytes of a cell's weights; a notebook writes them as base64, a third longer.
 MOST_BYTES = 575_000

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import Unmade, heading, scrolling
 from dashboard.ui.text import searched_tokens
-from dashboard.ui.window import Window
 from dashboard.ui.work import watched
 from dashboard.web.context import Context
 from dashboard.web.results import cached
@@ -32,6 +31,7 @@ from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
 from store.schema.model import ROLES
 from store.text import Piece
+from store.window import Window
 
 #: Wordpieces shown, and sentences of each.
 PIECES, SENTENCES = 20, 3

@@ -24,7 +24,6 @@ from dashboard.ui.controls import action, info, number
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.ruler import ruler, rulers_of
-from dashboard.ui.window import Window
 from dashboard.ui.work import watched
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
@@ -32,6 +31,7 @@ from store import Corpus
 from store.kernels.attention import merge_words
 from store.phrases import many
 from store.schema.model import head_name
+from store.window import Window
 from store.words import ANY
 
 #: Fields of a link that make a hypothesis, but how words are counted.

@@ -19,7 +19,6 @@ from dashboard.relations.data import (
 from dashboard.ui.controls import action
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import naming
-from dashboard.ui.window import Window
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -27,6 +26,7 @@ from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linke
 from store.phrases import many
 from store.schema.corpus import ALL
 from store.schema.model import head_name
+from store.window import Window
 from store.words import ANY, LEFT_OUT, Words
 
 #: Sentences that are listed.

@@ -15,7 +15,6 @@ from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href, scrolling
 from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
-from dashboard.ui.window import Window
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
@@ -25,6 +24,7 @@ from store.kernels.attention import attention_pattern
 from store.kernels.bias import AttentionBias
 from store.phrases import as_label
 from store.schema.model import RATIOS, head_name
+from store.window import Window
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

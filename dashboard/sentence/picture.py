@@ -13,12 +13,12 @@ from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.sentence import FIELDS, PatternOptions, Sentence, Unit, is_short, parse_options, unhidden_units
 from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import KIND_LINES, PALETTE, head_colours
-from dashboard.ui.window import Window
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store.phrases import many
 from store.schema.model import head_name
+from store.window import Window
 
 
 class SentenceViews(BrowserComponent):

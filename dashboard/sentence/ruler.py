@@ -12,8 +12,8 @@ from dashboard.sentence.picture import ShownSentence, is_mean, isolated_head
 from dashboard.sentence.sentence import PatternOptions, Sentence, is_short, mean_rows
 from dashboard.ui.markup import scrolling
 from dashboard.ui.ruler import ruler, rulers_of
-from dashboard.ui.window import Window
 from dashboard.web.state import LinkState
+from store.window import Window
 
 Floats = NDArray[np.float32]
 #: Parts of the strip at most, and shades of a part.

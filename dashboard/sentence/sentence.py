@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.sentence.stored_layers import Layers, StoredLayers
-from dashboard.ui.window import WINDOW, Window
 from dashboard.web.errors import Refusal
 from dashboard.web.results import cached
 from dashboard.web.state import PAIRS, Mean, Pair
@@ -20,6 +19,7 @@ from store.kernels.attention import attention_logits, attention_pattern, attenti
 from store.kernels.bias import AttentionBias
 from store.kernels.rows import attention_rows
 from store.schema.corpus import IDLE
+from store.window import WINDOW, Window
 
 Floats = NDArray[np.float32]
 #: Fields of a link that change what is shown.
