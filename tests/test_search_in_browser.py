@@ -57,7 +57,7 @@ def test_a_search_counts_what_is_in_the_store_and_stands_out_in_all_heads_until_
     sentences = np.unique(space.tokens.sentence_index.values[space.rows[meets]])
     count = heads.locator(".count")
     expect(count).to_contain_text(f"{2 * meets.sum():,} of {2 * len(meets):,} drawn queries and keys are selected")
-    expect(count).to_contain_text(f"matches {meets.sum():,} tokens in {len(sentences):,} sentences of the corpus")
+    expect(count).to_contain_text(f"finds {meets.sum():,} tokens in {len(sentences):,} sentences of the corpus")
     has_sentences(heads, sentences[:50].tolist())
     np.testing.assert_array_equal(mask_of(heads)[0], np.stack([meets, meets], axis=-1))
     plain = quarters(before)
