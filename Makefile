@@ -27,6 +27,7 @@ FREEZE ?=
 OUT ?=
 ANNOTATE ?=
 PROBES ?=
+MIXING ?=
 POINTS ?=
 FEATURES ?=
 REVIEWS ?=
@@ -118,7 +119,7 @@ hooks: .venv/tools  ## let git run the checks of .pre-commit-config.yaml before 
 
 FLAGS = --store="$$STORE" --model="$$MODEL" --data="$$DATA" --sentences="$$SENTENCES" --tokens="$$TOKENS" --vectors="$$VECTORS" \
   --max-length="$$MAX_LENGTH" --device="$$DEVICE" --dtype="$$DTYPE" --seed="$$SEED" --batch="$$BATCH" --text="$$TEXT" --label="$$LABEL" --views="$$VIEWS" --importance="$$IMPORTANCE" \
-  --sentence-split="$$SENTENCE_SPLIT" --data-split="$$DATA_SPLIT" --first="$$FIRST" --split="$$SPLIT" --annotate="$$ANNOTATE" --probes="$$PROBES" --points="$$POINTS" --features="$$FEATURES" --reviews="$$REVIEWS" --metric="$$METRIC" --neighbors="$$NEIGHBORS" --min-dist="$$MIN_DIST" --workers="$$WORKERS" --scheduler="$$SCHEDULER"
+  --sentence-split="$$SENTENCE_SPLIT" --data-split="$$DATA_SPLIT" --first="$$FIRST" --split="$$SPLIT" --annotate="$$ANNOTATE" --probes="$$PROBES" --mixing="$$MIXING" --points="$$POINTS" --features="$$FEATURES" --reviews="$$REVIEWS" --metric="$$METRIC" --neighbors="$$NEIGHBORS" --min-dist="$$MIN_DIST" --workers="$$WORKERS" --scheduler="$$SCHEDULER"
 
 # A command that ends when make is killed. make passes its own process id: a shell that starts after that would pass another.
 RUN = exec env HEADSCAPE_PARENT=$(shell echo $$PPID) $(PYTHON) -m headscape

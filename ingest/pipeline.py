@@ -12,6 +12,7 @@ import torch
 
 from ingest.encode.feature_points import FeaturePoints, check_features
 from ingest.encode.loading import check_shapes, find_device, find_dtype, import_libraries
+from ingest.encode.mixing import update_mixing
 from ingest.encode.sample import Sample, split_sentences, take_sample
 from ingest.encode.tensors import (
     ATTENTION,
@@ -210,6 +211,7 @@ class Ingest:
         for _ in draw(self.writer, feature_pictures):
             self.changed = True
             self._show_early()
+        self._mix(sample)
         self._judge_heads(sample)
         self._train_probes()
 
@@ -275,6 +277,20 @@ class Ingest:
             self.limits,
         )
         return start_fits(pending_features(points))
+
+    def _mix(self, sample: Sample) -> None:
+        """What context mixing follows from."""
+        if self.settings.stage == "all":
+            self.changed |= update_mixing(
+                self.writer,
+                self.model,
+                self.corpus,
+                sample,
+                settings=self.settings,
+                checkpoint=self.checkpoint,
+                device=self.device,
+                dtype=self.dtype,
+            )
 
     def _judge_heads(self, sample: Sample) -> None:
         self.changed |= update_importance(

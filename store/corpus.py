@@ -19,8 +19,9 @@ from store.kernels.head_tables import PARTS, HeadTables, logit_parts
 from store.kernels.heads import head_labels
 from store.kernels.replacement import MeanPatterns
 from store.means import ChosenTokens, Watch, contrast_statistics, part_means, part_statistics
+from store.mixing import context_mixing
 from store.repository.arrays import Groups, Views, missing_statistics, stored_vectors, with_keys, with_statistics
-from store.repository.errors import NotIngested, StoreError
+from store.repository.errors import StoreError
 from store.repository.tiles import read_rows
 from store.results import StageResults
 from store.rules import RuleSentences, RuleText, chosen_rules, predict, read_tables, sentences_within
@@ -126,9 +127,9 @@ class Corpus(StageResults):
         -------
         ([layer, head,] query_token, key_token) in float32, labelled with wordpieces.
         """
-        chosen, pieces = _indexers(layer, head), self.wordpieces(self.sentence_rows(sentence))
-        labels: dict[str, Any] = {dim: self._model[dim].sel({dim: chosen.get(dim, slice(None))}) for dim in HEADS}
-        labels |= {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
+        chosen = _indexers(layer, head)
+        labels = {dim: self._model[dim].sel({dim: chosen.get(dim, slice(None))}) for dim in HEADS}
+        labels |= self.piece_labels(sentence)
         dims = (*(dim for dim in HEADS if dim not in chosen), "query_token", "key_token")
         return xr.DataArray(self.weights(sentence, layer=layer, head=head), labels, dims, name="pattern")
 
@@ -148,6 +149,19 @@ class Corpus(StageResults):
             query, bias = query[..., queries, :], bias and bias.at(queries, np.arange(tokens[0]))
         heads = attention_pattern(query.reshape(-1, *query.shape[-2:]), key.reshape(-1, *tokens), bias=bias)
         return heads.reshape(*query.shape[:-1], tokens[0])
+
+    def piece_labels(self, sentence: int) -> dict[str, Any]:
+        """Wordpieces of a sentence, as coordinates of queries and keys."""
+        pieces = self.wordpieces(self.sentence_rows(sentence))
+        return {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
+
+    def context_mixing(self, sentence: int, method: str = "globenc", *, rolled_out: bool = False) -> xr.DataArray:
+        """How much of each token's vector comes from each token in each layer (layer, query_token, key_token); rows sum to 1.
+
+        `method` is one of `store.schema.mixing.METHODS`. With `rolled_out`, shares of the input tokens after each layer: the product of the
+        matrices up to it. StoreError without such a sentence or method, NotIngested where the ingest kept no products.
+        """
+        return context_mixing(self, sentence, method, rolled_out=rolled_out)
 
     # -- head statistics ----------------------------------------------------------------------------
 
@@ -289,18 +303,15 @@ class Corpus(StageResults):
         parts = logit_parts(
             query, key, self.head_tables(layer, head), self.tokens.token_id.values[rows], position, bias
         )
-        pieces = self.wordpieces(rows)
-        labels: dict[str, Any] = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
-        return xr.DataArray(parts[:, 0], labels | {"part": list(PARTS)}, ("part", "query_token", "key_token"), "logit")
+        labels = self.piece_labels(sentence) | {"part": list(PARTS)}
+        return xr.DataArray(parts[:, 0], labels, ("part", "query_token", "key_token"), "logit")
 
     def predicted_pattern(self, sentence: int, *, layer: int, head: int) -> xr.DataArray:
         """Attention pattern (query_token, key_token) that at most six rules of a head predict, from the text and the head's tables."""
         rules = self.rules[["chosen", "rule_weight"]].isel(layer=layer, head=head)
         own = chosen_rules(rules.chosen.values, rules.rule_weight.values)
         weights = predict([own], self.rule_text.sentence(sentence), self.head_tables(layer, head))[0]
-        pieces = self.wordpieces(self.sentence_rows(sentence))
-        labels = {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
-        return xr.DataArray(weights, labels, ("query_token", "key_token"), "predicted")
+        return xr.DataArray(weights, self.piece_labels(sentence), ("query_token", "key_token"), "predicted")
 
     def hypothesis(self, names: Hypothesis, *, sentences: int = SENTENCES, watch: Watch = lambda _: None) -> xr.Dataset:
         """How well a hypothesis says what each head attends to, on the first sentences of the corpus, a uniform sample.
@@ -343,14 +354,6 @@ class Corpus(StageResults):
     def rule_text(self) -> RuleText:
         """The sentences as rules see them. NotIngested where the rules are not computed."""
         return RuleText(self, RuleSentences.stored(self._roles).tabled, causal=self.causal)
-
-    @cached_property
-    def rule_sentences(self) -> RuleSentences:
-        """Which sentences the rules of heads are fitted on, and which judge them; where no rules are computed, either half."""
-        try:
-            return RuleSentences.stored(self._roles)
-        except NotIngested:
-            return RuleSentences.halved(self.n_sentences)
 
     @cached_property
     def mean_patterns(self) -> MeanPatterns:

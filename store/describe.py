@@ -26,6 +26,7 @@ STAGES: Mapping[str, tuple[str, str]] = {
     "rules and roles": ("roles", "roles_hash"),
     "governors from attention": ("uas", "uas_hash"),
     "feature points": ("features", "materials"),
+    "context mixing": ("mixing", "sentences"),
     "head importance": ("importance", "importance_hash"),
 }
 

@@ -13,6 +13,7 @@ from store.process import one_thread
 from store.repository.arrays import Groups, with_written_attributes, written
 from store.repository.errors import NotIngested
 from store.roles import head_roles, roles_of, rules_of, tests_of
+from store.rules import RuleSentences
 from store.schema.corpus import ALL, GAP
 from store.schema.model import PAIR_NUMBERS
 from store.text import REMEDY, WORDS_REMEDY, CorpusText
@@ -68,6 +69,14 @@ class StageResults(CorpusText):
         """
         group = self._results("divergence", "tokens", "Divergence between heads")
         return group.assign(mean_divergence=group.divergence / group.attrs["tokens"]).load()
+
+    @cached_property
+    def mixing(self) -> xr.Dataset:
+        """Context mixing, arrays as in `store.schema.mixing`: `product` of each token, lazy, and `arrival` with its `arrival_interval`.
+
+        NotIngested where the ingest has not computed it.
+        """
+        return self._results("mixing", "sentences", "Context mixing", "Run `headscape ingest --mixing=auto`.")
 
     @cached_property
     def normalizations(self) -> xr.Dataset:
@@ -163,6 +172,14 @@ class StageResults(CorpusText):
         not computed them.
         """
         return tests_of(self._roles, threshold)
+
+    @cached_property
+    def rule_sentences(self) -> RuleSentences:
+        """Which sentences the rules of heads are fitted on, and which judge them; where no rules are computed, either half."""
+        try:
+            return RuleSentences.stored(self._roles)
+        except NotIngested:
+            return RuleSentences.halved(self.n_sentences)
 
     @property
     def role_biases(self) -> xr.DataArray:

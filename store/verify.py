@@ -11,6 +11,7 @@ import zarr
 from icechunk import IcechunkError
 from numpy.typing import NDArray
 
+from store.arrival import ArrivalShares
 from store.corpus import Corpus
 from store.features import TOKEN_ARRAYS, Features
 from store.kernels.attention import attention_pattern
@@ -93,6 +94,8 @@ def verify(snapshot: Snapshot, recomputed: int = RECOMPUTED) -> Iterator[str]:
             yield from _wrong_importance(corpus)
         if "roles" in group and "roles_hash" in group["roles"].attrs:
             yield from _wrong_roles(corpus, recomputed)
+        if "mixing" in group and "sentences" in group["mixing"].attrs:
+            yield from _wrong_mixing(corpus, group)
         yield from wrong_features(corpus)
         yield from wrong_words(corpus, recomputed)
 
@@ -243,6 +246,21 @@ def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Heads in which a token is so near the sink threshold that a rounding error decides: (layer, head)."""
     rows = np.float64(received.shape[-1])
     return np.asarray((np.abs(received - sink_threshold(rows)) < TOLERANCE * rows).any(axis=-1))
+
+
+def _wrong_mixing(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
+    """All tokens must have products, and what arrives must follow from these and the patterns."""
+    mixing = corpus.mixing
+    rows = corpus.rows[: int(corpus.sentences.row_size.values[: mixing.attrs["sentences"]].sum())]
+    # |M x|^2 of each token is the last product.
+    if not (mixing["product"].variable[:, -1, rows].values >= 0).all():
+        yield f"{corpus.name}: tokens lack the products that context mixing follows from."
+        return
+    starts = [corpus.sentence_rows(sentence) for sentence in range(mixing.attrs["sampled_sentences"])]
+    spans = np.array([(own.start, own.stop) for own in starts])
+    found = ArrivalShares.of(group, spans, corpus.tokens.token_flags.values, seed=mixing.attrs["seed"])
+    if not np.allclose(found.mean, mixing.arrival.values, atol=SHARES_ROUNDED, equal_nan=True):
+        yield f"{corpus.name}: what arrives in the sample does not follow from the products and the patterns."
 
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:

@@ -48,8 +48,8 @@ DEFAULT_SENTENCES = 60
 DEFAULT_REVIEWS = 300
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"
-#: Of feature points, those that take no time, and the one whole review.
-FEATURES = {"features": "pca-joint,pca-each", "reviews": "3"}
+#: Of feature points, those that take no time, and the one whole review; with them what context mixing follows from.
+FEATURES = {"features": "pca-joint,pca-each", "reviews": "3", "mixing": "auto"}
 #: Every kind of picture, once: a projection that trains, one that is a matrix, two that look for neighbours.
 RICH_VIEWS = (
     "pca-exact-2d",
@@ -72,7 +72,13 @@ def ingest_small(place: Path, *, own_pool: bool = False, **settings: Any) -> str
     With `own_pool` fits run in the processes of the ingest, as for a user.
     """
     limits = {field.name: settings.pop(field.name) for field in fields(Limits) if field.name in settings}
-    chosen: dict[str, Any] = {"max_length": MAX_LENGTH, "views": VIEW, "features": "none", "annotate": "none"}
+    chosen: dict[str, Any] = {
+        "max_length": MAX_LENGTH,
+        "views": VIEW,
+        "features": "none",
+        "annotate": "none",
+        "mixing": "none",
+    }
     if "tokens" not in settings:
         chosen["sentences"] = SENTENCES
     chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}

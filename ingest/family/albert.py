@@ -117,4 +117,5 @@ class AlbertLayer(BertLayer):
         attended="attention.LayerNorm",
         expanded="ffn_output",
         feedforward="full_layer_layer_norm",
+        last_norm="full_layer_layer_norm",
     )

@@ -298,6 +298,8 @@ class LayerPaths:
         The linear layer to the values, the output projection, and the layer norm that reads the sum after it.
     attended, expanded, feedforward
         Modules whose outputs are these feature points.
+    last_norm
+        The layer norm after the feed-forward network; empty where norms come first.
     """
 
     value: str
@@ -306,6 +308,7 @@ class LayerPaths:
     attended: str
     expanded: str
     feedforward: str
+    last_norm: str = ""
 
 
 @dataclass(frozen=True)
@@ -322,6 +325,7 @@ class BertLayer:
         attended="attention.output",
         expanded="output.dense",
         feedforward="output",
+        last_norm="output.LayerNorm",
     )
 
     @property
@@ -343,6 +347,11 @@ class BertLayer:
     def norm(self) -> Any:
         """The layer norm after attention."""
         return self.module.get_submodule(self.paths.norm)
+
+    @property
+    def residual_norms(self) -> Sequence[Any]:
+        """That norm, and the one after the feed-forward network."""
+        return [self.norm, self.module.get_submodule(self.paths.last_norm)]
 
     @property
     def points(self) -> Mapping[str, Place]:

@@ -88,4 +88,5 @@ class DistilBertLayer(BertLayer):
         attended="sa_layer_norm",
         expanded="ffn.lin2",
         feedforward="output_layer_norm",
+        last_norm="output_layer_norm",
     )

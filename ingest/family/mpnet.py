@@ -120,4 +120,5 @@ class MpnetLayer(BertLayer):
         attended="attention.LayerNorm",
         expanded="output.dense",
         feedforward="output",
+        last_norm="output.LayerNorm",
     )

@@ -48,6 +48,11 @@ class PreLayerNormLayer(BertLayer):
     paths = replace(BertLayer.paths, norm="intermediate.LayerNorm")
 
     @property
+    def residual_norms(self) -> Sequence[Any]:
+        """The final norm, after the last layer."""
+        return [self.final_norm] if self.final_norm else []
+
+    @property
     def points(self) -> Mapping[str, Place]:
         """Feature points."""
         last = {"feedforward": Place(self.final_norm)} if self.final_norm else {}

@@ -137,8 +137,12 @@ class LayerParts(Protocol):
         """The layer norm that reads the sum after that addition."""
 
     @property
+    def residual_norms(self) -> Sequence[Any]:
+        """The norms of the layer that the residual runs through, in order; none where norms come before attention, but after the last layer."""
+
+    @property
     def centres(self) -> bool:
-        """Whether that norm takes the mean off a vector."""
+        """Whether these norms take the mean off a vector."""
 
     @property
     def points(self) -> Mapping[str, Place]:

@@ -94,4 +94,5 @@ class RotaryLayer(BertLayer):
         attended="post_attention_layernorm",
         expanded="mlp",
         feedforward="post_mlp_layernorm",
+        last_norm="post_mlp_layernorm",
     )

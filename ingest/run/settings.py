@@ -87,6 +87,7 @@ AUTO, NONE = "auto", "none"
 #: What splits the texts of the data into sentences.
 SENTENCE_SPLITS = (AUTO, "lines", NONE)
 PROBES = (AUTO, "all", NONE)
+MIXING = (AUTO, NONE)
 #: Of UMAP, whose time and memory grow with them.
 MOST_NEIGHBORS = 200
 
@@ -172,6 +173,10 @@ class Settings:
         "auto",
         "governors found from attention by trained probes: auto (of silver annotation on few sentences), all (on as many as of gold), or none",
     )
+    mixing: str = setting(
+        AUTO,
+        "what context mixing (GlobEnc) follows from, 8% more bytes a token: auto, or none",
+    )
     points: str = setting(
         "standard",
         "feature points: standard, 2 and 3 a layer, or fine, 5 a layer with both residual sums and the feed-forward network",
@@ -244,6 +249,8 @@ class Settings:
             raise IngestError(f"--points={self.points} is not known. Give {' or '.join(POINTS)}.")
         if self.probes not in PROBES:
             raise IngestError(f"--probes={self.probes} is not known. Give one of {', '.join(PROBES)}.")
+        if self.mixing not in MIXING:
+            raise IngestError(f"--mixing={self.mixing} is not known. Give one of {', '.join(MIXING)}.")
         if self.metric not in METRICS:
             raise IngestError(f"--metric={self.metric} is not known. Give {' or '.join(METRICS)}.")
         if self.neighbors < 2:

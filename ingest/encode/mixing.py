@@ -1,0 +1,192 @@
+"""Stage `mixing`: the inner products that context mixing follows from, block by block, and what arrives where in the sample.
+
+A pass of its own over the sentences with vectors, which counts no patterns: a store that was made without it gets it by its next ingest.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+
+import numpy as np
+import torch
+import zarr
+from numpy.typing import NDArray
+
+from ingest.encode.encoder import BATCH_TOKENS, BatchTensors
+from ingest.encode.hooked_model import HookedModel
+from ingest.encode.sample import Sample
+from ingest.encode.tensors import LENGTH, SEQUENCES, ModelGroup, transactions
+from ingest.family.protocol import LayerParts
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.errors import IngestError
+from ingest.run.parallel import one_thread_each
+from ingest.run.progress import bar
+from ingest.run.settings import NONE, Settings
+from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
+from store.arrival import ArrivalShares
+from store.kernels.mixing import ProductMap, ResidualNorms, count_products, mixing_products
+from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
+from store.schema.mixing import MIXING_ARRAYS, ORIGINS, PART, STORED_METHODS
+from store.schema.model import BOUNDS, SOURCES
+
+VERSION = "mixing/1"
+#: The largest product of random wordpieces is stored as at most this power of two: a corpus may have products 256 times as large.
+LARGEST_EXPONENT = 8
+
+
+def update_mixing(
+    writer: Writer,
+    model: ModelGroup,
+    corpus: PlannedCorpus,
+    sample: Sample,
+    *,
+    settings: Settings,
+    checkpoint: Checkpoint,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> bool:
+    """Bring the products up to date, with a commit for each block, then what arrives in the sample; False if there was nothing to do."""
+    path = f"{model.path}/mixing"
+    blocks = _pending(writer.group(path), model, corpus)
+    if settings.mixing == NONE or (not blocks and writer.group(path).attrs.get("sentences") == corpus.sentences):
+        return False
+    encoder = ProductEncoder(HookedModel(checkpoint, device=device, dtype=dtype, packed=True), settings.batch)
+    _prepare(writer, model, corpus, encoder)
+    done = corpus.tokens - sum(block.tokens for block in blocks)
+    with bar("mixing", total=corpus.tokens, unit="tokens", done=done) as progress:
+        for together in transactions(blocks):
+            for block in together:
+                _write_block(writer.group(path), model, block, encoder)
+                progress.update(block.tokens)
+            writer.commit(f"{model.key}: mixing block {together[-1].index}")
+    _finish(writer, model, corpus, sample, settings.seed)
+    return True
+
+
+def _block_hash(model: ModelGroup, block: Block) -> int:
+    return content_hash({"version": VERSION, "block": model.block_hash(block)})
+
+
+def _pending(group: zarr.Group, model: ModelGroup, corpus: PlannedCorpus) -> list[Block]:
+    done = np.asarray(array_of(group, "mixing_hash")[:]) if "mixing_hash" in group else np.zeros(0, np.uint64)
+    return [
+        block
+        for block in corpus.blocks
+        if block.index >= len(done) or int(done[block.index]) != _block_hash(model, block)
+    ]
+
+
+def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: "ProductEncoder") -> None:
+    rows = array_of(writer.group(model.path), "query").shape[2]
+    group, length = writer.group(f"{model.path}/mixing"), corpus.blocks[0].length
+    names = {"source": SOURCES, "bound": BOUNDS, "approach": STORED_METHODS, "origin": ORIGINS}
+    sizes = {name: len(values) for name, values in names.items()}
+    sizes |= {"layer": encoder.model.layers, "product": count_products(encoder.model.heads)}
+    sizes |= {"token": rows, "block": length, "part": min(PART, length), "task": rows // length}
+    fresh = "scale" not in group
+    create_arrays(group, MIXING_ARRAYS, sizes)
+    array_of(group, "layer")[:] = np.arange(encoder.model.layers)
+    for name, values in names.items():
+        array_of(group, name)[:] = np.array(values, object)
+    if fresh:  # later blocks take what the first had
+        array_of(group, "scale")[:] = encoder.find_scale()
+    encoder.scale = np.asarray(array_of(group, "scale")[:], np.float32)
+    writer.commit(f"room for mixing of {model.key}")
+
+
+def _write_block(group: zarr.Group, model: ModelGroup, block: Block, encoder: "ProductEncoder") -> None:
+    rows = slice(block.rows.start, block.rows.start + block.length)
+    array_of(group, "product")[..., rows] = encoder.products(block)
+    array_of(group, "mixing_hash")[block.index] = np.uint64(_block_hash(model, block))
+
+
+def _finish(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sample, seed: int) -> None:
+    """What arrives in the sample, and the size of the plan."""
+    group = writer.group(f"{model.path}/mixing")
+    flags = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "token_flags")[: int(sample.rows[-1]) + 1])
+    shares = ArrivalShares.of(writer.group(model.path), sample.spans, flags, seed=seed)
+    array_of(group, "arrival")[:] = shares.mean
+    array_of(group, "arrival_interval")[:] = shares.interval
+    group.attrs.update(
+        {
+            "sentences": corpus.sentences,
+            "tokens": corpus.tokens,
+            "sampled_sentences": sample.sentences,
+            "counted_sentences": shares.sentences,
+            "seed": seed,
+            "version": VERSION,
+        }
+    )
+    writer.commit(f"{model.key}: what arrives in {shares.sentences:,} sentences")
+
+
+class ProductEncoder:
+    """Runs a model over blocks and keeps the inner products of its tokens alone.
+
+    Attributes
+    ----------
+    scale
+        What the products of each layer are multiplied with: (layer,).
+    """
+
+    def __init__(self, model: HookedModel, batch_tokens: int | None = None) -> None:
+        self.model = model
+        self.scale: NDArray[np.float32] = np.ones(model.layers, np.float32)
+        self._batch_tokens = batch_tokens or BATCH_TOKENS[model.device.type]
+        self._maps = [product_map(layer, model.heads) for layer in model.parts.layers]
+
+    def find_scale(self) -> NDArray[np.float64]:
+        """Powers of two (layer,) that bring the largest product of random wordpieces to 128 to 256.
+
+        They must not depend on the corpus, so that a store that grows equals one made at once.
+        """
+        length = min(LENGTH, self.model.longest)
+        wordpieces = np.random.default_rng(0).integers(self.model.config.vocab_size, size=(SEQUENCES, length))
+        token_ids = torch.from_numpy(wordpieces).to(self.model.device)
+        largest = np.array([float(own.abs().max()) for own in self._run(token_ids, None)])
+        return np.asarray(np.exp2(LARGEST_EXPONENT - np.ceil(np.log2(largest))))
+
+    def products(self, block: Block) -> NDArray[np.float16]:
+        """Products of the tokens of a block (layer, product, row), NaN in the padding.
+
+        Raises
+        ------
+        IngestError
+            Where a product is beyond float16.
+        """
+        into = np.full((self.model.layers, count_products(self.model.heads), block.length), np.nan, np.float16)
+        batches = make_batches(block, tokens=self._batch_tokens)
+        streams = cpu_count() if self.model.device.type == "cpu" else 1
+        with one_thread_each(streams), ThreadPoolExecutor(streams, "mixing") as pool:
+            for _ in pool.map(lambda batch: self._put(batch, into), batches):
+                pass
+        if not np.isfinite(into[..., : block.tokens]).all():
+            raise IngestError(
+                "What tokens bring to each other is beyond the range of float16, so context mixing cannot be stored. Give --mixing=none."
+            )
+        return into
+
+    def _put(self, batch: Batch, into: NDArray[np.float16]) -> None:
+        tensors = BatchTensors.on(self.model.device, batch)
+        for layer, own in enumerate(self._run(tensors.token_ids, tensors)):
+            into[layer][:, batch.rows] = (own * float(self.scale[layer])).half().T.cpu().numpy()
+
+    def _run(self, token_ids: torch.Tensor, padded: BatchTensors | None) -> list[torch.Tensor]:
+        """Products (token, product) of each layer in float32, without padding."""
+        capture = self.model.run(token_ids, None if padded is None else padded.mask)
+
+        def flat(vectors: torch.Tensor) -> torch.Tensor:
+            return (vectors.flatten(0, 1) if padded is None else padded.without_padding(vectors)).float()
+
+        with torch.inference_mode():
+            layers = zip(self._maps, capture.value, capture.layer_input, strict=True)
+            return [mixing_products(flat(value), flat(own_input), own) for own, value, own_input in layers]
+
+
+def product_map(layer: LayerParts, heads: int) -> ProductMap:
+    """What makes the products of a layer, in float32."""
+    weight, _ = layer.output_map
+    gains = [norm.weight.detach().float() for norm in layer.residual_norms]
+    by_head = weight.detach().float().unflatten(0, (heads, -1))
+    with torch.inference_mode():
+        return ProductMap.of(by_head, ResidualNorms(gains, layer.centres))

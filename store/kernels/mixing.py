@@ -1,0 +1,201 @@
+"""Context mixing: how much of a token's vector comes from each token of its sentence, with norms and residuals counted.
+
+The sum after the attention of a layer is, but for biases, which belong to no token, y_i = sum over tokens j of y_ij with
+
+    y_ij = sum over heads h of p_h(i,j) f_h(x_j), plus x_i where j = i,        f_h(x) = (x W_V + b_V) W_O of the head
+
+(Kobayashi et al. 2021, section 3). A norm that the residual runs through maps it to M y = gain (y - mean y), divided by a standard deviation
+that is the same for all j. GlobEnc (Modarressi et al. 2022, section 3) takes the norm after attention and the norm after the feed-forward
+network, whose own output it leaves out: the matrix of a layer is |M y_ij| with each row divided by its sum, so that deviations cancel.
+
+With a = p(i,j) of all heads, |M y_ij|^2 = a G_j a', plus 2 a c_j' + q_j where j = i, where G_j holds the inner products of M f_h(x_j), c_j
+those with M x_j, and q_j = |M x_j|^2. These products of a token are H (H + 1) / 2 + H + 1 numbers, from which the matrix of any pattern follows.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.kernels import AnyArray, as_float, namespace
+
+
+def count_products(heads: int) -> int:
+    """How many inner products a token has in a layer of so many heads."""
+    return heads * (heads + 1) // 2 + heads + 1
+
+
+@dataclass(frozen=True)
+class ResidualNorms:
+    """The norms of a layer that its residual runs through, without their deviations.
+
+    Attributes
+    ----------
+    gains
+        Gain of each norm (feature,), the first that is passed first; empty where norms stand beside the residual.
+    centred
+        Whether they take the mean off a vector.
+    """
+
+    gains: Sequence[AnyArray]
+    centred: bool
+
+    def through(self, vectors: AnyArray) -> AnyArray:
+        """Vectors (..., feature) as they are after the norms, but for the deviations."""
+        for gain in self.gains:
+            vectors = (vectors - vectors.mean(-1)[..., None] if self.centred else vectors) * gain
+        return vectors
+
+
+@dataclass(frozen=True)
+class ProductMap:
+    """What makes the inner products of a layer from the values of its heads and its input.
+
+    Attributes
+    ----------
+    norms
+        Those that the residual runs through.
+    heads
+        For each head h the products of its part of the output projection with those of the heads from h on: (channel, later head, channel).
+    residual
+        From the input of the layer after the norms to its products with the parts of all heads: (feature, head and channel).
+    """
+
+    norms: ResidualNorms
+    heads: Sequence[AnyArray]
+    residual: AnyArray
+
+    @classmethod
+    def of(cls, output_weight: AnyArray, norms: ResidualNorms) -> "ProductMap":
+        """From the output projection (head, channel, feature): W_O of each head."""
+        xp = namespace(output_weight)
+        after = norms.through(output_weight)
+        flat = after.reshape(-1, after.shape[-1])
+        heads, channels, _ = after.shape
+        return cls(
+            norms,
+            [
+                xp.matmul(own, flat[head * channels :].T).reshape(channels, heads - head, channels)
+                for head, own in enumerate(after)
+            ],
+            flat.T,
+        )
+
+
+def mixing_products(value: AnyArray, layer_input: AnyArray, of_layer: ProductMap) -> AnyArray:
+    """Inner products of what a token may bring to any token: G, c and q of this module.
+
+    Parameters
+    ----------
+    value
+        x W_V + b_V of each head: (token, head, channel).
+    layer_input
+        x, the input of the layer: (token, feature).
+    of_layer
+        Made once for a layer.
+
+    Returns
+    -------
+    (token, product): the upper triangle of G row by row, then c, then q.
+    """
+    xp = namespace(value)
+    tokens, heads, _ = value.shape
+    residual = of_layer.norms.through(layer_input)
+    pairs = [
+        (
+            xp.matmul(value[:, head], of_head.reshape(of_head.shape[0], -1)).reshape(tokens, heads - head, -1)
+            * value[:, head:]
+        ).sum(-1)
+        for head, of_head in enumerate(of_layer.heads)
+    ]
+    crossed = (xp.matmul(residual, of_layer.residual).reshape(value.shape) * value).sum(-1)
+    return xp.concatenate([*pairs, crossed, (residual * residual).sum(-1)[:, None]], -1)
+
+
+def mixing_matrix(pattern: AnyArray, products: AnyArray, queries: NDArray[np.integer] | None = None) -> AnyArray:
+    """Context mixing of one layer by GlobEnc: |M y_ij|, each row divided by its sum.
+
+    Parameters
+    ----------
+    pattern
+        p(i,j) of all heads: (head, query_token, key_token).
+    products
+        `mixing_products` of the tokens: (key_token, product). A common factor changes nothing.
+    queries
+        Position of each query among the keys; None where queries are all tokens in order.
+
+    Returns
+    -------
+    (query_token, key_token) in the dtype of `pattern`; rows sum to 1.
+    """
+    xp = namespace(pattern)
+    heads, rows, tokens = pattern.shape
+    own = np.arange(tokens) if queries is None else queries
+    first, second = np.triu_indices(heads)
+    gram = as_float(np.zeros((tokens, heads, heads)), like=pattern)
+    gram[:, first, second] = products[:, : len(first)]
+    gram[:, second, first] = products[:, : len(first)]
+    by_key = pattern.transpose(2, 1, 0) if xp is np else pattern.permute(2, 1, 0)
+    squares = (xp.matmul(by_key, gram) * by_key).sum(-1).T
+    to_self = pattern[:, np.arange(rows), own]
+    squares[np.arange(rows), own] += 2 * (to_self * products[own, len(first) : -1].T).sum(0) + products[own, -1]
+    lengths = xp.sqrt(xp.clip(squares, 0, None))
+    return lengths / xp.clip(lengths.sum(-1), xp.finfo(lengths.dtype).tiny, None)[:, None]
+
+
+def roll_out(matrices: Iterable[AnyArray]) -> AnyArray:
+    """Share of each input token in each token after every layer: the product of the layers' matrices (Abnar & Zuidema 2020, section 3).
+
+    Parameters
+    ----------
+    matrices
+        (query_token, key_token) of each layer, first layer first, the residual in them.
+
+    Returns
+    -------
+    (layer, query_token, input_token).
+    """
+    shares: list[AnyArray] = []
+    for matrix in matrices:
+        shares.append(namespace(matrix).matmul(matrix, shares[-1]) if shares else matrix)
+    return namespace(shares[0]).stack(shares)
+
+
+def layer_matrix(
+    method: str,
+    pattern: AnyArray,
+    *,
+    value_norm: AnyArray = None,
+    products: AnyArray = None,
+    queries: NDArray[np.integer] | None = None,
+) -> AnyArray:
+    """How much of each query's vector comes from each key in one layer, by a method of `store.schema.mixing.METHODS`.
+
+    Parameters
+    ----------
+    method
+        Name of the method.
+    pattern
+        (head, query_token, key_token).
+    value_norm
+        Of the keys, for `norm`: (head, key_token).
+    products
+        Of the keys, for `globenc`: (key_token, product).
+    queries
+        As in `mixing_matrix`.
+
+    Returns
+    -------
+    (query_token, key_token); rows sum to 1.
+    """
+    if method == "globenc":
+        return mixing_matrix(pattern, products, queries)
+    if method == "norm":
+        lengths = (pattern * value_norm[:, None]).sum(0)
+        return lengths / lengths.sum(-1)[:, None]
+    mean = pattern.mean(0)
+    if method == "rollout":
+        mean = mean / 2
+        mean[np.arange(len(mean)), np.arange(len(mean)) if queries is None else queries] += 0.5
+    return mean

@@ -1,0 +1,51 @@
+"""Context mixing of one stored sentence, by a method that needs no model."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from store.kernels.mixing import layer_matrix, roll_out
+from store.repository.errors import NotIngested, StoreError
+from store.schema.mixing import METHODS
+
+if TYPE_CHECKING:
+    from store.corpus import Corpus
+
+#: Queries whose patterns of all heads are in memory at once.
+QUERIES = 256
+
+
+def context_mixing(corpus: "Corpus", sentence: int, method: str, *, rolled_out: bool = False) -> xr.DataArray:
+    """As `Corpus.context_mixing` has it."""
+    if method not in METHODS:
+        raise StoreError(f"There is no context mixing by {method!r}. Choose one of: {', '.join(METHODS)}.")
+    rows = corpus.sentence_rows(sentence)
+    lacking: list[Any] = [None] * corpus.layers
+    products = _products(corpus, sentence, rows) if method == "globenc" else lacking
+    norms = corpus.value_norm.variable[..., rows].values.astype(np.float32) if method == "norm" else lacking
+
+    def matrix(layer: int, queries: NDArray[np.integer]) -> NDArray[np.float32]:
+        pattern = corpus.weights(sentence, layer=layer, queries=queries)
+        own: NDArray[np.float32] = layer_matrix(
+            method, pattern, value_norm=norms[layer], products=products[layer], queries=queries
+        )
+        return own
+
+    tokens = np.arange(rows.stop - rows.start)
+    parts = [tokens[start : start + QUERIES] for start in range(0, len(tokens), QUERIES)]
+    matrices = [np.concatenate([matrix(layer, queries) for queries in parts]) for layer in range(corpus.layers)]
+    labels = corpus.piece_labels(sentence) | {"layer": np.arange(corpus.layers)}
+    shares = roll_out(matrices) if rolled_out else np.stack(matrices)
+    return xr.DataArray(shares, labels, ("layer", "query_token", "key_token"), name=method)
+
+
+def _products(corpus: "Corpus", sentence: int, rows: slice) -> NDArray[np.float32]:
+    """(layer, token, product)."""
+    mixing = corpus.mixing
+    if sentence >= mixing.attrs["sentences"]:
+        raise NotIngested(
+            f"Context mixing: not computed of sentence {sentence}.", "Run `headscape ingest --mixing=auto`."
+        )
+    return mixing["product"].variable[..., rows].values.astype(np.float32).swapaxes(1, 2)
