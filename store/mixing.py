@@ -23,7 +23,7 @@ def context_mixing(corpus: "Corpus", sentence: int, method: str, *, rolled_out: 
         raise StoreError(f"There is no context mixing by {method!r}. Choose one of: {', '.join(METHODS)}.")
     rows = corpus.sentence_rows(sentence)
     lacking: list[Any] = [None] * corpus.layers
-    products = _products(corpus, sentence, rows) if method == "globenc" else lacking
+    products = read_products(corpus, sentence) if method == "globenc" else lacking
     norms = corpus.value_norm.variable[..., rows].values.astype(np.float32) if method == "norm" else lacking
 
     def matrix(layer: int, queries: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -41,11 +41,15 @@ def context_mixing(corpus: "Corpus", sentence: int, method: str, *, rolled_out: 
     return xr.DataArray(shares, labels, ("layer", "query_token", "key_token"), name=method)
 
 
-def _products(corpus: "Corpus", sentence: int, rows: slice) -> NDArray[np.float32]:
-    """(layer, token, product)."""
+def read_products(corpus: "Corpus", sentence: int) -> NDArray[np.float16]:
+    """Inner products of the tokens of a sentence (layer, token, product), times a power of two.
+
+    NotIngested where the ingest kept none of it.
+    """
     mixing = corpus.mixing
     if sentence >= mixing.attrs["sentences"]:
         raise NotIngested(
             f"Context mixing: not computed of sentence {sentence}.", "Run `headscape ingest --mixing=auto`."
         )
-    return mixing["product"].variable[..., rows].values.astype(np.float32).swapaxes(1, 2)
+    products: NDArray[np.float16] = mixing["product"].variable[..., corpus.sentence_rows(sentence)].values
+    return products.swapaxes(1, 2)

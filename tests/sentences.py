@@ -3,6 +3,7 @@
 import numpy as np
 
 from dashboard.sentence.sentence import Sentence
+from store.kernels.mixing import count_products
 from store.schema.corpus import CLS, CONTINUATION, SEP
 from store.schema.model import RATIOS
 
@@ -52,4 +53,5 @@ def one_sentence(*, layers: int = 2, heads: int = 3, tokens: int = 3, seed: int 
         value_norm=draw.uniform(0.1, 9, shape).astype(np.float32),
         mixing=draw.uniform(0, 1, (len(RATIOS), layers, shape[-1])).astype(np.float32),
         cut=False,
+        products=draw.uniform(1, 2, (layers, tokens, count_products(heads))).astype(np.float32),
     )

@@ -13,11 +13,11 @@ from store.kernels.attention import (
     Groups,
     attention_logits,
     attention_pattern,
-    attention_rollout,
     merge_words,
     output_gram,
     value_norm,
 )
+from store.kernels.mixing import layer_matrix, roll_out
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 
@@ -120,6 +120,11 @@ def test_value_norm_of_a_zero_value_is_zero(make: Any) -> None:
 
 
 # -- rollout ------------------------------------------------------------------------------------------
+
+
+def attention_rollout(pattern: Any) -> Any:
+    """Up to every layer, of (layer, head, query_token, key_token)."""
+    return roll_out([layer_matrix("rollout", own) for own in pattern])
 
 
 @LIBRARIES

@@ -20,8 +20,9 @@ from dashboard.sentence.sentence import PatternOptions, Sentence, parse_options,
 from dashboard.web.errors import Refusal
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.attention import attention_pattern, attention_rollout
+from store.kernels.attention import attention_pattern
 from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.mixing import layer_matrix, roll_out
 from store.kernels.rows import attention_rows
 from store.window import WINDOW, Window
 from tests.components import components
@@ -61,8 +62,10 @@ def test_rows_that_are_renormalised_are_so_over_all_keys_that_are_not_hidden(
 
 
 def test_a_rollout_of_some_rows_is_that_of_all(sentence: Sentence, whole: np.ndarray) -> None:
-    found = shown_pattern(sentence, PatternOptions(rollout=True, window=250), layer=1).weights[0, 0]
-    np.testing.assert_allclose(found, attention_rollout(whole)[1, 250 : 250 + WINDOW, :WINDOW], atol=1e-6)
+    found = shown_pattern(sentence, PatternOptions(rollout="1", window=250), layer=1).weights[0, 0]
+    np.testing.assert_allclose(
+        found, roll_out([layer_matrix("rollout", own) for own in whole])[1, 250 : 250 + WINDOW, :WINDOW], atol=1e-6
+    )
 
 
 def test_a_mask_is_that_of_the_positions_of_the_window(sentence: Sentence) -> None:
@@ -76,7 +79,7 @@ def test_a_mask_is_that_of_the_positions_of_the_window(sentence: Sentence) -> No
 def test_weights_of_every_query_and_key_are_never_there_at_once() -> None:
     long = one_sentence(heads=2, tokens=4_000)
     tracemalloc.start()
-    for options in (PatternOptions(), PatternOptions(rollout=True)):
+    for options in (PatternOptions(), PatternOptions(rollout="1")):
         shown_pattern(long, options, layer=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -86,7 +89,7 @@ def test_weights_of_every_query_and_key_are_never_there_at_once() -> None:
 def test_a_rollout_that_takes_minutes_is_refused_with_what_to_do() -> None:
     of_many = one_sentence(layers=24, heads=16, tokens=900)
     with pytest.raises(Refusal, match=r"of at most 883 tokens; this sentence has 900\. Choose a shorter sentence\."):
-        shown_pattern(of_many, PatternOptions(rollout=True), layer=0)
+        shown_pattern(of_many, PatternOptions(rollout="1"), layer=0)
 
 
 def test_rows_by_block_are_those_of_the_pattern(sentence: Sentence) -> None:

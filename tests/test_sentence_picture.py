@@ -226,7 +226,7 @@ def test_a_picture_is_named_after_what_it_shows(go: Go, query: str, title: str) 
         ("mean=heads", "Mean of all 2 heads of layer 1. "),
         ("mean=heads&heads=0", "Mean of 1 head of layer 1, chosen in Head view: H0. "),
         ("mean=layers&heads=0", "Mean of H1 of each of 2 layers. "),
-        ("mean=both&rollout=1&heads=0", "Mean of the rollouts of 2 layers. "),
+        ("mean=both&rollout=1&heads=0", "Mean over 2 layers. "),
     ],
 )
 def test_the_caption_of_a_mean_says_which_heads_it_is_over(go: Go, query: str, caption: str) -> None:
@@ -261,7 +261,7 @@ def test_layer_and_head_can_be_chosen_where_they_change_the_view(go: Go, query: 
 def test_weights_cannot_be_chosen_of_a_rollout_which_says_why(go: Go) -> None:
     controls = written(view_of(go("rollout=1")))
     assert '"disabled": true' in controls
-    assert "Off while rollout is on" in controls
+    assert "Off here: choose it where Show is" in controls
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dashboard.points.controls import FIDELITY
 from dashboard.points.picture import shown_fidelity
 from dashboard.sentence.finder import sentence_means
+from dashboard.statistics.arrival import MADE_OF, Arrival, read_arrival
 from dashboard.statistics.heads import BEHAVIOURS, HeadKind, kinds_of, largest_values
 from dashboard.statistics.shown import label_contrasts
 from dashboard.ui.controls import info
@@ -69,13 +70,17 @@ class Shares:
 
 @dataclass(frozen=True)
 class WhereAttentionGoes:
-    """Shares of each layer and of all heads, what special tokens are, and links that compare labels by the largest target."""
+    """Shares of each layer and of all heads, what special tokens are, and links that compare labels by the largest target.
+
+    `arrival` is what the vectors of words are made of, None where the store does not say.
+    """
 
     layers: list[Shares]
     mean: Shares
     special: Term
     contrasts: Mapping[str, str]
     href: str
+    arrival: Arrival | None
 
 
 def read_attention(corpus: Corpus, state: LinkState) -> WhereAttentionGoes:
@@ -83,7 +88,15 @@ def read_attention(corpus: Corpus, state: LinkState) -> WhereAttentionGoes:
     mean = mean_shares(corpus)
     state = state.on("statistics").with_(statistic=TARGETS[mean.largest][0])
     special = terms_of(corpus)["special"]
-    return WhereAttentionGoes(layer_shares(corpus), mean, special, label_contrasts(corpus, state), state.href)
+    arrival = read_arrival(corpus, "word", None)
+    return WhereAttentionGoes(
+        layer_shares(corpus),
+        mean,
+        special,
+        label_contrasts(corpus, state),
+        state.href,
+        arrival if isinstance(arrival, Arrival) else None,
+    )
 
 
 def layer_shares(corpus: Corpus) -> list[Shares]:
@@ -118,7 +131,19 @@ def where_attention_goes(shown: WhereAttentionGoes) -> list[object]:
         _finding(shown),
         bar_legend([*TARGETS, OTHERS]),
         html.Table([titles, html.Tbody(rows)], className="layer-bars"),
+        *([] if shown.arrival is None else [_made_of(shown.arrival, shown.href)]),
     ]
+
+
+def _made_of(arrival: Arrival, href: str) -> html.P:
+    """What the vectors of words are made of after the last layer."""
+    share = arrival.last["globenc"]
+    return html.P(
+        [
+            f"Through all layers, {share['word']:.0%} of a word's vector comes from other words and {share['self']:.0%} is still its own. ",
+            dcc.Link("Layer by layer", href=f"{href}#{MADE_OF}"),
+        ]
+    )
 
 
 def _finding(shown: WhereAttentionGoes) -> html.P:

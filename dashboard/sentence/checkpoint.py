@@ -149,6 +149,7 @@ def encoded(model: "GuessingModel", text: str, second: str, change: Change) -> S
         key=vectors.key,
         value_norm=vectors.value_norm,
         mixing=vectors.mixing,
+        products=vectors.products,
         bias=model.bias and model.bias.within(len(tokens.token_id)),
         cut=bool(tokens.truncated[0]) or any(len(each) > MOST_CHARACTERS for each in (text, second)),
         last=vectors.last,

@@ -43,10 +43,18 @@ _WEIGHTS = (
     "Attention weight: the softmax of q.k / sqrt(channels). Times the value norm ‖f(x)‖: how much of a key's vector is handed on "
     "(Kobayashi et al. 2020)."
 )
-_WEIGHTS_OF_ROLLOUT = "Off while rollout is on: a rollout is of attention weights alone."
-_ROLLOUT = (
-    "Attention from every token to the input tokens up to the layer: the product of the layers' mean patterns, each half "
-    "residual (Abnar and Zuidema 2020)."
+_WEIGHTS_OF_ROLLOUT = "Off here: choose it where Show is “where a token looks”."
+ARRIVES = {
+    "": "where a token looks",
+    "layer": "what arrives in the layer",
+    "globenc": "what arrives through layers",
+    "1": "attention rollout",
+}
+_ARRIVES = (
+    "What arrives: how much each token adds to the vector of another, with all heads, the residual connection and the layer norms, as shares "
+    "of 100%: in the layer alone, or of the input tokens through all layers up to it (GlobEnc, Modarressi et al. 2022). Attention rollout "
+    "takes weights alone, half of each layer for the token itself (Abnar and Zuidema 2020): of these the least faithful; in GlobEnc's tables "
+    "its Spearman correlation with gradients is −0.24 on SST-2, GlobEnc's 0.77."
 )
 _HEAD_COLOUR = (
     "Role: where the clearest role of a head looks, among those that a test finds in it (page Head, tab Role). Heads with roles of one "
@@ -181,7 +189,7 @@ def _weight_choices(state: LinkState) -> list[Any]:
         *([choice("pair", "Attention", PAIRS, state.pair, 90)] if state.second and state.text else []),
         _weight_choice(state),
         *([_scale(state)] if state.show in SCALED else []),
-        explained(switch("rollout", "rollout", bool(state.rollout)), info("rollout", _ROLLOUT)),
+        explained(choice("rollout", "Show", ARRIVES, state.rollout or "", 190), info("what arrives", _ARRIVES)),
     ]
 
 

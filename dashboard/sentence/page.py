@@ -27,7 +27,6 @@ from dashboard.sentence.over_corpus import SAMPLED
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
 from dashboard.sentence.routes import register
 from dashboard.sentence.ruler import Rulers, draw_rulers, draw_text, read_rulers
-from dashboard.sentence.sentence import TOO_LONG
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
 from dashboard.sentence.why import WHY, why_panel
 from dashboard.sentence.without import WITHOUT, without_panel
@@ -292,10 +291,9 @@ def _text(shown: ShownSentence) -> list[object]:
 
 
 def _notices(shown: ShownSentence, asked: LinkState) -> tuple[str, ...]:
-    """That a sentence is too long for a rollout, and how much of a typed text is encoded where it is too long."""
+    """Why there is no rollout where one is asked for, and how much of a typed text is encoded where it is too long."""
     sentence = shown.sentence
-    no_rollout = asked.rollout and not shown.state.rollout
-    refused = (TOO_LONG.format(sentence.longest_rollout, len(sentence.wordpieces)),) if no_rollout else ()
+    refused = (sentence.lacks_rollout(asked.rollout),) if asked.rollout and not shown.state.rollout else ()
     if not (shown.state.text and sentence.cut):
         return refused
     wordpieces = many(len(sentence.wordpieces), "wordpiece")

@@ -10,7 +10,16 @@ import numpy as np
 
 from dashboard.roles.shares import RoleShares, groups_by_kind, known_shares, summary
 from dashboard.sentence.encoder import shown_sentence
-from dashboard.sentence.sentence import FIELDS, PatternOptions, Sentence, Unit, is_short, parse_options, unhidden_units
+from dashboard.sentence.sentence import (
+    FIELDS,
+    ROLLOUT_NAMES,
+    PatternOptions,
+    Sentence,
+    Unit,
+    is_short,
+    parse_options,
+    unhidden_units,
+)
 from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import KIND_LINES, PALETTE, head_colours
 from dashboard.web.context import Context
@@ -186,7 +195,7 @@ def read_shown(context: Context) -> ShownSentence:
     """The sentence of a link. Raises `Refusal` where it cannot be encoded."""
     corpus = context.corpus
     sentence, shares, state = shown_sentence(context), known_shares(corpus), context.state
-    if state.rollout and len(sentence.wordpieces) > sentence.longest_rollout:
+    if state.rollout and sentence.lacks_rollout(state.rollout):
         state = state.with_(rollout=None)  # the page says why
     return ShownSentence(state, sentence, corpus.layers, corpus.heads, data_link(corpus), shares)
 
@@ -232,8 +241,11 @@ def _weights(options: PatternOptions) -> str:
 def _rollout_name(state: LinkState) -> str:
     """A rollout already is of the mean over heads: only a mean over layers differs."""
     if is_mean(state) and state.mean != "heads":
-        return "Mean attention rollout over all layers"
-    return f"Attention rollout up to {'every layer' if state.show == 'model' else f'layer {state.layer}'}"
+        return f"Mean {ROLLOUT_NAMES[options_of(state).rollout]} over all layers"
+    of = "every layer" if state.show == "model" else f"layer {state.layer}"
+    return (
+        f"{ROLLOUT_NAMES[options_of(state).rollout].capitalize()} {'in' if state.rollout == 'layer' else 'up to'} {of}"
+    )
 
 
 def _averaged(state: LinkState) -> str:
@@ -246,7 +258,7 @@ def averaged_heads(state: LinkState, layers_of_model: int, heads_of_layer: int) 
     """The heads of a mean, such as `Mean of 2 heads of layer 3, chosen in Head view: H0, H5`."""
     layers = many(layers_of_model, "layer")
     if state.rollout:
-        return f"Rollout up to layer {state.layer}" if state.mean == "heads" else f"Mean of the rollouts of {layers}"
+        return f"{_rollout_name(state)}" if state.mean == "heads" else f"Mean over {layers}"
     if state.mean == "layers":
         return f"Mean of H{state.head} of each of {layers}"
     chosen, where = numbers(state.heads), f"each of {layers}" if state.mean == "both" else f"layer {state.layer}"
@@ -284,7 +296,9 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
         "keys": [asdict(unit) for unit in keys],
         "layers": shown.layers,
         "heads": 1 if options.rollout else shown.heads,
-        "head_names": ["rollout"] if options.rollout else [f"H{head}" for head in range(shown.heads)],
+        "head_names": [ROLLOUT_NAMES[options.rollout]]
+        if options.rollout
+        else [f"H{head}" for head in range(shown.heads)],
         "layer": state.layer,
         "chosen": shown.drawn_heads,
         "head": 0 if options.rollout or is_mean(state) else state.head,

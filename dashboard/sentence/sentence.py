@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from dashboard.sentence.stored_layers import Layers, StoredLayers
 from dashboard.web.errors import Refusal
 from dashboard.web.results import cached
-from dashboard.web.state import PAIRS, Mean, Pair
+from dashboard.web.state import PAIRS, ROLLOUTS, Mean, Pair, Rollout
 from store import Corpus
-from store.kernels.attention import attention_logits, attention_pattern, attention_rollout, merge_words
+from store.kernels.attention import attention_logits, attention_pattern, merge_words
 from store.kernels.bias import AttentionBias
+from store.kernels.mixing import layer_matrix, roll_out
 from store.kernels.rows import attention_rows
+from store.mixing import read_products
+from store.repository.errors import NotIngested
 from store.schema.corpus import IDLE
 from store.window import WINDOW, Window
 
@@ -26,6 +29,13 @@ Floats = NDArray[np.float32]
 FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout", "window", "keywindow")
 #: Weights of all heads that a rollout is made of, at most: about ten seconds.
 MOST_OF_ROLLOUT = 300_000_000
+#: What is drawn in place of attention, in small letters.
+ROLLOUT_NAMES: Mapping[Rollout | None, str] = {
+    "1": "attention rollout",
+    "globenc": "what arrives",
+    "layer": "what arrives",
+}
+NO_PRODUCTS = "The store lacks what context mixing follows from. Run `headscape ingest --mixing=auto`."
 TOO_LONG = "A rollout of this model is of at most {:,} tokens; this sentence has {:,}. Choose a shorter sentence."
 #: Most positions that a link hides.
 MOST_HIDDEN = 1_024
@@ -63,6 +73,8 @@ class Sentence:
         Whether the text was longer than the model allows.
     bias
         What the model adds to q.k / sqrt(channels); None where it adds nothing.
+    products
+        Inner products that context mixing follows from (layer, token, product), `store.kernels.mixing`; None where the store has none.
     last
         Output of the last layer (token, feature); None of stored vectors, which have none.
     answer, answers
@@ -86,6 +98,7 @@ class Sentence:
     mixing: Floats
     cut: bool
     bias: AttentionBias | None = None
+    products: NDArray[np.floating] | None = None
     last: Floats | None = None
     answer: Floats | None = None
     answers: tuple[str, ...] = ()
@@ -104,10 +117,9 @@ class Sentence:
         """Attention of every layer, the mean of its heads (layer, query_token, key_token)."""
         return np.stack([self.layer_pattern(layer).mean(axis=0) for layer in range(len(self.query))])
 
-    @property
-    def rollout(self) -> Floats:
-        """Attention rollout up to every layer (layer, query_token, input_token)."""
-        return _rollout(self)
+    def rollout(self, how: Rollout) -> Floats:
+        """What comes from which input token up to every layer (layer, query_token, input_token), or in each by itself."""
+        return _rollout(self, how)
 
     def layer_pattern(self, layer: int) -> Floats:
         """Attention of one layer (head, query_token, key_token), without computing that of the others."""
@@ -122,35 +134,44 @@ class Sentence:
         rows: Floats = attention_pattern(self.query[layer][:, queries], keys, bias=bias)
         return rows
 
-    @property
-    def longest_rollout(self) -> int:
-        """Tokens of a sentence of which this model's rollout is computed, at most."""
+    def lacks_rollout(self, how: Rollout) -> str:
+        """Why it cannot be computed, as a sentence; empty where it can."""
         layers, heads = self.query.shape[:2]
-        return max(WINDOW, isqrt(MOST_OF_ROLLOUT // (layers * heads)))
+        tokens, most = len(self.wordpieces), max(WINDOW, isqrt(MOST_OF_ROLLOUT // (layers * heads)))
+        if how != "1" and self.products is None:
+            return NO_PRODUCTS
+        return TOO_LONG.format(most, tokens) if tokens > most else ""
 
     def all_rows(self, layer: int) -> Iterator[tuple[slice, Floats]]:
         """The same of all queries, some at a time, and which they are."""
         return attention_rows(self.query[layer], self.key[layer], bias=self.bias and self.bias.part(layer))
 
-    def rollout_rows(self, layer: int, queries: NDArray[np.integer], *, whole: int = WINDOW) -> Floats:
-        """Attention rollout of some queries up to a layer (query, input_token).
+    def rollout_rows(self, how: Rollout, layer: int, queries: NDArray[np.integer], *, whole: int = WINDOW) -> Floats:
+        """`rollout` of some queries up to a layer (query, input_token).
 
         Of a sentence of more than `whole` tokens from the layer downwards: what is kept is of these queries. Raises a `Refusal`
-        where it takes too long.
+        where it takes too long, or where the store lacks what it follows from.
         """
         tokens = len(self.wordpieces)
+        if problem := self.lacks_rollout(how):
+            raise Refusal(problem, 400)
         if tokens <= whole:
-            return self.rollout[layer][queries]
-        if tokens > (most := self.longest_rollout):
-            raise Refusal(TOO_LONG.format(most, tokens), 400)
-        rollout = np.zeros((len(queries), tokens), np.float32)
-        rollout[np.arange(len(queries)), queries] = 1
-        for below in range(layer, -1, -1):
-            mixed = np.zeros_like(rollout)
-            for block, rows in self.all_rows(below):
-                mixed += rollout[:, block] @ rows.mean(axis=0)
-            rollout = np.float32(0.5) * (rollout + mixed)
-        return rollout
+            return self.rollout(how)[layer][queries]
+        shares = np.zeros((len(queries), tokens), np.float32)
+        shares[np.arange(len(queries)), queries] = 1
+        for below in range(layer, layer - 1 if how == "layer" else -1, -1):
+            mixed = np.zeros_like(shares)
+            for block, matrix in self.matrix_rows(how, below):
+                mixed += shares[:, block] @ matrix
+            shares = mixed
+        return shares
+
+    def matrix_rows(self, how: Rollout, layer: int) -> Iterator[tuple[slice, Floats]]:
+        """Context mixing of one layer (query, key_token), some queries at a time, and which they are."""
+        products = None if self.products is None else self.products[layer].astype(np.float32)
+        method = "rollout" if how == "1" else "globenc"
+        for block, rows in self.all_rows(layer):
+            yield block, layer_matrix(method, rows, products=products, queries=np.arange(block.start, block.stop))
 
     def row_logits(self, layer: int, query: int) -> Floats:
         """Logits of one query in every head of a layer: (head, key_token)."""
@@ -161,9 +182,12 @@ class Sentence:
 
 
 @cached
-def _rollout(sentence: Sentence) -> Floats:
-    rollout: Floats = attention_rollout(sentence.mean_over_heads[:, None])
-    return rollout
+def _rollout(sentence: Sentence, how: Rollout) -> Floats:
+    matrices = [
+        np.concatenate([rows for _, rows in sentence.matrix_rows(how, layer)]) for layer in range(len(sentence.query))
+    ]
+    shares: Floats = np.stack(matrices) if how == "layer" else roll_out(matrices)
+    return shares
 
 
 @cached
@@ -186,7 +210,15 @@ def stored_sentence(corpus: Corpus, index: int) -> Sentence:
         mixing=corpus.token_mixing.variable[:, :, rows].values.astype(np.float32),
         cut=is_cut(corpus, tokens.sizes["token"]),
         bias=corpus.bias and corpus.bias.within(tokens.sizes["token"]),
+        products=_products(corpus, index),
     )
+
+
+def _products(corpus: Corpus, index: int) -> NDArray[np.floating] | None:
+    try:
+        return read_products(corpus, index)
+    except NotIngested:
+        return None
 
 
 def is_cut(corpus: Corpus, tokens: int) -> bool:
@@ -219,7 +251,8 @@ class PatternOptions:
     words
         Wordpieces merged (Clark et al. 2019, section 4.1).
     rollout
-        Attention rollout up to the layer instead of its pattern (Abnar & Zuidema 2020); one head, the mean.
+        Instead of a pattern, one head: attention rollout up to the layer (Abnar & Zuidema 2020), or what arrives by GlobEnc, through the
+        layers up to it or in it alone (Modarressi et al. 2022).
     window, keywindow
         Of a long sentence, the first shown query and the first shown key, among those that are not hidden.
     """
@@ -230,19 +263,20 @@ class PatternOptions:
     special: bool = True
     renormalize: bool = False
     words: bool = False
-    rollout: bool = False
+    rollout: Rollout | None = None
     window: int = 0
     keywindow: int = 0
 
     @property
     def shares(self) -> bool:
         """Whether weights are shares of a row, at most 1."""
-        return self.weights == "attention" or self.renormalize or self.rollout
+        return self.weights == "attention" or self.renormalize or self.rollout is not None
 
     @property
     def fields(self) -> dict[str, str]:
         """The parameters of a link that differ from the defaults."""
-        flags = {name: "1" for name in ("renormalize", "words", "rollout") if getattr(self, name)}
+        flags = {name: "1" for name in ("renormalize", "words") if getattr(self, name)}
+        flags |= {"rollout": self.rollout} if self.rollout else {}
         texts = {"weights": self.weights, "pair": self.pair, "hide": ".".join(map(str, self.hide))}
         changed = {name: text for name, text in texts.items() if text not in ("", "attention", "all")}
         starts = {name: str(start) for name in ("window", "keywindow") if (start := getattr(self, name))}
@@ -259,7 +293,7 @@ def parse_options(fields: Mapping[str, str]) -> PatternOptions:
         special=fields.get("special") != "0",
         renormalize=fields.get("renormalize") == "1",
         words=fields.get("words") == "1",
-        rollout=fields.get("rollout") == "1",
+        rollout=next((how for how in ROLLOUTS if how == fields.get("rollout")), None),
         window=next(iter(parse_positions(fields.get("window", ""))), 0),
         keywindow=next(iter(parse_positions(fields.get("keywindow", ""))), 0),
     )
@@ -378,7 +412,7 @@ def _unit(sentence: Sentence, names: Sequence[str], positions: tuple[int, ...]) 
 def _weights(sentence: Sentence, options: PatternOptions, layer: int, rows: NDArray[np.integer]) -> Floats:
     """From some wordpieces to all: (head, query_token, key_token)."""
     if options.rollout:
-        return sentence.rollout_rows(layer, rows)[None]
+        return sentence.rollout_rows(options.rollout, layer, rows)[None]
     weights = sentence.rows(layer, rows)
     if options.weights == "norm":
         weights *= sentence.value_norm[layer][:, None, :]

@@ -111,13 +111,14 @@ def _interval(low: float, high: float, unit: str) -> str:
 
 def mixing_lines(ratios: Mapping[str, Floats]) -> go.Figure:
     """Mixing ratios (layer) by their titles: how much of a token's vector comes from other tokens (Kobayashi 2021)."""
-    traces = [_ratio_line(title, values, index) for index, (title, values) in enumerate(ratios.items())]
+    traces = [ratio_line(title, values, index) for index, (title, values) in enumerate(ratios.items())]
     across = layers_across(max((len(values) for values in ratios.values()), default=1))
     below = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top", "font": {"size": NOTE}, **ISOLATES}
     return go.Figure(traces, layout(across, SHARES, showlegend=True, legend=below))
 
 
-def _ratio_line(title: str, values: Floats, index: int) -> Any:
+def ratio_line(title: str, values: Floats, index: int) -> Any:
+    """A line of shares (layer) with the colour and the symbol of its place in the legend."""
     colour, symbol = SERIES[index % len(SERIES)], SYMBOLS[index % len(SYMBOLS)]
     return go.Scatter(
         x=np.arange(len(values)),

@@ -7,6 +7,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.points.controls import filter_menu, filter_row
+from dashboard.statistics.arrival import draw_arrival
 from dashboard.statistics.data import HeadGrid, comparable_statistics, largest, written_interval
 from dashboard.statistics.heads import table_of_heads
 from dashboard.statistics.parts import Part, PartCounts, part_of
@@ -181,6 +182,7 @@ def _skeleton(layers: int) -> list[object]:
 def _draw_whole(state: LinkState, whole: WholeCorpus, heads: html.Div) -> list[object]:
     return [
         *([html.P(whole.remark, className="caption")] if whole.remark else []),
+        *draw_arrival(whole.arrival),
         *scatter(state, whole.scatter),
         relative_position_heading(whole.sentences),
         heads,

@@ -9,6 +9,7 @@ from flask import Flask, Response, request
 from numpy.typing import NDArray
 
 from dashboard.roles.shares import known_shares
+from dashboard.statistics.arrival import arrival_table
 from dashboard.statistics.data import HeadGrid, head_columns, importance_of, ranks, shown_statistic
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
 from dashboard.statistics.scatter import scores_of
@@ -69,6 +70,11 @@ def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
     def expansion_of_layers(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
         return _file({"layer": np.arange(corpus.layers), "rate": corpus.expansion_rate.values}, "expansion", form)
+
+    @server.get(f"{BASE}/arrival.{FORM}")
+    def what_arrives(snapshot: str, model: str, form: str) -> Response:
+        mixing = corpus_of(served_store, snapshot, model).mixing
+        return _file(arrival_table(mixing.arrival, mixing.arrival_interval), "arrival", form)
 
     @server.get(f"{BASE}/scores.{FORM}")
     def scores_of_heads(snapshot: str, model: str, form: str) -> Response:

@@ -10,6 +10,7 @@ from dashboard.points.controls import Filter, read_filters
 from dashboard.points.head_tokens import HeadTokens, columns
 from dashboard.points.point_set import Column, Condition, parse_conditions
 from dashboard.roles.shares import RoleShares, known_shares
+from dashboard.statistics.arrival import Arrival, read_arrival
 from dashboard.statistics.data import (
     HeadGrid,
     Values,
@@ -112,6 +113,7 @@ class WholeCorpus:
     profile: Profile
     importance: Importance | Unmade
     scatter: HeadScatter
+    arrival: Arrival | Unmade
 
 
 @dataclass(frozen=True)
@@ -215,6 +217,7 @@ def _read_whole(corpus: Corpus, state: LinkState, part: Part, running: IngestPro
         profile=read_profile(corpus, state.layer, state.head),
         importance=read_importance(corpus, running),
         scatter=read_scatter(corpus, state),
+        arrival=read_arrival(corpus, state.source, running),
     )
 
 

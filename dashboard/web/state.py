@@ -45,6 +45,8 @@ Within = Literal["token", "prefix", "phrase", "lemma"]
 Lines = Literal["point", "sentence"]
 Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
+#: Attention rollout; what arrives by GlobEnc through the layers, and in one layer.
+Rollout = Literal["1", "globenc", "layer"]
 Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 Instead = Literal["off", "even", "mean", "rule", "patch"]
@@ -56,6 +58,7 @@ OF_WORDS: tuple[Within, ...] = ("lemma",)
 LINES: tuple[Lines, ...] = get_args(Lines)
 MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
+ROLLOUTS: tuple[Rollout, ...] = get_args(Rollout)
 SCALES: tuple[Scale, ...] = get_args(Scale)
 MATRIX_SCALES: tuple[MatrixScale, ...] = get_args(MatrixScale)
 INSTEAD: tuple[Instead, ...] = get_args(Instead)
@@ -251,7 +254,7 @@ class LinkState:
     special: Annotated[str | None, Field("switch", ("0",), clears=("queries", "toward"))] = None
     renormalize: Annotated[str | None, _ON] = None
     words: Annotated[str | None, Field("switch", ("1",), clears=_OF_TOKENS)] = None
-    rollout: Annotated[str | None, _ON] = None
+    rollout: Annotated[Rollout | None, Field("choice", ROLLOUTS)] = None
     without: Annotated[str | None, Field("pattern", _CHANGED)] = None
     instead: Annotated[Instead, Field("choice", INSTEAD)] = "off"
     patch: Annotated[str | None, Field("text", MOST_PATCH)] = None

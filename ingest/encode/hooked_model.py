@@ -32,6 +32,7 @@ from store.kernels.attention import (
     value_norm,
 )
 from store.kernels.bias import AttentionBias
+from store.kernels.mixing import ProductMap, ResidualNorms, mixing_products
 
 #: Wordpieces that a model is tried on; where something is added by distance, so many beyond the farthest that differs.
 PROBED = 24
@@ -188,6 +189,16 @@ class HookedModel:
         """The output projection of every layer."""
         return list(map(OutputProjection.of, self.parts.layers))
 
+    def product_maps(self) -> list[ProductMap]:
+        """What makes the inner products of every layer that context mixing follows from, in float32."""
+        with torch.inference_mode():
+            return [self._product_map(layer) for layer in self.parts.layers]
+
+    def _product_map(self, layer: LayerParts) -> ProductMap:
+        weight, _ = layer.output_map
+        norms = ResidualNorms([norm.weight.float() for norm in layer.residual_norms], layer.centres)
+        return ProductMap.of(weight.float().unflatten(0, (self.heads, self.channels)), norms)
+
     def expansion_rates(self) -> list[float]:
         """Expansion rate of every layer: how much x -> f(x) lengthens a vector (Kobayashi et al. 2021)."""
         maps = [(*layer.value_map, *layer.output_map) for layer in self.parts.layers]
@@ -255,6 +266,7 @@ class Vectors:
     key: NDArray[np.float32]  # (layer, head, token, channel)
     value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
     mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.model.RATIOS`
+    products: NDArray[np.float32]  # (layer, token, product), `store.kernels.mixing`
     last: NDArray[np.float32]  # (token, feature), the output of the last layer
     answer: NDArray[np.float32]  # (label,), logits of a classifier; empty of another model
 
@@ -280,6 +292,7 @@ class SentenceModel:
         self._model.listen_at_points([self._last])
         self._grams = self._model.output_grams()
         self._projections = self._model.output_projections()
+        self._maps = self._model.product_maps()
         #: What the model adds to q.k / sqrt(channels).
         self.bias = self._model.bias
         self._token_types = checkpoint.family.size(checkpoint.config, "type_vocab_size")
@@ -322,10 +335,13 @@ class SentenceModel:
             self._mixing(layer, capture, replaced, *query_key_value)
             for layer, query_key_value in enumerate(zip(query, key, value, strict=True))
         ]
-        stacked = [torch.stack(layers) for layers in (query, key, norms)]
+        layers = zip(value, capture.layer_input, self._maps, strict=True)
+        products = [mixing_products(own.transpose(0, 1), x[0].float(), of_layer) for own, x, of_layer in layers]
+        stacked = [torch.stack(each) for each in (query, key, norms)]
+        both = torch.stack(mixing, dim=1), torch.stack(products)
         last = capture.points[self._last][0].float()
         answer = self._model.guess_labels(last[None])[0] if self.class_names else torch.zeros(0)
-        return Vectors(*(array.cpu().numpy() for array in (*stacked, torch.stack(mixing, dim=1), last, answer)))
+        return Vectors(*(array.cpu().numpy() for array in (*stacked, *both, last, answer)))
 
     def _mixing(
         self, layer: int, capture: Capture, replaced: Replaced, query: Tensor, key: Tensor, value: Tensor

@@ -15,7 +15,6 @@ from ingest.encode.encoder import BATCH_TOKENS, BatchTensors
 from ingest.encode.hooked_model import HookedModel
 from ingest.encode.sample import Sample
 from ingest.encode.tensors import LENGTH, SEQUENCES, ModelGroup, transactions
-from ingest.family.protocol import LayerParts
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.parallel import one_thread_each
@@ -23,7 +22,7 @@ from ingest.run.progress import bar
 from ingest.run.settings import NONE, Settings
 from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
 from store.arrival import ArrivalShares
-from store.kernels.mixing import ProductMap, ResidualNorms, count_products, mixing_products
+from store.kernels.mixing import count_products, mixing_products
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.mixing import MIXING_ARRAYS, ORIGINS, PART, STORED_METHODS
@@ -133,7 +132,7 @@ class ProductEncoder:
         self.model = model
         self.scale: NDArray[np.float32] = np.ones(model.layers, np.float32)
         self._batch_tokens = batch_tokens or BATCH_TOKENS[model.device.type]
-        self._maps = [product_map(layer, model.heads) for layer in model.parts.layers]
+        self._maps = model.product_maps()
 
     def find_scale(self) -> NDArray[np.float64]:
         """Powers of two (layer,) that bring the largest product of random wordpieces to 128 to 256.
@@ -181,12 +180,3 @@ class ProductEncoder:
         with torch.inference_mode():
             layers = zip(self._maps, capture.value, capture.layer_input, strict=True)
             return [mixing_products(flat(value), flat(own_input), own) for own, value, own_input in layers]
-
-
-def product_map(layer: LayerParts, heads: int) -> ProductMap:
-    """What makes the products of a layer, in float32."""
-    weight, _ = layer.output_map
-    gains = [norm.weight.detach().float() for norm in layer.residual_norms]
-    by_head = weight.detach().float().unflatten(0, (heads, -1))
-    with torch.inference_mode():
-        return ProductMap.of(by_head, ResidualNorms(gains, layer.centres))

@@ -1,4 +1,4 @@
-"""Attention patterns from queries and keys, attention between words, rollout, value norms, mixing ratios, pairs.
+"""Attention patterns from queries and keys, attention between words, value norms, mixing ratios, pairs.
 
 A mixing ratio is the share of a token's vector that an attention block takes from other tokens (Kobayashi et al. 2021).
 The output of the block for token i is the sum over heads and tokens j of p(i,j) f(x_j); the residual connection adds
@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels import AnyArray, as_float, namespace
+from store.kernels import AnyArray, namespace
 from store.kernels.bias import AttentionBias
 from store.schema.corpus import IDLE, PAD
 from store.schema.model import RATIOS
@@ -150,29 +150,6 @@ def expansion_rate(
     column = xp.matmul(affine, output_bias)
     last = float((column[:-1] ** 2).sum() + (column[-1] + 1) ** 2)
     return float(((squares + last) / affine.shape[0]) ** 0.5)
-
-
-def attention_rollout(pattern: AnyArray) -> AnyArray:
-    """Attention rollout: share of each input token in each token after every layer; rows sum to 1.
-
-    A = 0.5 W + 0.5 I, with W the mean pattern of the heads and I for the residual connection; rollout_l = A_l rollout_(l-1)
-    (Abnar & Zuidema 2020, section 3).
-
-    Parameters
-    ----------
-    pattern
-        (layer, head, query_token, key_token), first layer first; rows sum to 1.
-
-    Returns
-    -------
-    (layer, query_token, input_token) in the dtype of `pattern`.
-    """
-    xp = namespace(pattern)
-    mixed = 0.5 * pattern.mean(axis=1) + 0.5 * as_float(np.eye(pattern.shape[-1]), like=pattern)
-    rollout = [mixed[0]]
-    for layer in mixed[1:]:
-        rollout.append(xp.matmul(layer, rollout[-1]))
-    return xp.stack(rollout)
 
 
 def merge_words(pattern: AnyArray, queries: Groups, keys: Groups) -> AnyArray:

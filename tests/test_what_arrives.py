@@ -1,0 +1,92 @@
+"""What arrives on pages: in a sentence, over the corpus, and where a store lacks what it follows from."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.app import create_app
+from dashboard.sentence.sentence import NO_PRODUCTS
+from dashboard.web.http import data_link
+from dashboard.web.served_store import ServedStore
+from dashboard.web.state import ROLLOUTS, Rollout
+from ingest.encode.hooked_model import SentenceModel
+from ingest.run.checkpoint import find_checkpoint
+from store import Corpus, open_corpus
+from tests.client import above, csv_rows
+from tests.sentences import one_sentence
+from tests.stores import MAX_LENGTH
+
+
+@pytest.fixture(scope="module")
+def without(plain_store: str) -> FlaskClient:
+    """Of a store without products."""
+    return create_app(ServedStore(plain_store)).server.test_client()
+
+
+@pytest.mark.parametrize(("query", "rolled_out"), [("rollout=globenc", True), ("rollout=layer", False)])
+def test_a_file_has_what_python_has(
+    client: FlaskClient, base: str, tiny_corpus: Corpus, query: str, rolled_out: bool
+) -> None:
+    rows = csv_rows(client.get(f"{base}/sentence/3/weights/1/0.csv?{query}").data)
+    expected = tiny_corpus.context_mixing(3, rolled_out=rolled_out).values[1]
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], expected.ravel(), rtol=1e-4)
+
+
+def test_a_typed_sentence_has_the_products_of_the_stored_one(tiny_corpus: Corpus, tiny_model: Path) -> None:
+    model = SentenceModel(find_checkpoint(str(tiny_model)), max_length=MAX_LENGTH, dtype="float32")
+    pair = model.tokenize(str(tiny_corpus.sentences.text.values[3]), "")
+    found = model.run(pair.tokens, pair.token_type).products
+    rows = tiny_corpus.sentence_rows(3)
+    stored = tiny_corpus.mixing["product"].values[..., rows].swapaxes(1, 2)
+    scale = tiny_corpus.mixing.scale.values[:, None, None]
+    np.testing.assert_allclose(found * scale, stored.astype(float), rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("how", ROLLOUTS)
+def test_some_rows_of_a_long_sentence_are_those_of_all(how: Rollout) -> None:
+    sentence = one_sentence(layers=3, tokens=9)
+    queries = np.array([1, 7])
+    parts = sentence.rollout_rows(how, 2, queries, whole=4)
+    np.testing.assert_allclose(parts, sentence.rollout(how)[2][queries], atol=1e-6)
+    np.testing.assert_allclose(parts.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_a_page_of_a_store_without_products_says_so_and_shows_attention(without: FlaskClient) -> None:
+    shown = above(without, "/sentence", "?sentence=3&rollout=globenc")
+    assert NO_PRODUCTS.partition(".")[0] in shown
+    assert "Attention of" in shown
+
+
+def test_a_file_of_a_store_without_products_is_refused_with_what_to_do(without: FlaskClient, plain_store: str) -> None:
+    address = f"{data_link(open_corpus(plain_store))}/sentence/3/weights/1/0.csv?rollout=layer"
+    answer = without.get(address)
+    assert answer.status_code == 400
+    assert NO_PRODUCTS in answer.get_data(as_text=True)
+
+
+def test_statistics_says_how_much_of_a_token_is_its_own(client: FlaskClient, tiny_corpus: Corpus) -> None:
+    mixing = tiny_corpus.mixing
+    kept = [
+        np.diag(tiny_corpus.context_mixing(sentence, rolled_out=True).values[-1]).mean()
+        for sentence in range(mixing.attrs["counted_sentences"])
+    ]
+    assert f"{np.mean(kept):.0%} of a token's vector is still its own" in above(client, "/statistics", "")
+
+
+def test_overview_says_how_much_of_a_word_comes_from_others(client: FlaskClient, tiny_corpus: Corpus) -> None:
+    share = tiny_corpus.mixing.arrival.sel(approach="globenc", source="word", origin="word").values[-1]
+    assert f"{share:.0%} of a word's vector comes from other words" in above(client, "/overview", "")
+
+
+def test_statistics_of_a_store_without_products_says_how_to_get_them(without: FlaskClient) -> None:
+    assert "Context mixing: not computed" in above(without, "/statistics", "")
+
+
+def test_the_file_of_shares_sums_to_one_over_the_origins(client: FlaskClient, base: str) -> None:
+    rows = csv_rows(client.get(f"{base}/arrival.csv").data)
+    own = [row for row in rows if (row["approach"], row["source"], row["layer"]) == ("globenc", "all", "1")]
+    assert [row["origin"] for row in own] == ["self", "cls", "sep", "punctuation", "word"]
+    assert sum(float(row["share"]) for row in own) == pytest.approx(1, abs=1e-5)
+    assert all(float(row["low"]) <= float(row["share"]) <= float(row["high"]) for row in own)
