@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from pandas import DataFrame
     from plotly.graph_objects import Figure
-    from xarray import Dataset
+    from xarray import DataArray, Dataset
 
     from dashboard.notebook.widget import Widget
     from dashboard.web.state import Instead
     from headscape.corpus import PicturedCorpus
     from store import Corpus
 
-__all__ = ["match", "notes", "open", "replace", "replace_more", "sentence", "show"]
+__all__ = ["alike", "context_mixing", "match", "notes", "open", "replace", "replace_more", "sentence", "show"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -112,16 +112,57 @@ def sentence(model: Any, *given: Any, **options: Any) -> "Figure | Widget":
         from headscape.figures import sentence_figure
 
         return sentence_figure(model, *given, **options)
+    found = _find(model)
+    from headscape.own_model import own_widget
+
+    return own_widget(found, model, *given, **options)
+
+
+def context_mixing(
+    model: Any, tokenizer: Any, text: str, *, method: str = "globenc", rolled_out: bool = False
+) -> "DataArray":
+    """How much of each token's vector comes from each token of a text (layer, query_token, key_token); rows sum to 1.
+
+    Parameters
+    ----------
+    model, tokenizer, text
+        As of `sentence`; the tokenizer may be None where the model is a folder or a name.
+    method
+        One of `store.schema.mixing.METHODS`, or of models with the layers of a BERT `alti`, `value_zeroing` or `decompx`, whose parts are of
+        the input tokens after each layer. See `ingest.encode.decomposition`.
+    rolled_out
+        Shares of the input tokens after each layer, the product of the matrices up to it.
+
+    Raises
+    ------
+    IngestError
+        With a sentence that ends in what to do next.
+    """
+    from headscape.arrival import context_mixing as mixed
+
+    return mixed(model, tokenizer, text, method=method, rolled_out=rolled_out, found=_find(model))
+
+
+def alike(model: Any, tokenizer: Any, first: str, second: str) -> "DataArray":
+    """Why two texts are alike: the cosine of their mean vectors, split over pairs of their tokens (first_token, second_token).
+
+    By DecompX (Modarressi et al. 2023): each mean vector is a sum over the tokens of its text, so the products sum to the cosine.
+    Parameters and errors as of `context_mixing`.
+    """
+    from headscape.arrival import alike as split
+
+    return split(model, tokenizer, first, second, found=_find(model))
+
+
+def _find(model: Any) -> Any:
+    """The checkpoint of a folder or a name, before what takes seconds to import: a name may be wrong."""
+    check_packages("store", "dashboard", "ingest")
     from store.process import check_extra
 
     check_extra("notebook")
     from ingest.run.checkpoint import find_checkpoint
 
-    # Before what takes seconds to import: a name may be wrong.
-    found = find_checkpoint(str(model)) if isinstance(model, str | Path) else None
-    from headscape.own_model import own_widget
-
-    return own_widget(found, model, *given, **options)
+    return find_checkpoint(str(model)) if isinstance(model, str | Path) else None
 
 
 def replace(

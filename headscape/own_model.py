@@ -60,9 +60,13 @@ def own_sentence(
     IngestError
         Where the model is of no family, the tokenizer is another model's, or the text has no word or too many.
     """
-    _check_text("text", text)
-    if other is not None:
-        _check_text("other", other)
+    with ready_model(model, tokenizer, found) as ready:
+        return ready.checkpoint.name, encode_text(ready, text, other)
+
+
+@contextmanager
+def ready_model(model: Any, tokenizer: Any, found: Checkpoint | None = None) -> Iterator[GuessingModel]:
+    """A model with its tokenizer, of a copy that shares its weights; `found` as in `own_widget`."""
     with TemporaryDirectory(prefix="headscape-") as folder, _same_kernels():
         loaded, checkpoint = _given(model) if found is None else (_loaded(found), found)
         if tokenizer is not None and tokenizer != model:
@@ -70,15 +74,27 @@ def own_sentence(
         longest = checkpoint.family.longest_input(checkpoint.config)
         try:
             ready = GuessingModel(checkpoint, max_length=longest, dtype="float32", loaded=loaded)
-            sentence = encoded(ready, text, other or "", NO_CHANGE)
         except Refusal as refused:
             raise IngestError(str(refused)) from refused
+        yield ready
+
+
+def encode_text(ready: GuessingModel, text: str, other: str | None = None) -> Sentence:
+    """A text or a pair as a model encodes it; raises as `own_sentence`."""
+    _check_text("text", text)
+    if other is not None:
+        _check_text("other", other)
+    try:
+        sentence = encoded(ready, text, other or "", NO_CHANGE)
+    except Refusal as refused:
+        raise IngestError(str(refused)) from refused
     if sentence.cut:
+        checkpoint = ready.checkpoint
         raise IngestError(
-            f"The text is longer than {short(checkpoint.name)} reads: {longest} wordpieces and {MOST_CHARACTERS:,} characters at most. "
-            "Give a shorter text."
+            f"The text is longer than {short(checkpoint.name)} reads: {checkpoint.family.longest_input(checkpoint.config)} wordpieces and "
+            f"{MOST_CHARACTERS:,} characters at most. Give a shorter text."
         )
-    return checkpoint.name, sentence
+    return sentence
 
 
 def _check_text(name: str, text: object) -> None:

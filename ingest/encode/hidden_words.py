@@ -24,20 +24,20 @@ class GuessingModel(SentenceModel):
 
     def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str, loaded: Any = None) -> None:
         super().__init__(checkpoint, max_length=max_length, dtype=dtype, loaded=loaded)
-        self._checkpoint = checkpoint
+        self.checkpoint = checkpoint
 
     @cached_property
     def guesses(self) -> bool:
         """Whether the checkpoint has such a head, and its tokenizer a wordpiece that hides others."""
-        weights = self._checkpoint.family.head_weights.get(GUESSES)
-        known = weight_shapes(self._checkpoint).keys()
+        weights = self.checkpoint.family.head_weights.get(GUESSES)
+        known = weight_shapes(self.checkpoint).keys()
         return bool(weights) and known >= set(weights or ()) and self.tokenizer.mask_id is not None
 
     @cached_property
     def _guesser(self) -> Any:
         """The model with its head; the weights of its layers are given back, as the loaded model has them."""
-        family = self._checkpoint.family
-        model: Any = load_model(self._checkpoint, family.architectures[GUESSES]).eval()
+        family = self.checkpoint.family
+        model: Any = load_model(self.checkpoint, family.architectures[GUESSES]).eval()
         family.parts(model).encoder.to("meta")
         return model
 
@@ -49,5 +49,5 @@ class GuessingModel(SentenceModel):
         token_id[hidden] = self.tokenizer.mask_id
         last = self.run(replace(pair.tokens, token_id=token_id), pair.token_type, replaced).last[hidden]
         with torch.inference_mode():
-            logits = self._checkpoint.family.guess_wordpieces(self._guesser, torch.from_numpy(last)).double()
+            logits = self.checkpoint.family.guess_wordpieces(self._guesser, torch.from_numpy(last)).double()
             return float(nn.functional.cross_entropy(logits, torch.from_numpy(right.astype(np.int64)), reduction="sum"))

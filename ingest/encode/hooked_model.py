@@ -90,6 +90,11 @@ class HookedModel:
             keep(Place(layer.output), lambda capture, vectors: capture.projected.append(vectors))
 
     @property
+    def family_name(self) -> str:
+        """What people call its family."""
+        return self._family.name
+
+    @property
     def bias(self) -> AttentionBias | None:
         """What the model adds to q.k / sqrt(channels), from its weights as they are now."""
         return self.parts.bias
@@ -283,24 +288,25 @@ class SentenceModel:
         #: What a classifier calls its answers; empty of another model.
         self.class_names = tuple(class_names(checkpoint)) if loaded is None else ()
         classifies = bool(self.class_names)
-        self._model = HookedModel(
+        #: The model that reads the sentences.
+        self.hooked = HookedModel(
             checkpoint, device=device, dtype=find_dtype(dtype, device), classifies=classifies, loaded=loaded
         )
         if loaded is not None and loaded.dtype == torch.float32:  # in 16 bits no weight is as exact
-            check_attention(self._model, checkpoint.name)
-        self._last = f"L{self._model.layers - 1:02d}.feedforward"
-        self._model.listen_at_points([self._last])
-        self._grams = self._model.output_grams()
-        self._projections = self._model.output_projections()
-        self._maps = self._model.product_maps()
+            check_attention(self.hooked, checkpoint.name)
+        self._last = f"L{self.hooked.layers - 1:02d}.feedforward"
+        self.hooked.listen_at_points([self._last])
+        self._grams = self.hooked.output_grams()
+        self._projections = self.hooked.output_projections()
+        self._maps = self.hooked.product_maps()
         #: What the model adds to q.k / sqrt(channels).
-        self.bias = self._model.bias
+        self.bias = self.hooked.bias
         self._token_types = checkpoint.family.size(checkpoint.config, "type_vocab_size")
 
     @property
     def size(self) -> int:
         """Bytes of the weights."""
-        return sum(parameter.nbytes for parameter in self._model.parts.module.parameters())
+        return sum(parameter.nbytes for parameter in self.hooked.parts.module.parameters())
 
     def tokenize(self, text: str, second: str) -> Pair:
         """Wordpieces of a pair, or of one sentence where there is no second."""
@@ -312,7 +318,7 @@ class SentenceModel:
 
     def without_vector(self, tokens: Tokens) -> list[str]:
         """Wordpieces that the embedding of the model has no row for: its tokenizer may know more."""
-        rows = int(self._model.config.vocab_size)
+        rows = int(self.hooked.config.vocab_size)
         return [self.tokenizer.vocab[number] for number in tokens.token_id if number >= rows]
 
     def run(self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING) -> Vectors:
@@ -320,8 +326,8 @@ class SentenceModel:
         # Some checkpoints know one token type only.
         known = np.minimum(token_type, max(0, self._token_types - 1))
         token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in (tokens.token_id, known))
-        device = self._model.device
-        capture = self._model.run_replaced(token_ids.to(device), segments.to(device), replaced)
+        device = self.hooked.device
+        capture = self.hooked.run_replaced(token_ids.to(device), segments.to(device), replaced)
         with torch.inference_mode():
             return self._vectors(capture, replaced)
 
@@ -340,7 +346,7 @@ class SentenceModel:
         stacked = [torch.stack(each) for each in (query, key, norms)]
         both = torch.stack(mixing, dim=1), torch.stack(products)
         last = capture.points[self._last][0].float()
-        answer = self._model.guess_labels(last[None])[0] if self.class_names else torch.zeros(0)
+        answer = self.hooked.guess_labels(last[None])[0] if self.class_names else torch.zeros(0)
         return Vectors(*(array.cpu().numpy() for array in (*stacked, *both, last, answer)))
 
     def _mixing(

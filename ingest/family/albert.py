@@ -118,4 +118,6 @@ class AlbertLayer(BertLayer):
         expanded="ffn_output",
         feedforward="full_layer_layer_norm",
         last_norm="full_layer_layer_norm",
+        first="ffn",
+        activation="activation",
     )

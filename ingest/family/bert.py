@@ -1,6 +1,6 @@
 """BERT (Devlin et al. 2019), as transformers has it, and families with its modules and its kind of tokenizer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -300,6 +300,8 @@ class LayerPaths:
         Modules whose outputs are these feature points.
     last_norm
         The layer norm after the feed-forward network; empty where norms come first.
+    first, activation
+        The first linear layer of that network, and what comes between it and `expanded`; empty where it is built otherwise.
     """
 
     value: str
@@ -309,6 +311,8 @@ class LayerPaths:
     expanded: str
     feedforward: str
     last_norm: str = ""
+    first: str = ""
+    activation: str = ""
 
 
 @dataclass(frozen=True)
@@ -326,6 +330,8 @@ class BertLayer:
         expanded="output.dense",
         feedforward="output",
         last_norm="output.LayerNorm",
+        first="intermediate.dense",
+        activation="intermediate.intermediate_act_fn",
     )
 
     @property
@@ -352,6 +358,16 @@ class BertLayer:
     def residual_norms(self) -> Sequence[Any]:
         """That norm, and the one after the feed-forward network."""
         return [self.norm, self.module.get_submodule(self.paths.last_norm)]
+
+    @property
+    def feedforward(self) -> "tuple[Any, Any, Callable[[Tensor], Tensor]] | None":
+        """Its linear layers and the activation between."""
+        if not self.paths.first:
+            return None
+        first, second, between = map(
+            self.module.get_submodule, (self.paths.first, self.paths.expanded, self.paths.activation)
+        )
+        return first, second, between
 
     @property
     def points(self) -> Mapping[str, Place]:

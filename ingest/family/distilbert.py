@@ -89,4 +89,6 @@ class DistilBertLayer(BertLayer):
         expanded="ffn.lin2",
         feedforward="output_layer_norm",
         last_norm="output_layer_norm",
+        first="ffn.lin1",
+        activation="ffn.activation",
     )

@@ -121,4 +121,6 @@ class MpnetLayer(BertLayer):
         expanded="output.dense",
         feedforward="output",
         last_norm="output.LayerNorm",
+        first="intermediate.dense",
+        activation="intermediate.intermediate_act_fn",
     )

@@ -141,6 +141,10 @@ class LayerParts(Protocol):
         """The norms of the layer that the residual runs through, in order; none where norms come before attention, but after the last layer."""
 
     @property
+    def feedforward(self) -> "tuple[Any, Any, Callable[[Tensor], Tensor]] | None":
+        """The two linear layers of the feed-forward network and the activation between; None where it is built otherwise."""
+
+    @property
     def centres(self) -> bool:
         """Whether these norms take the mean off a vector."""
 

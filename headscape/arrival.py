@@ -1,0 +1,94 @@
+"""What each token of a text brings to each, and to the vector of the text, by a model of the reader."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dashboard.sentence.sentence import Sentence
+from headscape.own_model import encode_text, ready_model
+from ingest.encode.decomposition import TracedLayer, alti, decompose, trace, value_zeroing
+from ingest.encode.hidden_words import GuessingModel
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.errors import IngestError, short
+from store.kernels.mixing import layer_matrix, roll_out
+from store.schema.mixing import METHODS
+
+#: Methods that need the model itself, and their matrix of a layer.
+OF_LAYER: Mapping[str, Callable[[TracedLayer], Tensor]] = {"alti": alti, "value_zeroing": value_zeroing}
+DECOMPX = "decompx"
+
+
+def context_mixing(
+    model: Any, tokenizer: Any, text: str, *, method: str, rolled_out: bool, found: Checkpoint | None
+) -> xr.DataArray:
+    """See `headscape.context_mixing`; `found` is the checkpoint where `model` is a folder or a name."""
+    known = (*METHODS, *OF_LAYER, DECOMPX)
+    if method not in known:
+        raise IngestError(f"There is no context mixing by {short(method)!r}. Choose one of: {', '.join(known)}.")
+    with ready_model(model, tokenizer, found) as ready:
+        sentence = encode_text(ready, text)
+        shares = _shares(ready, sentence, method, rolled_out)
+    return _labelled(shares, sentence, sentence, ("query_token", "key_token"), {"layer": np.arange(len(shares))})
+
+
+def _shares(ready: GuessingModel, sentence: Sentence, method: str, rolled_out: bool) -> NDArray[np.floating]:
+    """(layer, query_token, key_token)."""
+    if method == DECOMPX:
+        lengths = torch.stack([parts.norm(dim=-1) for parts in decompose(_trace(ready, sentence))]).numpy()
+        shares: NDArray[np.floating] = lengths / lengths.sum(axis=-1, keepdims=True)
+        return shares
+    matrices = (
+        _stored_matrices(sentence, method)
+        if method in METHODS
+        else [OF_LAYER[method](layer).numpy() for layer in _trace(ready, sentence)]
+    )
+    return np.asarray(roll_out(matrices) if rolled_out else np.stack(matrices))
+
+
+def _stored_matrices(sentence: Sentence, method: str) -> list[NDArray[np.floating]]:
+    """By a method that a store allows too."""
+    assert sentence.products is not None, "of a sentence that a model has encoded"
+    return [
+        layer_matrix(
+            method,
+            sentence.layer_pattern(layer),
+            value_norm=sentence.value_norm[layer],
+            products=sentence.products[layer],
+        )
+        for layer in range(len(sentence.query))
+    ]
+
+
+def _trace(ready: GuessingModel, sentence: Sentence) -> list[TracedLayer]:
+    tokens = ready.tokenize(sentence.text, "").tokens
+    return trace(ready.hooked, torch.from_numpy(tokens.token_id.astype(np.int64)).to(ready.hooked.device))
+
+
+def alike(model: Any, tokenizer: Any, first: str, second: str, *, found: Checkpoint | None) -> xr.DataArray:
+    """See `headscape.alike`; `found` is the checkpoint where `model` is a folder or a name."""
+    with ready_model(model, tokenizer, found) as ready:
+        both = [encode_text(ready, text) for text in (first, second)]
+        parts = [_vector_parts(_trace(ready, sentence)) for sentence in both]
+    lengths = [np.linalg.norm(each.sum(axis=0)) for each in parts]
+    products = parts[0] @ parts[1].T / (lengths[0] * lengths[1])
+    return _labelled(products, both[0], both[1], ("first_token", "second_token"), {})
+
+
+def _vector_parts(layers: list[TracedLayer]) -> NDArray[np.floating]:
+    """What each input token adds to the mean of the last vectors: (token, feature)."""
+    *_, last = decompose(layers)
+    return np.asarray(last.mean(0).numpy())
+
+
+def _labelled(
+    values: NDArray[np.floating], first: Sentence, second: Sentence, dims: tuple[str, str], labels: dict[str, Any]
+) -> xr.DataArray:
+    """With the wordpieces of both sides."""
+    sides = zip(dims, (first, second), strict=True)
+    labels = labels | {dim.replace("token", "wordpiece"): (dim, list(own.wordpieces)) for dim, own in sides}
+    return xr.DataArray(values, labels, (*labels.keys() & {"layer"}, *dims))
