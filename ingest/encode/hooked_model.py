@@ -196,13 +196,12 @@ class HookedModel:
 
     def product_maps(self) -> list[ProductMap]:
         """What makes the inner products of every layer that context mixing follows from, in float32."""
-        with torch.inference_mode():
-            return [self._product_map(layer) for layer in self.parts.layers]
+        return [self._product_map(layer) for layer in self.parts.layers]
 
     def _product_map(self, layer: LayerParts) -> ProductMap:
         weight, _ = layer.output_map
-        norms = ResidualNorms([norm.weight.float() for norm in layer.residual_norms], layer.centres)
-        return ProductMap.of(weight.float().unflatten(0, (self.heads, self.channels)), norms)
+        norms = ResidualNorms([norm.weight.detach().float() for norm in layer.residual_norms], layer.centres)
+        return ProductMap.of(weight.detach().float().unflatten(0, (self.heads, self.channels)), norms)
 
     def expansion_rates(self) -> list[float]:
         """Expansion rate of every layer: how much x -> f(x) lengthens a vector (Kobayashi et al. 2021)."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ingest.run.settings import NONE, Settings
 from store import StoreError
+from tests.bench.arrival import arrival
 from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
 from tests.bench.encoders import encoders
@@ -70,6 +71,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "flips": lambda: flips("data/headscape", 20),
     "fidelity": fidelity,
     "attentionviz": lambda: against_attentionviz(STORE),
+    "arrival": lambda: arrival(SERVED),
     "encoders": encoders,
     "families": families,
     "intervals": lambda: intervals(SERVED, (20, 50, 100, 200)),
