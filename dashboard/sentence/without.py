@@ -17,7 +17,6 @@ from dashboard.sentence.change import (
     changed_pairs,
     vector_change,
 )
-from dashboard.sentence.checkpoint import CorpusModel, runs_models
 from dashboard.sentence.curve_chart import curve_panel
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
 from dashboard.sentence.over_corpus import over_corpus
@@ -29,6 +28,7 @@ from dashboard.ui.markup import FOLLOWED, heading, scrolling
 from dashboard.ui.text import with_commands
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
+from dashboard.web.corpus_model import CorpusModel, runs_models
 from dashboard.web.errors import Refusal
 from dashboard.web.results import cached
 from dashboard.web.state import MOST_CHANGED, LinkState, heads_numbers
