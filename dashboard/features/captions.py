@@ -13,6 +13,7 @@ from dashboard.features.shown import FeatureView
 from dashboard.features.trial import seed_of
 from dashboard.points.controls import caption
 from dashboard.ui.controls import info
+from dashboard.ui.glossary import defined
 from dashboard.ui.text import with_commands
 from dashboard.web.token_sets import review_number
 from store.schema.pictures import EACH, ViewName
@@ -25,7 +26,7 @@ _OTHER_SEED = "A trial with seed {}, not in the store, whose pictures have seed 
 _READ = "Read by the model for this page, not in the store. Keep it in the store: "
 _READ_COMMAND = "Add the model, the data and the place of the store as your ingest had them. It also draws the review by UMAP and t-SNE."
 _CUT = " The review is longer: its text after {:,} tokens is left out. Choose a shorter one to see all of it."
-TRUST = "Whether neighbours in the picture are neighbours among the vectors; 1 would be perfect (Venna and Kaski 2001)."
+TRUST = defined("trustworthiness")
 UNMEASURED = "Trustworthiness: too few tokens to measure. Ingest more sentences."
 #: Parameters of a fit by their names for a person.
 PARAMETERS = {
