@@ -87,7 +87,7 @@ def test_trustworthiness_is_that_of_scikit_learn(vectors: np.ndarray, tried: tup
 def test_the_facts_are_those_of_a_stored_picture(tried: tuple[object, object, dict[str, object]]) -> None:
     facts = tried[2]
     assert facts["title"] == "UMAP fitted on L0 head outputs"
-    assert facts["fitted_on"] == f"all {TOKENS} tokens at the place L00.mixed"
+    assert facts["fitted_on"] == f"all {TOKENS} tokens at the place L0 head outputs"
     assert facts["parameters"] == {"neighbors": 6, "min_dist": 0.3, "metric": "cosine", "seed": 3}
 
 

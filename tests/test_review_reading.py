@@ -139,7 +139,7 @@ def test_a_url_of_a_review_that_is_gone_says_what_to_do(served_store: ServedStor
     answer = client.get(f"{data_link(tiny_corpus)}/features/review-77/tokens.json")
     assert (answer.status_code, answer.text) == (
         404,
-        "The server does not have review 77 any more. Reload the page to read it again.",
+        "The server does not have review 77 now. Open it on page Features.",
     )
 
 

@@ -179,8 +179,7 @@ def _controls(shown: FeatureView, chosen: ReviewChoice) -> list[object]:
             [_picture(shown, chosen), search_controls(shown.state, matches_of(shown.corpus))],
             className="control-rows",
         ),
-        *review_section(chosen),
-        *trial_section(shown),
+        html.Div([*review_section(chosen), *trial_section(shown)], className="sections"),
         legend_line(shown.legend, roles=ROLES, isolate=isolating(shown.state, "fonly")),
         no_hits(shown.corpus, shown.state) or _selected(shown),
     ]
@@ -225,7 +224,7 @@ def _selected(shown: FeatureView) -> dmc.Text | html.P:
     return html.P([selected, clear], className="count one-row of-picture", role="status")
 
 
-def trial_section(shown: FeatureView) -> list[object]:
+def trial_section(shown: FeatureView) -> list[Any]:
     """The section, open where the link says what is tried; of the values of heads there is none."""
     state = shown.state
     if shown.series.layer is not None:

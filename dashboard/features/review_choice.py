@@ -83,7 +83,7 @@ def token_set_choice(chosen: ReviewChoice) -> dmc.Select:
     return choice("material", "Tokens of", titles, chosen.token_set, 130)
 
 
-def review_section(chosen: ReviewChoice) -> list[object]:
+def review_section(chosen: ReviewChoice) -> list[Any]:
     """The section, open where the link names a review or searches for some; none where this server cannot read any."""
     state = chosen.state
     if not chosen.can_read:

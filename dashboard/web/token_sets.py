@@ -24,7 +24,7 @@ from store.repository.arrays import Groups
 
 #: Bytes of the files of all reviews that were read; one of 512 tokens at 20 points of 384 features has 11 MB.
 BUDGET = 256 << 20
-GONE = "The server does not have review {} any more. Reload the page to read it again."
+GONE = "The server does not have review {} now. Open it on page Features."
 #: What a zarr store has, by its keys.
 Stored = Mapping[str, NDArray[np.uint8]]
 
