@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 import store
@@ -19,7 +20,7 @@ from dashboard.features.review_choice import read_review, seek_reviews
 from dashboard.ui.apart import Watch
 from dashboard.ui.work import Job
 from dashboard.web.context import Context, resolve
-from dashboard.web.errors import Refusal
+from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from dashboard.web.token_sets import TokenSets
@@ -232,3 +233,36 @@ def test_a_long_review_says_that_its_end_is_missing(served_store: ServedStore, t
     features = served_store.service(TokenSets).add(tiny_corpus, f"review-{OTHER}", arrays)
     below = str(FEATURES.layout(resolve(served_store, "features", f"review={OTHER}")).below)
     assert f"The review is longer: its text after {features.n_tokens} tokens is left out. Choose a shorter one" in below
+
+
+# -- the process ----------------------------------------------------------------------------------------
+
+
+def readers() -> list[psutil.Process]:
+    """The processes that this one has started to read."""
+    own = psutil.Process().children(recursive=True)
+    return [process for process in own if "dashboard.features.reading" in " ".join(process.cmdline())]
+
+
+@pytest.mark.slow
+def test_one_process_reads_one_review_after_the_other_and_ends_when_it_is_cancelled(tiny_store: str) -> None:
+    served_store = ServedStore(tiny_store)
+    corpus, real = resolve(served_store, "features", "").corpus, served_store.service(Reading)
+    first = real.read(corpus, OTHER, Job())
+    assert first.n_tokens == len(first.wordpieces())
+    (process,) = readers()
+    assert real.seek(corpus, "film", Job()).among == 60
+    assert readers() == [process]
+    with pytest.raises(Refusal, match="There is no review 99,999"):
+        real.read(corpus, 99_999, Job())
+    assert readers() == [process]
+    with pytest.raises(ReaderLeft):
+        real.read(corpus, OTHER + 1, Left())
+    assert readers() == []
+
+
+class Left(Job):
+    """Nobody waits for it."""
+
+    def watch(self, share: float, stage: str | None = None) -> None:  # noqa: ARG002
+        raise ReaderLeft
