@@ -21,6 +21,8 @@ from dashboard.web.http import STANDING, Shown, Text, snapshot_of, validated
 from dashboard.web.served_store import ServedStore
 from dashboard.web.special_names import in_names_of
 
+#: Keys of every page -> what they do (assets/web/keyboard.mjs, undo.mjs); on a Mac with Cmd.
+PAGE_KEYS = {"?": "Help", "/": "search", "c": "copy the link", "Ctrl + Z": "undo", "Ctrl + Shift + Z": "redo"}
 #: Keys of a picture -> what they do.
 PICTURE_KEYS = {
     "arrow keys": "next head",
@@ -44,7 +46,7 @@ def _help(topics: Iterable[Topic]) -> html.Dialog:
     pages = {f"g {topic.letter}": topic.title for topic in topics}
     named: Any = {"aria-labelledby": "help-title"}
     keys = [
-        _keys("Everywhere", {"?": "Help", "/": "search", "c": "copy the link"} | pages),
+        _keys("Everywhere", PAGE_KEYS | pages),
         _keys("In a picture (Tab to it first)", PICTURE_KEYS),
     ]
     return html.Dialog(

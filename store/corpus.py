@@ -27,6 +27,7 @@ from store.results import StageResults
 from store.rules import RuleSentences, RuleText, chosen_rules, predict, read_tables, sentences_within
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
+from store.summary import as_html, as_text
 
 HEADS = "layer", "head"
 #: Heads whose tables are kept: some megabytes each.
@@ -71,10 +72,10 @@ class Corpus(StageResults):
         self._tables: dict[tuple[int, int], HeadTables] = {}
 
     def __repr__(self) -> str:
-        return (
-            f"<Corpus of model {self.name}: {self.layers} layers of {self.heads} heads on {self.n_sentences:,} sentences, "
-            f"{self.n_tokens:,} tokens of {self.corpus_attributes['name']}; snapshot {self.snapshot}>"
-        )
+        return as_text(self, self._groups)
+
+    def _repr_html_(self) -> str:
+        return as_html(self, self._groups)
 
     def _per_token(self, name: str) -> xr.DataArray:
         if name not in self._lazy:

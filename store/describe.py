@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-import zarr
 
 from store.phrases import cut_sentences, first_reviews, many, utc
 from store.repository.access import local_path
@@ -15,21 +14,7 @@ from store.repository.checksums import has_fingerprints
 from store.repository.history import history
 from store.schema.model import counted_size, varying_statistics
 from store.snapshot import Snapshot
-
-#: Stages of an ingest after the vectors and statistics: the group of each, and an attribute that it has once it is finished.
-STAGES: Mapping[str, tuple[str, str]] = {
-    "highest-scoring pairs": ("pairs", "sentences"),
-    "divergence between heads": ("divergence", "tokens"),
-    "attention between words": ("words", "sentences"),
-    "relations": ("relations", "relations_hash"),
-    "coreference": ("coreference", "coreference_hash"),
-    "rules and roles": ("roles", "roles_hash"),
-    "governors from attention": ("uas", "uas_hash"),
-    "feature points": ("features", "materials"),
-    "context mixing": ("mixing", "sentences"),
-    "head importance": ("importance", "importance_hash"),
-}
-
+from store.summary import finished_stages
 
 #: After it, the identity of data says how many first reviews it is of.
 FIRST = "#first="
@@ -37,7 +22,7 @@ FIRST = "#first="
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """A model of the store on its corpus; `stages` are the titles of the finished ones of `STAGES`.
+    """A model of the store on its corpus; `stages` are the titles of the finished ones of `store.summary.STAGES`.
 
     `sentences` and `tokens` have vectors, the counted ones are those that statistics of heads and layers are of.
     """
@@ -157,17 +142,12 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
         layers=layers,
         heads=heads,
         channels=channels,
-        stages=_finished_stages(snapshot.group(f"models/{key}")),
+        stages=finished_stages(snapshot.group(f"models/{key}")),
         counted_sentences=counted_size(attributes, "sentences"),
         counted_tokens=counted_size(attributes, "tokens"),
         token_sets=[describe_token_set(snapshot, key, name) for name in snapshot.corpus(key).token_sets],
         **{name: attributes[name] for name in names},
     )
-
-
-def _finished_stages(model: zarr.Group) -> list[str]:
-    groups = dict(model.groups())
-    return [title for title, (name, finished) in STAGES.items() if name in groups and finished in groups[name].attrs]
 
 
 def describe_token_set(snapshot: Snapshot, key: str, name: str) -> TokenSetDescription:

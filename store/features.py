@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from store.repository.arrays import Groups, Views, with_written_attributes
 from store.repository.errors import StoreError
-from store.schema.features import SAMPLE
+from store.schema.features import SAMPLE, point_title
 from store.schema.pictures import LARGEST_COORDINATE
 from store.text import Piece
 
@@ -57,7 +57,9 @@ class Features:
         path = f"models/{corpus.name}/features/{name}"
         self.name = name
         self._corpus = corpus
-        self._group = groups.open(path)
+        stored = groups.open(path)
+        #: Points have their titles on pages beside their names.
+        self._group = stored.assign_coords(title=("point", [point_title(str(name)) for name in stored.point.values]))
         self.attributes: Mapping[str, Any] = self._group.attrs
         self.points: tuple[str, ...] = tuple(map(str, self._group.point.values))
         self.n_tokens: int = self._group.sizes["token"]

@@ -7,7 +7,16 @@ import xarray as xr
 
 from store.head_numbers import HeadNumbers, read_head_numbers
 from store.kernels.intervals import ShareReplicates, draw_counts
-from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, frequent_offset, halves, linked
+from store.kernels.relations import (
+    DIRECTION_TITLES,
+    DIRECTIONS,
+    ENDS,
+    StrongestWords,
+    WordPairs,
+    frequent_offset,
+    halves,
+    linked,
+)
 from store.kernels.roles import THRESHOLD
 from store.process import one_thread
 from store.repository.arrays import Groups, with_written_attributes, written
@@ -99,7 +108,7 @@ class StageResults(CorpusText):
 
         And `accuracy` (relation, direction, layer, head), share of the pairs that the head links, in all sentences;
         `chosen_accuracy` and `reported_accuracy`, the same in each half of the sentences; `random_accuracy`, that of the
-        same head with random weights; `offset_accuracy` (relation), share of the pairs of the second half with the offset most frequent in the
+        same head with random weights; `title` (direction), what the direction is called on pages; `offset_accuracy` (relation), share of the pairs of the second half with the offset most frequent in the
         first. Loaded at first use. NotIngested where the ingest has not computed them.
         """
         return with_accuracies(self._of_words("relations", "relations_hash", "Relations", WORDS_REMEDY).load())
@@ -248,7 +257,8 @@ def with_accuracies(counts: xr.Dataset) -> xr.Dataset:
         "random_accuracy": counts.random_linked.sum("half") / counts.random_pairs.sum("half"),
         "offset_accuracy": counts.offset_linked[1] / counts.pairs[1],
     }
-    return counts.assign({name: share.drop_vars("half", errors="ignore") for name, share in shares.items()})
+    named = counts.assign({name: share.drop_vars("half", errors="ignore") for name, share in shares.items()})
+    return named.assign_coords(title=("direction", [title.format(*ENDS) for title in DIRECTION_TITLES.values()]))
 
 
 def best_heads(relations: xr.Dataset) -> xr.Dataset:
@@ -277,7 +287,7 @@ def best_heads(relations: xr.Dataset) -> xr.Dataset:
 
 def _at(cells: xr.DataArray, best: xr.DataArray) -> xr.DataArray:
     """The number of one cell of each relation."""
-    return cells.isel(cell=best).drop_vars(("cell", "direction", "layer", "head"))
+    return cells.isel(cell=best).drop_vars(("cell", "direction", "layer", "head", "title"), errors="ignore")
 
 
 def count_links(strongest: xr.Dataset, pairs: WordPairs, *, sentences: int, seed: int) -> xr.Dataset:

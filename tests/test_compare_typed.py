@@ -9,10 +9,10 @@ from flask.testing import FlaskClient
 
 from dashboard.compare.page import deferred_typed
 from dashboard.compare.two_models import ModelPair
-from dashboard.sentence.checkpoint import CorpusModel
 from dashboard.sentence.encoder import Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.context import Context, resolve
+from dashboard.web.corpus_model import CorpusModel
 from dashboard.web.errors import Refusal
 from dashboard.web.served_store import ServedStore
 from tests.client import content, csv_rows

@@ -15,7 +15,6 @@ import psutil
 import pytest
 
 from dashboard.sentence.change import Change
-from dashboard.sentence.checkpoint import CorpusModel
 from dashboard.sentence.encoder import (
     BUSY,
     ENDED,
@@ -29,6 +28,7 @@ from dashboard.sentence.encoder import (
 )
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.web.admission import current_tell, steps_told_to
+from dashboard.web.corpus_model import CorpusModel
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.processes import ServerFolder, server_folder
 from store import Corpus

@@ -11,8 +11,8 @@ import pytest
 
 import headscape as headscape_api
 from dashboard.__main__ import main as serve
-from dashboard.sentence.checkpoint import CorpusModel
 from dashboard.sentence.encoder import Encoder
+from dashboard.web.corpus_model import CorpusModel
 from dashboard.web.errors import Refusal
 from headscape.__main__ import COMMANDS
 from headscape.__main__ import main as headscape

@@ -110,7 +110,7 @@ def test_a_view_says_what_it_is_fitted_on_and_how_others_are_placed(drawn: Featu
     )
     assert json.loads(attributes["parameters"]) == {"metric": "euclidean", "min_dist": 0.1, "neighbors": 15, "seed": 0}
     assert drawn.view("umap-joint").attrs["fitted_on"] == "the first 40 tokens at all places together"
-    assert drawn.view("tsne-L01.mixed").attrs["fitted_on"] == "the first 50 tokens at the place L01.mixed"
+    assert drawn.view("tsne-L01.mixed").attrs["fitted_on"] == "the first 50 tokens at the place L1 head outputs"
     assert drawn.view("pca-joint").attrs["fitted_on"] == f"all {drawn.n_tokens} tokens at all places together"
 
 

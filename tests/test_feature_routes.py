@@ -140,7 +140,7 @@ def test_the_measures_between_points_can_be_had(client: FlaskClient, sample: str
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("features/review-99/points/points/pca-joint/grid.bin", "has no feature points of 'review-99'"),
+        ("features/review-99/points/points/pca-joint/grid.bin", "does not have review 99 now"),
         ("features/sample/points/points/pca-joint/L99.mixed.bin", "There is no 'L99.mixed'"),
         ("features/sample/points/points/tsne-joint/grid.bin", "There is no view 'tsne-joint'"),
         ("features/sample/points/L99/pca/grid.bin", "has no panels 'L99'"),

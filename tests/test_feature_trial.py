@@ -61,6 +61,24 @@ def test_the_places_are_those_of_umap_learn(vectors: np.ndarray, tried: tuple[np
     np.testing.assert_allclose(shown, expected, atol=1e-3 * np.ptp(expected))
 
 
+def test_the_same_seed_gives_the_same_picture_and_another_seed_another(
+    vectors: np.ndarray, tried: tuple[np.ndarray, ...]
+) -> None:
+    same, other = (
+        try_picture(
+            ViewName("umap", "L00.mixed"),
+            Settings(neighbors=6, min_dist=0.3, metric="cosine", seed=seed),
+            POINTS,
+            TOKENS,
+            lambda point, tokens: vectors[point, :tokens],
+            lambda *_: None,
+        )[0]
+        for seed in (CHOSEN.seed, CHOSEN.seed + 1)
+    )
+    np.testing.assert_array_equal(same, tried[0])
+    assert not np.array_equal(other, tried[0])
+
+
 def test_trustworthiness_is_that_of_scikit_learn(vectors: np.ndarray, tried: tuple[np.ndarray, ...]) -> None:
     for own, coordinates, trust in zip(vectors, tried[0].astype(float), tried[1], strict=True):
         assert trust == pytest.approx(trustworthiness(own, coordinates, n_neighbors=10, metric="cosine"), abs=2e-3)
@@ -69,7 +87,7 @@ def test_trustworthiness_is_that_of_scikit_learn(vectors: np.ndarray, tried: tup
 def test_the_facts_are_those_of_a_stored_picture(tried: tuple[object, object, dict[str, object]]) -> None:
     facts = tried[2]
     assert facts["title"] == "UMAP fitted on L0 head outputs"
-    assert facts["fitted_on"] == f"all {TOKENS} tokens at the place L00.mixed"
+    assert facts["fitted_on"] == f"all {TOKENS} tokens at the place L0 head outputs"
     assert facts["parameters"] == {"neighbors": 6, "min_dist": 0.3, "metric": "cosine", "seed": 3}
 
 

@@ -45,7 +45,7 @@ def test_a_file_that_hides_the_dashboard_is_named_where_notes_are_read(name: str
 def test_what_hides_nothing_that_is_needed_is_no_obstacle(name: str, tmp_path: Path, tiny_store: str) -> None:
     hide(tmp_path, name)
     ended = python(tmp_path, "-c", OPEN.format(store=tiny_store))
-    assert ended.stdout.startswith("<Corpus of model tiny-bert")
+    assert ended.stdout.startswith("Corpus: tiny-bert on ")
 
 
 def test_a_folder_of_data_that_comes_before_a_clone_is_no_obstacle(tmp_path: Path, tiny_store: str) -> None:
@@ -58,7 +58,7 @@ def test_a_folder_of_data_that_comes_before_a_clone_is_no_obstacle(tmp_path: Pat
         "sys.meta_path.append(Last)\n"
     )
     ended = python(tmp_path, "-c", code + OPEN.format(store=tiny_store))
-    assert ended.stdout.startswith("<Corpus of model tiny-bert"), ended.stderr
+    assert ended.stdout.startswith("Corpus: tiny-bert on "), ended.stderr
 
 
 @pytest.mark.parametrize(

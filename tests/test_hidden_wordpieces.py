@@ -114,7 +114,8 @@ def test_a_sample_asks_once_whether_the_model_predicts_wordpieces(roles_store: s
 
 
 def model_of(corpus: Corpus) -> Callable[[str, Any], Any]:
-    from dashboard.sentence.checkpoint import CorpusModel, encoded, load
+    from dashboard.sentence.checkpoint import encoded, load
+    from dashboard.web.corpus_model import CorpusModel
 
     model = load(CorpusModel.of(corpus))
     return lambda text, change: encoded(model, text, "", change)

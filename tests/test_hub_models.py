@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import store
-from dashboard.sentence.checkpoint import CorpusModel
 from dashboard.sentence.encoder import Encoder
+from dashboard.web.corpus_model import CorpusModel
 from dashboard.web.errors import Refusal
 from ingest.run import checkpoint
 from ingest.run.checkpoint import find_checkpoint, held_models

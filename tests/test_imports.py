@@ -43,9 +43,11 @@ PLACED = {"dashboard.topic": "canvas"}
 BELOW = {"store": (), "ingest": ("store",), "dashboard": ("store",), "headscape": ("store", "ingest", "dashboard")}
 #: Modules of the dashboard that import the ingest inside of functions: they run its model and its UMAP in other processes.
 RUN_THE_INGEST = (
+    "dashboard/web/corpus_model.py",
     "dashboard/sentence/checkpoint.py",
     "dashboard/sentence/encoder.py",
     "dashboard/features/trials.py",
+    "dashboard/features/reading.py",
 )
 PACKAGES = [name for name in BELOW if (ROOT / name).is_dir()]
 

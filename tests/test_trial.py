@@ -21,6 +21,7 @@ from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import MIN_DIST, MOST_NEIGHBORS, NEIGHBORS
+from dashboard.web.token_sets import TokenSets
 from ingest.run.settings import MOST_NEIGHBORS as MOST_OF_INGEST
 from ingest.run.settings import Settings
 from store import Corpus
@@ -57,7 +58,7 @@ def fitted(served_store: ServedStore, fit: FakeFit) -> Context:
 
 def of(served_store: ServedStore, search: str) -> Trial:
     context = resolve(served_store, "features", search)
-    return Trial.of(context.state, context.corpus.features("sample"))
+    return Trial.of(context.state, context.corpus, context.corpus.features("sample"))
 
 
 # -- parameters -----------------------------------------------------------------------------------------
@@ -87,6 +88,7 @@ def test_a_trial_has_at_most_the_tokens_of_the_sample(served_store: ServedStore,
         ("mindist=2", "mindist=2 is not a number from 0 to 1; showing 0.1"),
         ("metric=hamming", "Ignored an invalid parameter: metric=hamming"),
         ("fit=L77.mixed", "Ignored an invalid parameter: fit=L77.mixed"),
+        ("seed=4294967296", "seed=4294967296 is out of range (0-4,294,967,295); showing 4,294,967,295"),
     ],
 )
 def test_a_value_out_of_bounds_is_changed_with_a_notice(served_store: ServedStore, search: str, notice: str) -> None:
@@ -97,6 +99,9 @@ def test_a_name_is_that_of_its_trial(served_store: ServedStore, features: Featur
     trial = of(served_store, f"{TRY}&mindist=0.000001&metric=cosine")
     assert str(trial) == "trial-5-0.000001-cosine-60-joint"
     assert Trial.parse(str(trial), features) == trial
+    other = replace(trial, seed=7)
+    assert str(other) == "trial-5-0.000001-cosine-60-joint-7"
+    assert Trial.parse(str(other), features) == other
 
 
 @pytest.mark.parametrize(
@@ -112,6 +117,7 @@ def test_a_name_is_that_of_its_trial(served_store: ServedStore, features: Featur
         "trial-5-0.1-euclidean-9999-joint",
         "trial-5-0.1-euclidean-60-L77.mixed",
         "trial-5-0.1-euclidean-60-../joint",
+        "trial-5-0.1-euclidean-60-joint-4294967296",
     ],
 )
 def test_no_other_name_is_one(name: str, features: Features) -> None:
@@ -167,6 +173,22 @@ def test_a_server_without_umap_says_so_in_one_sentence(served_store: ServedStore
     assert MISSING in str(layout(resolve(served_store, "features", "")).above)
     with pytest.raises(Refusal, match="Install the extra `ingest`"):
         tried(resolve(served_store, "features", TRY), Job())
+
+
+def test_a_seed_of_the_link_is_that_of_the_fit_and_says_that_no_store_keeps_it(
+    served_store: ServedStore, fit: FakeFit
+) -> None:
+    tried(resolve(served_store, "features", f"{TRY}&seed=7"), Job())
+    assert [(request.seed, request.trial.seed) for request in fit.requests] == [(7, 7)]
+    below = str(layout(resolve(served_store, "features", f"{SHOWN}&seed=7")).below)
+    assert "A trial with seed 7, not in the store, whose pictures have seed 0." in below
+    assert "headscape projections" not in below
+
+
+@pytest.mark.usefixtures("fitted")
+def test_the_seed_of_the_ingest_is_the_trial_without_a_seed(served_store: ServedStore, fit: FakeFit) -> None:
+    tried(resolve(served_store, "features", f"{TRY}&seed=0"), Job())
+    assert len(fit.requests) == 1
 
 
 # -- what the canvas asks for ---------------------------------------------------------------------------
@@ -259,7 +281,7 @@ def test_a_reader_beyond_the_queue_asks_again(served_store: ServedStore) -> None
     trials = served_store.service(Trials)
     with ExitStack() as others:
         for _ in range(trials_of_server.READERS):
-            others.enter_context(trials._room.entered())
+            others.enter_context(trials.turns.room.entered())
         with pytest.raises(NotYet, match=BUSY):
             tried(resolve(served_store, "features", TRY), Job())
 
@@ -288,7 +310,11 @@ def test_old_trials_are_deleted(served_store: ServedStore) -> None:
     context = resolve(served_store, "features", TRY)
     features, budget = context.corpus.features("sample"), 30_000
     trials = Trials(
-        served_store.folder, served_store.url, lambda request, _watch: picture_by_lot(request), budget=budget
+        served_store.folder,
+        served_store.url,
+        served_store.service(TokenSets),
+        lambda request, _watch: picture_by_lot(request),
+        budget=budget,
     )
     for neighbors in range(5, 25):
         trials.fitted(context.corpus, features, replace(of(served_store, TRY), neighbors=neighbors), Job())

@@ -16,8 +16,9 @@ import pytest
 from dashboard.app import create_app
 from dashboard.features.page import tried
 from dashboard.features.trial import Trial
-from dashboard.features.trials import ENDED, MEMORY, Request, _start, fit_apart
+from dashboard.features.trials import BOUNDS, Request, fit_apart
 from dashboard.pages import picture_of
+from dashboard.ui.apart import start_apart
 from dashboard.ui.work import Job
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
@@ -90,7 +91,7 @@ def test_a_process_whose_reader_leaves_is_gone(request_of_trial: Request) -> Non
 def test_a_process_ends_with_the_other_end_of_its_connection(request_of_trial: Request) -> None:
     own, other = Pipe()
     with other:
-        process = _start(other.fileno())
+        process = start_apart("dashboard.features.trials", other.fileno())
     own.send(request_of_trial)
     assert process.poll() is None
     own.close()
@@ -124,17 +125,18 @@ def test_a_process_that_dies_is_one_sentence(request_of_trial: Request) -> None:
         for process in processes():
             os.kill(process.pid, signal.SIGKILL)
 
-    with pytest.raises(Refusal, match=ENDED):
+    with pytest.raises(Refusal, match=BOUNDS.ended):
         fit_apart(request_of_trial, kill)
 
 
 def test_the_process_has_bounds_of_time_and_memory() -> None:
     code = (
-        "import resource, signal; from dashboard.features.trials import _limit; _limit()\n"
+        "import resource, signal; from dashboard.features.trials import BOUNDS; from dashboard.ui.apart import keep_within\n"
+        "keep_within(BOUNDS)\n"
         "print(resource.getrlimit(resource.RLIMIT_DATA)[0], signal.alarm(0) > 0)"
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert said == f"{MEMORY} True\n"
+    assert said == f"{BOUNDS.memory} True\n"
 
 
 def test_what_cannot_be_read_is_one_sentence(request_of_trial: Request) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from dashboard.features.trial import TrialPicture
 from dashboard.features.trials import Request, Trials, Watch
 from dashboard.web.served_store import ServedStore
+from dashboard.web.token_sets import TokenSets
 from store import open_corpus
 
 
@@ -42,5 +43,7 @@ def picture_by_lot(request: Request) -> TrialPicture:
 def with_fake_fit(served_store: ServedStore, **limits: Any) -> FakeFit:
     """Let the trials of a served store be fitted so, with these limits of `Trials`."""
     fit = FakeFit()
-    served_store.put(Trials, Trials(served_store.folder, served_store.url, fit, **limits))
+    served_store.put(
+        Trials, Trials(served_store.folder, served_store.url, served_store.service(TokenSets), fit, **limits)
+    )
     return fit

@@ -15,6 +15,7 @@ import { Markup } from "./web/markup.mjs";
 import * as room from "./web/room.mjs";
 import { printLight } from "./web/drawing.mjs";
 import { watchSession } from "./web/session.mjs";
+import { followUndo } from "./web/undo.mjs";
 
 printLight();
 watchSession();
@@ -24,6 +25,7 @@ explainButtons();
 room.showExampleOnce();
 room.sizeInspector();
 followShortcuts();
+followUndo();
 followHelp();
 room.scrollToParts();
 followNotes();

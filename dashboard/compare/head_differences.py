@@ -32,6 +32,7 @@ from dashboard.statistics.data import difference_grid, values_of
 from dashboard.statistics.sections import definitions
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import info, statistic_info
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import file_href, file_links, heading, scrolling
 from dashboard.ui.text import QUERIES, all_of, brief, difference_unit, in_brackets, signed, spell, unit_title
 from dashboard.web.http import data_link
@@ -42,11 +43,11 @@ from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name, varying_statistics
 
-CHANGES = (
-    "Every head of A is compared with the head of the same layer and number in B. Divergence: Jensen-Shannon divergence "
-    "of the attention weights, mean over queries, 0 (alike) to ln 2 = 0.693 nats. Below a number: its 95% interval, by a paired "
+CHANGES = defined(
+    "divergence",
+    "Every head of A is compared with the head of the same layer and number in B. Below a number: its 95% interval, by a paired "
     "bootstrap over sentences. Changed most: the statistic of all queries with the largest difference in standard deviations "
-    "among the heads of A; its interval ignores this selection."
+    "among the heads of A; its interval ignores this selection.",
 )
 #: Number of listed heads.
 LISTED = 10

@@ -15,6 +15,7 @@ from dashboard.compare.two_models import LETTERS, ModelPair, Sample, cached_resu
 from dashboard.roles.shares import RoleShares, known_shares, role_cells, role_titles
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import file_links, heading, scrolling
 from dashboard.ui.work import watched
 from dashboard.web.http import data_link
@@ -29,10 +30,11 @@ from store.schema.model import head_name
 
 #: Tokens whose queries and keys are in memory at once: 75 MB of each model of 12 by 12 heads of 64 channels.
 TOKENS_AT_ONCE = 2_048
-ABOUT_MATCHING = (
-    "Every head of A is compared with every head of B: Jensen-Shannon divergence of their attention weights, mean over the queries "
-    "of a sentence, then over sentences, 0 (alike) to ln 2 = 0.693 nats. Partners are the pairs with the least sum of divergences, "
-    "each head in one pair at most (Hungarian assignment). A model whose heads are in another order is matched head by head."
+ABOUT_MATCHING = defined(
+    "divergence",
+    "Every head of A is compared with every head of B, in each sentence, then on average over sentences. Partners are the pairs with "
+    "the least sum of divergences, each head in one pair at most (Hungarian assignment). A model whose heads are in another order is "
+    "matched head by head.",
 )
 Floats = NDArray[np.float64]
 Halves = NDArray[np.float16]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from dashboard.features.trial import Trial, TrialPicture
 from dashboard.features.trials import Trials
 from dashboard.web.bounds import feature_panels, feature_views, value_layers
+from dashboard.web.context import Context
 from dashboard.web.results import cached
-from dashboard.web.state import LinkState
+from dashboard.web.token_sets import TokenSets, review_number, shown_token_set
 from store import Corpus, StoreError
 from store.features import Features
 from store.schema.features import SAMPLE, point_kind, point_layer, point_title, same_basis
@@ -25,6 +26,8 @@ ROLES = ("token",)
 POINTS, FITTED = "points", "fitted"
 #: Points of a grid: with the scripts of the page and its charts they stay below 3 MB.
 GRID_POINTS = 400_000
+#: Words of a search for reviews.
+MOST_SOUGHT_WORDS = 8
 #: Columns by rows of a grid without layers, as a screen is wide.
 WIDE = 1.6
 
@@ -180,14 +183,53 @@ def drawn_token_sets(corpus: Corpus) -> list[str]:
     return [name for name in corpus.token_sets if corpus.features(name).views]
 
 
-def is_drawn(corpus: Corpus, state: LinkState) -> bool:
+def is_drawn(context: Context) -> bool:
     """Whether there is a picture of the link's token set."""
-    return bool(corpus.token_sets) and (state.material or corpus.token_sets[0]) in drawn_token_sets(corpus)
+    features = shown_features(context)
+    return features is not None and bool(features.views)
+
+
+def shown_features(context: Context) -> Features | None:
+    """The token set of the link; None of a review that is to be read, and where the store has no feature points."""
+    corpus = context.corpus
+    if not corpus.token_sets:
+        return None
+    return context.served_store.service(TokenSets).find(corpus, shown_token_set(corpus, context.state))
 
 
 def token_set_title(token_set: str) -> str:
     """The title of a token set: `the sample`, `review 3`."""
-    return "the sample" if token_set == SAMPLE else token_set.replace("-", " ")
+    number = review_number(token_set)
+    return "the sample" if token_set == SAMPLE else token_set if number is None else f"review {number:,}"
+
+
+@dataclass(frozen=True)
+class FoundReview:
+    """A review with all of the words: its index in the data, its label, and the text around the first word."""
+
+    number: int
+    label: str
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class FoundReviews:
+    """How many of how many reviews have all of the words, and the first of them."""
+
+    count: int
+    among: int
+    first: tuple[FoundReview, ...]
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "FoundReviews":
+        """What a file holds."""
+        known = json.loads(str(arrays["found"]))
+        return cls(known["count"], known["among"], tuple(FoundReview(**each) for each in known["first"]))
+
+
+def sought_words(words: str) -> list[str]:
+    """The words of a search for reviews, each once."""
+    return list(dict.fromkeys(words.split()))[:MOST_SOUGHT_WORDS]
 
 
 @cached

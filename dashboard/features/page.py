@@ -10,19 +10,30 @@ import dash_mantine_components as dmc
 from dash import MATCH, Dash, Input, Output, dcc, html
 
 from dashboard.canvas.spec import Picture
+from dashboard.features.captions import captions
 from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
 from dashboard.features.figures import feature_charts
-from dashboard.features.picture import captions, features_picture, headline, panel_texts, register, text_of
+from dashboard.features.picture import features_picture, headline, panel_texts, register, text_of
+from dashboard.features.review_choice import (
+    READING,
+    SEEKING,
+    ReviewChoice,
+    read_review,
+    review_section,
+    seek_reviews,
+    token_set_choice,
+    unread_page,
+)
 from dashboard.features.shown import FeatureView, choices, selection_contrast
 from dashboard.features.token import feature_token
-from dashboard.features.trial import number_text
+from dashboard.features.trial import number_text, seed_of
 from dashboard.features.trials import MISSING, Trials
 from dashboard.notes.listing import noted_legend
 from dashboard.points.colours import isolating, legend_line
 from dashboard.points.controls import overlay_legend, overlays_of_feature
 from dashboard.points.search import no_hits
 from dashboard.topic import Topic
-from dashboard.ui.controls import choice, info, search_controls, switch
+from dashboard.ui.controls import choice, info, number, search_controls, switch
 from dashboard.ui.deferred import job_place
 from dashboard.ui.markup import Page, file_links, unmade
 from dashboard.ui.work import Job, WorkKind
@@ -30,7 +41,8 @@ from dashboard.web.bounds import matches_of, value_layers
 from dashboard.web.context import Context
 from dashboard.web.http import data_link, validated
 from dashboard.web.paths import PageLinks
-from dashboard.web.state import MOST_NEIGHBORS, MOST_TRIED, TRIAL, TRIED, LinkState
+from dashboard.web.state import MOST_NEIGHBORS, MOST_SEED, MOST_TRIED, TRIAL, TRIED, LinkState
+from dashboard.web.token_sets import review_number, shown_token_set
 from store import Corpus
 from store.repository.ingest_status import IngestProgress
 from store.schema.features import point_title
@@ -40,16 +52,16 @@ EMPTY = "Feature points: not computed."
 UNDRAWN = "Picture of the tokens of {}: not computed."
 SCALE = {"same": "shared", "each": "per panel"}
 #: Fields of a link that belong to one token set.
-OF_TOKEN_SET = ("vectors", "point", "fview", "fonly", "ftoken", "flasso", "at")
+OF_TOKEN_SET = ("review", "vectors", "point", "fview", "fonly", "ftoken", "flasso", "at")
 #: Fields of a link that say what is tried.
-TRIED_FIELDS = ("trial", "fit", "neighbors", "mindist", "metric")
+TRIED_FIELDS = ("trial", "fit", "neighbors", "mindist", "metric", "seed")
 #: The fit of a trial that was not fitted before.
 TRYING = WorkKind(
     place=TRIAL,
     waiting="Waiting for the trial of another reader to end.",
     cancelled="The trial was cancelled.",
     again=None,
-    fields=("model", "snapshot", "material", "vectors", *TRIED_FIELDS),
+    fields=("model", "snapshot", "material", "review", "vectors", *TRIED_FIELDS),
 )
 #: Tokens to choose from.
 TOKENS = (500, TRIED, MOST_TRIED)
@@ -57,7 +69,7 @@ TOKENS = (500, TRIED, MOST_TRIED)
 NEIGHBOURS = (5, 10, 15, 30, 50, 100, MOST_NEIGHBORS)
 MIN_DISTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
 _ABOUT = (
-    "UMAP of the first tokens, as an ingest with these parameters makes it. On one point: fitted there, the other points "
+    "UMAP of the first tokens, as an ingest with these parameters makes it; the same seed gives the same picture. On one point: fitted there, the other points "
     "placed among their nearest. It takes seconds to a minute; leaving the page or changing a parameter stops it."
 )
 UNFITTED = "This link shows a trial that the server does not have yet. Press Run."
@@ -65,21 +77,25 @@ UNFITTED = "This link shows a trial that the server does not have yet. Press Run
 
 def picture(context: Context) -> Picture | None:
     """What the canvas shows; None where there is none."""
-    return features_picture(FeatureView.of(context)) if is_drawn(context.corpus, context.state) else None
+    return features_picture(FeatureView.of(context)) if is_drawn(context) else None
 
 
 def layout(context: Context) -> Page:
-    """The page of a link; without a picture, how to get one."""
-    if is_drawn(context.corpus, context.state):
-        return draw(FeatureView.of(context))
+    """The page of a link; without a picture, how to get one, or a review that is being read."""
+    if is_drawn(context):
+        return draw(FeatureView.of(context), ReviewChoice.of(context))
+    if context.corpus.token_sets and review_number(shown_token_set(context.corpus, context.state)) is not None:
+        chosen = ReviewChoice.of(context)
+        if not chosen.is_stored:
+            return unread_page(chosen)
     todo = _what_to_do(context.corpus, context.state, context.ingest)
     return Page(above=[html.H1("Features"), dmc.Alert(todo, color="blue", variant="light")])
 
 
-def draw(shown: FeatureView) -> Page:
+def draw(shown: FeatureView, chosen: ReviewChoice) -> Page:
     """The page around the picture."""
     return Page(
-        above=[_title(shown), _how_to_read(shown), *_controls(shown)],
+        above=[_title(shown), _how_to_read(shown), *_controls(shown, chosen)],
         beside=[] if shown.panel is None else feature_token(shown),
         below=[
             overlay_legend(overlays_of_feature(shown.state)),
@@ -93,7 +109,7 @@ def draw(shown: FeatureView) -> Page:
 
 def after_picture(context: Context) -> list[object]:
     """The charts, which are drawn after the picture so that it does not wait for them."""
-    return feature_charts(FeatureView.of(context)) if is_drawn(context.corpus, context.state) else []
+    return feature_charts(FeatureView.of(context)) if is_drawn(context) else []
 
 
 def _what_to_do(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> list[object]:
@@ -156,28 +172,27 @@ def _files(shown: FeatureView) -> list[html.P]:
     ]
 
 
-def _controls(shown: FeatureView) -> list[object]:
+def _controls(shown: FeatureView, chosen: ReviewChoice) -> list[object]:
     """The controls, the legend, and how many tokens are selected."""
     return [
         html.Div(
-            [_picture(shown), search_controls(shown.state, matches_of(shown.corpus))],
+            [_picture(shown, chosen), search_controls(shown.state, matches_of(shown.corpus))],
             className="control-rows",
         ),
-        *trial_section(shown),
+        html.Div([*review_section(chosen), *trial_section(shown)], className="sections"),
         legend_line(shown.legend, roles=ROLES, isolate=isolating(shown.state, "fonly")),
         no_hits(shown.corpus, shown.state) or _selected(shown),
     ]
 
 
-def _picture(shown: FeatureView) -> html.Div:
+def _picture(shown: FeatureView, chosen: ReviewChoice) -> html.Div:
     state, series = shown.state, shown.series
-    token_sets = {name: token_set_title(name) for name in drawn_token_sets(shown.corpus)}
     colours = {name: column.title for name, column in shown.points.columns.items()}
     scale = [choice("fscale", "Scale", SCALE, state.fscale, 145)] if series.layer is None else []
     labels = [switch("labels", "labels", bool(state.labels))] if shown.panel else []
     return html.Div(
         [
-            choice("material", "Tokens of", token_sets, series.features.name, 130),
+            token_set_choice(chosen),
             choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
             choice("fview", "Picture", _views(shown), shown.view if shown.trial is None else TRIAL, 235),
             *scale,
@@ -209,7 +224,7 @@ def _selected(shown: FeatureView) -> dmc.Text | html.P:
     return html.P([selected, clear], className="count one-row of-picture", role="status")
 
 
-def trial_section(shown: FeatureView) -> list[object]:
+def trial_section(shown: FeatureView) -> list[Any]:
     """The section, open where the link says what is tried; of the values of heads there is none."""
     state = shown.state
     if shown.series.layer is not None:
@@ -240,6 +255,7 @@ def _trial_controls(shown: FeatureView) -> list[object]:
         ),
         choice("mindist", "Min. distance", _numbers(MIN_DISTS, trial.min_dist), trial.min_dist_text, 110, of_data=True),
         choice("metric", "Metric", {metric: metric for metric in METRICS}, trial.metric, 110, of_data=True),
+        number("seed", "Seed", seed_of(shown.corpus) if trial.seed is None else trial.seed, 0, MOST_SEED, 1),
         choice("trial", "Number of tokens", _token_counts(shown), str(trial.tokens), 130, of_data=True),
         html.Div(
             [dmc.Button("Run", id={"run": TRIAL}, size="xs", className="run", **run), info("this trial", _ABOUT)],
@@ -292,7 +308,7 @@ FEATURES = Topic(
     choices=choices,
     picture=picture,
     after_picture=after_picture,
-    jobs={TRYING: tried},
+    jobs={TRYING: tried, READING: read_review, SEEKING: seek_reviews},
     routes=(register,),
     callbacks=(add_run,),
 )

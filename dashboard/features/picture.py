@@ -3,7 +3,7 @@
 The captions say how many tokens are drawn, by which method, and how trustworthy the picture is.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,6 @@ from dashboard.canvas.spec import ChosenPoint, Headings, LinkFields, Panel, Pict
 from dashboard.features.data import POINTS, ROLES, FeaturePanels, cosines, pieces_of, token_set_title
 from dashboard.features.feature_tokens import (
     FIELDS,
-    NO_PREDICTION,
     FeatureTokens,
     TokenSelection,
     parse_token_selection,
@@ -23,41 +22,23 @@ from dashboard.features.feature_tokens import (
 from dashboard.features.shown import FeatureView
 from dashboard.features.token import NEAR, token_card, token_focus, where_of
 from dashboard.features.trials import Trials
-from dashboard.points.controls import caption
 from dashboard.points.head_tokens import KINDS, kinds_of
 from dashboard.points.picture import Sources, point_picture
 from dashboard.points.point_set import mask
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS, send_colours, send_mask, send_raster
-from dashboard.ui.controls import info
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.markup import Markup
-from dashboard.ui.text import with_commands
 from dashboard.web.http import BASE, binary, bounded, corpus_of, lasting
 from dashboard.web.results import current_cache
 from dashboard.web.served_store import ServedStore
+from dashboard.web.token_sets import TokenSets
 from store.features import Features
 from store.phrases import many
 from store.schema.features import FACTORS, point_kind, point_kinds, point_title
-from store.schema.pictures import EACH, ViewName
 
 PAGE = "features"
 #: The title of what comes before the layers.
 INPUT = "input"
-_COMMAND = (
-    "Add the model, the data and the place of the store as your ingest had them. It draws all tokens in place of a stored picture "
-    "“{}”, and the values of the last layer, which have the same settings."
-)
-TRUST = "Whether neighbours in the picture are neighbours among the vectors; 1 would be perfect (Venna and Kaski 2001)."
-UNMEASURED = "Trustworthiness: too few tokens to measure. Ingest more sentences."
-#: Parameters of a fit by their names for a person.
-PARAMETERS = {
-    "neighbors": "neighbours",
-    "min_dist": "minimum distance",
-    "perplexity": "perplexity",
-    "steps": "steps",
-    "metric": "metric",
-    "seed": "seed",
-}
 _TOKEN_SET = f"{BASE}/features/<token_set>"
 MOST_NEAR = 50
 #: Measures between two points.
@@ -157,19 +138,6 @@ def _points(shown: FeatureView, where: str) -> str:
     return f"{shown.base}/points/{shown.series}/{shown.view}/{where}.bin?tokens={shown.tokens}"
 
 
-def captions(shown: FeatureView) -> list[html.P]:
-    """Which tokens, by which method, and how trustworthy every panel on screen is."""
-    classifies = shown.series.features.class_probability is not None
-    missing = [] if classifies else [html.P(with_commands(NO_PREDICTION), className="caption")]
-    return [
-        *_trial_caption(shown),
-        caption(_tokens_text(shown)),
-        caption(*_method(shown)),
-        caption(*_trust(shown)),
-        *missing,
-    ]
-
-
 def headline(shown: FeatureView) -> str:
     """The title of the picture, up to the name of the large panel."""
     series = shown.series
@@ -207,80 +175,6 @@ def _meaning(shown: FeatureView, panel: str, title: str) -> str:
     if shown.series.layer is not None:
         return f"Value vectors of head {panel} in layer {shown.series.layer}."
     return f"{title[0].upper()}{title[1:]}: {point_kinds(shown.corpus.attributes)[point_kind(panel)].meaning}."
-
-
-def _trial_caption(shown: FeatureView) -> list[html.P]:
-    """That the picture is a trial, and the command that makes it permanent."""
-    if shown.trial is None:
-        return []
-    command = shown.trial.command(shown.corpus, shown.series.features)
-    return [
-        caption(
-            "A trial, not in the store. Make it permanent: ",
-            html.Code(command),
-            info("the command", _COMMAND.format(shown.trial.view)),
-        )
-    ]
-
-
-def _tokens_text(shown: FeatureView) -> str:
-    features = shown.series.features
-    some = f"the first {shown.tokens:,} of {features.n_tokens:,} are drawn here"
-    drawn = "all of them are drawn" if shown.tokens == features.n_tokens else some
-    drawn += "" if shown.tokens == shown.series.tokens(shown.view) else ", all of them in a large panel"
-    cut = " The review is longer than the model reads and was cut." if features.attributes.get("cut") else ""
-    return f"Tokens: {str(features.attributes['says']).rstrip('.')}; {drawn}.{cut}"
-
-
-def _method(shown: FeatureView) -> list[object]:
-    """By which method, fitted on what; behind the (i) its parameters and the rules."""
-    attributes = shown.series.attributes(shown.view)
-    parameters = dict(attributes["parameters"])
-    titles = [f"{title} {_spelled(parameters[name])}" for name, title in PARAMETERS.items() if name in parameters]
-    placed = [f"Other tokens are placed {attributes['placed']}."] if attributes.get("placed") else []
-    about = [f"{', '.join(titles)}." if titles else "", *placed, _axes(shown.series), _bases(shown)]
-    sizes = " Each panel fits its tokens: do not compare sizes across panels." if shown.series.fitted else ""
-    return [
-        f"{attributes['title']}, fitted on {attributes['fitted_on']}.{sizes}",
-        info("the picture", " ".join(filter(None, about))),
-    ]
-
-
-def _spelled(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _axes(series: FeaturePanels) -> str:
-    if series.layer is not None:
-        return "Equal axis scales, own to each head."
-    return "Equal axis scales." if series.fitted else "Equal axis scales, the same in every panel."
-
-
-def _bases(shown: FeatureView) -> str:
-    """A warning where all feature points are in one picture."""
-    view = shown.view if shown.trial is None else str(shown.trial.view)
-    if shown.series.layer is not None or ViewName.parse_points(view).vectors == EACH:
-        return ""
-    return "Head outputs have another basis (channels of heads): do not compare their positions with those of other points."
-
-
-def _trust(shown: FeatureView) -> list[object]:
-    means = mean_trust(shown.series.trustworthiness(shown.view), shown.series.titles)
-    if means is None:
-        return [UNMEASURED]
-    judged = shown.series.attributes(shown.view)["judged_on"]
-    about = info("trustworthiness", f"{TRUST} Measured on {judged}. Hover a panel for its own value.")
-    if shown.panel is not None:
-        return ["Trustworthiness (1: perfect): ", text_of("trust", panel_texts(shown, shown.panel)), ".", about]
-    return [f"Trustworthiness (1: perfect): {means}", about]
-
-
-def mean_trust(trust: NDArray[np.float64], titles: Sequence[str]) -> str | None:
-    """The mean of the panels (panel,), and the panels with the ends; None where none could be measured."""
-    if np.isnan(trust).all():
-        return None
-    low, high = int(np.nanargmin(trust)), int(np.nanargmax(trust))
-    return f"mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]})."
 
 
 def register(server: Flask, served_store: ServedStore) -> None:
@@ -365,7 +259,7 @@ def _file_routes(server: Flask, served_store: ServedStore) -> None:
 
 
 def _features(served_store: ServedStore, snapshot: str, model: str, token_set: str) -> Features:
-    return corpus_of(served_store, snapshot, model).features(token_set)
+    return served_store.service(TokenSets).open(corpus_of(served_store, snapshot, model), token_set)
 
 
 def _series(
@@ -373,7 +267,8 @@ def _series(
 ) -> FeaturePanels:
     """The panels of a URL."""
     corpus = corpus_of(served_store, snapshot, model)
-    return FeaturePanels.parse(corpus, corpus.features(token_set), series, served_store.service(Trials))
+    features = served_store.service(TokenSets).open(corpus, token_set)
+    return FeaturePanels.parse(corpus, features, series, served_store.service(Trials))
 
 
 def _points_of(series: FeaturePanels, panel: str) -> FeatureTokens:

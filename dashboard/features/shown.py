@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.features.data import FeaturePanels, is_drawn
 from dashboard.features.feature_tokens import FIELDS, FeatureTokens, coloured_by, parse_token_selection
-from dashboard.features.trial import Trial
+from dashboard.features.trial import Trial, seed_of
 from dashboard.features.trials import Trials
 from dashboard.points.point_set import Mask, values
 from dashboard.points.shown import Shown, count_codes
@@ -19,6 +19,7 @@ from dashboard.ui.text import signed
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import TRIAL, TRIED, LinkState
+from dashboard.web.token_sets import TokenSets, review_number, shown_token_set
 from store import Corpus
 
 #: Wordpieces with the largest differences that are listed.
@@ -34,7 +35,7 @@ class FeatureView(Shown[FeatureTokens]):
     def of(cls, context: Context, most: int | None = None) -> "FeatureView":
         """From a link whose token set `is_drawn`; `most` is how many tokens are drawn, where the picture does not decide it."""
         state, corpus = context.state, context.corpus
-        features = corpus.features(state.material or corpus.token_sets[0])
+        features = context.served_store.service(TokenSets).open(corpus, shown_token_set(corpus, state))
         fitted, trials = state.vectors is None and state.fscale == "each", context.served_store.service(Trials)
         series = FeaturePanels(corpus, features, state.vectors, fitted, trials)
         written = {name: str(value) for name in FIELDS if (value := state.fields[name]) is not None}
@@ -76,7 +77,7 @@ class FeatureView(Shown[FeatureTokens]):
     @property
     def tried(self) -> Trial:
         """The trial of the link, fitted or not."""
-        return Trial.of(self.state, self.series.features)
+        return Trial.of(self.state, self.corpus, self.series.features)
 
     @property
     def base(self) -> str:
@@ -105,26 +106,31 @@ def _trial_view(series: FeaturePanels, state: LinkState) -> str | None:
     """The view of the link's trial, where the link shows it and it has been fitted."""
     if state.fview != TRIAL or series.trials is None:
         return None
-    trial = Trial.of(state, series.features)
+    trial = Trial.of(state, series.corpus, series.features)
     return str(trial) if series.trials.find(series.corpus, series.features, trial) else None
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
-    """Values of the controls and their defaults; empty where there is no picture."""
-    if not is_drawn(context.corpus, context.state):
+    """Values of the controls and their defaults; of the token set alone where there is no picture."""
+    if not context.corpus.token_sets:
         return {}, {}
+    name = shown_token_set(context.corpus, context.state)
+    own: dict[str, object] = {"material": name, "review": review_number(name)}
+    first: dict[str, object] = {"material": context.corpus.token_sets[0]}
+    if not is_drawn(context):
+        return own, first
     shown = FeatureView.of(context)
     features = shown.series.features
     values: dict[str, object] = {
-        "material": features.name,
         "fview": shown.view if shown.trial is None else TRIAL,
         "fcolour": shown.colour.name,
         "fit": shown.tried.fitted,
         "trial": shown.tried.tokens,
+        "seed": seed_of(context.corpus) if shown.tried.seed is None else shown.tried.seed,
     }
-    unsaid = Trial.of(context.state.with_(fit=None, trial=TRIED), features)
-    defaults = {"material": context.corpus.token_sets[0], "fview": shown.series.views[0]}
-    return values, defaults | {"fit": unsaid.fitted, "trial": unsaid.tokens}
+    unsaid = Trial.of(context.state.with_(fit=None, trial=TRIED), context.corpus, features)
+    defaults = first | {"fview": shown.series.views[0], "seed": seed_of(context.corpus)}
+    return own | values, defaults | {"fit": unsaid.fitted, "trial": unsaid.tokens}
 
 
 @dataclass(frozen=True)

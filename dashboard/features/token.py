@@ -58,7 +58,7 @@ def _notes(shown: FeatureView, token: int | None) -> list[object]:
         return []
     title = series.titles[series.index(point)]
     panels = [note_panel("point", PointTarget.of(corpus, point), f"Notes on {title}")]
-    if token is not None:
+    if token is not None and series.features.name in corpus.token_sets:
         target = PointTarget.at(corpus, point, series.features, token)
         panels.insert(0, note_panel("token", target, "Notes on this token here"))
     return [html.Div(panels, className="note-panels")]

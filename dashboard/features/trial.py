@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.web.state import MOST_NEIGHBORS, MOST_TRIED, TRIAL, LinkState
+from dashboard.web.state import MOST_NEIGHBORS, MOST_SEED, MOST_TRIED, TRIAL, LinkState
 from store import Corpus
 from store.features import Features
 from store.schema.features import SAMPLE
 from store.schema.pictures import JOINT, LARGEST_COORDINATE, METRICS, ViewName
 
-_NAME = re.compile(rf"{TRIAL}-(\d{{1,3}})-([01](?:\.\d{{1,6}})?)-({'|'.join(METRICS)})-(\d{{1,5}})-([\w.]+)")
+_NAME = re.compile(
+    rf"{TRIAL}-(\d{{1,3}})-([01](?:\.\d{{1,6}})?)-({'|'.join(METRICS)})-(\d{{1,5}})-([\w.]+)(?:-(\d{{1,10}}))?"
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Trial:
         How many tokens of the token set, from the first on, it has.
     fitted
         The feature point that it is fitted on, or all of them together (`joint`).
+    seed
+        Of UMAP; None for that of the ingest.
     """
 
     neighbors: int
@@ -37,13 +41,15 @@ class Trial:
     metric: str
     tokens: int
     fitted: str
+    seed: int | None = None
 
     @classmethod
-    def of(cls, state: LinkState, features: Features) -> "Trial":
+    def of(cls, state: LinkState, corpus: Corpus, features: Features) -> "Trial":
         """That of a link: by default fitted on the large panel's point, or on the output of the last layer."""
         point = state.point if state.point in features.points else features.points[-1]
         fitted = state.fit or point
-        return cls(state.neighbors, state.mindist, state.metric, min(state.trial, features.n_tokens), fitted)
+        seed = None if state.seed == seed_of(corpus) else state.seed
+        return cls(state.neighbors, state.mindist, state.metric, min(state.trial, features.n_tokens), fitted, seed)
 
     @classmethod
     def parse(cls, name: str, features: Features) -> "Trial | None":
@@ -51,7 +57,8 @@ class Trial:
         parts = _NAME.fullmatch(name)
         if parts is None:
             return None
-        trial = cls(int(parts[1]), float(parts[2]), parts[3], int(parts[4]), parts[5])
+        seed = None if parts[6] is None else int(parts[6])
+        trial = cls(int(parts[1]), float(parts[2]), parts[3], int(parts[4]), parts[5], seed)
         return trial if trial._is_possible(features) else None
 
     def _is_possible(self, features: Features) -> bool:
@@ -60,10 +67,12 @@ class Trial:
             and self.min_dist <= 1
             and 1 <= self.tokens <= min(MOST_TRIED, features.n_tokens)
             and self.fitted in (JOINT, *features.points)
+            and (self.seed or 0) <= MOST_SEED
         )
 
     def __str__(self) -> str:
-        return f"{TRIAL}-{self.neighbors}-{self.min_dist_text}-{self.metric}-{self.tokens}-{self.fitted}"
+        seed = "" if self.seed is None else f"-{self.seed}"
+        return f"{TRIAL}-{self.neighbors}-{self.min_dist_text}-{self.metric}-{self.tokens}-{self.fitted}{seed}"
 
     @property
     def min_dist_text(self) -> str:
@@ -98,6 +107,12 @@ class Trial:
             "points": "fine" if features.attributes.get("points") == "fine" else None,
         }
         return " ".join(["headscape projections", *(f"--{flag}={value}" for flag, value in flags.items() if value)])
+
+
+def seed_of(corpus: Corpus) -> int:
+    """The seed of the ingest, as UMAP takes it."""
+    settings = corpus.attributes.get("provenance", {}).get("settings", {})
+    return int(settings.get("seed", 0)) % (MOST_SEED + 1)
 
 
 def number_text(number: float) -> str:

@@ -43,6 +43,7 @@ from dashboard.ui.charts import (
 )
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.files import FORM, Table, file
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import Page, Unmade, file_href, file_links
 from dashboard.ui.text import unit_title
 from dashboard.ui.theme import LABEL_COLOURS
@@ -67,9 +68,10 @@ RING = 10
 Floats = NDArray[np.float64]
 Texts = list[list[str]]
 NO_LABELS = "No head passes a threshold, so all are unlabelled. Colour by layer or by a statistic."
-_SCALING = (
-    "Metric multidimensional scaling of the mean Jensen-Shannon divergence, seed {seed}; stress {stress:.3f} (0 is "
-    "faithful, above 0.2 is poor); equal axis scales. After Figure 6 of Clark et al. 2019. "
+_SCALING = defined(
+    "divergence",
+    "Metric multidimensional scaling of it, seed {seed}; stress {stress:.3f} (0 is faithful, above 0.2 is poor); equal axis scales. "
+    "After Figure 6 of Clark et al. 2019. ",
 )
 _ORDER = "Similar heads are placed side by side (hierarchical clustering: average linkage, optimal leaf ordering)."
 

@@ -30,6 +30,7 @@ from dashboard.web.http import data_link
 from dashboard.web.paths import links_of, root
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
+from dashboard.web.token_sets import shown_token_set
 from store import Corpus
 from store.schema.features import point_title
 from store.schema.model import head_name
@@ -237,7 +238,7 @@ def _mark_features(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str
     """Feature points by their titles; in the large panel, tokens of the shown token set by their numbers."""
     if not corpus.token_sets:
         return {}
-    token_set = state.material or corpus.token_sets[0]
+    token_set = shown_token_set(corpus, state)
     base = f"{data_link(corpus)}/features/{token_set}"
     own = [
         (target, count) for target, count in _most(counts) if isinstance(target, PointTarget) and target.fits(corpus)

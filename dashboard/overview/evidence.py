@@ -20,7 +20,7 @@ from dashboard.statistics.arrival import MADE_OF, Arrival, read_arrival
 from dashboard.statistics.heads import BEHAVIOURS, HeadKind, kinds_of, largest_values
 from dashboard.statistics.shown import label_contrasts
 from dashboard.ui.controls import info
-from dashboard.ui.glossary import Term, term, terms_of
+from dashboard.ui.glossary import Term, defined, term, terms_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.small_pictures import bar_legend, sentence_lines, share_bar
 from dashboard.ui.text import all_of, decimal, spell, unbroken
@@ -41,9 +41,10 @@ TARGETS: Mapping[str, tuple[str, str]] = {
     "full stops and commas": ("to_punctuation", "norm_to_punctuation"),
 }
 OTHERS = "other tokens"
-_NORMS = (
-    "What arrives: each weight multiplied by the value norm of its key, which is how much the key adds to the head's output "
-    "(Kobayashi et al. 2020). Means over the heads of a layer and all sentences; every sentence has the same weight."
+_NORMS = defined(
+    "norm",
+    "What arrives: each weight multiplied by the value norm of its key. Means over the heads of a layer and all sentences; every "
+    "sentence has the same weight.",
 )
 #: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
 FEWEST_TOKENS, MOST_TOKENS = 7, 12

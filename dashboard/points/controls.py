@@ -18,6 +18,7 @@ from dashboard.points.point_set import Column, Condition, Values, values
 from dashboard.points.search import no_hits
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
+from dashboard.ui.glossary import defined
 from dashboard.ui.text import all_of, decimal, end_of_range, every_of, first_of, has_part, of_first, span
 from dashboard.web.bounds import matches_of
 from dashboard.web.results import cached
@@ -41,10 +42,11 @@ CLUSTERS = (
     "with more than half of the points has no name. Hover a name for the number of points."
 )
 #: The measures of fidelity, explained.
-FIDELITY = (
-    "Rank correlation (Spearman's): of attention weight and distance in the picture, query by query; −1 would be perfect. Across: the same "
-    "over keys of other sentences. Recall@3: the share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: "
-    "whether neighbours in the picture are neighbours of the vectors; 1 would be perfect."
+FIDELITY = defined(
+    "rank",
+    "Here of attention weight and distance in the picture, query by query: −1 would be perfect. Across: the same over keys of other "
+    "sentences. Recall@3: the share of a query's 3 most attended keys among its 3 nearest.",
+    defined("trustworthiness"),
 )
 RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
 LASSO = ("lasso", "lasso")

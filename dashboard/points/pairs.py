@@ -13,6 +13,7 @@ from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.shown import ShownPoints
 from dashboard.points.similar import excerpt
 from dashboard.ui.controls import info
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import Unmade, file_links, heading
 from dashboard.ui.text import decimal, first_of
 from dashboard.web.http import data_link
@@ -23,9 +24,10 @@ from store.schema.model import head_name
 from store.text import Piece
 
 SHOWN = 40
-_RANKING = (
-    "The query-key pairs of one sentence with the largest logits q.k / sqrt(channels). Each pair of wordpieces is listed once, "
-    "without [CLS], [SEP] and self-attention."
+_RANKING = defined(
+    "score",
+    "Listed are the query-key pairs of one sentence with the largest scores, each pair of wordpieces once, without [CLS], [SEP] and "
+    "self-attention.",
 )
 _ADDED = " Logits include what this model adds by the distance of two tokens."
 #: Labels of the heads that are tried first: what these attend to needs no grammar.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus, StoreError
-from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halves, linked
+from store.kernels.relations import DIRECTION_TITLES, DIRECTIONS, ENDS, StrongestWords, WordPairs, halves, linked
 from store.repository.errors import NotIngested
 from store.results import best_heads, count_links
 from store.schema.corpus import ALL
@@ -82,17 +82,12 @@ class Examples:
 
 def ends_of(relation: str) -> tuple[str, str]:
     """What the two words of a pair are."""
-    return ("mention", "antecedent") if relation == COREFERENCE else ("dependent", "governor")
+    return ("mention", "antecedent") if relation == COREFERENCE else ENDS
 
 
 def direction_titles(relation: str = ALL) -> dict[str, str]:
     """What a head does in each direction of a relation."""
-    source, target = ends_of(relation)
-    return {
-        "forward": f"{source} attends most to {target}",
-        "backward": f"{target} attends most to {source}",
-        "received": f"{source} gets most from {target}",
-    }
+    return {name: title.format(*ends_of(relation)) for name, title in DIRECTION_TITLES.items()}
 
 
 @cached

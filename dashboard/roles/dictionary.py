@@ -9,6 +9,7 @@ from dash import html
 
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import file_links, heading
 from dashboard.ui.text import signed
 from dashboard.web.context import Context
@@ -21,11 +22,12 @@ from store.phrases import many
 
 #: Distances that are listed.
 LISTED = 5
-_MEANING = (
-    "The score q·k/√d of a pair is a sum of what its wordpieces, its positions, one of each and the context say. Here context is left "
+_MEANING = defined(
+    "score",
+    "It is a sum of what wordpieces, positions, one of each and the context say. Here context is left "
     f"out. Listed are wordpieces that occur at least {LEAST_COUNTED} times, pairs of them in at least {LEAST_SENTENCES} sentences, "
     f"pairs with a position in at least {LEAST_AT_POSITION}, each wordpiece or position at most {MOST_OF_ONE} times on a side; "
-    "distances up to 10 tokens, mean over sentences. Sentences are those that have both. Position 0 is the first special token."
+    "distances up to 10 tokens, mean over sentences. Sentences are those that have both. Position 0 is the first special token.",
 )
 #: Dimensions of `Corpus.head_dictionary` whose pairs have a query and a key.
 PAIRS = ("word_pair", "word_position", "position_word")

@@ -27,6 +27,7 @@ from dashboard.roles.head_roles import (
 )
 from dashboard.ui.controls import action, choice, info
 from dashboard.ui.deferred import deferred
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import Unmade, file_links, unmade_line
 from dashboard.ui.small_pictures import bar_legend, share_bar
 from dashboard.ui.text import decimal, sight, signed
@@ -92,9 +93,10 @@ _DISTANCES = (
     "The bins double in width: 1, 2, 3 to 4, 5 to 8, 9 or more."
 )
 _WEIGHTS = "Weights in the score before the softmax: + attracts, − repels. In the order in which rules were chosen."
-_VARIANCE = (
-    "The score q·k/√d of every pair is a sum of what its positions, its two wordpieces, one of each, and the context say. Shares of "
-    "the variance of scores within rows, held out."
+_VARIANCE = defined(
+    "score",
+    "Here it is a sum of what positions, the two wordpieces, one of each, and the context say. Shares of the variance of scores within "
+    "rows, held out.",
 )
 
 

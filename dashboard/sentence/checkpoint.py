@@ -1,75 +1,24 @@
-"""The checkpoint that a corpus was made with: how the store names it, how it is found and loaded again, and one sentence run by it."""
+"""The checkpoint that a corpus was made with, loaded again, and one sentence run by it."""
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dashboard.sentence.change import Change
 from dashboard.sentence.sentence import Sentence
+from dashboard.web.corpus_model import CorpusModel, find_checkpoint, runs_models
 from dashboard.web.errors import Refusal
-from store import Corpus
-from store.process import missing_packages
 
 if TYPE_CHECKING:
     from ingest.encode.hidden_words import GuessingModel
     from ingest.encode.hooked_model import Vectors
-    from ingest.run.checkpoint import Checkpoint
     from ingest.text.tokenizer import Pair, Tokens
 
 #: Most characters of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
 log = logging.getLogger("headscape")
-
-
-@dataclass(frozen=True)
-class CorpusModel:
-    """The checkpoint of a corpus, as the store names it; what the store does not know is None.
-
-    Attributes
-    ----------
-    key, model_id
-        Its key in the store, and its own name.
-    source
-        MODEL of the ingest.
-    max_length
-        Wordpieces of the longest sentence of the corpus.
-    dtype
-        The dtype of the matrix products.
-    revision
-        That of a model of the hub, which may have a newer one by now.
-    """
-
-    key: str
-    model_id: str
-    source: str | None
-    weights_sha256: str
-    tokenizer_sha256: str | None
-    max_length: int
-    dtype: str
-    revision: str | None = None
-
-    @classmethod
-    def of(cls, corpus: Corpus) -> "CorpusModel":
-        """That of an opened corpus."""
-        provenance = corpus.attributes.get("provenance", {})
-        return cls(
-            key=corpus.name,
-            model_id=corpus.title,
-            source=provenance.get("settings", {}).get("model"),
-            weights_sha256=str(corpus.attributes["weights_sha256"]),
-            tokenizer_sha256=provenance.get("tokenizer_sha256"),
-            max_length=int(corpus.corpus_attributes["max_length"]),
-            dtype=str(corpus.attributes["dtype"]),
-            revision=provenance.get("revision"),
-        )
-
-
-def runs_models() -> bool:
-    """Whether the server was installed with what runs a model."""
-    return not missing_packages("ingest")
 
 
 def load(model: CorpusModel, make_model: "Callable[..., GuessingModel] | None" = None) -> "GuessingModel":
@@ -78,7 +27,7 @@ def load(model: CorpusModel, make_model: "Callable[..., GuessingModel] | None" =
     from ingest.run.errors import IngestError
 
     try:
-        checkpoint = _find(model)
+        checkpoint = find_checkpoint(model)
         from ingest.encode.hidden_words import GuessingModel
 
         return (make_model or GuessingModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
@@ -100,24 +49,6 @@ def _check_installed() -> None:
             "Choose a sentence of the corpus with stored vectors, or install the extra `ingest` on the server.",
             503,
         )
-
-
-def _find(model: CorpusModel) -> "Checkpoint":
-    """The checkpoint the corpus was made with, and no other."""
-    from ingest.run.checkpoint import find_checkpoint, is_commit
-    from ingest.run.errors import IngestError
-
-    if model.source is None:
-        raise IngestError("The store does not say where its model is.")
-    is_on_hub = is_commit(model.revision or "")
-    checkpoint = find_checkpoint(f"{model.source.partition('@')[0]}@{model.revision}" if is_on_hub else model.source)
-    if (checkpoint.weights_sha256, checkpoint.tokenizer_sha256) != (model.weights_sha256, model.tokenizer_sha256):
-        raise Refusal(
-            f"The checkpoint of {model.model_id} differs from the one this store was made with. Put that one back, or run "
-            "`headscape ingest` again.",
-            503,
-        )
-    return checkpoint
 
 
 def cannot_run(error: RuntimeError) -> Refusal:

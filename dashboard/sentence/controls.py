@@ -19,6 +19,7 @@ from dashboard.ui.controls import (
     statistic_choice,
     switch,
 )
+from dashboard.ui.glossary import defined
 from dashboard.web.state import LinkState
 from store.schema.model import RATIOS
 
@@ -39,10 +40,7 @@ PAIRS = {
 }
 MEANS = {"none": "this head", "heads": "mean of heads", "layers": "mean of layers", "both": "mean of heads and layers"}
 WEIGHTS = {"attention": "attention weight", "norm": "weight x value norm ‖f(x)‖"}
-_WEIGHTS = (
-    "Attention weight: the softmax of q.k / sqrt(channels). Times the value norm ‖f(x)‖: how much of a key's vector is handed on "
-    "(Kobayashi et al. 2020)."
-)
+_WEIGHTS = f"{defined('weight')} {defined('norm')}"
 _WEIGHTS_OF_ROLLOUT = "Off here: choose it where Show is “where a token looks”."
 ARRIVES = {
     "": "where a token looks",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 from cachetools import LRUCache
 
 from dashboard.sentence.change import NO_CHANGE, Change
-from dashboard.sentence.checkpoint import MOST_CHARACTERS, CorpusModel, check_words, encoded, load, runs_models
+from dashboard.sentence.checkpoint import MOST_CHARACTERS, check_words, encoded, load
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
 from dashboard.web.admission import (
     LOOK_SECONDS,
@@ -35,6 +35,7 @@ from dashboard.web.admission import (
     steps_told_to,
 )
 from dashboard.web.context import Context, no_vectors
+from dashboard.web.corpus_model import CorpusModel, runs_models
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.processes import ServerFolder, environment, own_module, return_freed_memory
 from dashboard.web.results import BUDGET, Cache, current_cache
@@ -72,7 +73,6 @@ IDLE_PAUSE = 1.0
 QUEUE = "typed sentences"
 STARTS = "Starting the process that runs the model"
 Request = tuple[CorpusModel, str, str]
-#: The same, with what is changed in the model.
 Changed = tuple[CorpusModel, str, str, Change]
 
 

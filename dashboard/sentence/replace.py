@@ -64,9 +64,9 @@ def _by_model(corpus: Corpus, kinds: "Sequence[Instead]", sentences: int, measur
         raise StoreError(f"A sample of {sentences} sentences is too small. Give at least 1.")
     for extra in ("dashboard", "ingest"):
         check_extra(extra)
-    from dashboard.sentence.checkpoint import CorpusModel
     from dashboard.sentence.encoder import Encoder
     from dashboard.sentence.sample import Sampling
+    from dashboard.web.corpus_model import CorpusModel
     from dashboard.web.errors import Refusal
 
     encoder, model = Encoder(), CorpusModel.of(corpus)

@@ -4,7 +4,6 @@ from dash import dcc, html
 
 from dashboard.roles.head_roles import WITHOUT, has_roles
 from dashboard.roles.shares import known_shares
-from dashboard.sentence.checkpoint import runs_models
 from dashboard.sentence.curve import KINDS, one_of
 from dashboard.sentence.over_corpus import Measuring, known_change, sample_change
 from dashboard.sentence.sample import SampleChange
@@ -15,6 +14,7 @@ from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import with_commands
 from dashboard.ui.work import current_job
 from dashboard.web.context import Context
+from dashboard.web.corpus_model import runs_models
 from dashboard.web.state import Instead, LinkState
 from store import Corpus
 from store.phrases import many

@@ -14,6 +14,7 @@ from dashboard.sentence.picture import ShownSentence, is_mean, isolated_head, re
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import heading
 from dashboard.ui.text import decimal, signed
 from dashboard.web.context import Context
@@ -33,12 +34,12 @@ PARTS = {
 }
 #: Pixels of the part: as many with a pair as without.
 HEIGHT = 250
-_ABOUT = (
-    "A logit is q·k / √channels, and what some models add by distance; the softmax of a query's logits are its weights. Queries and keys "
-    "are split into their mean, the mean at a position, the mean of a wordpiece, and the rest, which is context (after Song and Zhong "
+_ABOUT = defined(
+    "score",
+    "The softmax of a query's scores are its weights. Queries and keys are split into their mean, the mean at a position, the mean of a wordpiece, and the rest, which is context (after Song and Zhong "
     "2023). Shown is how far each part lifts "
     "the key above the mean of all keys of the query: what all keys have in common changes no weight. The means are of the corpus, also "
-    "for a typed sentence; a wordpiece or a position that they were not made of has no part of its own, which is then context."
+    "for a typed sentence; a wordpiece or a position that they were not made of has no part of its own, which is then context.",
 )
 _EMPTY = "Select a query and a key to see which part of the attention position, words and context explain."
 _COLUMNS = ("part", "above the mean key", "")

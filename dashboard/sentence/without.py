@@ -17,7 +17,6 @@ from dashboard.sentence.change import (
     changed_pairs,
     vector_change,
 )
-from dashboard.sentence.checkpoint import CorpusModel, runs_models
 from dashboard.sentence.curve_chart import curve_panel
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
 from dashboard.sentence.over_corpus import over_corpus
@@ -25,10 +24,12 @@ from dashboard.sentence.picture import ShownSentence, isolated_head, read_shown
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import action, choice, info, text_input
 from dashboard.ui.deferred import DeferredPart, deferred, was_computed
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import FOLLOWED, heading, scrolling
 from dashboard.ui.text import with_commands
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
+from dashboard.web.corpus_model import CorpusModel, runs_models
 from dashboard.web.errors import Refusal
 from dashboard.web.results import cached
 from dashboard.web.state import MOST_CHANGED, LinkState, heads_numbers
@@ -74,9 +75,9 @@ _VECTOR = (
     "1 - cosine between the sentence vector before and after: the mean of the last layer's output over the tokens of words. "
     "An angle of 0 degrees is the same direction, of 90 degrees nothing in common."
 )
-_GRID = (
-    "Jensen-Shannon divergence of the head's attention before and after, in thousandths of a nat, mean over the queries of this sentence: "
-    f"0 is the same attention, {1000 * LARGEST_DIVERGENCE:.0f} (ln 2) attention to other tokens altogether."
+_GRID = defined(
+    "divergence",
+    f"Here of one head before and after, in thousandths of a nat: at most {1000 * LARGEST_DIVERGENCE:.0f}.",
 )
 _COLUMNS = ("query", "key", "weight before", "after")
 

@@ -27,6 +27,7 @@ from dashboard.statistics.sections import (
 )
 from dashboard.ui.charts import LINE, SERIES, chart, layout
 from dashboard.ui.controls import info, statistic_info
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import Unmade, file_href, file_links, heading
 from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval, searched_tokens, spell
 from dashboard.web.context import Context
@@ -58,9 +59,10 @@ _RECEIVED = (
     "Mean attention weight on the key at a position, over all queries of its sentence (Clark et al. 2019: the mean of a "
     "column)."
 )
-_NORM = (
-    "Value norm ‖f(x)‖ of the tokens by how often their wordpiece occurs, in ten groups of tokens; line: median, band: "
-    "quartiles (Kobayashi et al. 2020, section 4.3)."
+_NORM = defined(
+    "norm",
+    "Here of the tokens by how often their wordpiece occurs, in ten groups of tokens, after section 4.3 there; line: median, band: "
+    "quartiles.",
 )
 
 

@@ -14,6 +14,7 @@ from dashboard.roles.shares import RoleShares, role_choice
 from dashboard.statistics.data import Values, importance_of
 from dashboard.statistics.scatter import without_box
 from dashboard.ui.controls import choice, info, sorting_title
+from dashboard.ui.glossary import defined
 from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
 from dashboard.ui.text import all_of, brief, signed, unit_title
 from dashboard.web.results import cached
@@ -64,10 +65,7 @@ OF_LARGEST: Mapping[str, str] = {"broad": "entropy relative to uniform attention
 LISTED = 10
 #: Pixels of a row of the table of heads.
 _ROW = 27
-_MEANING = (
-    "Mean Jensen-Shannon divergence of the attention of two heads, in nats per token: 0 for the same attention, at most "
-    "ln 2 = 0.693 (Clark et al. 2019, section 6)."
-)
+_MEANING = defined("divergence", "After Clark et al. (2019, section 6).")
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,17 @@ from typing import Any
 from dash import html
 
 from dashboard.ui.term_drawings import DRAWINGS
+from dashboard.ui.text import capital
 from store import Corpus
 
 
 @dataclass(frozen=True)
 class Term:
-    """A term as a list names it, and what it means."""
+    """A term as a list names it, what it means, and for an (i) its formula and where it is from, where it has one."""
 
     title: str
     meaning: str
+    formula: str = ""
 
 
 _FIRST_TOKEN = Term(
@@ -33,23 +35,42 @@ TERMS: Mapping[str, Term] = {
         "attention head", "Decides how much each token takes from every other one. L0 H2 is head 2 of layer 0."
     ),
     "weight": Term(
-        "attention weight", "The share that a token takes from another one. The shares of a token sum to 100%."
+        "attention weight",
+        "The share that a token takes from another one. The shares of a token sum to 100%.",
+        "The softmax of its scores.",
     ),
     "query": Term("query", "The numbers by which a token asks: it attends to tokens whose keys fit them."),
     "key": Term("key", "The numbers by which a token answers the queries of all tokens."),
-    "score": Term("score", "How well a query fits a key: the sum of the products of their d numbers, over √d."),
+    "score": Term(
+        "score",
+        "How well a query fits a key: the sum of the products of their d numbers, over √d.",
+        "q·k/√d, and what some models add by distance; also called logit.",
+    ),
     "norm": Term(
-        "value norm", "How much a token hands over when it is attended to. Where that is small, little arrives."
+        "value norm",
+        "How much a token hands over when it is attended to. Where that is small, little arrives.",
+        "‖f(x)‖ of Kobayashi et al. (2020).",
     ),
     "picture": Term("picture of a head", "Each dot is a query or a key of a token. Near dots attend to each other."),
     "role": Term("role", "A rule of the text that a head follows, such as: attend to the previous token."),
     "sink": Term("sink", "A token that most others attend to whatever the text says; usually one that is no word."),
     "offset": Term("offset", "Where a token stands as seen from another one: the next has the offset +1."),
     "entropy": Term("entropy", "How evenly a token spreads its attention: 0 on one token, largest on all alike."),
-    "divergence": Term("divergence", "How differently two heads attend: 0 where all their weights are the same."),
+    "divergence": Term(
+        "divergence",
+        "How differently two heads attend: 0 where all their weights are the same.",
+        "Jensen-Shannon divergence of their weights in nats, at most ln 2 = 0.693; mean over queries.",
+    ),
     "governor": Term("governor", "The word that another one depends on by grammar: “car” governs “red” in “red car”."),
     "rank": Term(
-        "rank correlation", "1 where two lists of numbers have the same order, −1 where they have opposite ones."
+        "rank correlation",
+        "1 where two lists of numbers have the same order, −1 where they have opposite ones.",
+        "Spearman's.",
+    ),
+    "trustworthiness": Term(
+        "trustworthiness",
+        "Whether neighbours in a picture are neighbours among the vectors, too: 1 would be perfect.",
+        "Venna and Kaski (2001).",
     ),
 }
 
@@ -62,6 +83,12 @@ def term(name: str, written: str = "", known: Term | None = None) -> html.Button
     known = known or TERMS[name]
     explained: Any = {"data-info": known.meaning} | ({"data-drawing": name} if name in DRAWINGS else {})
     return html.Button(written or known.title, type="button", className="term", **explained)
+
+
+def defined(name: str, *more: str) -> str:
+    """A term as the beginning of a text behind an (i): its title, what it means, and its formula; then what is `more` to say."""
+    known = TERMS[name]
+    return " ".join([f"{capital(known.title)}: {known.meaning}", *filter(None, [known.formula]), *more])
 
 
 def terms_of(corpus: Corpus) -> dict[str, Term]:

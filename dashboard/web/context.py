@@ -22,7 +22,9 @@ from dashboard.web.state import (
     Of,
     heads_numbers,
 )
+from dashboard.web.token_sets import TokenSets, review_name
 from store import Corpus, Snapshot, StoreError
+from store.features import Features
 from store.repository.errors import SnapshotNotFound
 from store.repository.ingest_status import IngestProgress
 from store.schema.features import stored_point
@@ -31,7 +33,7 @@ from store.schema.model import varying_statistics
 #: Characters of a link.
 MAX_QUERY = 8_000
 #: Fields of feature points: the bounds of one depend on another.
-_OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "fonly", "ftoken", "flasso", "fit")
+_OF_FEATURE_POINTS = ("material", "review", "vectors", "fview", "point", "fcolour", "fonly", "ftoken", "flasso", "fit")
 #: Fields that `LinkReader.read` alone does not read.
 _READ_APART = (
     "model",
@@ -235,7 +237,7 @@ def resolve(
         view=_view(reader, ingest),
         other=_other(reader, page, corpus),
         **_values(reader),
-        **_read_feature_fields(reader, corpus, page),
+        **_read_feature_fields(served_store, reader, corpus, page),
     )
     return Context(state, snapshot, corpus, tuple(notices), served_store, ingest, missing, _is_bare(written))
 
@@ -337,21 +339,32 @@ def _other(reader: LinkReader, page: str, corpus: Corpus) -> str | None:
     return None
 
 
-def _read_feature_fields(reader: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
-    """The fields of feature points; none where the store has none."""
+def _read_feature_fields(served_store: ServedStore, reader: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
+    """The fields of feature points; none where the store has none. A review that is to be read has those of the sample."""
     if not corpus.token_sets:
         return {}
     sample = corpus.token_sets[0]
     written = _keep_sample_fields(reader.written, sample) if links_of(page).sample else reader.written
     reader = replace(reader, written=_stored_points(written))
     token_set = reader.read("material") or sample
-    features = corpus.features(token_set)
-    reader = _bounded(reader, feature_bounds(corpus, features, None))
+    review = reader.read("review")
+    name = token_set if review is None else review_name(review)
+    features = served_store.service(TokenSets).find(corpus, name) or corpus.features(sample)
+    reader = _bounded(reader, _feature_bounds(corpus, features, None))
     vectors = reader.read("vectors")
     layer = None if vectors is None else int(vectors)
-    reader = _bounded(reader, feature_bounds(corpus, features, layer))
+    reader = _bounded(reader, _feature_bounds(corpus, features, layer))
     own = {name: reader.read(name) for name in ("fview", "point", "fcolour", "fonly", "ftoken", "flasso", "fit")}
-    return own | {"material": None if token_set == sample else token_set, "vectors": layer}
+    return own | {"material": None if token_set == sample else token_set, "review": review, "vectors": layer}
+
+
+def _feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bounds:
+    """Of a review that is in no store, which has fewer pictures, also the pictures of the sample: another token set has them."""
+    own = feature_bounds(corpus, features, layer)
+    if features.name in corpus.token_sets:
+        return own
+    views = feature_bounds(corpus, corpus.features(corpus.token_sets[0]), layer)[Of.FEATURE_VIEWS]
+    return {**own, Of.FEATURE_VIEWS: tuple(dict.fromkeys([*own[Of.FEATURE_VIEWS], *views]))}
 
 
 def _bounded(reader: LinkReader, more: Bounds) -> LinkReader:
@@ -370,10 +383,11 @@ def _stored_points(written: Mapping[str, str]) -> dict[str, str]:
 
 def _keep_sample_fields(written: Mapping[str, str], sample: str) -> dict[str, str]:
     """Without the fields of a review, of values and of a trial."""
-    of_review = ("fonly", "ftoken", "flasso") if written.get("material", sample) != sample else ()
+    is_review = written.get("material", sample) != sample or "review" in written
+    of_review = ("fonly", "ftoken", "flasso") if is_review else ()
     of_values = ("fview", "point") if "vectors" in written else ()
     of_trial = ("fview",) if written.get("fview") == TRIAL else ()
-    left_out = {"material", "vectors", *of_review, *of_values, *of_trial}
+    left_out = {"material", "review", "vectors", *of_review, *of_values, *of_trial}
     return {name: text for name, text in written.items() if name not in left_out}
 
 

@@ -30,6 +30,8 @@ TRIAL = "trial"
 #: Tokens of a trial by default and at most, neighbours at most, and the parameters of UMAP by default, as in an ingest.
 TRIED, MOST_TRIED, MOST_NEIGHBORS = 1_000, 2_000, 200
 NEIGHBORS, MIN_DIST = 15, 0.1
+#: Seeds of UMAP, as it takes them; and reviews of the data by their index: no link knows how many there are.
+MOST_SEED, MOST_REVIEWS = (1 << 32) - 1, 100_000_000
 #: Words of a sentence that can be marked on page Relations.
 MOST_WORDS = 1_000
 #: Characters of a search, and of what one word of a hypothesis is.
@@ -312,8 +314,12 @@ class LinkState:
 
     # Feature points.
     material: Annotated[
-        str | None, Field("choice", Of.TOKEN_SETS, clears=("ftoken", "flasso", "fonly"), moves=True)
+        str | None, Field("choice", Of.TOKEN_SETS, clears=("review", "ftoken", "flasso", "fonly"), moves=True)
     ] = None
+    review: Annotated[
+        int | None, Field("number", range(MOST_REVIEWS), clears=("material", "ftoken", "flasso", "fonly"), moves=True)
+    ] = None
+    seek: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     vectors: Annotated[int | None, Field("choice", Of.VALUE_LAYERS, clears=("fview", "point"), moves=True)] = None
     fview: Annotated[str | None, Field("choice", Of.FEATURE_VIEWS, moves=True)] = None
     point: Annotated[str | None, Field("choice", Of.FEATURE_PANELS, moves=True)] = None
@@ -327,6 +333,7 @@ class LinkState:
     neighbors: Annotated[int, Field("number", range(2, MOST_NEIGHBORS + 1))] = NEIGHBORS
     mindist: Annotated[float, Field("share")] = MIN_DIST
     metric: Annotated[str, Field("choice", METRICS)] = METRICS[0]
+    seed: Annotated[int | None, Field("number", range(MOST_SEED + 1))] = None
 
     @property
     def href(self) -> str:

@@ -5,7 +5,7 @@ pictures, which `ingest.projections` draws again. Vectors are in float32 whateve
 shard; with them go similarity and explained variance of the points.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -172,23 +172,7 @@ class FeaturePoints:
         if name in parent:
             self.writer.delete(f"{self.path}/{name}")
         group = self.group(name)
-        clipped = write_vectors(group, token_set, self._model)
-        if clipped:
-            say(f"Clipped {clipped:,} numbers of the feature points to the range of float16.")
-        write_measures(group, token_set)
-        group.attrs.update(
-            token_set.facts
-            | {
-                "tokens": token_set.block.tokens,
-                "points": "fine" if self._fine else "standard",
-                "clipped": clipped,
-                "views": [],
-                "value_views": [],
-                "views_before": list(map(str, views)),
-                "version": VERSION,
-                "features_hash": self.features_hash(name),
-            }
-        )
+        write_token_set(group, token_set, self._model, features_hash=self.features_hash(name), views_before=views)
         held: Any = parent.attrs.get("materials", [])
         parent.attrs.update({"materials": list(dict.fromkeys([*held, name])), "points": group.attrs["points"]})
         self.writer.commit(f"{self.model.key}: feature points of {name}, {token_set.block.tokens:,} tokens")
@@ -229,6 +213,7 @@ class PointModel:
         largest: float = Limits.largest_feature,
     ) -> None:
         self.model = HookedModel(checkpoint, device=device, dtype=torch.float32)
+        self.fine = fine
         self._largest = largest
         self._batch_tokens = batch_tokens or BATCH_TOKENS[device.type]
         self.points = point_names(self.model.layers, fine=fine)
@@ -297,6 +282,34 @@ def parts(block: Block, *, tokens: int) -> Iterator[Block]:
             0, rows.stop - rows.start, block.lengths[start:stop], block.token_ids[rows], block.token_flags[rows]
         )
         start = stop
+
+
+def write_token_set(
+    group: zarr.Group,
+    token_set: TokenSet,
+    model: PointModel,
+    *,
+    features_hash: str,
+    views_before: Sequence[ViewName] = (),
+) -> None:
+    """Fill an empty group with all that a store has of a token set but its pictures."""
+    clipped = write_vectors(group, token_set, model)
+    if clipped:
+        say(f"Clipped {clipped:,} numbers of the feature points to the range of float16.")
+    write_measures(group, token_set)
+    group.attrs.update(
+        token_set.facts
+        | {
+            "tokens": token_set.block.tokens,
+            "points": "fine" if model.fine else "standard",
+            "clipped": clipped,
+            "views": [],
+            "value_views": [],
+            "views_before": list(map(str, views_before)),
+            "version": VERSION,
+            "features_hash": features_hash,
+        }
+    )
 
 
 def write_vectors(group: zarr.Group, token_set: TokenSet, model: PointModel) -> int:

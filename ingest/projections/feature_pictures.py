@@ -28,7 +28,7 @@ from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align
 from store.repository.arrays import array_of, create_arrays
 from store.schema import TILE, Array
-from store.schema.features import FEATURE_VIEW_ARRAYS, VALUE_VIEW_ARRAYS
+from store.schema.features import FEATURE_VIEW_ARRAYS, VALUE_VIEW_ARRAYS, point_title
 from store.schema.pictures import EACH, JOINT, ViewName
 from store.schema.pictures import PROJECTIONS as TITLES
 
@@ -119,12 +119,13 @@ class FeaturePicture(Picture):
         """Title, what it is fitted and judged on, and the rule for other tokens."""
         every = self.fitted_tokens == self.tokens
         tokens = f"{'all' if every else 'the first'} {self.fitted_tokens:,} tokens"
-        where = {JOINT: "at all places together", EACH: "at each place by itself"}
+        known = {JOINT: "at all places together", EACH: "at each place by itself"}
+        where = known.get(self.name.vectors) or f"at the place {point_title(self.name.vectors)}"
         nearest = "vectors of the same point" if self.name.vectors == JOINT else "vectors"
         aligned = "; then turned and scaled onto the point before" if self.name.vectors == EACH else ""
         return {
             "title": self.name.title,
-            "fitted_on": f"{tokens} {where.get(self.name.vectors) or f'at the place {self.name.vectors}'}",
+            "fitted_on": f"{tokens} {where}",
             "placed": self.projection.placed(nearest=nearest) + aligned,
             "judged_on": self.judged_on(min(self.tokens, TRUSTED_TOKENS)),
         }

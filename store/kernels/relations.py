@@ -79,6 +79,14 @@ DIRECTIONS: Mapping[str, str] = {
     "backward": "`to` attends most to `from`",
     "received": "`to` is the word that attends most to `from` (Clark's head <- dependent)",
 }
+#: The same on pages, for what the two words of a relation are.
+DIRECTION_TITLES: Mapping[str, str] = {
+    "forward": "{0} attends most to {1}",
+    "backward": "{1} attends most to {0}",
+    "received": "{0} gets most from {1}",
+}
+#: What the two words are, but of coreference.
+ENDS = "dependent", "governor"
 #: Offsets of a baseline that ignores the model.
 OFFSETS = tuple(offset for offset in range(-10, 11) if offset)
 

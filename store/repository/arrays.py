@@ -286,14 +286,17 @@ class _Keys(BackendArray):
 
 
 def with_statistics(model: xr.Dataset) -> xr.Dataset:
-    """The dataset of a model whose arrays have every statistic of the schema. Lazy."""
+    """The dataset of a model whose arrays have every statistic of the schema, with its title on pages. Lazy."""
+    titles = {"title": (STATISTIC, [statistic.title for statistic in STATISTICS.values()])}
     stored = [str(name) for name in model[STATISTIC].values]
     if stored == list(STATISTICS):
-        return model
+        return model.assign_coords(titles)
     places = np.array([stored.index(name) if name in stored else -1 for name in STATISTICS])
     arrays = {name: array.variable for name, array in model.data_vars.items() if STATISTIC in array.dims}
-    return model.drop_dims(STATISTIC).assign(
-        {name: _every(array, places) for name, array in arrays.items()} | {STATISTIC: list(STATISTICS)}
+    return (
+        model.drop_dims(STATISTIC)
+        .assign({name: _every(array, places) for name, array in arrays.items()} | {STATISTIC: list(STATISTICS)})
+        .assign_coords(titles)
     )
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from dashboard.sentence.change import Change
-from dashboard.sentence.checkpoint import CorpusModel
 from dashboard.sentence.encoder import Encoder
 from dashboard.sentence.sample import EncodedSample, SampleChange, Sampling
 from dashboard.sentence.sentence import Sentence
+from dashboard.web.corpus_model import CorpusModel
 from dashboard.web.state import Instead
 from store import open_corpus
 from store.replacement import ORDERS, SENTENCES, Heads, ordered_heads

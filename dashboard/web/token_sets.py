@@ -1,0 +1,106 @@
+"""Token sets with vectors at the feature points: those of the store, and reviews of the data that a reader asked for.
+
+A review that was read has the arrays that an ingest would have stored of it. They are in files that all processes of a server
+share, the least recently used of which are deleted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from zarr.buffer.cpu import Buffer
+from zarr.storage import MemoryStore
+
+from dashboard.web.results import DiskCache, SharedResults
+from dashboard.web.served_store import ServedStore
+from dashboard.web.state import LinkState
+from store import Corpus, StoreError
+from store.features import Features
+from store.repository.arrays import Groups
+
+#: Bytes of the files of all reviews that were read; one of 512 tokens at 20 points of 384 features has 11 MB.
+BUDGET = 256 << 20
+GONE = "The server does not have review {} now. Open it on page Features."
+#: What a zarr store has, by its keys.
+Stored = Mapping[str, NDArray[np.uint8]]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadReview:
+    """A review that was read, and what its arrays are read from."""
+
+    features: Features
+    stored: Stored
+
+
+class TokenSets:
+    """The token sets that a server can show, in files of a `folder` where they are not in the store."""
+
+    def __init__(self, folder: Path, *, budget: int = BUDGET) -> None:
+        self._results: SharedResults[ReadReview] = SharedResults(DiskCache(folder / "reviews", budget))
+
+    @classmethod
+    def of(cls, served_store: ServedStore) -> "TokenSets":
+        """Those of a served store, in the folder of its server."""
+        return cls(served_store.folder)
+
+    def find(self, corpus: Corpus, name: str) -> Features | None:
+        """A token set by its name; None of a review that is to be read."""
+        if name in corpus.token_sets:
+            return corpus.features(name)
+        read = self._read(corpus, name)
+        return read.features if read else None
+
+    def open(self, corpus: Corpus, name: str) -> Features:
+        """The same. Raises StoreError where there is none."""
+        if (found := self.find(corpus, name)) is not None:
+            return found
+        if (number := review_number(name)) is not None:
+            raise StoreError(GONE.format(number))
+        return corpus.features(name)
+
+    def stored(self, corpus: Corpus, name: str) -> Stored | None:
+        """What the arrays of a review that was read are read from; None of a token set of the store."""
+        read = None if name in corpus.token_sets else self._read(corpus, name)
+        return read.stored if read else None
+
+    def add(self, corpus: Corpus, name: str, stored: Stored) -> Features:
+        """A review that was read, for all processes of the server."""
+        read = ReadReview(opened_token_set(corpus, name, stored), stored)
+        return self._results.add(_key(corpus, name), read, stored).features
+
+    def _read(self, corpus: Corpus, name: str) -> ReadReview | None:
+        def opened(arrays: Mapping[str, NDArray[Any]]) -> ReadReview:
+            return ReadReview(opened_token_set(corpus, name, arrays), arrays)
+
+        return self._results.find(_key(corpus, name), opened)
+
+
+def opened_token_set(corpus: Corpus, name: str, stored: Stored) -> Features:
+    """A token set of a model from what a zarr store has."""
+    chunks = MemoryStore({key: Buffer.from_array_like(content) for key, content in stored.items()}, read_only=True)
+    return Features(corpus, Groups(chunks), name)
+
+
+def shown_token_set(corpus: Corpus, state: LinkState) -> str:
+    """The token set that a link names: a review of the data, one of the store, or the first of the store."""
+    return review_name(state.review) if state.review is not None else state.material or corpus.token_sets[0]
+
+
+def review_name(number: int) -> str:
+    """The token set of a review by its index in the data."""
+    return f"review-{number}"
+
+
+def review_number(name: str) -> int | None:
+    """The index of a review by the name of its token set; None of another one."""
+    number = name.removeprefix("review-")
+    return int(number) if number != name and number.isascii() and number.isdigit() else None
+
+
+def _key(corpus: Corpus, name: str) -> str:
+    return sha256(f"{corpus.snapshot} {corpus.name} {name}".encode()).hexdigest()

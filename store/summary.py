@@ -1,0 +1,161 @@
+"""What an opened corpus holds, as lines of text and as HTML for a notebook: its sizes, what was computed, and what to call next.
+
+Reads metadata only. The HTML takes the colours of the notebook, light or dark.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Protocol
+
+import zarr
+
+from store.phrases import many
+from store.repository.arrays import Groups
+
+#: Stages of an ingest after the vectors and statistics: the group of each, and an attribute that it has once it is finished.
+STAGES: Mapping[str, tuple[str, str]] = {
+    "highest-scoring pairs": ("pairs", "sentences"),
+    "divergence between heads": ("divergence", "tokens"),
+    "attention between words": ("words", "sentences"),
+    "relations": ("relations", "relations_hash"),
+    "coreference": ("coreference", "coreference_hash"),
+    "rules and roles": ("roles", "roles_hash"),
+    "governors from attention": ("uas", "uas_hash"),
+    "feature points": ("features", "materials"),
+    "context mixing": ("mixing", "sentences"),
+    "head importance": ("importance", "importance_hash"),
+}
+#: What a stage gives a corpus.
+GIVES: Mapping[str, str] = {
+    "highest-scoring pairs": "pairs",
+    "divergence between heads": "divergence",
+    "attention between words": "strongest_words",
+    "relations": "relations",
+    "coreference": "coreference",
+    "rules and roles": "head_roles",
+    "governors from attention": "uas",
+    "feature points": 'features("sample")',
+    "head importance": "importance",
+}
+#: What makes a stage that an ingest with its defaults leaves out; of the others it is `headscape ingest`.
+REMEDIES: Mapping[str, str] = {
+    "head importance": "headscape ingest --importance=100",
+    "coreference": "headscape ingest --data=<file with coreference>",
+}
+#: What every corpus has, first.
+CALLS = ("head_statistic", "pattern(0)", "sentences")
+#: One of the pictures is named, the default; the others are counted.
+_TABLE = "border-collapse: collapse; color: inherit; background: none"
+_CELL = "text-align: left; vertical-align: top; padding: 2px 16px 2px 0; color: inherit; background: none"
+_NAME = f"{_CELL}; font-weight: normal; opacity: 0.7; white-space: nowrap"
+
+
+class Described(Protocol):
+    """What of a corpus is described."""
+
+    name: str
+    title: str
+    snapshot: str
+    layers: int
+    heads: int
+    n_sentences: int
+    n_tokens: int
+    counted_sentences: int
+    counted_tokens: int
+    corpus_attributes: Mapping[str, Any]
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """As in `store.Corpus`."""
+
+    @property
+    def views(self) -> list[str]:
+        """As in `store.Corpus`."""
+
+    @property
+    def token_sets(self) -> list[str]:
+        """As in `store.Corpus`."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line: what it is of, and texts that may break between each other; `code` where they are written in Python or a terminal."""
+
+    name: str
+    texts: tuple[str, ...]
+    code: bool = False
+
+
+def finished_stages(model: zarr.Group) -> list[str]:
+    """Titles of the stages that have run to their end."""
+    groups = dict(model.groups())
+    return [title for title, (name, finished) in STAGES.items() if name in groups and finished in groups[name].attrs]
+
+
+def as_text(corpus: Described, groups: Groups) -> str:
+    """The description as lines of text."""
+    rows = rows_of(corpus, finished_stages(groups.group(f"models/{corpus.name}")))
+    width = max(len(row.name) for row in rows)
+    return "\n".join([_title(corpus), *(f"  {row.name:<{width}}  {', '.join(row.texts)}" for row in rows)])
+
+
+def as_html(corpus: Described, groups: Groups) -> str:
+    """The description as a table; every text of the store is escaped."""
+    rows = "".join(
+        f'<tr style="background: none"><th scope="row" style="{_NAME}">{escape(row.name)}</th>'
+        f'<td style="{_CELL}">{_texts(row)}</td></tr>'
+        for row in rows_of(corpus, finished_stages(groups.group(f"models/{corpus.name}")))
+    )
+    return f'<div style="color: inherit"><strong>{escape(_title(corpus))}</strong><table style="{_TABLE}">{rows}</table></div>'
+
+
+def _texts(row: Row) -> str:
+    each = [escape(text) for text in row.texts]
+    return ", ".join(
+        f'<code style="color: inherit; background: none">{text}</code>' if row.code else text for text in each
+    )
+
+
+def _title(corpus: Described) -> str:
+    return f"Corpus: {corpus.title} on {corpus.corpus_attributes['name']}"
+
+
+def rows_of(corpus: Described, stages: Sequence[str]) -> list[Row]:
+    """What the corpus holds, line by line, with these finished stages."""
+    missing = [stage for stage in STAGES if stage not in stages]
+    made = [GIVES[stage] for stage in STAGES if stage in stages]
+    remedies = list(dict.fromkeys(REMEDIES.get(stage, "headscape ingest") for stage in missing))
+    rows = [
+        Row("model", (f"{many(corpus.layers, 'layer')} × {many(corpus.heads, 'head')}", f"key {corpus.name}")),
+        Row("text", _sizes(corpus)),
+        Row("labels", corpus.label_names or ("none",)),
+        Row("pictures", _counted(corpus.views)),
+        Row("token sets", tuple(corpus.token_sets) or ("none",)),
+        Row("computed", tuple(stages) or ("none",)),
+        Row("missing", tuple(missing)),
+        Row("to compute", tuple(remedies), code=True),
+        Row("call next", tuple(f"corpus.{call}" for call in (*CALLS, *_calls(corpus), *made)), code=True),
+        Row("snapshot", (corpus.snapshot,)),
+    ]
+    return [row for row in rows if row.texts]
+
+
+def _sizes(corpus: Described) -> tuple[str, ...]:
+    """How much there is, and how much of it has vectors."""
+    every = many(corpus.counted_sentences, "sentence"), many(corpus.counted_tokens, "token")
+    if corpus.counted_sentences == corpus.n_sentences:
+        return every
+    return (*every, f"vectors of the first {many(corpus.n_sentences, 'sentence')}")
+
+
+def _counted(views: Sequence[str]) -> tuple[str, ...]:
+    if not views:
+        return ("none",)
+    others = len(views) - 1
+    return (f"{views[0]} by default", *([f"{others} more in corpus.views"] if others else []))
+
+
+def _calls(corpus: Described) -> list[str]:
+    """What a corpus for notebooks has beside."""
+    return [call for name, call in (("show", "show(0, 0)"), ("sentence", "sentence(0)")) if hasattr(corpus, name)]
