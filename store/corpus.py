@@ -151,11 +151,6 @@ class Corpus(StageResults):
         heads = attention_pattern(query.reshape(-1, *query.shape[-2:]), key.reshape(-1, *tokens), bias=bias)
         return heads.reshape(*query.shape[:-1], tokens[0])
 
-    def piece_labels(self, sentence: int) -> dict[str, Any]:
-        """Wordpieces of a sentence, as coordinates of queries and keys."""
-        pieces = self.wordpieces(self.sentence_rows(sentence))
-        return {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
-
     def context_mixing(self, sentence: int, method: str = "globenc", *, rolled_out: bool = False) -> xr.DataArray:
         """How much of each token's vector comes from each token in each layer (layer, query_token, key_token); rows sum to 1.
 

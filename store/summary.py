@@ -36,6 +36,7 @@ GIVES: Mapping[str, str] = {
     "rules and roles": "head_roles",
     "governors from attention": "uas",
     "feature points": 'features("sample")',
+    "context mixing": "context_mixing(0)",
     "head importance": "importance",
 }
 #: What makes a stage that an ingest with its defaults leaves out; of the others it is `headscape ingest`.

@@ -155,6 +155,11 @@ class CorpusText:
             stored = part.stop <= self.n_sentences
             yield list(map(str, (self.sentences.text if stored else self._text.text).variable[part].values))
 
+    def piece_labels(self, sentence: int) -> dict[str, Any]:
+        """Wordpieces of a sentence, as coordinates of queries and keys."""
+        pieces = self.wordpieces(self.sentence_rows(sentence))
+        return {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
+
     def counted_wordpieces(self, sentence: int) -> list[str]:
         """Wordpieces of any sentence that the model was run on."""
         start, size = (int(self._text[name].variable[sentence].values) for name in ("row_start", "row_size"))

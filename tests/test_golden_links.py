@@ -34,10 +34,10 @@ def test_links_of_before_show_the_same_state(served_store: ServedStore) -> None:
 
 
 def moved(href: str) -> str:
-    """The same link as it is written now: under another path, and on page Sentence with its layer."""
+    """The same link as it is written now: under another path, and on pages Sentence and Compare with its layer."""
     path, _, query = href.partition("?")
     fields = query.split("&") if query else []
-    if path == "/sentence" and not any(field.startswith("layer=") for field in fields):
+    if path in ("/sentence", "/compare") and not any(field.startswith("layer=") for field in fields):
         fields.insert(sum(field.startswith(BEFORE_LAYER) for field in fields), "layer=0")
     return MOVED.get(path, path) + ("?" if fields else "") + "&".join(fields)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.head_map.page import NAMED, by_label, by_layer, divergence_matrix
+from dashboard.head_map.figures import NAMED, by_label, by_layer, divergence_matrix
 
 
 def places(layers: int, heads: int) -> np.ndarray:
@@ -36,7 +36,11 @@ def test_a_label_that_the_legend_shows_alone_leaves_its_heads_where_they_are() -
     labels = np.array([["", "broad"], ["broad", "next"]])
     layout = by_label(places(2, 2), labels, hover(2, 2), (0, 0)).layout
     assert layout.legend.itemclick == "toggleothers"
-    assert (layout.xaxis.autorangeoptions.include, layout.yaxis.autorangeoptions.include) == ((0, 6), (1, 7))
+    ends = [axis.autorangeoptions.include for axis in (layout.xaxis, layout.yaxis)]
+    assert [low < least and most < high for (low, high), least, most in zip(ends, (0, 1), (6, 7), strict=True)] == [
+        True,
+        True,
+    ]
 
 
 def test_the_ring_is_around_the_selected_head() -> None:

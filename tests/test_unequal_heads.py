@@ -61,7 +61,7 @@ def test_heads_with_counterparts_are_compared(three_models: str, alike: ModelPai
 # -- axes and signs -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tokens", "step"), [(1, 1), (NAMED, 1), (NAMED + 1, 2), (52, 2), (109, 4)])
+@pytest.mark.parametrize(("tokens", "step"), [(1, 1), (NAMED, 1), (NAMED + 1, 2), (52, 3), (128, 8)])
 def test_axes_of_a_long_sentence_name_some_of_its_tokens(tokens: int, step: int) -> None:
     pieces = [f"token{number}" for number in range(tokens)]
     axis = pattern_matrix(np.eye(tokens), pieces, most=1.0).layout.xaxis

@@ -220,11 +220,27 @@ def ranked_heads(changed: Changes, by: str) -> list[tuple[int, int]]:
 
 def most_changed(two: ModelPair) -> NDArray[np.object_]:
     """Name of a statistic of each head (layer, head): see `Changes`."""
+    return np.array(varying_statistics("all"), object)[_sizes_of_changes(two).argmax(axis=0)]
+
+
+def most_different(two: ModelPair) -> tuple[int, int, str]:
+    """Layer and head of the largest change of all heads and statistics, and the name of its statistic."""
+    return cached_result(two, "most different", lambda: _most_different(two))
+
+
+def _most_different(two: ModelPair) -> tuple[int, int, str]:
+    sizes = _sizes_of_changes(two)
+    statistic, layer, head = map(int, np.unravel_index(sizes.argmax(), sizes.shape))
+    return layer, head, varying_statistics("all")[statistic]
+
+
+def _sizes_of_changes(two: ModelPair) -> Floats:
+    """Changes of every statistic in standard deviations among the heads of this model: (statistic, layer, head)."""
     names = varying_statistics("all")
     own, other = (model.head_statistic.sel(source="all", statistic=names).values for model in (two.own, two.other))
     among = own.std(axis=(1, 2), keepdims=True)
-    sizes = np.divide(np.abs(other - own), among, out=np.zeros_like(own), where=among > 0)
-    return np.array(names, object)[sizes.argmax(axis=0)]
+    sizes: Floats = np.divide(np.abs(other - own), among, out=np.zeros_like(own), where=among > 0)
+    return np.nan_to_num(sizes)
 
 
 def changes_table(two: ModelPair, statistic: str, source: str) -> Table:

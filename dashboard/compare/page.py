@@ -1,14 +1,14 @@
 """Page Compare: two models of the store on the same corpus, their heads, pictures and sentences side by side."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
-from dashboard.compare.data import STANDARD, statistic_of
+from dashboard.compare.data import STANDARD, most_different, statistic_of
 from dashboard.compare.feature_points import (
     SIMILARITY,
     BothFeatures,
@@ -73,7 +73,7 @@ from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, Snapshot
 from store.phrases import many
 from store.repository.ingest_status import IngestProgress
-from store.schema.model import varying_statistics
+from store.schema.model import head_name, varying_statistics
 
 #: Kinds of pictures.
 PICTURES = {"head": "a head", "point": "a place in the model"}
@@ -84,6 +84,12 @@ SHORT_FINETUNING = (
 )
 MAKE_SECOND_MODEL = f"Run {SHORT_FINETUNING}"
 MAKE_IT_AFTERWARDS = f"If not, add one when it has ended: {SHORT_FINETUNING}"
+#: What a reader has chosen who comes to the page with it.
+_CHOSEN = {"layer", "head", "statistic", "sentence", "text", "other", "point", "pictures"}
+_LARGEST = (
+    "Of all statistics of all heads the one with the largest difference between the models, in standard deviations among the heads of A: "
+    "the page opens on it where the link names no head."
+)
 RANKED = {"divergence": "attention divergence", "statistic": "difference of the statistic"}
 
 
@@ -122,6 +128,30 @@ def read(context: Context, two: ModelPair) -> Compared:
     head = None if of_point else read_head(context, two)
     point = ShownPoint.of(context, two) if of_point else None
     return Compared(context.state, two, of_point, head, both_features(two), point, context.ingest)
+
+
+def with_largest_change(context: Context) -> Context:
+    """The context of the page as it opens: a bare link shows the head and the statistic in which the models differ most."""
+    opened = opened_state(context) if context.bare else None
+    return context if opened is None else replace(context, state=opened, completed=True)
+
+
+def opened_state(context: Context) -> LinkState | None:
+    """The state of the page as it opens; None without a second model with the same heads."""
+    two = pair_of(context)
+    if two is None or not two.same_heads:
+        return None
+    layer, head, statistic = most_different(two)
+    return context.state.on("compare").with_(layer=layer, head=head, statistic=statistic)
+
+
+def compare_href(context: Context) -> str:
+    """The link of the navigation: as the page opens, where neither head, nor statistic, nor sentence is chosen."""
+    state = context.state.on("compare")
+    if context.state.page in ("compare", "head") or state.chosen & _CHOSEN:
+        return state.href
+    opened = opened_state(context) if state.chosen else None
+    return opened.href if opened else state.bare_href if not state.chosen else state.href
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
@@ -188,6 +218,7 @@ def layout(context: Context) -> Page:
         _model_choice(state, two, others),
         *_unlike(context),
         *[html.P(naming(text, *two.names), className="caption") for text in two.accuracies()],
+        *_opened_on(state, two),
         largest_changes(deferred(context, LARGEST, ready=None if two.same_heads else True)),
         *[dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()],
         *(_heads(state, two, deferred(context, CHANGED)) if two.same_heads else _means(state, two)),
@@ -203,6 +234,19 @@ def layout(context: Context) -> Page:
         deferred(context, SIMILAR_POINTS, ready=True if compared.features is None else None),
     ]
     return Page(above=above, below=below, notices=compared.notices)
+
+
+def _opened_on(state: LinkState, two: ModelPair) -> list[object]:
+    """Why the page opened on what it shows; an empty line on another head or statistic, so that a choice moves nothing."""
+    if not two.same_heads:
+        return []
+    is_largest = (state.layer, state.head, statistic_of(state)) == most_different(two)
+    return [html.P(_largest_difference(state) if is_largest else None, className="caption one-row")]
+
+
+def _largest_difference(state: LinkState) -> list[Any]:
+    name, title = head_name(state.layer, state.head), STATISTICS[statistic_of(state)].title
+    return [f"The models differ most in {name}, in {title}.", info("the largest difference", _LARGEST)]
 
 
 def deferred_typed(context: Context) -> list[object]:
@@ -372,12 +416,15 @@ COMPARE = Topic(
     docs="links.md#compare",
     layout=layout,
     links=PageLinks(
+        always=frozenset({"layer"}),
         stored_sentences=True,
         sample=True,
         other_models=on_same_corpus,
         other_models_are="on the same corpus",
         second_model=lambda snapshot, corpus, state: compared_model(snapshot, corpus, state.other),
     ),
+    open=with_largest_change,
+    href=compare_href,
     choices=choices,
     picture=picture,
     deferred=(CHANGED, LARGEST, MATCHING, SENTENCES, SIMILAR_POINTS, TYPED),

@@ -44,8 +44,8 @@ STEPS = 8
 #: A and B, as in compare.css.
 COLOURS = ("#009E73", "#AA6BE0")
 _WIDTHS = "The width and opacity of a line grow with the weight, up to the largest weight of both models; weights below {:.1%} have none."
-#: Most tokens named on an axis; of more, every second, third ... is named.
-NAMED = 36
+#: Most tokens named on an axis, whose names do not touch in a narrow window; of more, every second, third ... is named.
+NAMED = 18
 #: Largest weight below which the colour bar has a decimal.
 FINE = 0.05
 #: Pixels for the colour bar: the same for differences and weights, so that all matrices have one size.

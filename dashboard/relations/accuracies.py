@@ -31,13 +31,13 @@ from dashboard.relations.linked_sentences import (
 )
 from dashboard.roles.shares import RoleShares, known_shares, role_cells, role_titles
 from dashboard.ui.charts import (
+    NOTE,
     QUIET,
-    RAMP,
     SERIES,
     SHARES,
     SYMBOLS,
     chart,
-    colour_bar,
+    colour_bar_above,
     error_bars,
     heat_map,
     heat_map_height,
@@ -65,6 +65,13 @@ _RANDOM = (
     "in the same way, over the first sentences of the corpus."
 )
 Values = NDArray[np.float64]
+#: Of cells with a clear gain, which are told from the quiet ones.
+FILLED = [(0, "#9CC7E6"), (0.5, "#3F8FC9"), (1, "#00223D")]
+_QUIET_CELLS = [(0, "#E9ECEF"), (1, "#E9ECEF")]
+_FILLED = (
+    "Filled: the 95% interval of the head's accuracy, by bootstrap over sentences, lies above the accuracy of the best offset. All other "
+    "heads, grey here, are not clearly better than words at a fixed distance, most are worse; hover a cell for its numbers."
+)
 #: Heads that are listed.
 RANKED = 8
 
@@ -119,28 +126,30 @@ def read_accuracies(corpus: Corpus, state: LinkState, relation: str) -> Accuraci
 
 
 def relations_by_heads(relations: Sequence[str], gain: Floats, hover: list[list[str]], heads: int) -> go.Figure:
-    """Gain over the best offset in points (relation, layer and head), a column a head; no colour where it is 0.
+    """Gain over the best offset in points (relation, layer and head), a column a head; quiet where it is 0.
 
     Most heads fall far below the offset, and how far says little; the tooltips say it.
     """
     columns = [head_name(*divmod(number, heads)) for number in range(gain.shape[1])]
+    cells = {"x": columns, "y": list(relations), "xgap": 1, "ygap": 1}
+    quiet: Any = go.Heatmap(z=np.zeros(gain.shape), colorscale=_QUIET_CELLS, showscale=False, hoverinfo="skip", **cells)
     heat: Any = go.Heatmap(
-        z=100 * gain,
-        x=columns,
-        y=list(relations),
+        z=np.where(gain > 0, 100 * gain, np.nan),
         hovertext=hover,
         customdata=[columns] * len(relations),
         hovertemplate="%{customdata}, %{y}: %{hovertext}<extra></extra>",
-        colorscale=RAMP,
+        colorscale=FILLED,
         zmin=0,
         zmax=max(1.0, 100 * float(gain.max())),
-        colorbar=colour_bar("points"),
+        colorbar=colour_bar_above("points above the best offset"),
+        **cells,
     )
-    first = [head_name(layer, 0) for layer in range(gain.shape[1] // heads)]
-    ticks = [f"L{layer}" for layer in range(len(first))]
-    across = {"tickvals": first, "ticktext": ticks, "side": "top", "type": "category"}
+    across = {"side": "bottom", "type": "category", "tickangle": -90, "tickfont": {"size": NOTE}}
     down = {"autorange": "reversed", "dtick": 1, "type": "category"}
-    return go.Figure(heat, layout(across, down, margin={"l": 104, "r": 4, "t": 24, "b": 6}))
+    figure = go.Figure([quiet, heat], layout(across, down, margin={"l": 84, "r": 4, "t": 48, "b": 48}))
+    for first in range(heads, gain.shape[1], heads):
+        figure.add_vline(x=first - 0.5, line={"color": QUIET, "width": 1})
+    return figure
 
 
 def relations_of_head(
@@ -367,15 +376,17 @@ def all_relations(shown: Accuracies) -> list[object]:
         for row in range(len(names))
     ]
     return [
-        html.H2(f"All relations by all heads: {direction_titles()[shown.direction]}"),
+        html.H2(
+            [f"All relations by all heads: {direction_titles()[shown.direction]}", info("the filled cells", _FILLED)]
+        ),
         *chart(
             relations_by_heads(names, clear_gains(cells).reshape(above.shape), hover, cells.sizes["head"]),
             name="relations",
-            caption="Accuracy above the best offset, in points, where all of its interval is above. Click a cell to open the head. ",
+            caption="Filled: all of the head's interval is above the best offset; all other heads are grey. Click a cell to open the head. ",
             label=f"Accuracy of {accuracy.shape[1]} heads at {len(names)} relations above the best offset",
             of=shown.over,
             data=file_href(shown.files, "relations.csv"),
-            height=70 + 18 * len(names),
+            height=100 + 18 * len(names),
             opens=True,
             turns=True,
         ),

@@ -9,6 +9,7 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.ui.markup import Chart
+from dashboard.ui.still import still_of
 from dashboard.ui.theme import DOT_SYMBOLS, MANTINE
 from store.schema.model import head_name
 
@@ -34,6 +35,8 @@ Layout = dict[str, Any]
 SHARES: Layout = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
 #: An entry of a legend shows its own alone, and once more all.
 ISOLATES: Layout = {"itemclick": "toggleothers", "itemdoubleclick": False}
+#: Pixels beside a heat map that its colour bar takes at most, so that the map stands where its still stood; with a title more.
+BAR, BAR_WITH_TITLE = 72, 106
 #: Above this many heads a cell is too narrow for its number; it is there on hover.
 WRITTEN = 20
 _CONFIG: Any = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
@@ -88,6 +91,8 @@ def chart(
     ]
     saves += [html.A("CSV", href=data, download="", title="Save the numbers as CSV")] if data else []
     named: Any = {"id": {"opens": name}} if opens else {}
+    still = still_of(figure, height)
+    named |= {"still": still._asdict()} if still else {}
     graph = Chart(figure=figure, config=_CONFIG, style={"height": f"{height}px"}, **named)
     classes = " ".join(["chart", *(["opens"] if opens else []), *(["turns"] if turns else [])])
     return [
@@ -133,8 +138,9 @@ def heat_map(
         colorbar=colour_bar(unit),
         **_colours(drawn, diverging),
     )
-    across = {"side": "top", "tickprefix": "H", "dtick": every(heads)}
-    return go.Figure(heat, layout(across, layers_down(layers), margin={"l": 34, "r": 4, "t": 24, "b": 6}))
+    across = {"side": "top", "tickprefix": "H", "dtick": every(heads), "tickangle": 0, "tickfont": {"size": NOTE}}
+    margin = {"l": 38, "r": BAR if unit == "%" else BAR_WITH_TITLE, "t": 36, "b": 6}
+    return go.Figure(heat, layout(across, layers_down(layers), margin=margin))
 
 
 def heat_map_height(layers: int) -> int:

@@ -145,9 +145,12 @@ class BrowserComponent(Component, metaclass=BrowserComponentMeta):
 
 
 class Chart(BrowserComponent):
-    """Dash's `dcc.Graph`, drawn once it is near the window, else when the browser rests (assets/web/chart.mjs)."""
+    """Dash's `dcc.Graph`, drawn once it is near the window, else when the browser rests (assets/web/chart.mjs).
 
-    properties = ("id", "figure", "config", "style", "clickData", "selectedData")
+    `still` is what stands there until then (`still.py`).
+    """
+
+    properties = ("id", "figure", "config", "style", "still", "clickData", "selectedData")
 
 
 class Markup(BrowserComponent):

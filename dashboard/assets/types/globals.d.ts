@@ -20,6 +20,8 @@ interface Window {
   dash_clientside: Dash;
   dash_component_api: { getLayout(id: ComponentId): { props: Record<string, any> } | undefined };
   dash_core_components: { Graph: unknown };
+  /** Where Dash fetches plotly from once there is a chart. */
+  _dashPlotlyJSURL?: string;
   Plotly: { downloadImage(figure: Figure, options: Record<string, unknown>): Promise<string> };
   headscape: Record<string, unknown>;
 }

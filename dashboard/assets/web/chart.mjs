@@ -4,6 +4,7 @@ import { used } from "./address.mjs";
 import { FAMILY, contextOf } from "./drawing.mjs";
 import { required } from "./elements.mjs";
 import { breakLines, escapeHtml } from "./files.mjs";
+import { createTurns } from "./turns.mjs";
 
 const PIXEL_RATIO = 2;
 const DRAWN_CHECK_MS = 100;
@@ -14,27 +15,20 @@ const LIFT = 8;
 /** Colours of a file, which is on white in either theme. */
 const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
 
-/** What draws each chart that is far from the window; they are drawn one by one when the browser rests. */
-const far = new Map();
 /** How far beyond the window a chart is near. */
 const NEAR = "200px";
-const rest = window.requestIdleCallback ?? ((act) => setTimeout(act, DRAWN_CHECK_MS));
+const turns = createTurns();
 
-function drawNext() {
-  const [next] = far.values();
-  next?.();
-  if (far.size) rest(drawNext);
-}
-
-/** Calls `draw` once; returns what withdraws it. @param {HTMLElement} element @param {() => void} draw */
+/** Calls `draw` once, in its turn; returns what withdraws it. @param {HTMLElement} element @param {() => void} draw */
 function drawLater(element, draw) {
-  const observer = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && act(), { rootMargin: NEAR });
-  const withdraw = () => (observer.disconnect(), far.delete(element));
-  const act = () => (withdraw(), draw());
-  if (!far.size) rest(drawNext);
-  far.set(element, act);
+  const place = required(element.parentElement, "what is around a chart");
+  const turn = turns.add(draw, () => !place.isConnected || place.querySelector(".main-svg") !== null);
+  const observer = new IntersectionObserver(
+    ([{ isIntersecting }]) => isIntersecting && (observer.disconnect(), turn.near()),
+    { rootMargin: NEAR },
+  );
   observer.observe(element);
-  return withdraw;
+  return () => (observer.disconnect(), turn.withdraw());
 }
 
 /** A finger scrolls the page: where it is what points, no box is drawn. @param {Record<string, any>} properties */
@@ -56,9 +50,18 @@ export function Chart(properties) {
   useEffect(() => {
     if (!drawn) return drawLater(required(place.current, "the place of a chart"), () => setDrawn(true));
   }, [drawn]);
-  const graph = createElement(window.dash_core_components.Graph, withoutBox(properties));
-  if (drawn) return createElement("div", { translate: "no" }, graph);
-  return createElement("div", { ref: place, style: properties.style, className: "undrawn" });
+  const { still, ...ofGraph } = properties;
+  const graph = drawn && createElement(window.dash_core_components.Graph, withoutBox(ofGraph));
+  const style = drawn ? undefined : properties.style;
+  const className = drawn ? "drawing" : "undrawn drawing";
+  return createElement("div", { ref: place, style, className, translate: "no" }, stillImage(still), graph);
+}
+
+/** What a reader sees of a chart before plotly has come. @param {any} still */
+function stillImage(still) {
+  if (!still) return null;
+  const { src, ...place } = still;
+  return window.React.createElement("img", { src, alt: "", className: "still", style: place });
 }
 
 /** Save the chart whose button was pressed: {"save": "svg", "chart": "density-raw"}. */

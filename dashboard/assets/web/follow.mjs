@@ -13,7 +13,16 @@ const problem = (sentence) => ({ problem: sentence });
 async function fetchPage(request, wait, signal) {
   const body = new URLSearchParams({ ...request, wait });
   const response = await fetch(pathOf("data/page"), { method: "POST", body, signal });
-  return response.ok ? response.json() : problem(await response.text());
+  const text = await response.text();
+  if (text.includes('"type":"Chart"')) fetchPlotly();
+  return response.ok ? JSON.parse(text) : problem(text);
+}
+
+/** What draws charts comes while the page with the first of them is put together. */
+function fetchPlotly() {
+  const href = window._dashPlotlyJSURL;
+  if (!href || window.Plotly || document.querySelector(`link[href="${href}"]`)) return;
+  document.head.append(Object.assign(document.createElement("link"), { rel: "preload", as: "script", href }));
 }
 
 function createPages() {
