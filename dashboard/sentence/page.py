@@ -250,8 +250,12 @@ def _how_to_read(show: str) -> list[str | html.Button]:
 
 
 def _run(context: Context) -> list[object]:
-    """Encode the sentence; the page is fetched again when it is there."""
-    shown_sentence(context)
+    """Encode the sentence; the page is fetched again when it is there, or says why the sentence cannot be encoded."""
+    try:
+        shown_sentence(context)
+    except Refusal as refusal:
+        if not refusal.is_of_request:
+            raise
     return []
 
 
