@@ -13,11 +13,15 @@ import torch
 import transformers
 from flask import Flask
 
+from dashboard.pages import TOPICS
+from dashboard.sentence import page as sentence_page
 from dashboard.sentence.checkpoint import MOST_CHARACTERS
 from dashboard.sentence.encoder import Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web import errors as problems
+from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
+from dashboard.web.served_store import ServedStore
 from ingest.encode.hooked_model import SentenceModel
 from store import Corpus, open_corpus
 from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP
@@ -175,6 +179,29 @@ def test_of_a_pair_the_one_without_words_is_named(
 
 def test_a_blank_second_sentence_is_none(typed: TypedSentences, tiny_corpus: Corpus) -> None:
     assert typed.encode(tiny_corpus, "film", " ") is typed.encode(tiny_corpus, "film")
+
+
+def test_a_model_that_refuses_a_text_is_loaded_and_one_that_is_missing_is_not(
+    tiny_corpus: Corpus, lost: Corpus
+) -> None:
+    typed = TypedSentences()
+    for corpus, text in ((tiny_corpus, "\u0301"), (lost, "film")):
+        with pytest.raises(Refusal):
+            typed.encode(corpus, text)
+    assert (typed.has_loaded(tiny_corpus), typed.has_loaded(lost)) == (True, False)
+
+
+def test_a_first_text_without_a_word_has_the_alert_that_a_loaded_model_gives(tiny_store: str) -> None:
+    """The part of the page that waits for the model ends, and the page that comes then says why."""
+    served_store = ServedStore(tiny_store)
+    served_store.put(TypedSentences, TypedSentences())
+    context = resolve(served_store, "/sentence", "?text=%CC%81%CC%81")
+    assert sentence_page.before_views(context) != []
+    assert sentence_page.TYPED.compute(context) == []
+    context = resolve(served_store, "/sentence", "?text=%CC%81%CC%81")
+    assert sentence_page.before_views(context) == []
+    alert = TOPICS["sentence"].layout(context).above[-1]
+    assert (alert.color, "Type one, such as: The film was good." in str(alert)) == ("red", True)
 
 
 def test_a_sentence_typed_before_is_cached(typed: TypedSentences, tiny_corpus: Corpus) -> None:

@@ -46,6 +46,7 @@ RUN_THE_INGEST = (
     "dashboard/web/corpus_model.py",
     "dashboard/sentence/checkpoint.py",
     "dashboard/sentence/encoder.py",
+    "dashboard/sentence/review_reader.py",
     "dashboard/features/trials.py",
     "dashboard/features/reading.py",
 )

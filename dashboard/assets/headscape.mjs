@@ -24,6 +24,7 @@ room.keepRoom();
 explainButtons();
 room.showExampleOnce();
 room.sizeInspector();
+room.openControls();
 followShortcuts();
 followUndo();
 followHelp();

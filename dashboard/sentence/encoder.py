@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -135,7 +135,8 @@ class TypedSentences:
 
     def encode_counted(self, corpus: Corpus, sentence: int, has_left: Callable[[], bool] = lambda: False) -> Sentence:
         """A sentence of the corpus whose vectors are not stored; as `encode` otherwise."""
-        return current_cache().get(corpus, _key(sentence), lambda: self._counted(corpus, sentence, has_left))
+        key = ("encoded sentence", sentence)
+        return current_cache().get(corpus, key, lambda: self._counted(corpus, sentence, has_left))
 
     def _counted(self, corpus: Corpus, sentence: int, has_left: Callable[[], bool]) -> Sentence:
         text = corpus.counted_text(sentence)
@@ -152,7 +153,12 @@ class TypedSentences:
         return replace(encoded, text=text, label=corpus.label_name(sentence), cut=cut)
 
     def _encoded(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
-        encoded = self._encoder.encode(model, text, second, has_left)
+        try:
+            encoded = self._encoder.encode(model, text, second, has_left)
+        except Refusal as refusal:
+            if refusal.is_of_request:  # of the text, which a loaded model has read
+                self._loaded.add(model)
+            raise
         self._loaded.add(model)
         return encoded
 
@@ -167,7 +173,7 @@ class TypedSentences:
 
     def has_counted(self, corpus: Corpus, sentence: int) -> bool:
         """Whether `encode_counted` would answer at once."""
-        return current_cache().find(corpus, _key(sentence)) is not None
+        return current_cache().find(corpus, ("encoded sentence", sentence)) is not None
 
     def is_encoded(self, corpus: Corpus, text: str, second: str = "") -> bool:
         """Whether `encode` would answer at once: the sentence is cached."""
@@ -212,11 +218,6 @@ def _sentence(served_store: ServedStore, corpus: Corpus, state: LinkState) -> Se
     return served_store.service(TypedSentences).encode(corpus, state.text, state.second or "", reader_left)
 
 
-def _key(sentence: int) -> Hashable:
-    """The key of an encoded sentence of a corpus in the cache."""
-    return "encoded sentence", sentence
-
-
 def _request(corpus: Corpus, text: str, second: str) -> Request:
     return CorpusModel.of(corpus), _readable(text), _readable(second)
 
@@ -245,10 +246,7 @@ class Encoder:
         return True
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
-        """The sentence, or the pair where there is a second one; a `Refusal` where it cannot be encoded.
-
-        `has_left` tells whether the reader has left; then nothing is computed.
-        """
+        """The sentence, or a `Refusal`; nothing is computed once `has_left` says that the reader has left."""
         return self.change(model, text, second, NO_CHANGE, has_left)
 
     def change(

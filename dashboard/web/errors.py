@@ -29,6 +29,11 @@ class Refusal(Exception):
         super().__init__(sentence)
         self.status = status
 
+    @property
+    def is_of_request(self) -> bool:
+        """Whether the request itself is at fault, such as a text without a word: the same one is refused again."""
+        return self.status == 400
+
 
 class ReaderLeft(Refusal):
     """The reader has left: nothing is computed for nobody."""
