@@ -10,8 +10,8 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dashboard.sentence.checkpoint import runs_models
 from dashboard.web.admission import Room
+from dashboard.web.corpus_model import runs_models
 from dashboard.web.processes import environment, own_module
 from store import Corpus
 
