@@ -95,9 +95,9 @@ def test_every_control_of_the_weights_asks_for_its_own(page: Page, pattern: np.n
     came(page, "weights=norm")
     turn(page, "whole words")
     came(page, "words=1")
-    turn(page, "rollout")
+    choose(page, "Show", "attention rollout")
     came(page, "rollout=1")
-    expect(page.locator(f"{ROOT} .swatches")).to_have_text("rollout")
+    expect(page.locator(f"{ROOT} .swatches")).to_have_text("attention rollout")
 
 
 def test_a_thumbnail_of_the_model_view_opens_its_head(page: Page, pattern: np.ndarray) -> None:

@@ -178,7 +178,7 @@ def test_controls_that_the_button_opens_are_in_groups_with_a_title(go: Go, show:
         ("", ""),
         ("least=0.1&special=0", "minimum weight 0.1; hide special tokens"),
         ("show=matrix&least=0.1&mean=heads&scale=log", "mean of heads; log scale"),
-        ("rollout=1&weights=norm&hide=1.2", "rollout; 2 tokens hidden"),
+        ("rollout=1&weights=norm&hide=1.2", "attention rollout; 2 tokens hidden"),
         ("renormalize=1&weights=norm", "weight x value norm ‖f(x)‖; rescale the rest to 100%"),
         ("headcolour=head", "a colour for each head"),
     ],
