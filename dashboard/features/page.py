@@ -39,7 +39,7 @@ from dashboard.ui.markup import Page, file_links, unmade
 from dashboard.ui.work import Job, WorkKind
 from dashboard.web.bounds import matches_of, value_layers
 from dashboard.web.context import Context
-from dashboard.web.http import data_link, validated
+from dashboard.web.http import data_link, for_one_reader, validated
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import MOST_NEIGHBORS, MOST_SEED, MOST_TRIED, TRIAL, TRIED, LinkState
 from dashboard.web.token_sets import review_number, shown_token_set
@@ -83,7 +83,10 @@ def picture(context: Context) -> Picture | None:
 def layout(context: Context) -> Page:
     """The page of a link; without a picture, how to get one, or a review that is being read."""
     if is_drawn(context):
-        return draw(FeatureView.of(context), ReviewChoice.of(context))
+        chosen = ReviewChoice.of(context)
+        if not chosen.is_stored:
+            for_one_reader()  # the server may have let go of the review when the next one comes
+        return draw(FeatureView.of(context), chosen)
     if context.corpus.token_sets and review_number(shown_token_set(context.corpus, context.state)) is not None:
         chosen = ReviewChoice.of(context)
         if not chosen.is_stored:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import sha256
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from dashboard.ui.apart import Apart, Bounds, Tell, Turns, Watch, answer_apart
 from dashboard.ui.work import Job
 from dashboard.web.corpus_model import CorpusModel, find_checkpoint, runs_models
 from dashboard.web.errors import Refusal
+from dashboard.web.processes import return_freed_memory
 from dashboard.web.results import DiskCache, SharedResults
 from dashboard.web.served_store import ServedStore
 from dashboard.web.token_sets import Stored, TokenSets, review_name
@@ -131,7 +134,10 @@ def _answer(request: Request, tell: Tell) -> FoundReviews | Stored:
     if request.number is not None:
         return _read(corpus, reviews, request.number, tell)
     tell(0.5, f"Searching {many(len(reviews), 'review')}")
-    return _found(reviews, request.words)
+    found = _found(reviews, request.words)
+    # Whoever searches is likely to read one: what takes seconds to import is there by then.
+    Thread(target=import_module, args=("ingest.review",), daemon=True).start()
+    return found
 
 
 @lru_cache(1)
@@ -192,7 +198,8 @@ def _read(corpus: Corpus, reviews: "Reviews", number: int, tell: Tell) -> Stored
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Answer one request."""
+    """Answer requests."""
+    return_freed_memory()
     answer_apart(arguments[0], _answer, BOUNDS)
 
 

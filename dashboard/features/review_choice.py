@@ -24,7 +24,7 @@ READ_HEIGHT, SOUGHT_HEIGHT = 320, 120
 #: A review that is being read.
 READING = WorkKind(
     place="reading",
-    waiting="Waiting for a review that another reader asked for.",
+    waiting="Waiting for the process that reads reviews.",
     cancelled="Reading was cancelled.",
     again="Try again",
     fields=("model", "snapshot", "review"),
@@ -32,7 +32,7 @@ READING = WorkKind(
 #: A search for reviews.
 SEEKING = WorkKind(
     place="seeking",
-    waiting="Waiting for a review that another reader asked for.",
+    waiting="Waiting for the process that reads reviews.",
     cancelled="The search was cancelled.",
     again="Try again",
     fields=("model", "snapshot", "seek"),
@@ -119,7 +119,7 @@ def _found(chosen: ReviewChoice) -> list[Any]:
 
 def _summary(chosen: ReviewChoice, found: FoundReviews) -> list[Any]:
     words = " and ".join(f"“{word}”" for word in sought_words(chosen.state.seek or ""))
-    close = html.A("Close the search", href=chosen.state.with_(seek=None).href)
+    close = dcc.Link("Close the search", href=chosen.state.with_(seek=None).href)
     if not found.count:
         return [f"No review of {chosen.data} has {words}. Type other words, or the number of a review. ", close]
     first = f"; the first {len(found.first)}" if found.count > LISTED else ""
