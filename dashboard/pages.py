@@ -90,12 +90,16 @@ class TabLink:
 def page_content(served_store: ServedStore, link: TabLink) -> dict[str, Any]:
     """Everything on screen that a link changes, by the names that the browser's script reads."""
     try:
-        context = resolve(served_store, link.pathname, link.search, link.snapshot)
-        open_page = TOPICS[context.state.page].open
-        context = open_page(context) if open_page else context
+        context = _opened(resolve(served_store, link.pathname, link.search, link.snapshot))
     except Exception as error:
         return {"picture": None, "sentence": None, "message": None} | _error_page(error)
     return in_names_of(context.corpus, _picture(context) | _text(context, link.search, served_store.newest))
+
+
+def _opened(context: Context) -> Context:
+    """The context of a page as it opens, where the page chooses what its link leaves open."""
+    open_page = TOPICS[context.state.page].open
+    return open_page(context) if open_page else context
 
 
 def picture_of(context: Context) -> Picture | None:
@@ -221,7 +225,8 @@ def follow_links(app: Dash, served_store: ServedStore) -> None:
     topics = TOPICS.values()
     _follow_address(app)
     parts = {part.name: part for topic in topics for part in topic.deferred}
-    deferred.register(app, served_store, parts, {kind: work for topic in topics for kind, work in topic.jobs.items()})
+    works = {kind: work for topic in topics for kind, work in topic.jobs.items()}
+    deferred.register(app, served_store, parts, works, _opened)
     for add in (add for topic in topics for add in topic.callbacks):
         add(app)
     _follow_painting(app, served_store)
@@ -280,7 +285,7 @@ def _follow_painting(app: Dash, served_store: ServedStore) -> None:
     def add(painted: Painted | None, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         if not (painted and painted.after):
             return []
-        context = resolve(served_store, pathname, search, snapshot_of(shown))
+        context = _opened(resolve(served_store, pathname, search, snapshot_of(shown)))
         after = TOPICS[context.state.page].after_picture
         return condensed(after(context) if after else [], "after-picture")
 

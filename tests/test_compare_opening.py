@@ -4,14 +4,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flask.testing import FlaskClient
 
 from dashboard.compare.data import most_different
 from dashboard.compare.page import compare_href, opened_state, with_largest_change
 from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.pages import TabLink, page_content
+from dashboard.ui.text import unit_title
 from dashboard.web.context import Context, resolve
 from dashboard.web.served_store import ServedStore
+from store import STATISTICS
 from store.schema.model import varying_statistics
+from tests.client import shown
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +82,21 @@ def test_the_navigation_leads_to_the_page_as_it_opens(
     served_store: ServedStore, alike: ModelPair, page: str, query: str
 ) -> None:
     context = resolve(served_store, f"/{page}", f"?model={alike.own.name}{query}")
-    shown = resolve(served_store, "/compare", compare_href(context).partition("?")[2])
-    state = with_largest_change(shown).state
+    link = resolve(served_store, "/compare", compare_href(context).partition("?")[2])
+    state = with_largest_change(link).state
     assert (state.layer, state.head, state.statistic) == most_different(alike)
 
 
 def test_a_chosen_head_is_kept_on_the_way(served_store: ServedStore, alike: ModelPair) -> None:
     context = resolve(served_store, "/head", f"?model={alike.own.name}&layer=0&head=1")
     assert "layer=0&head=1" in compare_href(context)
+
+
+def test_its_parts_are_of_the_same_statistic_before_the_browser_completes_the_link(
+    three_client: FlaskClient, opened: Context
+) -> None:
+    two = pair_of(opened)
+    assert two
+    page = shown(three_client, "above", "/compare", f"?model={opened.corpus.name}")
+    _, _, statistic = most_different(two)
+    assert f"{STATISTICS[statistic].title}, {unit_title(STATISTICS[statistic].unit)}" in page

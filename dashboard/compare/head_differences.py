@@ -33,7 +33,7 @@ from dashboard.statistics.sections import definitions
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.glossary import defined
-from dashboard.ui.markup import file_href, file_links, heading, scrolling
+from dashboard.ui.markup import file_href, file_links, scrolling, stacked_cells
 from dashboard.ui.text import QUERIES, all_of, brief, difference_unit, in_brackets, signed, spell, unit_title
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
@@ -365,16 +365,14 @@ def relations_of_both(state: LinkState, two: ModelPair) -> list[object]:
         "95% interval",
     )
     numbers = {"accuracy", "accuracy ", "difference", "95% interval"}
-    rows = [html.Tr(_row_of_relation(state, two, change)) for change in changes]
+    rows = [_row_of_relation(state, two, change) for change in changes]
     return [
         html.H2(["Relations gained and lost", info("relations of both models", _RELATION_ACCURACY)]),
         html.P(
             f"{two.own.words.source.capitalize()}; {_sentences_with_relations(two)}; in %, differences in points.",
             className="caption",
         ),
-        scrolling(
-            html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows"), "Relations gained and lost"
-        ),
+        scrolling(stacked_cells(titles, rows, numbers), "Relations gained and lost"),
     ]
 
 

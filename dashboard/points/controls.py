@@ -17,7 +17,7 @@ from dashboard.points.picture import head_region, is_plane, shown_fidelity
 from dashboard.points.point_set import Column, Condition, Values, values
 from dashboard.points.search import no_hits
 from dashboard.points.shown import ShownPoints
-from dashboard.ui.controls import OF_DATA, choice, explained, info, search_controls, switch, view_choices
+from dashboard.ui.controls import OF_DATA, choice, control_rows, explained, info, search_controls, switch, view_choices
 from dashboard.ui.glossary import defined
 from dashboard.ui.text import all_of, decimal, end_of_range, every_of, first_of, has_part, of_first, span
 from dashboard.web.bounds import matches_of
@@ -65,7 +65,7 @@ def around_picture(shown: ShownPoints, *more: html.Div, head: bool) -> list[obje
     ]
     count = no_hits(shown.corpus, shown.state) or selection_count(shown)
     return [
-        html.Div(rows, className="control-rows"),
+        *control_rows(*rows),
         colour_legend(shown),
         filter_row(read_filters(shown.points, shown.filters), count),
     ]

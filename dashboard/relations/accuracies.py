@@ -44,7 +44,7 @@ from dashboard.ui.charts import (
     layout,
 )
 from dashboard.ui.controls import info
-from dashboard.ui.markup import file_href, file_links, heading, scrolling
+from dashboard.ui.markup import file_href, file_links, scrolling, stacked_cells
 from dashboard.ui.text import first_of, in_brackets, signed, spell
 from dashboard.ui.work import watched
 from dashboard.web.http import data_link
@@ -225,8 +225,8 @@ def ranked_heads(state: LinkState, ranked: RankedHeads) -> list[object]:
     """The first heads at the relation of the link, and the sentences of the shown one."""
     numbers = ("accuracy", "95% interval")
     titles = ("head", *role_titles(ranked.shares), *numbers, "most links in a sentence", "sentences")
-    rows = [html.Tr(_ranked_row(state, row, ranked)) for row in ranked.rows]
-    table = html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows")
+    rows = [_ranked_row(state, row, ranked) for row in ranked.rows]
+    table = stacked_cells(titles, rows, numbers)
     total = many(ranked.heads, "head")
     caption = f"The first {len(rows)} of {total}, ranked on one half of the sentences, accuracy in % on the other."
     return [
@@ -331,8 +331,7 @@ def best_of_relations(state: LinkState, shown: Accuracies) -> list[object]:
         "pairs",
     )
     numbers = {"accuracy", "95% interval", "best offset", "best random head", "pairs"}
-    rows = [html.Tr(_best_row(state, row, shown.shares)) for row in shown.best]
-    table = html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows")
+    table = stacked_cells(titles, [_best_row(state, row, shown.shares) for row in shown.best], numbers)
     return [
         html.H2(["The best head of each relation", info("the best random head", _RANDOM)]),
         html.P("Chosen on one half of the sentences; shares, in %, and pairs are of the other.", className="caption"),

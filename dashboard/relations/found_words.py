@@ -9,7 +9,7 @@ from dash import html
 
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
-from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
+from dashboard.ui.markup import Unmade, file_links, heading, scrolling, stacked_cells, unmade_line
 from dashboard.web.http import data_link
 from store import Corpus
 from store.phrases import many
@@ -74,12 +74,12 @@ def governors(found: Governors | Unmade | None) -> list[object]:
     words = many(int(uas.attrs["words"]), "word")
     caption = f"UAS in % with its 95% interval, on {reported} with {words}: {found.source}."
     about = f"The probes are trained on {trained}, others than those."
-    rows = [html.Tr(_row(uas, method, name)) for method, name in METHODS.items()]
+    rows = [_row(uas, method, name) for method, name in METHODS.items()]
     titles = ("method", "each word", "tree", "selectivity")
     return [
         title,
         html.P([caption, info("the probes", about)], className="caption"),
-        scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), TITLE),
+        scrolling(stacked_cells(titles, rows, titles[1:]), TITLE),
         file_links(found.files, "UAS", "uas"),
     ]
 

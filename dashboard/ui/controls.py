@@ -35,6 +35,12 @@ def info(name: str, text: str) -> html.Button:
     return html.Button("i", type="button", className="info", **described)
 
 
+def control_rows(*rows: Any) -> list[Any]:
+    """Rows of many controls; a narrow window shows the first, and the others once its reader wants them."""
+    more = html.Details(html.Summary("All controls"), className="more-controls")
+    return [html.Div([*rows], className="control-rows"), more]
+
+
 def action(content: Any, href: str, *, title: str | None = None, look: str = "action") -> html.Button:
     """A button that changes what this page shows: the browser goes to the link of the changed page (assets/web/markup.mjs)."""
     described: dict[str, Any] = {"data-href": href} | ({"title": title} if title else {})

@@ -43,6 +43,8 @@ RELOADED = "reloaded"
 T = TypeVar("T")
 #: What fills the place of a job.
 Work = Callable[[Context, Job], list[object]]
+#: The context of a link in the address bar, with the snapshot that its tab shows.
+ReadLink = Callable[[Text | None, Text | None, Shown | None], Context]
 
 
 @dataclass(frozen=True)
@@ -193,16 +195,27 @@ def _any(kind: str) -> dict[str, object]:
 
 
 def register(
-    app: Dash, served_store: ServedStore, parts: Mapping[str, DeferredPart], works: Mapping[WorkKind, Work]
+    app: Dash,
+    served_store: ServedStore,
+    parts: Mapping[str, DeferredPart],
+    works: Mapping[WorkKind, Work],
+    opened: Callable[[Context], Context] = lambda context: context,
 ) -> None:
-    """Add the callbacks. They find a wait by its name: another process of the server may be the one that works."""
-    _fill_parts(app, served_store, parts)
-    _try_again(app, served_store, parts)
-    _fill_jobs(app, served_store, {kind.place: (kind, work) for kind, work in works.items()})
+    """Add the callbacks. They find a wait by its name: another process of the server may be the one that works.
+
+    `opened` is the context of a page as it opens, as a part may be asked for before the browser has completed a bare link.
+    """
+
+    def read(pathname: Text | None, search: Text | None, shown: Shown | None) -> Context:
+        return opened(resolve(served_store, pathname, search, snapshot_of(shown)))
+
+    _fill_parts(app, served_store, parts, read)
+    _try_again(app, parts, read)
+    _fill_jobs(app, served_store, {kind.place: (kind, work) for kind, work in works.items()}, read)
     _follow(app, served_store)
 
 
-def _fill_parts(app: Dash, served_store: ServedStore, parts: Mapping[str, DeferredPart]) -> None:
+def _fill_parts(app: Dash, served_store: ServedStore, parts: Mapping[str, DeferredPart], read: ReadLink) -> None:
     @app.callback(
         Output(_any(CONTENT), "children"), Output(_any(STATUS), "children"), Input(_any(CONTENT), "id"), *STANDING
     )
@@ -214,7 +227,7 @@ def _fill_parts(app: Dash, served_store: ServedStore, parts: Mapping[str, Deferr
         try:
             with served_store.service(Jobs).job(wanted.wait, part.kind) as job:
                 job.begin(f"Computing {part.title}")
-                context = resolve(served_store, pathname, search, snapshot_of(shown))
+                context = read(pathname, search, shown)
                 computed = part.compute(context)
                 keep_computed(context.corpus, context.state, part)
                 content = in_names_of(context.corpus, condensed(computed, part.name))
@@ -228,7 +241,7 @@ def _fill_parts(app: Dash, served_store: ServedStore, parts: Mapping[str, Deferr
         return content, f"Computed {part.title}."
 
 
-def _try_again(app: Dash, served_store: ServedStore, parts: Mapping[str, DeferredPart]) -> None:
+def _try_again(app: Dash, parts: Mapping[str, DeferredPart], read: ReadLink) -> None:
     @app.callback(
         Output(_any(RETRY_PLACE), "children"),
         Input(_any(RETRY), "n_clicks"),
@@ -248,10 +261,12 @@ def _try_again(app: Dash, served_store: ServedStore, parts: Mapping[str, Deferre
     ) -> list[object]:
         if not (clicks or ticks):  # Dash calls this for a button that has just appeared, too
             raise PreventUpdate
-        return [waiting(resolve(served_store, pathname, search, snapshot_of(shown)), _known(parts, wanted))]
+        return [waiting(read(pathname, search, shown), _known(parts, wanted))]
 
 
-def _fill_jobs(app: Dash, served_store: ServedStore, works: Mapping[str, tuple[WorkKind, Work]]) -> None:
+def _fill_jobs(
+    app: Dash, served_store: ServedStore, works: Mapping[str, tuple[WorkKind, Work]], read: ReadLink
+) -> None:
     @app.callback(
         Output(_any(JOB), "children"),
         Input(_any(JOB), "id"),
@@ -273,7 +288,7 @@ def _fill_jobs(app: Dash, served_store: ServedStore, works: Mapping[str, tuple[W
             if is_cancelled:  # while the page waited to ask again
                 raise ReaderLeft(kind.cancelled)
             with served_store.service(Jobs).job(wanted.wait, kind) as job:
-                context = resolve(served_store, pathname, search, snapshot_of(shown))
+                context = read(pathname, search, shown)
                 return in_names_of(context.corpus, condensed(work(context, job), kind.place))
         except NotYet as later:
             _ask_later(wanted, str(later), (asked or 0) + 1)

@@ -259,6 +259,21 @@ def stacked_table(titles: Sequence[str], rows: Sequence[Sequence[object]], numbe
     return html.Table([heading(titles, numbers), body], className="rows stacked")
 
 
+def stacked_cells(titles: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Collection[str] = ()) -> html.Table:
+    """The table of cells that are made already; in a narrow window a row is a list of them, each with its title."""
+    body = html.Tbody([html.Tr([_titled(*cell) for cell in zip(titles, row, strict=True)]) for row in rows])
+    return html.Table([heading(titles, numbers), body], className="rows stacked")
+
+
+def _titled(title: str, cell: Any) -> Any:
+    """The cell with its title beside it in a narrow window, where a content of several parts is one element."""
+    setattr(cell, "data-name", title.strip())
+    content = getattr(cell, "children", None)
+    if isinstance(content, list):
+        cell.children = html.Span(content)
+    return cell
+
+
 def _cells(titles: Sequence[str], row: Sequence[object], numbers: Collection[str]) -> list[html.Td]:
     return [_cell(title, content, title in numbers) for title, content in zip(titles, row, strict=True)]
 
