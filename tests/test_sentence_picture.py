@@ -204,8 +204,8 @@ def test_a_second_sentence_can_be_typed_beside_a_first(go: Go) -> None:
 @pytest.mark.parametrize(
     ("query", "label", "disabled"),
     [
-        ("", "Attention: type sentence B to choose", True),
-        ("text=The+zany+film", "Attention: type sentence B to choose", True),
+        ("", "Attention: needs sentences A and B", True),
+        ("text=The+zany+film", "Attention: needs sentence B", True),
         ("text=The+zany+film&second=was+good&pair=ab", "Attention from → to", False),
     ],
 )

@@ -63,8 +63,6 @@ _SCALE = (
     "Which colour a weight has. Square root: most weights are small, and would all look alike. Largest shown and row: small weights "
     "stand out, but colours cannot be compared with those of another head. Logarithmic: each step is ten times the one before."
 )
-
-
 #: The id of the groups that the button opens.
 MORE = "more-controls"
 
@@ -98,12 +96,13 @@ def main_controls(state: LinkState, layers: int, heads: int, shares: RoleShares 
 def _directions(state: LinkState) -> html.Div:
     """From which sentence to which; without a second sentence they cannot be chosen, which is said."""
     is_pair = bool(state.text and state.second)
-    label = "Attention from → to" if is_pair else "Attention: type sentence B to choose"
+    needed = "sentence B" if state.text else "sentences A and B"
+    label = "Attention from → to" if is_pair else f"Attention: needs {needed}"
     named: Any = {"aria-label": label}
     control = dmc.SegmentedControl(
         id={"choose": "pair", "by": "control"},
         data=[{"value": pair, "label": title} for pair, title in PAIRS.items()],
-        value=state.pair if is_pair else "all",
+        value=state.pair,
         disabled=not is_pair,
         size="xs",
         **named,
