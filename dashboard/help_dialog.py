@@ -29,6 +29,14 @@ PICTURE_KEYS = {
     "p, then Shift + arrow keys": "step through points",
     "Escape": "back",
 }
+#: Keys of the views of a sentence -> what they do.
+SENTENCE_KEYS = {
+    "arrow keys": "next token or cell",
+    "Enter": "select, then a key: the pair",
+    "m": "mark the pair in a colour",
+    "h": "hide a token",
+    "[  ]": "previous layer, next layer",
+}
 _TREE = Path(__file__).parents[1]
 CITATION = _TREE / "CITATION.cff"
 #: What is in the place of the tour and of the glossary until they are there.
@@ -46,6 +54,7 @@ def _help(topics: Iterable[Topic]) -> html.Dialog:
     keys = [
         _keys("Everywhere", {"?": "Help", "/": "search", "c": "copy the link"} | pages),
         _keys("In a picture (Tab to it first)", PICTURE_KEYS),
+        _keys("In a sentence (Tab to its tokens first)", SENTENCE_KEYS),
     ]
     return html.Dialog(
         [

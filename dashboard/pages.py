@@ -366,7 +366,7 @@ def _follow_charts(app: Dash) -> None:
 
 def _follow_sentence(app: Dash) -> None:
     """The browser makes a link of what a reader does in the views of a sentence."""
-    for sent in ("opened", "headed", "selected", "paired", "hidden", "stepped"):
+    for sent in ("opened", "headed", "selected", "paired", "marked", "hidden", "stepped"):
         app.clientside_callback(
             f"(sent, sentence) => window.headscape.address.inSentence('{sent}', sent, sentence)",
             Output("location", "search", allow_duplicate=True),

@@ -144,6 +144,23 @@ class CorpusText:
         labels: NDArray[np.int16] = self._text.label.isel(sentence=slice(0, self.counted_sentences)).values
         return labels
 
+    @cached_property
+    def counted_documents(self) -> NDArray[np.int32]:
+        """Review of each sentence that the model was run on, as an index in the data: (counted_sentences,)."""
+        documents: NDArray[np.int32] = self._text.document.isel(sentence=slice(0, self.counted_sentences)).values
+        return documents
+
+    @cached_property
+    def _counted_hashes(self) -> NDArray[np.uint64]:
+        hashes: NDArray[np.uint64] = self._text.sentence_hash.isel(sentence=slice(0, self.counted_sentences)).values
+        return hashes
+
+    def sentence_of_hash(self, sentence_hash: int) -> int | None:
+        """The sentence that the model was run on with a content hash; None where there is none."""
+        place = int(np.searchsorted(self._counted_hashes, np.uint64(sentence_hash)))
+        is_there = place < self.counted_sentences and int(self._counted_hashes[place]) == sentence_hash
+        return place if is_there else None
+
     def counted_text(self, sentence: int) -> str:
         """The text of any sentence that the model was run on."""
         return str(self._text.text.variable[sentence].values)

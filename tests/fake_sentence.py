@@ -65,6 +65,9 @@ def sentence(**changes: object) -> dict[str, object]:
         "queries": [],
         "side": "query",
         "toward": None,
+        "is_pair": True,
+        "marks": [],
+        "mark_colours": {scheme: list(colours) for scheme, colours in CATEGORIES.items()},
         "scale": "root",
         "csv": {"content": "Attention of layer 0", "url": "/fake/weights.csv"},
         "least": LEAST,
@@ -130,7 +133,7 @@ def answer(app: Dash) -> None:
     def ask(fragment: str) -> object:
         return sentence(**json.loads(unquote(fragment.removeprefix("#")))) if fragment else no_update
 
-    names = ("opened", "headed", "selected", "paired", "hidden", "stepped")
+    names = ("opened", "headed", "selected", "paired", "marked", "hidden", "stepped")
 
     @app.callback(Output("sent", "children"), [Input("sentence", name) for name in names])
     def write(*sent: object) -> str:

@@ -24,6 +24,14 @@ def shown(page: Page) -> Page:
     return page
 
 
+def open_controls(page: Page) -> None:
+    """Open the controls that the row has no room for; the tab remembers them."""
+    button = page.locator("#open-controls")
+    if button.get_attribute("aria-expanded") == "false":
+        button.click()
+    expect(button).to_have_attribute("aria-expanded", "true")
+
+
 def line_count(weights: np.ndarray, least: float = LEAST) -> int:
     """How many weights come over the wire, in 16 bits, as large enough for a line."""
     return int((np.rint(weights * 65_535) >= max(1, least * 65_535)).sum())

@@ -7,6 +7,7 @@ import pytest
 
 from dashboard.canvas import spec
 from dashboard.pages import TabLink, page_content
+from dashboard.sentence.marks import MarkedPair
 from dashboard.sentence.sentence import Unit
 from dashboard.web.assets import ASSETS
 from dashboard.web.served_store import ServedStore
@@ -40,6 +41,7 @@ def answer(store: str, link: str) -> dict[str, object]:
         spec.FileSource,
         spec.Picture,
         Unit,
+        MarkedPair,
     ],
 )
 def test_the_browser_knows_the_fields_of_what_the_server_sends(kind: type) -> None:

@@ -12,7 +12,7 @@ from dashboard.sentence.finder import sentence_means
 from store import Corpus
 from tests.browser import RENDERED, Visit, choose, closed
 from tests.client import shown as contents
-from tests.sentence_page import has_lines, link_fields, sentence_page, shown
+from tests.sentence_page import has_lines, link_fields, open_controls, sentence_page, shown
 
 SORT = "Ranked by (L0 H0)"
 
@@ -99,7 +99,8 @@ def test_the_table_of_found_sentences_fits_its_box_and_its_text_takes_the_rest(v
 def test_the_controls_of_a_typed_pair_show_their_whole_choice(visit: Visit, tiny_server: str) -> None:
     pair = {"text": "The film was good.", "second": "We loved it.", "pair": "ab", "by": "confidence"}
     page = sentence_page(visit, tiny_server, **pair)
-    controls = ("View", "Attention", "Weight", SORT, "Order")
+    open_controls(page)
+    controls = ("View", "Weight", SORT, "Order")
     boxes = [page.get_by_role("textbox", name=control, exact=True) for control in controls]
     hidden = [box.evaluate("box => box.scrollWidth - box.clientWidth") for box in boxes]
     assert dict(zip(controls, hidden, strict=True)) == dict.fromkeys(controls, 0)

@@ -64,19 +64,19 @@ def test_a_click_selects_shift_adds_and_a_click_in_the_other_column_selects_ther
     expect(token(page, "query", 1)).to_have_attribute("aria-pressed", "false")
 
 
-def middle_of_line(page: Page, query: int, key: int) -> tuple[float, float]:
-    """A point of the window on the line from a query to a key."""
+def place_on_line(page: Page, query: int, key: int, share: float = 0.25) -> tuple[float, float]:
+    """A point of the window on the line from a query to a key, by its share of the way: others may cross it in the middle."""
     start, end = (token(page, side, unit).bounding_box() for side, unit in (("query", query), ("key", key)))
     assert start
     assert end
-    x = (start["x"] + start["width"] + end["x"]) / 2
-    return x, (start["y"] + end["y"] + start["height"]) / 2
+    left, right = start["x"] + start["width"], end["x"]
+    return left + share * (right - left), start["y"] + start["height"] / 2 + share * (end["y"] - start["y"])
 
 
 def test_a_line_says_its_weights_and_a_click_near_it_selects_its_query_and_key_until_the_next(show: Show) -> None:
     query, key = map(int, np.unravel_index(stored()[1].argmax(), stored()[1].shape))
     page = show(chosen=[1], least=0.9 * stored()[1].max())
-    x, y = middle_of_line(page, query, key)
+    x, y = place_on_line(page, query, key)
     page.mouse.move(x, y)
     expect(page.locator(".tip")).to_contain_text(f"{stored()[1, query, key]:.4f}")
     page.mouse.click(x, y + 3)
@@ -88,6 +88,23 @@ def test_a_line_says_its_weights_and_a_click_near_it_selects_its_query_and_key_u
     sent(page, "paired", {"query": None, "toward": None})
     page.mouse.move(5, 5)
     expect(page.locator(".marks .edge")).to_have_count(0)
+
+
+def test_pairs_are_marked_in_colours_by_shift_and_by_m_and_taken_away_in_the_legend(show: Show) -> None:
+    page = show(queries=[2])
+    token(page, "key", 4).click(modifiers=["Shift"])
+    sent(page, "marked", {"pairs": [[2, 4]]})
+    token(page, "key", 1).focus()
+    page.keyboard.press("m")
+    sent(page, "marked", {"pairs": [[2, 4], [2, 1]]})
+    page.mouse.move(5, 5)
+    edges = page.locator(".marks .edge")
+    colours = edges.evaluate_all("lines => lines.map((line) => getComputedStyle(line).stroke)")
+    assert colours == ["rgb(0, 114, 178)", "rgb(213, 94, 0)"]
+    expect(page.locator(".marked-pairs .chip")).to_contain_text(["1<b>cat</b> → 👩‍🚀", "2<b>cat</b> → the"])
+    page.get_by_role("button", name="Remove the mark of <b>cat</b> to 👩‍🚀").click()
+    sent(page, "marked", {"pairs": [[2, 1]]})
+    expect(edges).to_have_count(1)
 
 
 def test_enter_on_a_key_selects_it_with_the_selected_query_and_escape_clears_both(show: Show) -> None:

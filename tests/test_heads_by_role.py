@@ -17,7 +17,7 @@ from dashboard.roles.shares import (
     shares_of,
     summary,
 )
-from dashboard.sentence.controls import view_group
+from dashboard.sentence.controls import main_controls, more_groups
 from dashboard.sentence.heads import ranking_panel
 from dashboard.sentence.picture import read_shown, sentence_picture
 from dashboard.ui.theme import KIND_COLOURS, head_colours
@@ -99,8 +99,8 @@ def test_the_colour_can_be_chosen_where_heads_have_lines(
     roles_store: str, shares: RoleShares, query: str, offered: bool
 ) -> None:
     state = resolve(ServedStore(roles_store), "sentence", f"?sentence=1&{query}").state
-    assert ("headcolour" in str(view_group(state, 2, 2, shares))) == offered
-    assert "headcolour" not in str(view_group(state, 2, 2))
+    assert ("headcolour" in str(more_groups(state, shares, []))) == offered
+    assert "headcolour" not in str(more_groups(state, None, []))
 
 
 @pytest.mark.parametrize(("query", "named"), [("layer=1", True), ("layer=0", False), ("layer=1&mean=layers", False)])
@@ -108,7 +108,7 @@ def test_a_head_is_offered_with_its_clearest_role(
     roles_store: str, shares: RoleShares, query: str, named: bool
 ) -> None:
     state = resolve(ServedStore(roles_store), "sentence", f"?show=matrix&{query}").state
-    assert (f"0: {RULES[ROLE].title}" in str(view_group(state, 2, 2, shares))) == named
+    assert (f"0: {RULES[ROLE].title}" in str(main_controls(state, 2, 2, shares))) == named
 
 
 def test_heads_ranked_by_a_pair_have_their_roles(roles_store: str, shares: RoleShares) -> None:

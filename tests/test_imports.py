@@ -45,6 +45,7 @@ BELOW = {"store": (), "ingest": ("store",), "dashboard": ("store",), "headscape"
 RUN_THE_INGEST = (
     "dashboard/sentence/checkpoint.py",
     "dashboard/sentence/encoder.py",
+    "dashboard/sentence/review_reader.py",
     "dashboard/features/trials.py",
 )
 PACKAGES = [name for name in BELOW if (ROOT / name).is_dir()]

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from store import Corpus
 from tests.browser import Open, Visit, choose, followed
-from tests.sentence_page import ROOT, drawn_weights, has_lines, link_fields, pieces, sentence_page, shown
+from tests.sentence_page import ROOT, drawn_weights, has_lines, link_fields, open_controls, pieces, sentence_page, shown
 
 SENTENCE = 3
 LAYER = 1
@@ -53,6 +53,7 @@ def test_lines_are_those_of_the_chosen_layer_heads_tokens_and_least_weight(
     page.locator(".tokens.query .token").nth(2).click()
     expect(page).to_have_url(re.compile(r"queries=2(&|$)"))
     has_lines(page, pattern[LAYER, 1, 2])
+    open_controls(page)
     control = page.get_by_role("textbox", name="minimum weight")
     for typed, least in (("0.3", 0.3), ("0,2", 0.2)):
         control.select_text()  # a reader types over it: an empty control gets its default back
@@ -64,6 +65,7 @@ def test_lines_are_those_of_the_chosen_layer_heads_tokens_and_least_weight(
 def test_tokens_are_hidden_by_a_double_click_or_a_button_and_shown_again_by_their_names(
     page: Page, pattern: np.ndarray
 ) -> None:
+    open_controls(page)
     page.locator(".tokens.key .token").nth(2).dblclick()
     expect(page).to_have_url(re.compile(r"hide=2(&|$)"))
     page.mouse.move(0, 0)  # the token under the pointer shows its own lines only
@@ -82,6 +84,7 @@ def test_tokens_are_hidden_by_a_double_click_or_a_button_and_shown_again_by_thei
 def test_every_control_of_the_weights_asks_for_its_own(page: Page, pattern: np.ndarray) -> None:
     """Which numbers the server answers with: `test_pattern.py`."""
     left = pattern[LAYER, :, 1:-1, 1:-1]
+    open_controls(page)
     turn(page, "hide special tokens")
     came(page, "special=0")
     has_lines(page, left)
@@ -115,6 +118,7 @@ def test_the_matrix_is_the_pattern_of_a_head_or_the_mean_over_heads(page: Page, 
     page.locator(".matrix-view").focus()
     page.locator(".matrix-view").press("ArrowRight")
     expect(page.locator(f"{ROOT} .announcement")).to_contain_text(f"weight {pattern[LAYER, 1, 0, 1]:.4f}")
+    open_controls(page)
     choose(page, "Matrix of", "mean of heads")
     came(page, r"/matrix\.bin.*mean=heads")
 
@@ -151,6 +155,10 @@ def test_a_link_restores_all_of_it(visit: Visit, tiny_server: str, pattern: np.n
     page = sentence_page(visit, tiny_server, **link, special=0, renormalize=1, find="the", labelled="positive")
     left = pattern[1, 1, 1:-1, 1:-1]
     has_lines(page, (left / left.sum(axis=-1, keepdims=True))[1:3], least=0.1)
+    expect(page.locator(".more .control-label")).to_have_text(
+        "minimum weight 0.1; hide special tokens; rescale the rest to 100%"
+    )
+    open_controls(page)
     for switch in ("hide special tokens", "rescale the rest to 100%"):
         expect(page.get_by_role("switch", name=switch)).to_be_checked()
     expect(page.get_by_role("textbox", name="Words")).to_have_value("the")
@@ -189,7 +197,7 @@ def tab_to(page: Page, condition: str) -> None:
 
 
 #: Whatever stands on the page.
-BOXES = """() => [...document.querySelectorAll("h1, h2, .control-group, .how-to-read, .token, .head-view, .ranking, .found")]
+BOXES = """() => [...document.querySelectorAll("h1, h2, .control-row > *, .marked-pairs, .control-group, .how-to-read, .token, .head-view, .ranking, .found")]
   .map((element) => JSON.stringify(element.getBoundingClientRect()))"""
 #: Notes what a browser says of the layout.
 WATCH = """() => {
@@ -227,6 +235,42 @@ def ranked(weights: np.ndarray) -> list[tuple[str, str]]:
     """Heads by what a query gives a key (layer, head), the largest first: name, weight."""
     order = np.argsort(-weights, axis=None).tolist()
     return [(f"L{at // 2} H{at % 2}", f"{100 * weights.ravel()[at]:.1f}%") for at in order]
+
+
+def test_the_picture_begins_high_up_and_the_other_controls_open_by_the_keyboard(
+    open_page: Open, tiny_server: str
+) -> None:
+    page = sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER)
+    top = page.locator(f"{ROOT} .stage").bounding_box()
+    assert top
+    assert top["y"] <= 260
+    weight = page.get_by_role("textbox", name="Weight", exact=True)
+    expect(weight).to_be_hidden()
+    page.locator("#open-controls").press("Enter")
+    expect(weight).to_be_visible()
+    with followed(page):
+        page.get_by_title("next sentence").click()
+    expect(page.locator("#open-controls")).to_have_attribute("aria-expanded", "true")
+    expect(weight).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator("#open-controls").click()
+    expect(weight).to_be_hidden()
+    narrow = page.locator(f"{ROOT} .stage").bounding_box()
+    assert narrow
+    assert narrow["y"] < 500
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_pairs_that_are_marked_in_the_picture_are_in_the_link(page: Page) -> None:
+    with followed(page):
+        page.locator(".tokens.query .token").nth(1).click()
+    for key in (2, 3):
+        page.locator(".tokens.key .token").nth(key).click(modifiers=["Shift"])
+    expect(page).to_have_url(re.compile(r"marks=1-2\.1-3(&|$)"))
+    names = pieces(page)
+    expect(page.locator(".marked-pairs .chip")).to_contain_text([f"{names[1]} → {names[key]}" for key in (2, 3)])
+    choose(page, "View", "Matrix view")
+    expect(page.locator(".marked-pairs .chip")).to_have_count(2)
 
 
 def test_a_bare_link_is_completed_by_the_head_it_shows(visit: Visit, tiny_server: str) -> None:

@@ -15,11 +15,10 @@ from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.pairs import panel as pairs_panel
 from dashboard.points.shown import ShownPoints
 from dashboard.sentence.charts import PositionLimits, positions, read_positions
-from dashboard.sentence.controls import filter_group, view_group
+from dashboard.sentence.controls import control_row, filter_group, main_controls, more_button, more_groups
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder, search_of, statistic_ranking
 from dashboard.sentence.heads import ranking_panel
-from dashboard.sentence.page import input_group
 from dashboard.sentence.picture import read_shown, sentence_picture
 from dashboard.sentence.sentence import Sentence
 from dashboard.statistics.head_panel import head_statistics
@@ -62,12 +61,14 @@ def written(content: object) -> str:
     return json.dumps(content, cls=PlotlyJSONEncoder, ensure_ascii=False)
 
 
-def input_of(context: Context) -> html.Fieldset:
-    return input_group(context.state, context.corpus.counted_sentences)
+def row_of(context: Context) -> list[Component]:
+    """The controls of the row."""
+    return main_controls(context.state, context.corpus.layers, context.corpus.heads)
 
 
-def view_of(context: Context) -> html.Fieldset:
-    return view_group(context.state, context.corpus.layers, context.corpus.heads)
+def controls_on(context: Context) -> list[object]:
+    """The row, and what its button opens."""
+    return [*row_of(context), more_groups(context.state, None, filters_of(context))]
 
 
 def filters_of(context: Context) -> list[html.Fieldset]:
@@ -154,18 +155,67 @@ def controls_of(group: html.Fieldset) -> list[Component]:
     return list(controls.children)
 
 
-@pytest.mark.parametrize("show", ["head", "model", "matrix", "neuron", "positions", "mixing"])
-def test_controls_are_in_groups_with_a_title(go: Go, show: str) -> None:
+@pytest.mark.parametrize(
+    ("show", "titles"),
+    [
+        ("head", ["Weights", "Filter"]),
+        ("model", ["Weights", "Filter"]),
+        ("matrix", ["Weights", "Filter"]),
+        ("neuron", ["Filter"]),
+        ("positions", ["Filter"]),
+        ("mixing", []),
+    ],
+)
+def test_controls_that_the_button_opens_are_in_groups_with_a_title(go: Go, show: str, titles: list[str]) -> None:
     context = go(f"show={show}")
-    groups = [input_of(context), view_of(context), *filters_of(context)]
-    titles = [group.children[0].children for group in groups]
-    assert titles == ["Input", "View", "Filter"][: 2 if show == "mixing" else 3]
+    groups = more_groups(context.state, None, filters_of(context)).children
+    assert [group.children[0].children for group in groups] == titles
+
+
+@pytest.mark.parametrize(
+    ("query", "used"),
+    [
+        ("", ""),
+        ("least=0.1&special=0", "minimum weight 0.1; hide special tokens"),
+        ("show=matrix&least=0.1&mean=heads&scale=log", "mean of heads; log scale"),
+        ("rollout=1&weights=norm&hide=1.2", "rollout; 2 tokens hidden"),
+        ("renormalize=1&weights=norm", "weight x value norm ‖f(x)‖; rescale the rest to 100%"),
+        ("headcolour=head", "a colour for each head"),
+    ],
+)
+def test_what_is_set_in_the_closed_controls_stands_at_their_button(go: Go, query: str, used: str) -> None:
+    label, button = more_button(go(query).state).children
+    count = f"More ({len(used.split('; '))})" if used else "More"
+    assert (label.children, button.children) == (used, count)
+
+
+def test_the_button_stands_in_the_row_of_the_controls(go: Go) -> None:
+    context = go("")
+    row = control_row(row_of(context), more_button(context.state))
+    assert written(row.children[-1]).count('"aria-controls": "more-controls"') == 1
 
 
 def test_a_second_sentence_can_be_typed_beside_a_first(go: Go) -> None:
     for query, disabled in (("", True), ("text=The+zany+film&second=was+good", False)):
-        (second,) = [part for part in controls_of(input_of(go(query))) if "second" in str(getattr(part, "id", ""))]
+        (second,) = [part for part in row_of(go(query)) if "'second'" in str(getattr(part, "id", ""))]
         assert second.disabled is disabled
+
+
+@pytest.mark.parametrize(
+    ("query", "label", "disabled"),
+    [
+        ("", "Attention: needs sentences A and B", True),
+        ("text=The+zany+film", "Attention: needs sentence B", True),
+        ("text=The+zany+film&second=was+good&pair=ab", "Attention from → to", False),
+    ],
+)
+def test_the_directions_of_attention_are_there_before_a_second_sentence(
+    go: Go, query: str, label: str, disabled: bool
+) -> None:
+    (directions,) = [part for part in row_of(go(query)) if getattr(part, "className", "") == "directions"]
+    title, control = directions.children
+    assert (title.children, control.disabled) == (label, disabled)
+    assert [each["label"] for each in control.data] == ["All", "A → A", "A → B", "B → A", "B → B"]
 
 
 @pytest.mark.parametrize(
@@ -174,12 +224,12 @@ def test_a_second_sentence_can_be_typed_beside_a_first(go: Go) -> None:
 def test_the_scale_is_that_of_matrices_and_thumbnails(go: Go, show: str, scale: str) -> None:
     context = go(f"show={show}&scale=log")
     assert sentence_picture(read_shown(context))["scale"] == scale
-    assert ('"choose": "scale"' in written(view_of(context))) == (scale == "log")
+    assert ('"choose": "scale"' in written(controls_on(context))) == (scale == "log")
 
 
 def test_a_scale_of_norms_does_not_end_at_one(go: Go) -> None:
-    assert "square root, 0 to 1" in written(view_of(go("show=matrix")))
-    assert "square root, 0 to 1" not in written(view_of(go("show=matrix&weights=norm")))
+    assert "square root, 0 to 1" in written(controls_on(go("show=matrix")))
+    assert "square root, 0 to 1" not in written(controls_on(go("show=matrix&weights=norm")))
 
 
 # -- heads --------------------------------------------------------------------------------------------
@@ -254,12 +304,12 @@ def test_a_mean_over_chosen_heads_links_to_the_mean_over_all(go: Go) -> None:
     ],
 )
 def test_layer_and_head_can_be_chosen_where_they_change_the_view(go: Go, query: str, choices: set[str]) -> None:
-    controls = written(view_of(go(query)))
+    controls = written(controls_on(go(query)))
     assert {name for name in ("layer", "head") if f'"choose": "{name}"' in controls} == choices
 
 
 def test_weights_cannot_be_chosen_of_a_rollout_which_says_why(go: Go) -> None:
-    controls = written(view_of(go("rollout=1")))
+    controls = written(controls_on(go("rollout=1")))
     assert '"disabled": true' in controls
     assert "Off while rollout is on" in controls
 

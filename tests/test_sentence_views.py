@@ -63,6 +63,18 @@ def test_a_cell_of_the_heat_map_says_its_weight_and_selects_its_query_and_key(sh
     sent(page, "paired", {"query": 2, "toward": 2})
 
 
+def test_a_cell_of_the_heat_map_is_marked_in_a_frame_and_its_number(show: Show) -> None:
+    page = show(show="matrix")
+    page.locator(".matrix-view").focus()
+    for key in ("ArrowRight", "ArrowDown", "m"):
+        page.keyboard.press(key)
+    sent(page, "marked", {"pairs": [[1, 1]]})
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Mark pair")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Mark pair").click()
+    sent(page, "marked", {"pairs": []})
+
+
 def test_the_legend_of_the_heat_map_says_its_scale(show: Show) -> None:
     largest = stored()[1].max()
     marks = {

@@ -55,6 +55,7 @@ def test_the_browser_gets_what_a_switch_stands_for_and_what_a_change_clears() ->
     assert table["vectors"]["clears"] == ["fview", "point", "at"]
     assert table["layer"]["always"] == ["head", "sentence"]
     assert table["tokens"] == {"default": LinkState().tokens}
+    assert table["text"]["brings"] == "words"
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)

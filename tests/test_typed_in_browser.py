@@ -94,7 +94,8 @@ def test_a_link_brings_a_pair_back_whose_filter_leaves_one_side_s_queries_and_th
     expect(page.get_by_role("textbox", name="Sentence A", exact=True)).to_have_value(TEXT)
     tokens = pieces(page)
     first = tokens.index("[SEP]") + 1
-    choose(page, "Attention", "A -> B")
+    with followed(page):
+        page.get_by_text("A → B", exact=True).click()
     expect(page).to_have_url(re.compile(r"pair=ab(&|$)"))
     expect(page.locator(".tokens.key .token")).to_have_count(len(tokens) - first)
     assert (pieces(page, "query"), pieces(page, "key")) == (tokens[:first], tokens[first:])

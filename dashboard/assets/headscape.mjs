@@ -23,6 +23,7 @@ room.keepRoom();
 explainButtons();
 room.showExampleOnce();
 room.sizeInspector();
+room.openControls();
 followShortcuts();
 followHelp();
 room.scrollToParts();

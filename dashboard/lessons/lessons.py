@@ -107,7 +107,8 @@ def _typed(state: LinkState) -> Iterator[Lesson]:
     )
     yield Lesson(
         "The brown capybara",
-        "Most models split the rare word into wordpieces. Select “brown”: which heads attend to every piece of “capybara”, which to the first alone?",
+        "Most models split the rare word into wordpieces. Select “brown”, then hold Shift and click each piece of “capybara”: "
+        "their pairs are marked in colours. Which heads attend to every piece, which to the first alone?",
         [("The sentence", sentence.with_(text=_CAPYBARA).href)],
     )
 

@@ -310,7 +310,7 @@ def _sentence_link(shown: ShownPoints) -> str:
     corpus, state = shown.corpus, shown.state
     row = corpus.rows[state.token or 0]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
-    return state.of_sentence(sentence, queries=str(position), heads=str(state.head)).href
+    return state.of_sentence(sentence, queries=str(position), heads=str(state.head), marks=state.marks).href
 
 
 def _lines_table(shown: ShownPoints, point_focus: dict[str, Any]) -> html.Div:

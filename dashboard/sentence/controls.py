@@ -1,6 +1,9 @@
-"""The controls of page Sentence, in groups: what is shown, in which view, and which tokens and weights are left out."""
+"""The controls of page Sentence: one row of those that most readers use, and the others in groups that a button opens below it.
 
-from collections.abc import Sequence
+What is set in the closed groups stands at the button. Whether they are open, the tab remembers (assets/web/room.mjs).
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -18,8 +21,10 @@ from dashboard.ui.controls import (
     number,
     statistic_choice,
     switch,
+    text_input,
 )
-from dashboard.web.state import LinkState
+from dashboard.web.state import LEAST, LinkState
+from store.phrases import many
 from store.schema.model import RATIOS
 
 SHOWN = {
@@ -30,13 +35,7 @@ SHOWN = {
     "positions": "By position",
     "mixing": "Mixing",
 }
-PAIRS = {
-    "all": "All",
-    "aa": "A -> A",
-    "ab": "A -> B",
-    "ba": "B -> A",
-    "bb": "B -> B",
-}
+PAIRS = {"all": "All", "aa": "A → A", "ab": "A → B", "ba": "B → A", "bb": "B → B"}
 MEANS = {"none": "this head", "heads": "mean of heads", "layers": "mean of layers", "both": "mean of heads and layers"}
 WEIGHTS = {"attention": "attention weight", "norm": "weight x value norm ‖f(x)‖"}
 _WEIGHTS = (
@@ -58,15 +57,111 @@ _SCALE = (
     "Which colour a weight has. Square root: most weights are small, and would all look alike. Largest shown and row: small weights "
     "stand out, but colours cannot be compared with those of another head. Logarithmic: each step is ten times the one before."
 )
+#: The id of the groups that the button opens.
+MORE = "more-controls"
 
 
-def view_group(state: LinkState, layers: int, heads: int, shares: RoleShares | None = None) -> html.Fieldset:
-    """The view, what it is of in a model of so many layers and heads, and which weights it shows.
+def sentence_inputs(state: LinkState) -> list[Any]:
+    """Sentence A, and sentence B once there is a typed A."""
+    second = text_input("second", "Sentence B (optional)", "type, then Enter", state.second, 150)
+    second.disabled = not state.text
+    return [text_input("text", "Sentence A", "type your own, then Enter", state.text, 160), second]
 
-    Where the roles of heads are known, heads are offered with their clearest ones and may have their colours.
+
+def main_controls(state: LinkState, layers: int, heads: int, shares: RoleShares | None = None) -> list[Any]:
+    """The view, what it is of in a model of so many layers and heads, the sentences, and between which of them attention is shown.
+
+    Where the roles of heads are known, heads are offered with their clearest ones.
     """
+    view = choice("show", "View", SHOWN, state.show, 120)
+    if state.show == "mixing":
+        titles = {name: ratio.title for name, ratio in RATIOS.items()}
+        return [view, *sentence_inputs(state), statistic_choice("ratio", "Ratio", titles, state.ratio, 400)]
+    return [
+        view,
+        *([_number("layer", "Layer", list(map(str, range(layers))), state.layer)] if _is_of_one_layer(state) else []),
+        *([_head_choice(state, heads, shares)] if _is_of_one_head(state) else []),
+        *sentence_inputs(state),
+        _directions(state),
+        switch("words", "whole words", bool(state.words)),
+    ]
+
+
+def _directions(state: LinkState) -> html.Div:
+    """From which sentence to which; without a second sentence they cannot be chosen, which is said."""
+    is_pair = bool(state.text and state.second)
+    needed = "sentence B" if state.text else "sentences A and B"
+    label = "Attention from → to" if is_pair else f"Attention: needs {needed}"
+    named: Any = {"aria-label": label}
+    control = dmc.SegmentedControl(
+        id={"choose": "pair", "by": "control"},
+        data=[{"value": pair, "label": title} for pair, title in PAIRS.items()],
+        value=state.pair,
+        disabled=not is_pair,
+        size="xs",
+        **named,
+    )
+    return html.Div([html.Div(label, className="control-label"), control], className="directions")
+
+
+def control_row(controls: Sequence[Any], more: html.Div | None = None) -> html.Div:
+    """The one row; it scrolls where it is wider than the window, but for the button that opens the other controls."""
+    named: Any = {"role": "group", "aria-label": "Sentence and view"}
+    return html.Div([*controls, more], className="controls control-row", **named)
+
+
+def more_button(state: LinkState) -> html.Div:
+    """The button that opens the other controls, below what is set in them (assets/web/room.mjs)."""
+    used = list(_in_use(state))
+    opens: Any = {"aria-controls": MORE, "aria-expanded": "false", "data-opens": "controls"}
+    text, title = f"More ({len(used)})" if used else "More", "; ".join(used)
+    about = f"More controls. In use: {title}" if used else "More controls"
+    button = html.Button(text, id="open-controls", type="button", className="plain", title=about, **opens)
+    return html.Div([html.Div(title, className="control-label", title=title), button], className="more")
+
+
+def _in_use(state: LinkState) -> Iterator[str]:
+    """What is set in the other controls and changes the shown view."""
+    if state.show == "matrix" and state.mean != "none":
+        yield MEANS[state.mean]
+    if state.show in OF_WEIGHTS and state.rollout:
+        yield "rollout"
+    elif state.show in OF_WEIGHTS and state.weights == "norm":
+        yield WEIGHTS["norm"]
+    if state.show in SCALED and state.scale != "root":
+        yield f"{state.scale} scale"
+    if state.show == "head" and state.least != LEAST:
+        yield f"minimum weight {state.least:g}"
+    if state.show == "head" and state.headcolour == "head":
+        yield "a colour for each head"
+    if state.show != "mixing":
+        yield from _left_out(state)
+
+
+def _left_out(state: LinkState) -> Iterator[str]:
+    if state.special == "0":
+        yield "hide special tokens"
+    if state.renormalize:
+        yield "rescale the rest to 100%"
+    if state.hide:
+        yield f"{many(len(state.hide.split('.')), 'token')} hidden"
+
+
+def more_groups(state: LinkState, shares: RoleShares | None, filters: Sequence[html.Fieldset]) -> html.Div:
+    """The other controls, in groups: which weights, in which colours; and which weights and tokens are left out."""
+    groups = [*_weight_group(state, shares), *filters]
+    return html.Div(groups, id=MORE, className="control-groups")
+
+
+def _weight_group(state: LinkState, shares: RoleShares | None) -> list[html.Fieldset]:
+    """Of what a matrix is, which weights, and their colours; single vectors and the whole corpus have no choice."""
+    if state.show not in OF_WEIGHTS:
+        return []
     colour = [_head_colour(state)] if shares and state.show == "head" and not state.rollout else []
-    return control_group("View", [*_view_choices(state, layers, heads, shares), *_weight_choices(state), *colour])
+    of = [_mean(state)] if state.show == "matrix" else []
+    scale = [_scale(state)] if state.show in SCALED else []
+    rollout = explained(switch("rollout", "rollout", bool(state.rollout)), info("rollout", _ROLLOUT))
+    return [control_group("Weights", [*of, _weight_choice(state), *scale, rollout, *colour])]
 
 
 def _head_colour(state: LinkState) -> html.Div:
@@ -83,7 +178,6 @@ def filter_group(shown: ShownSentence) -> list[html.Fieldset]:
     switches = [
         switch("special", "hide special tokens", state.special == "0"),
         switch("renormalize", "rescale the rest to 100%", bool(state.renormalize)),
-        switch("words", "whole words", bool(state.words)),
     ]
     return [
         control_group(
@@ -127,16 +221,6 @@ def _hide(shown: ShownSentence) -> list[html.Button]:
     ]
 
 
-def _view_choices(state: LinkState, layers: int, heads: int, shares: RoleShares | None) -> list[Any]:
-    """The view; of what, in the matrix; layer and head where they change what is drawn."""
-    return [
-        choice("show", "View", SHOWN, state.show, 120),
-        *([_mean(state)] if state.show == "matrix" else []),
-        *([_number("layer", "Layer", list(map(str, range(layers))), state.layer)] if _is_of_one_layer(state) else []),
-        *([_head_choice(state, heads, shares)] if _is_of_one_head(state) else []),
-    ]
-
-
 def _mean(state: LinkState) -> dmc.Select:
     """A rollout already is of the mean over heads: there it matters only whether layers are averaged."""
     if not state.rollout:
@@ -168,21 +252,6 @@ def _number(field: str, label: str, titles: Sequence[str], value: int, width: in
     """One of the layers or heads, which have these titles."""
     options = {str(number): title for number, title in enumerate(titles)}
     return choice(field, label, options, str(value), width, of_data=True)
-
-
-def _weight_choices(state: LinkState) -> list[Any]:
-    """Which weights; views of single vectors and of the whole corpus have no choice."""
-    if state.show == "mixing":
-        titles = {name: ratio.title for name, ratio in RATIOS.items()}
-        return [statistic_choice("ratio", "Ratio", titles, state.ratio, 400)]
-    if state.show not in OF_WEIGHTS:
-        return []
-    return [
-        *([choice("pair", "Attention", PAIRS, state.pair, 90)] if state.second and state.text else []),
-        _weight_choice(state),
-        *([_scale(state)] if state.show in SCALED else []),
-        explained(switch("rollout", "rollout", bool(state.rollout)), info("rollout", _ROLLOUT)),
-    ]
 
 
 def _scale(state: LinkState) -> html.Div:

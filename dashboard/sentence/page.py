@@ -11,7 +11,15 @@ from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.roles.shares import RoleShares, known_shares
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
-from dashboard.sentence.controls import SHOWN, filter_group, view_group
+from dashboard.sentence.controls import (
+    SHOWN,
+    control_row,
+    filter_group,
+    main_controls,
+    more_button,
+    more_groups,
+    sentence_inputs,
+)
 from dashboard.sentence.curve_chart import CURVE
 from dashboard.sentence.curve_chart import register as register_curve
 from dashboard.sentence.encoder import (
@@ -23,8 +31,10 @@ from dashboard.sentence.encoder import (
 )
 from dashboard.sentence.finder import choices, finder, search_of
 from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
+from dashboard.sentence.marks import marks_notice
 from dashboard.sentence.over_corpus import SAMPLED
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
+from dashboard.sentence.review import REVIEW, has_review, review_button
 from dashboard.sentence.routes import register
 from dashboard.sentence.ruler import Rulers, draw_rulers, draw_text, read_rulers
 from dashboard.sentence.sentence import TOO_LONG
@@ -32,12 +42,7 @@ from dashboard.sentence.tree import Tree, dependency_tree, read_tree
 from dashboard.sentence.why import WHY, why_panel
 from dashboard.sentence.without import WITHOUT, without_panel
 from dashboard.topic import Topic, read_then_draw
-from dashboard.ui.controls import (
-    control_group,
-    info,
-    other_sentences,
-    text_input,
-)
+from dashboard.ui.controls import info, other_sentences
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import Page
@@ -61,9 +66,9 @@ HOW = {
 }
 #: What else a reader can do in a view, behind an (i).
 _MORE = {
-    "head": "Hover a token or a line for its weights. Shift and click adds a token to the selection; double-click or h hides it. With a query selected, Enter on a key selects the pair; Escape or a second click clears it. Double-click a head's colour to show it alone.",
-    "model": "Click a thumbnail, or use the arrow keys and Enter, to open its head.",
-    "matrix": "Hover a cell for its weight; the arrow keys move from cell to cell, Enter selects its pair, Escape or a second click clears it. Double-click a token's name, or press h in its row, to hide it.",
+    "head": "Hover a token or a line for its weights. Shift and click adds a token to the selection; double-click or h hides it. With a query selected, Enter on a key selects the pair; Escape or a second click clears it. Shift and click on a line, or on a key of the selected query, marks the pair in a colour, and so does m. Double-click a head's colour to show it alone.",
+    "model": "Click a thumbnail, or use the arrow keys and Enter, to open its head. Marked pairs have a frame in their colour.",
+    "matrix": "Hover a cell for its weight; the arrow keys move from cell to cell, Enter selects its pair, Escape or a second click clears it. Shift and click, or m, marks a cell in a colour. Double-click a token's name, or press h in its row, to hide it.",
     "neuron": "q x k channel by channel, their sum, the logit q.k / sqrt(channels) (plus what some models add by distance), and the weight after the softmax.",
 }
 
@@ -117,6 +122,8 @@ class SentencePage:
         The heads that are switched off, and what that changes.
     notes, found
         The panels of notes, and the search for a sentence, which may be computed after the page.
+    has_review, review
+        Whether it is a sentence of a review, and the sentences around it where the link shows them.
     notices
         What of the link could not be followed.
     """
@@ -141,6 +148,8 @@ class SentencePage:
     without: list[object]
     notes: list[object]
     found: html.Div
+    has_review: bool
+    review: list[object]
     notices: tuple[str, ...] = ()
 
 
@@ -169,6 +178,8 @@ def read(context: Context) -> SentencePage:
         why=why_panel(context, shown) if shown and state.show != "mixing" else [],
         without=without_panel(context, shown) if shown and state.show != "mixing" else [],
         notes=_notes(corpus, shown) if shown and not unstored else [],
+        has_review=has_review(corpus, state),
+        review=[deferred(context, REVIEW)] if state.review and has_review(corpus, state) else [],
         found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
         notices=_notices(shown, context.state) if shown else (),
     )
@@ -187,61 +198,60 @@ def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:
 
 def draw(page: SentencePage) -> Page:
     """The page; where a typed text cannot be encoded, the reason and the text field."""
-    title, found = html.H1(page.title), [html.H2("Find a sentence"), page.found]
-    typing = input_group(page.state, page.sentences)
+    state, found = page.state, [html.H2("Find a sentence"), page.found]
     if page.shown is None and page.refused:
         alert = dmc.Alert(with_commands(page.refused), color="red", className="problem")
-        return Page(above=[title, _plain_text(page), _groups(typing), alert], beside=found)
-    view = view_group(page.state, page.layers, page.heads, page.shares)
-    how = _how_to_read(page.state.show)
-    if page.shown is None:  # until the model is loaded, everything has its place
-        above = [title, _plain_text(page), _groups(typing, view), html.P(how, className="how-to-read")]
+        return Page(above=[_title_row(page), control_row(sentence_inputs(state)), alert], beside=found)
+    controls = main_controls(state, page.layers, page.heads, page.shares)
+    more = None if state.show == "mixing" else more_button(state)
+    filters = filter_group(page.shown) if page.shown else []  # until the model is loaded, the row has its place
+    groups = [more_groups(state, page.shares, filters)] if more else []
+    above = [_title_row(page), *page.review, control_row(controls, more), *groups]
+    if page.shown is None:
         return Page(above=above, beside=found)
-    above = [
-        title,
-        draw_text(page.shown.sentence, _text(page.shown)),
-        *([html.P(page.encoded, className="caption")] if page.encoded else []),
-        _groups(typing, view, *filter_group(page.shown)),
-        *draw_rulers(page.rulers),
-        html.P(how, className="how-to-read"),
-    ]
-    if page.state.show == "mixing":
-        below = [*sentence_mixing(page.shown), *page.notes]
+    above += draw_rulers(page.rulers)
+    how = html.P(_how_to_read(state.show), className="how-to-read")
+    if state.show == "mixing":
+        below = [how, *_encoded(page), *sentence_mixing(page.shown), *page.notes]
         return Page(above=above, beside=found, below=below, notices=page.notices)
     beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
     questions = html.Div([html.Section(part) for part in (page.why, page.without) if part], className="questions")
     tree = dependency_tree(page.tree) if page.tree else []
-    below = [_caption(page, page.shown), *page.about, questions, *page.notes, *tree]
+    about = [how, _caption(page, page.shown), *_encoded(page), *page.about]
+    below = [*about, questions, *page.notes, *tree]
     return Page(above=above, beside=[*beside, *found], below=below, notices=page.notices)
 
 
-def input_group(state: LinkState, sentences: int) -> html.Fieldset:
-    """Which sentence: a typed one, or a pair; or another of so many of the corpus."""
-    second = text_input("second", "Sentence B (optional)", "type, then Enter", state.second, 150)
-    second.disabled = not state.text
-    typed = text_input("text", "Sentence A", "type your own, then Enter", state.text, 205)
-    others = other_sentences(
-        state.sentence,
-        sentences,
-        lambda sentence: state.of_sentence(sentence).href,
-    )
-    return control_group("Input", [typed, second, others])
+def _title_row(page: SentencePage) -> html.Div:
+    """Which sentence, the ways to others, and its text: one row where the text is short."""
+    state = page.state
+    others = other_sentences(state.sentence, page.sentences, lambda sentence: state.of_sentence(sentence).href)
+    text = draw_text(page.shown.sentence, _text(page.shown)) if page.shown else _plain_text(page)
+    review = [review_button(state)] if page.has_review else []
+    return html.Div([html.H1(page.title), others, *review, text], className="title-row of-sentence")
+
+
+def _encoded(page: SentencePage) -> list[object]:
+    return [html.P(page.encoded, className="caption")] if page.encoded else []
 
 
 def _plain_text(page: SentencePage) -> html.P:
     """The text of a sentence that is not encoded."""
-    second = page.state.second
-    return html.P([page.plain, *([" | ", second] if second else [])], className="sentence-text", dir="auto")
+    return html.P(_named_texts(page.plain, page.state.second or ""), className="sentence-text", dir="auto")
+
+
+def _named_texts(text: str, second: str) -> list[object]:
+    """The text of a sentence, or those of a pair with their names."""
+    if not second:
+        return [text]
+    names = (html.Span(f"{letter} ", className="caption") for letter in "AB")
+    return [next(names), text, " ", next(names), second]
 
 
 def before_views(context: Context) -> list[object]:
     """What takes the place of the views until the model is loaded; nothing afterwards."""
     waits = waits_for_model(context.served_store.service(TypedSentences), context.corpus, context.state)
     return [deferred(context, TYPED, ready=False)] if waits else []
-
-
-def _groups(*groups: html.Fieldset) -> html.Div:
-    return html.Div(list(groups), className="control-groups")
 
 
 def _how_to_read(show: str) -> list[str | html.Button]:
@@ -291,15 +301,15 @@ def _text(shown: ShownSentence) -> list[object]:
     sentence = shown.sentence
     is_cut = sentence.cut and not shown.state.text
     cut = [html.Span(f" (cut at {many(len(sentence.wordpieces), 'wordpiece')})", className="caption")] if is_cut else []
-    parts = [sentence.text, *([html.Span(" | ", className="caption"), sentence.second] if sentence.second else [])]
-    return [*parts, *cut]
+    return [*_named_texts(sentence.text, sentence.second), *cut]
 
 
 def _notices(shown: ShownSentence, asked: LinkState) -> tuple[str, ...]:
-    """That a sentence is too long for a rollout, and how much of a typed text is encoded where it is too long."""
+    """What of a link is not shown: a rollout of a long sentence, marks without a colour, the end of a long typed text."""
     sentence = shown.sentence
     no_rollout = asked.rollout and not shown.state.rollout
-    refused = (TOO_LONG.format(sentence.longest_rollout, len(sentence.wordpieces)),) if no_rollout else ()
+    too_long = TOO_LONG.format(sentence.longest_rollout, len(sentence.wordpieces))
+    refused = (*((too_long,) if no_rollout else ()), *marks_notice(asked, sentence))
     if not (shown.state.text and sentence.cut):
         return refused
     wordpieces = many(len(sentence.wordpieces), "wordpiece")
@@ -360,6 +370,6 @@ SENTENCE = Topic(
     choices=choices,
     sentence=picture,
     before_sentence=before_views,
-    deferred=(FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE),
+    deferred=(REVIEW, FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE),
     routes=(register, register_curve),
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from dashboard.roles.shares import RoleShares, groups_by_kind, known_shares, summary
 from dashboard.sentence.encoder import shown_sentence
+from dashboard.sentence.marks import MARK_COLOURS, marked_pairs
 from dashboard.sentence.sentence import FIELDS, PatternOptions, Sentence, Unit, is_short, parse_options, unhidden_units
 from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.theme import KIND_LINES, PALETTE, head_colours
@@ -37,6 +38,8 @@ class SentenceViews(BrowserComponent):
         - `queries`: the selected tokens, of the column that `side` says ("query" or "key"), counted from the first shown
         - `first`: of a long sentence, the first shown query and the first shown key
         - `toward`: the key that makes a pair with one selected query, by index among the shown keys; None for none
+        - `is_pair`: whether it is sentence A with a sentence B
+        - `marks`: the marked pairs, `MarkedPair` of `dashboard.sentence.marks`; `mark_colours`: theirs in turn, by scheme
         - `least`: smallest weight that is drawn as a line
         - `scale`: which colour a weight has, a name of `dashboard.web.state.MATRIX_SCALES`
         - `csv`: what is shown as a file, `{"content": "Attention of L2 H3", "url": "..."}`
@@ -56,13 +59,15 @@ class SentenceViews(BrowserComponent):
         Out: the selected tokens of a column, none for nothing: `{"side": "query", "units": [4, 5], "count": 1}`.
     paired
         Out: a query, by index, and the position of a key; both None for nothing: `{"query": 4, "toward": 7, "count": 1}`.
+    marked
+        Out: all marked pairs, by the positions of query and key: `{"pairs": [[4, 7]], "count": 1}`.
     hidden
         Out: tokens to be left out, by the positions of their wordpieces: `{"positions": [4], "count": 1}`.
     stepped
         Out: to the layer below or above: `{"layer": 1, "count": 1}`; -1 is towards the first.
     """
 
-    properties = ("id", "sentence", "noted", "opened", "headed", "selected", "paired", "hidden", "stepped")
+    properties = ("id", "sentence", "noted", "opened", "headed", "selected", "paired", "marked", "hidden", "stepped")
 
 
 def options_of(state: LinkState) -> PatternOptions:
@@ -292,6 +297,9 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
         "first": {side: window.first for side, window in zip(("query", "key"), shown.windows, strict=True)},
         "side": state.role,
         "toward": _paired_key(state, keys),
+        "is_pair": bool(shown.sentence.second),
+        "marks": [asdict(pair) for pair in marked_pairs(state, shown.sentence, options, (queries, keys))],
+        "mark_colours": MARK_COLOURS,
         "scale": state.scale if state.show in ("matrix", "model") else "root",
         "csv": csv_file(shown),
         "least": state.least,

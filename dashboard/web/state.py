@@ -92,7 +92,7 @@ Kind = Literal["number", "share", "choice", "switch", "numbers", "text", "typed"
 #: A range of numbers, the words of a choice, the longest text in characters or bytes, the pattern of a text.
 Bounds = range | tuple[str, ...] | int | str
 _OF_TOKENS = ("queries", "toward", "hide", "window", "keywindow")
-_OF_SENTENCE = ("second", "sentence", "pair", *_OF_TOKENS)
+_OF_SENTENCE = ("second", "sentence", "pair", "marks", "review", *_OF_TOKENS)
 _RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
 _MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
 _EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
@@ -148,12 +148,15 @@ class Field:
         Fields that have no meaning after a change of this one.
     moves
         Whether a change shows another picture, so that the camera has no meaning after it.
+    brings
+        A field that a reader's first value of this one switches on, and that goes when this one is emptied.
     """
 
     kind: Kind
     bounds: Bounds | Of | None = None
     clears: tuple[str, ...] = ()
     moves: bool = False
+    brings: str | None = None
 
 
 def encode_fields(fields: Mapping[str, object]) -> str:
@@ -233,8 +236,9 @@ class LinkState:
 
     # A sentence, of the corpus or typed.
     sentence: Annotated[int, Field("number", Of.SENTENCES)] = 0
-    text: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_SENTENCE)] = None
-    second: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_TOKENS)] = None
+    text: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_SENTENCE, brings="words")] = None
+    second: Annotated[str | None, Field("typed", MOST_TYPED, clears=("marks", *_OF_TOKENS))] = None
+    review: Annotated[str | None, _ON] = None
     show: Annotated[str, Field("choice", SHOWS)] = "head"
     heads: Annotated[str | None, Field("numbers", Of.HEADS)] = None
     headcolour: Annotated[HeadColour, Field("choice", HEAD_COLOURS)] = "role"
@@ -366,8 +370,10 @@ class LinkState:
         return {name: values[name] for name in FIELDS}
 
     def on(self, page: str) -> "LinkState":
-        """The same state on another page, without the camera."""
-        return replace(self, page=page, at=None)
+        """The same state on another page, without the camera; marked pairs are of the sentence of their page."""
+        of_pages = {links_of(each).marked for each in (self.page, page)}
+        marks = None if len(of_pages) > 1 and "sentence" in of_pages else self.marks
+        return replace(self, page=page, at=None, marks=marks)
 
     def of_sentence(self, sentence: int, **changes: object) -> "LinkState":
         """The page of another sentence of the corpus, without the tokens selected in the sentence before.
@@ -375,7 +381,7 @@ class LinkState:
         Tokens are selected by their positions, which count every wordpiece.
         """
         plain = ("words", "special", "rollout") if "queries" in changes else ()
-        nothing = dict.fromkeys(("text", "second", *_OF_TOKENS, *plain))
+        nothing = dict.fromkeys(("text", "second", "marks", *_OF_TOKENS, *plain))
         return self.on("sentence").with_(sentence=sentence, pair="all", **(nothing | changes))
 
     def with_(self, **changes: object) -> "LinkState":
@@ -403,9 +409,9 @@ def browser_table(prefix: str = "") -> dict[str, Any]:
 
 
 def _in_browser(name: str, field: Field) -> dict[str, Any]:
-    """What of a field differs from no default, no switch, nothing cleared, left out where it is as by default."""
+    """What of a field differs from no default, no switch, nothing cleared or brought, left out where it is as by default."""
     clears = (*field.clears, *(("at",) if field.moves else ()))
     on = field.bounds[0] if field.kind == "switch" and isinstance(field.bounds, tuple) else None
     always = [page for page, links in page_links().items() if name in links.always]
-    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears), "always": always}
+    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears), "always": always, "brings": field.brings}
     return {part: value for part, value in each.items() if value not in (None, [])}

@@ -24,7 +24,6 @@ from threading import Thread
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.run.parallel import core_count, processes
 from ingest.run.settings import Limits
 from ingest.text.blocks import short_key
 from ingest.text.reviews import Review, Reviews
@@ -334,6 +333,8 @@ def _in_processes(
     passed: Callable[[float], object],
 ) -> Iterator[Sentence]:
     """The sentences of each part, in the order of the parts; the entries of a part are appended."""
+    from ingest.run.parallel import core_count, processes  # torch: what reads one review needs none
+
     waiting: deque[tuple[Future[tuple[list[Sentence], Entries]], int]] = deque()
 
     def first_done() -> list[Sentence]:

@@ -128,7 +128,7 @@ INTERACTIONS = (
     Interaction("sentence", "view", choosing("View", "Matrix view", "Model view", "Head view")),
     Interaction("sentence", "layer", choosing("Layer", "1", "2", "3")),
     Interaction("sentence", "select a token", clicking(lambda page, turn: page.locator(".tokens.query .token").nth(2 + turn % 6))),
-    Interaction("sentence", "hide special tokens", switch("hide special")),
+    Interaction("sentence", "whole words", switch("whole words")),
     Interaction("sentence", "find words", writing("Words", "movie", "film", "actor", "music", "plot", "scene")),
     Interaction("store", "light and dark", clicking(lambda page, _: page.get_by_role("button", name="Switch between light and dark"))),
 )  # fmt: skip

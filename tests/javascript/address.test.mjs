@@ -89,6 +89,17 @@ for (const [sent, event, search] of [
   ["paired", { query: 2, toward: 0 }, "?layer=1&heads=0&queries=2&toward=0"],
   ["paired", { query: null, toward: null }, "?layer=1&heads=0"],
   ["selected", { side: "key", units: [3] }, "?layer=1&heads=0&queries=3&role=key"],
+  [
+    "marked",
+    {
+      pairs: [
+        [4, 9],
+        [4, 10],
+      ],
+    },
+    "?layer=1&heads=0&marks=4-9.4-10",
+  ],
+  ["marked", { pairs: [] }, "?layer=1&heads=0"],
 ])
   test(`${JSON.stringify(event)} in the views of a sentence leads to ${search}`, () => {
     stand("/sentence?layer=1&heads=0");
@@ -114,8 +125,18 @@ test("hidden tokens are a list in a link, in their order", () => {
 
 test("another text clears the second sentence of a pair", () => {
   stand("/sentence?text=a&second=b&pair=ab&words=1");
-  assert.equal(address.choose("text", "", { text: "a" }), "?words=1");
+  assert.equal(address.choose("text", "b", { text: "a" }), "?text=b&words=1");
 });
+
+for (const [name, link, text, search] of [
+  ["a first typed text is shown in whole words", "?layer=1&queries=2&marks=1-2", "a b", "?layer=1&text=a+b&words=1"],
+  ["another one as the one before it", "?layer=1&text=a", "a b", "?layer=1&text=a+b"],
+  ["a sentence of the corpus in wordpieces again", "?layer=1&text=a&words=1", "", "?layer=1"],
+])
+  test(name, () => {
+    stand(`/sentence${link}`);
+    assert.equal(address.choose("text", text, { text: new URLSearchParams(link).get("text"), link }), search);
+  });
 
 for (const [sent, link] of [
   ["opened", "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"],

@@ -10,6 +10,8 @@ globalThis.window = {
   },
 };
 
+globalThis.document = { documentElement: { hasAttribute: (name) => name === "data-controls-open" } };
+
 const drawn = (...tree) => Markup({ tree }).children;
 const isText = (node) => typeof node !== "object" || node === null;
 
@@ -31,6 +33,11 @@ test("a text that stands beside another node is in an element of its own", () =>
   const [, label, alone] = page.children;
   assert.deepEqual(label.children[0], { tag: "plain-text", properties: {}, children: ["Label: "] });
   assert.deepEqual(alone.children, ["alone"]);
+});
+
+test("the button that opens controls says that they are open where the tab has them open", () => {
+  const [button] = drawn(["button", { "data-opens": "controls", "aria-expanded": "false" }, "More"]);
+  assert.equal(button.properties["aria-expanded"], "true");
 });
 
 test("a space between elements stays a text", () =>

@@ -1,7 +1,7 @@
 // What a reader chooses in a sentence: its tokens as buttons, of which Tab reaches one and arrow keys the others, and
 // the rows where they stand; the heads of a layer as a row of coloured boxes that turn their lines on and off; and the
 // weights of a token or of a pair, as a tip, and a remark on what is not drawn.
-import { MOST_LINES, exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
+import { exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
 import { elementIn, make } from "../web/elements.mjs";
 
 export const NO_TOKEN = "No token is left to draw. Show hidden or special tokens again.";
@@ -108,10 +108,10 @@ export const selectedPositions = ({ side, queries, units, keys }) =>
   queries.flatMap((i) => (side === "key" ? keys : units)[i].positions);
 
 export const ROW_HEIGHT = 24;
-const ROW_GAP = 16;
+export const ROW_GAP = 16;
 
 /** @param {Unit[]} units @param {number} i */
-const beginsSegment = (units, i) => i > 0 && units[i].segment !== units[i - 1].segment;
+export const beginsSegment = (units, i) => i > 0 && units[i].segment !== units[i - 1].segment;
 
 /** Upper edges of all units and the lower edge of the last: (unit + 1,) pixels. @param {Unit[]} units */
 export function rowTops(units) {
@@ -225,15 +225,6 @@ export function remarkOn({ total, count }, { chosen, least, units, keys }) {
   if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
   if (!total) return noWeight(least);
   return count < total ? strongestLines(count, total) : "";
-}
-
-/**
- * The longest remark that a hover or a click brings: that on all lines where they are many.
- * @param {ShownSentence} shown
- */
-export function longestRemark({ least, units, keys, data }) {
-  const most = data.heads * units.length * keys.length;
-  return most > MOST_LINES ? strongestLines(MOST_LINES, most) : noWeight(least);
 }
 
 /** @param {Layer} layer @param {number} head @param {Side} side @param {number} unit */

@@ -1,5 +1,6 @@
 // The picture of the head view for a file: heads, tokens, lines and weights; and which line a point is on.
-import { ROW_HEIGHT, pairOf, rowTops } from "./choice.mjs";
+import { ROW_GAP, ROW_HEIGHT, beginsSegment, pairOf, rowTops } from "./choice.mjs";
+import { badgePlace, badgeShapes, shownMarks } from "./pair_marks.mjs";
 import { kindShapes, measureText, titleShape } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 import { squaredDistance } from "../web/drawing.mjs";
@@ -40,6 +41,20 @@ function tokenShapes(views, units, ys, x, align, bold) {
 }
 
 /**
+ * Above the first token of each sentence of a pair, which it is.
+ * @param {Views} views @param {Unit[]} units @param {number[]} ys @param {number} x @param {string} align
+ * @returns {Shape[]}
+ */
+function sentenceShapes({ shown, palette }, units, ys, x, align) {
+  if (!shown.is_pair) return [];
+  return units.flatMap((unit, i) => {
+    if (i && !beginsSegment(units, i)) return [];
+    const at = [x, ys[i] - (ROW_HEIGHT + ROW_GAP) / 2];
+    return [{ text: `Sentence ${"AB"[unit.segment]}`, at, colour: palette.ink, size: 11, align }];
+  });
+}
+
+/**
  * @param {Views} views @param {Only | null} only @param {Record<Side, number[]>} ys @param {Pair} pair
  * @returns {Shape[]}
  */
@@ -55,9 +70,9 @@ function lineShapes(views, only, ys, [left, right]) {
   return Array.from({ length: lines.count }, (_, i) => shapeOf(i));
 }
 
-/** @param {Views} views @param {Box} line @returns {Shape[]} */
-const markShapes = ({ palette }, line) => [
-  { line, colour: palette.ink, opacity: 1, width: MARK.edge },
+/** @param {Views} views @param {Box} line @param {string} [colour] @returns {Shape[]} */
+const markShapes = ({ palette }, line, colour = palette.ink) => [
+  { line, colour, opacity: 1, width: MARK.edge },
   { line, colour: palette.background, opacity: 1, width: MARK.ground },
 ];
 
@@ -92,7 +107,7 @@ export function headPicture(views, only) {
     2 * MARGIN + 44 * views.shown.chosen.length,
   );
   const kinds = kindShapes(views.shown.roles?.kinds ?? [], [MARGIN, 76], width - 2 * MARGIN, views.palette.ink);
-  const above = ABOVE + kinds.height;
+  const above = ABOVE + kinds.height + (views.shown.is_pair ? ROW_GAP : 0);
   /** @param {Unit[]} column */
   const place = (column) => rowTops(column).map((y) => above + y + ROW_HEIGHT / 2);
   const ys = { query: place(units), key: place(keys) };
@@ -100,12 +115,19 @@ export function headPicture(views, only) {
   const pair = pairOf(views.shown);
   /** @param {Side} side */
   const boldOf = (side) => [...(only?.side === side ? only.units : []), ...(pair ? [pair[side]] : [])];
+  /** @param {TokenPair} of @returns {Box} */
+  const lineOf = ({ query, key }) => [left + 6, ys.query[query], left + BETWEEN - 6, ys.key[key]];
+  const marks = shownMarks(views.shown);
   const shapes = [
     titleShape(title, views.palette.ink),
     ...legendShapes(views, 54),
     ...kinds.shapes,
-    ...(pair ? markShapes(views, [left + 6, ys.query[pair.query], left + BETWEEN - 6, ys.key[pair.key]]) : []),
+    ...marks.flatMap((mark) => markShapes(views, lineOf(mark), mark.colour)),
+    ...(pair ? markShapes(views, lineOf(pair)) : []),
     ...lineShapes(views, only, ys, [left + 6, left + BETWEEN - 6]),
+    ...marks.flatMap((mark) => badgeShapes(mark, badgePlace(mark, lineOf(mark)))),
+    ...sentenceShapes(views, units, ys.query, left, "end"),
+    ...sentenceShapes(views, keys, ys.key, left + BETWEEN, "start"),
     ...tokenShapes(views, units, ys.query, left, "end", boldOf("query")),
     ...tokenShapes(views, keys, ys.key, left + BETWEEN, "start", boldOf("key")),
     ...numberShapes(views, only, ys, { query: MARGIN, key: left + BETWEEN + widest(keys) + NUMBER_ROOM }),

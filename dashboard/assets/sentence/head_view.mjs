@@ -2,11 +2,12 @@
 // above them the heads as coloured boxes that turn their lines on and off. Lines and bars are drawn on a canvas as
 // large as the window.
 import {
+  ROW_GAP,
   ROW_HEIGHT,
+  beginsSegment,
   createSwatches,
   createTokens,
   headTip,
-  longestRemark,
   pairOf,
   pairTip,
   remarkOn,
@@ -14,6 +15,7 @@ import {
   selectToken,
 } from "./choice.mjs";
 import { MARK, headPicture, nearestLine } from "./head_picture.mjs";
+import { badgeElements, badgePlace, shownMarks } from "./pair_marks.mjs";
 import { fontOf } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 import { contextOf } from "../web/drawing.mjs";
@@ -25,13 +27,15 @@ export function createHeadView(views, stage, signal) {
   const columns = { query: createTokens("query", "Queries"), key: createTokens("key", "Keys") };
   const other = /** @type {Record<Side, Side>} */ ({ query: "key", key: "query" });
   const canvas = make("canvas", { "aria-hidden": "true" });
-  const names = ["query", "key"].map((side) =>
-    make("p", { className: `name ${side}`, textContent: side === "query" ? "Queries" : "Keys" }),
-  );
-  /** Marks have a sheet of their own, below that of the lines. */
+  const names = ["query", "key"].map((side) => make("p", { className: `name ${side}` }));
+  /** The name of sentence B, in the gap before its first token. */
+  const ofB = { query: nameOfSecond("query"), key: nameOfSecond("key") };
+  /** Marks have a sheet of their own, below that of the lines; their numbers have one above. */
   const marks = makeSvg("svg", { class: "marks", "aria-hidden": "true" });
-  const box = make("div", { className: "head-view" }, marks, canvas, ...names, columns.query.list, columns.key.list);
-  const sheet = createHeadSheet(views, box, columns, { canvas, marks });
+  const badges = makeSvg("svg", { class: "marks", "aria-hidden": "true" });
+  const parts = [...names, ...Object.values(ofB), columns.query.list, columns.key.list];
+  const box = make("div", { className: "head-view" }, marks, canvas, badges, ...parts);
+  const sheet = createHeadSheet(views, box, columns, { canvas, marks, badges });
   /** @type {Only | null} */
   let hovered = null;
   /** @type {TokenPair | null} */
@@ -58,6 +62,7 @@ export function createHeadView(views, stage, signal) {
     const pair = pairOf(shown);
     for (const side of /** @type {Side[]} */ (["query", "key"]))
       columns[side].mark(pair ? [pair[side]] : (shown.side || "query") === side ? shown.queries : []);
+    nameSentences(shown);
     if (pointed) views.leave();
     pointed = null;
     box.classList.remove("on-line");
@@ -66,13 +71,25 @@ export function createHeadView(views, stage, signal) {
     if (hovered) describe(hovered);
   }
 
+  /** Which sentence the tokens of a column are of, where there are two. @param {ShownSentence} shown */
+  function nameSentences({ is_pair, units, keys }) {
+    [units, keys].forEach((column, i) => {
+      const side = /** @type {Side} */ (i ? "key" : "query");
+      const title = i ? "Keys" : "Queries";
+      names[i].textContent = is_pair && column.length ? `${title}: sentence ${"AB"[column[0].segment]}` : title;
+      const begins = column.findIndex((_, at) => beginsSegment(column, at));
+      ofB[side].hidden = begins < 0;
+      if (begins >= 0) ofB[side].style.marginTop = `${rowTops(column)[begins] - ROW_GAP}px`;
+    });
+  }
+
   function paint() {
     cancelAnimationFrame(waiting);
     waiting = 0;
     const lines = sheet.paint(only());
     sheet.mark([pairOf(views.shown), pointed]);
     views.host.dataset.lines = String(lines.total);
-    views.remark(remarkOn(lines, views.shown), longestRemark(views.shown));
+    views.remark(remarkOn(lines, views.shown));
   }
 
   const schedule = () => (waiting ||= requestAnimationFrame(paint));
@@ -109,7 +126,9 @@ export function createHeadView(views, stage, signal) {
   /** @param {MouseEvent} event */
   function click(event) {
     const pair = columns.query.unitOf(event) < 0 && pairUnder(event);
-    if (pair) views.choosePair(pair.query, pair.key);
+    if (!pair) return;
+    if (event.shiftKey) views.toggleMark(pair);
+    else views.choosePair(pair.query, pair.key);
   }
 
   /** @param {MouseEvent} event */
@@ -131,8 +150,20 @@ export function createHeadView(views, stage, signal) {
   /** @param {Side} side @param {number} unit @param {boolean} more */
   function select(side, unit, more) {
     const { queries, side: before } = views.shown;
+    const pair = more ? pairWith(side, unit) : null;
+    if (pair) return views.toggleMark(pair);
     const units = selectToken((before || "query") === side ? queries : [], unit, more);
     views.choose({ side, queries: units, toward: null }, { selected: { side, units } });
+  }
+
+  /**
+   * A key, with the query that is selected alone; null for anything else.
+   * @param {Side} side @param {number} unit @returns {TokenPair | null}
+   */
+  function pairWith(side, unit) {
+    const { queries, side: before } = views.shown;
+    if (!views.shown.marks || side !== "key" || (before || "query") !== "query" || queries.length !== 1) return null;
+    return { query: queries[0], key: unit };
   }
 
   /** @param {Tokens} column @param {number} unit */
@@ -162,6 +193,8 @@ export function createHeadView(views, stage, signal) {
   function press(event, column) {
     const unit = column.unitOf(event);
     if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(column, unit);
+    const pair = event.key === "m" && !event.ctrlKey && !event.metaKey ? pairWith(column.side, unit) : null;
+    if (pair) return (event.preventDefault(), views.toggleMark(pair));
     const go = {
       ArrowUp: [column, unit - 1],
       ArrowDown: [column, unit + 1],
@@ -222,15 +255,22 @@ const REACH = 6;
 /** @type {(keyof typeof MARK)[]} */
 const KINDS = ["edge", "ground"];
 
-/** @param {Box} ends @param {keyof typeof MARK} kind */
-const markLine = ([x1, y1, x2, y2], kind) =>
-  makeSvg("line", { x1, y1, x2, y2, class: kind, "stroke-width": MARK[kind] });
+/** @param {Box} ends @param {keyof typeof MARK} kind @param {string} [colour] */
+function markLine([x1, y1, x2, y2], kind, colour) {
+  const line = makeSvg("line", { x1, y1, x2, y2, class: kind, "stroke-width": MARK[kind] });
+  if (colour && kind === "edge") line.style.stroke = colour;
+  return line;
+}
+
+/** @param {Side} side */
+const nameOfSecond = (side) =>
+  make("p", { className: `name-of-second ${side}`, textContent: "Sentence B", hidden: true });
 
 /**
  * @param {Views} views @param {HTMLElement} box @param {Columns} columns
- * @param {{ canvas: HTMLCanvasElement, marks: SVGElement }} given
+ * @param {{ canvas: HTMLCanvasElement, marks: SVGElement, badges: SVGElement }} given
  */
-function createHeadSheet(views, box, columns, { canvas, marks }) {
+function createHeadSheet(views, box, columns, { canvas, marks, badges }) {
   let top = 0;
   let height = 0;
   /** The drawn lines and the ends of each; where tokens are. */
@@ -334,10 +374,19 @@ function createHeadSheet(views, box, columns, { canvas, marks }) {
     if (mean >= most / 2000) context.fillText(formatWeight(mean, most), x + 6 * outwards, y);
   }
 
-  /** Marks pairs below all lines, without drawing these again. @param {(TokenPair | null)[]} pairs */
+  /**
+   * Marks pairs below all lines, without drawing these again: those that a reader has marked, and those that are
+   * selected or pointed at.
+   * @param {(TokenPair | null)[]} pairs
+   */
   function mark(pairs) {
     const known = pairs.flatMap((pair) => (pair && pair.query < columns.query.units.length ? [pair] : []));
-    marks.replaceChildren(...known.flatMap((pair) => KINDS.map((kind) => markLine(lineOf(pair), kind))));
+    const coloured = shownMarks(views.shown);
+    marks.replaceChildren(
+      ...coloured.flatMap((pair) => KINDS.map((kind) => markLine(lineOf(pair), kind, pair.colour))),
+      ...known.flatMap((pair) => KINDS.map((kind) => markLine(lineOf(pair), kind))),
+    );
+    badges.replaceChildren(...coloured.flatMap((pair) => badgeElements(pair, badgePlace(pair, lineOf(pair)))));
   }
 
   /** @param {TokenPair} pair @returns {Box} */

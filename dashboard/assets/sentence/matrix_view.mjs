@@ -1,5 +1,6 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
-import { NO_TOKEN, pairOf } from "./choice.mjs";
+import { NO_TOKEN, beginsSegment, pairOf } from "./choice.mjs";
+import { BADGE, badgeShapes, inkOn, shownMarks } from "./pair_marks.mjs";
 import { measureText, showPicture, titleShape } from "./picture.mjs";
 import { createScale, exactWeight, headCodes, legendShapes, shadesOf, weightAt } from "./weights.mjs";
 import { hexOf } from "../web/drawing.mjs";
@@ -98,7 +99,9 @@ export function createMatrixView(views, stage, signal) {
   /** @param {MouseEvent} event */
   function click(event) {
     const cell = under(event);
-    if (cell) views.choosePair(...cell);
+    if (!cell) return;
+    if (event.shiftKey) views.toggleMark({ query: cell[0], key: cell[1] });
+    else views.choosePair(...cell);
   }
 
   /** @param {Unit | null} unit */
@@ -111,6 +114,10 @@ export function createMatrixView(views, stage, signal) {
   /** @param {KeyboardEvent} event */
   function press(event) {
     if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(views.shown.units[stood[0]]);
+    if (event.key === "m" && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      return views.toggleMark({ query: stood[0], key: stood[1] });
+    }
     const step = ARROWS[event.key];
     if (event.key === "Escape") return (leave(), views.clearSelection());
     if (!step && event.key !== "Enter") return;
@@ -159,7 +166,8 @@ export function matrixLayout(units, keys, room) {
   const lean = widest(keys) * Math.cos((TURN * Math.PI) / 180) + 8;
   const top = Math.ceil(widest(keys) * Math.sin((-TURN * Math.PI) / 180) + 20);
   const cell = Math.max(CELL.least, Math.min(CELL.most, Math.floor((room - left - lean) / (keys.length || 1))));
-  return { cell, left, top, width: left + cell * keys.length + lean, height: top + cell * units.length + 4 };
+  const below = [...units, ...keys].some(({ segment }) => segment) ? SENTENCES : 4;
+  return { cell, left, top, width: left + cell * keys.length + lean, height: top + cell * units.length + below };
 }
 
 /**
@@ -181,14 +189,6 @@ function cellShapes({ data }, shades, { cell, left, top }, ramp) {
   return shapes;
 }
 
-/** Light of a colour, 0 to 1 (WCAG 2, relative luminance). @param {Colour} pair */
-function luminance([red, green, blue]) {
-  const linear = [red, green, blue].map((part) =>
-    part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
-  );
-  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
-}
-
 /**
  * @param {ShownMatrix} shown @param {Uint8Array} shades @param {MatrixPlace} place @param {Colour[]} ramp
  * @returns {Shape[]}
@@ -202,7 +202,7 @@ function numberShapes({ data, codes, scale }, shades, { cell, left, top }, ramp)
     return {
       text,
       at: [left + (key + 0.5) * cell, top + (query + 0.5) * cell],
-      colour: luminance(ground) > 0.18 ? "#000000" : "#ffffff",
+      colour: inkOn(ground),
       size: 11,
       align: "middle",
     };
@@ -269,6 +269,62 @@ function pairShapes(pair, { cell, left, top }, { ink, background }) {
 }
 
 /**
+ * The cells of the marked pairs, each in a frame of its colour with its number at a corner.
+ * @param {ShownMatrix} shown @param {MatrixPlace} place @param {string} ground
+ * @returns {Shape[]}
+ */
+const markShapes = (shown, { cell, left, top }, ground) =>
+  shownMarks(shown).flatMap((mark) => {
+    const [x, y] = [left + mark.key * cell, top + mark.query * cell];
+    const frames = [...frameShapes([x, y, cell], -1, mark.colour), ...frameShapes([x, y, cell], 1, ground)];
+    return [...frames, ...badgeShapes(mark, [x + cell - BADGE / 2 + 2, y + BADGE / 2 - 2])];
+  });
+
+/** Pixels at the right and below that the names of two sentences take. */
+const SENTENCES = 16;
+
+/**
+ * Of a pair of sentences, a line between the two and their names, to the right of the rows and below the columns.
+ * @param {ShownMatrix} shown @param {MatrixPlace} place @param {string} ink
+ * @returns {Shape[]}
+ */
+function sentenceShapes({ is_pair, units, keys }, { cell, left, top }, ink) {
+  if (!is_pair) return [];
+  const [right, bottom] = [left + cell * keys.length, top + cell * units.length];
+  const [ofRows, ofColumns] = [units, keys].map(partsOf);
+  /** @param {{ segment: number, from: number, to: number }} part */
+  const name = ({ segment, from, to }) =>
+    ((to - from) * cell < LONG_NAME ? "AB" : ["Sentence A", "Sentence B"])[segment];
+  /** @param {{ segment: number, from: number, to: number }} part @returns {Shape} */
+  const row = (part) => {
+    const at = [right + SENTENCES / 2, top + ((part.from + part.to) / 2) * cell];
+    return { text: name(part), at, colour: ink, size: 11, align: "middle", turn: 90 };
+  };
+  /** @param {{ segment: number, from: number, to: number }} part @returns {Shape} */
+  const column = (part) => {
+    const at = [left + ((part.from + part.to) / 2) * cell, bottom + SENTENCES / 2];
+    return { text: name(part), at, colour: ink, size: 11, align: "middle" };
+  };
+  /** @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 @returns {Shape} */
+  const line = (x1, y1, x2, y2) => ({ line: [x1, y1, x2, y2], colour: ink, opacity: 1, width: 1 });
+  return [
+    ...ofRows.map(row),
+    ...ofColumns.map(column),
+    ...ofRows.slice(1).map(({ from }) => line(left, top + from * cell, right, top + from * cell)),
+    ...ofColumns.slice(1).map(({ from }) => line(left + from * cell, top, left + from * cell, bottom)),
+  ];
+}
+
+/** Pixels that the whole name of a sentence takes. */
+const LONG_NAME = 64;
+
+/** The parts of the units that are of one sentence: which, the first and the end. @param {Unit[]} units */
+function partsOf(units) {
+  const starts = units.flatMap((_, i) => (i === 0 || beginsSegment(units, i) ? [i] : []));
+  return starts.map((from, i) => ({ segment: units[from].segment, from, to: starts[i + 1] ?? units.length }));
+}
+
+/**
  * The picture of a head, moved by (x, y) for a title.
  * @param {ShownMatrix} shown @param {MatrixPlace} place @param {Palette} palette @param {Colour[]} ramp
  */
@@ -278,6 +334,8 @@ function shapesOf(shown, place, palette, ramp) {
     ...cellShapes(shown, shades, place, ramp.map(hexOf)),
     ...numberShapes(shown, shades, place, ramp),
     ...nameShapes(shown, place, palette.ink, pair),
+    ...sentenceShapes(shown, place, palette.ink),
+    ...markShapes(shown, place, palette.background),
     ...pairShapes(pair, place, palette),
   ];
 }

@@ -1,5 +1,6 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
 import { NO_TOKEN } from "./choice.mjs";
+import { shownMarks, thumbnailFrame } from "./pair_marks.mjs";
 import { fontOf, kindShapes, titleShape } from "./picture.mjs";
 import { createScale, legendShapes, shadesOf } from "./weights.mjs";
 import { contextOf } from "../web/drawing.mjs";
@@ -14,6 +15,8 @@ const ABOVE = 88;
 /** Pixels of the bar below a thumbnail that says its kind of role, in the gap to the next. */
 const BAR = 3;
 const SIDE = { least: 18, most: 96 };
+/** Pixels of the frame around a marked pair. */
+const FRAME = 1.5;
 
 /**
  * Where the thumbnails are: {side, width, height}, in pixels.
@@ -56,6 +59,19 @@ function atlas(data, scale, ramp) {
   const sheet = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
   contextOf(sheet).putImageData(image, 0, 0);
   return sheet;
+}
+
+/** A box as four lines. @param {Box} box @param {string} colour @returns {Shape[]} */
+function outlineOf([left, top, wide, high], colour) {
+  const [right, bottom] = [left + wide, top + high];
+  /** @type {Box[]} */
+  const sides = [
+    [left, top, right, top],
+    [right, top, right, bottom],
+    [right, bottom, left, bottom],
+    [left, bottom, left, top],
+  ];
+  return sides.map((line) => ({ line, colour, opacity: 1, width: FRAME }));
 }
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
@@ -102,6 +118,11 @@ export function createModelView(views, stage, signal) {
       context.fillStyle = colour;
       context.fillRect(...box);
     }
+    for (const { box, colour } of markFrames()) {
+      context.strokeStyle = colour;
+      context.lineWidth = FRAME;
+      context.strokeRect(...box);
+    }
     context.fillStyle = views.palette.ink;
     context.font = fontOf(12);
     context.textBaseline = "middle";
@@ -124,6 +145,17 @@ export function createModelView(views, stage, signal) {
         const box = /** @type {Box} */ ([left, top + place.side, place.side, BAR]);
         return { box, colour: roles.kinds[kind].colour };
       }),
+    );
+  }
+
+  /** A frame in every thumbnail around the cell of each marked pair. @returns {{ box: Box, colour: string }[]} */
+  function markFrames() {
+    const { data } = views.shown;
+    const marks = data.codes.length ? shownMarks(views.shown) : [];
+    return Array.from({ length: data.layers * data.heads }, (_, i) =>
+      corner(place.side, Math.floor(i / data.heads), i % data.heads),
+    ).flatMap((at) =>
+      marks.map((mark) => ({ box: thumbnailFrame(mark, views.shown, at, place.side), colour: mark.colour })),
     );
   }
 
@@ -214,6 +246,9 @@ export function createModelView(views, stage, signal) {
       box: /** @type {Box} */ ([20 + left, ABOVE + top, ...size]),
       colour,
     }));
+    const frames = markFrames().flatMap(({ box: [left, top, wide, high], colour }) =>
+      outlineOf([20 + left, ABOVE + top, wide, high], colour),
+    );
     const shapes = [
       titleShape(title, views.palette.ink),
       ...legendShapes(colourScale(), [20, 48], views.ramp, views.palette.ink),
@@ -221,6 +256,7 @@ export function createModelView(views, stage, signal) {
       ...layers,
       ...(data.codes.length ? images() : []),
       ...bars,
+      ...frames,
       ...kinds.shapes,
     ];
     return {

@@ -4,6 +4,7 @@ import { createMatrixView } from "./matrix_view.mjs";
 import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { KINDS_ARE, createSaveButtons } from "./picture.mjs";
+import { createMarkLegend, toggledMarks } from "./pair_marks.mjs";
 import { decodeLayer, decodeThumbnails, weightRamp } from "./weights.mjs";
 import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
 import { markNoted } from "../notes/marks.mjs";
@@ -56,6 +57,8 @@ export class Views {
     this.files = createSaveButtons(this, { offline });
     this.listening = new AbortController();
     const { signal } = this.listening;
+    this.marked = createMarkLegend(this, signal);
+    this.stage.before(this.marked.row);
     this.host.addEventListener("keydown", (event) => this.press(event), { signal });
     document.addEventListener("click", (event) => this.act(event), { signal });
     const redraw = () => this.redraw();
@@ -160,6 +163,7 @@ export class Views {
     this.problem.textContent = problem;
     this.stage.hidden = this.lead.hidden = this.tools.hidden = this.legend.hidden = Boolean(problem);
     this.kinds.hidden = Boolean(problem) || !this.now?.roles?.kinds.length;
+    if (problem) this.marked.row.hidden = true;
     if (problem) this.remark("");
     this.host.removeAttribute("aria-busy");
     this.host.dataset.drawn = url || "";
@@ -195,6 +199,7 @@ export class Views {
     this.files.renew();
     this.legend.hidden = !["model", "matrix"].includes(this.shown.show);
     this.drawKinds(this.shown.roles?.kinds ?? []);
+    this.marked.draw();
     this.view.draw(this.shown);
     markNoted(this.host, this.shown, this.noted);
   }
@@ -233,7 +238,8 @@ export class Views {
   // -- remarks and announcements ------------------------------------------------------------------
 
   /**
-   * A remark above the picture, in the room of the longest one that a hover or a click may bring: nothing moves.
+   * A remark over the upper edge of the picture, or above it in the room of the longest one: what a hover or a click
+   * brings moves nothing.
    * @param {string} text
    */
   remark(text, longest = "") {
@@ -273,6 +279,19 @@ export class Views {
     this.choose({ side: "query", queries: [query], toward: key }, { paired: { query, toward } });
   }
 
+  /** Marks a query and a key, by index, in the next colour, or takes their mark away. @param {TokenPair} pair */
+  toggleMark(pair) {
+    if (!this.shown.marks || this.shown.show === "neuron") return;
+    const marks = toggledMarks(this.shown, pair);
+    if (marks) this.showMarks(marks);
+    else this.announce("Every colour marks a pair. Remove a mark first.");
+  }
+
+  /** @param {MarkedPair[]} marks */
+  showMarks(marks) {
+    this.choose({ marks }, { marked: { pairs: marks.map(({ positions }) => positions) } });
+  }
+
   clearSelection() {
     if (!this.shown.queries.length && this.shown.toward === null) return;
     this.choose({ side: "query", queries: [], toward: null }, { paired: { query: null, toward: null } });
@@ -289,7 +308,10 @@ export class Views {
   /** @param {KeyboardEvent} event */
   press(event) {
     const layer = { "[": -1, "]": 1 }[event.key];
-    if (!layer || !this.now || event.ctrlKey || event.metaKey) return;
+    if (!this.now || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+    const pair = event.key === "m" ? pairOf(this.shown) : null;
+    if (pair) this.toggleMark(pair);
+    if (!layer) return;
     event.preventDefault();
     const next = this.shown.layer + layer;
     if (next >= 0 && next < this.shown.layers) this.send({ stepped: { layer } });

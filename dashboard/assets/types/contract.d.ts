@@ -172,6 +172,9 @@ interface SentencePicture {
   first: Record<Side, number>;
   side: Side;
   toward: number | null;
+  is_pair: boolean;
+  marks: MarkedPair[] | null;
+  mark_colours: Record<Scheme, string[]>;
   least: number;
   scale: "root" | "linear" | "largest" | "row" | "log";
   csv: { content: string; url: string } | null;
@@ -184,6 +187,14 @@ interface SentencePicture {
   colours: Record<Scheme, string[]>;
   roles: HeadRoles | null;
   palette: Record<Scheme, Palette>;
+}
+
+/** A query and a key that a reader marks (dashboard/sentence/marks.py): by position, and by index where they are shown. */
+interface MarkedPair {
+  positions: Pair;
+  names: [string, string];
+  query: number | null;
+  key: number | null;
 }
 
 /** What heads do (dashboard/sentence/picture.py). */

@@ -54,12 +54,24 @@ const isAlwaysWritten = (field) => (fieldOf(field).always ?? []).includes(pageNo
  * @param {URLSearchParams} fields @param {string} field @param {unknown} value @param {unknown} [standard]
  */
 function withField(fields, field, value, standard) {
+  const wasThere = fields.has(field);
   const isDefault = standard !== undefined && String(standard) === String(value) && !isAlwaysWritten(field);
   if (isNothing(value) || isDefault) fields.delete(field);
   else fields.set(field, short(value));
   if (field === "second" && fields.get("text") && fields.has("second")) shortPair(fields);
   for (const other of fieldOf(field).clears ?? []) fields.delete(other);
+  if (wasThere !== fields.has(field)) bring(fields, fieldOf(field).brings, !wasThere);
   return fields;
+}
+
+/**
+ * Switches on what a field brings when it comes into a link, and off when it goes: whole words of a typed text.
+ * @param {URLSearchParams} fields @param {string | undefined} brought @param {boolean} comes
+ */
+function bring(fields, brought, comes) {
+  if (!brought) return;
+  if (comes) fields.set(brought, fieldOf(brought).on);
+  else fields.delete(brought);
 }
 
 /** @param {unknown} value @param {unknown} other */
@@ -328,6 +340,8 @@ const FIELDS_OF = {
     ["role", null],
     ["toward", toward],
   ],
+  /** @param {{ pairs: Pair[] }} given */
+  marked: ({ pairs }) => [["marks", pairs.map((pair) => pair.join("-")).join(".") || null]],
   /** @param {{ positions: number[] }} given @param {URLSearchParams} fields */
   hidden: ({ positions }, fields) => {
     const before = (fields.get("hide") || "").split(".").filter(Boolean).map(Number);

@@ -5,6 +5,7 @@
 // replaces. So every text beside another node is in an element of its own.
 import { opensElsewhere, visit } from "./address.mjs";
 import { isData, partsOf } from "./elements.mjs";
+import { areControlsOpen } from "./room.mjs";
 
 /** An element that no style and no reader knows. */
 const TEXT = "plain-text";
@@ -49,11 +50,14 @@ function drawText(text, isAlone, isKept) {
 }
 
 /**
- * The properties of an element; what comes from the data is not translated.
+ * The properties of an element: what comes from the data is not translated, and a button says whether the controls
+ * that it opens are open.
  * @param {string} tag @param {Record<string, any>} properties @param {Markup[]} children
  */
-const marked = (tag, properties, children) =>
-  isData(tag, properties, textOf(children)) ? { ...properties, translate: "no" } : properties;
+function marked(tag, properties, children) {
+  if (properties["data-opens"]) return { ...properties, "aria-expanded": String(areControlsOpen()) };
+  return isData(tag, properties, textOf(children)) ? { ...properties, translate: "no" } : properties;
+}
 
 /**
  * A node of a tree in React, [tag, properties, ...children] or a text, as one node or several.

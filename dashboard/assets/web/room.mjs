@@ -1,6 +1,7 @@
 // The room of a window: what of a page stays in sight, is open, and how wide it is. The least height of a scrolled
-// page, the navigation of a narrow window, the tabs beside the picture of a head, and the worked example of page Heads.
-// Of the last two this browser remembers what its reader chose, nothing where it stores nothing.
+// page, the navigation of a narrow window, the tabs beside the picture of a head, the worked example of page Heads, and
+// the controls that a button opens. Of the last three this browser, or this tab, remembers what its reader chose,
+// nothing where it stores nothing.
 import { elementIn, required } from "./elements.mjs";
 
 /** Frames that what a page draws is waited for at most. */
@@ -200,4 +201,22 @@ export function showExampleOnce() {
     if (button) turnExample(button.dataset.example === "hide");
   });
   document.addEventListener("keydown", leftExample);
+}
+
+const CONTROLS_NAME = "controls";
+const CONTROLS_OPEN = "data-controls-open";
+
+/** Whether the controls are open that a button opens: also where the page brings the button anew. */
+export const areControlsOpen = () => document.documentElement.hasAttribute(CONTROLS_OPEN);
+
+/** Opens controls by their button, or closes them; the tab remembers which. */
+export function openControls() {
+  document.documentElement.toggleAttribute(CONTROLS_OPEN, recall("sessionStorage", CONTROLS_NAME) === "open");
+  document.addEventListener("click", ({ target }) => {
+    const button = target?.closest?.("[data-opens]");
+    if (!button) return;
+    const open = document.documentElement.toggleAttribute(CONTROLS_OPEN);
+    remember("sessionStorage", CONTROLS_NAME, open ? "open" : "");
+    button.setAttribute("aria-expanded", String(open));
+  });
 }

@@ -1,0 +1,61 @@
+"""Pairs of tokens that a reader marks on page Sentence, each in a colour of its own: as a link says them, and where the views have them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dashboard.points.picture import marks
+from dashboard.sentence.sentence import PatternOptions, Sentence, Unit, unhidden_units
+from dashboard.ui.theme import CATEGORIES, COLOURED
+from dashboard.web.state import LinkState
+
+#: Colours of the marked pairs in their order, by scheme.
+MARK_COLOURS = {scheme: list(colours) for scheme, colours in CATEGORIES.items()}
+_MORE = f"The link marks {{}} pairs; the first {COLOURED} are shown, as more colours cannot be told apart."
+
+
+@dataclass(frozen=True)
+class MarkedPair:
+    """A query and a key.
+
+    Attributes
+    ----------
+    positions, names
+        Of the query and of the key in the sentence, and what they are called there: wordpieces or words.
+    query, key
+        Indices among the shown queries and keys; None of what is hidden, or beyond the window.
+    """
+
+    positions: tuple[int, int]
+    names: tuple[str, str]
+    query: int | None
+    key: int | None
+
+
+def marked_pairs(
+    state: LinkState, sentence: Sentence, options: PatternOptions, shown: tuple[Sequence[Unit], Sequence[Unit]]
+) -> list[MarkedPair]:
+    """The marked pairs of a link that the sentence has, as many as there are colours; `shown` are its queries and keys."""
+    every, _ = unhidden_units(sentence, PatternOptions(words=options.words))
+    names = {position: unit.name for unit in every for position in unit.positions}
+    queries, keys = shown
+    return [
+        MarkedPair((query, key), (names[query], names[key]), _index(queries, query), _index(keys, key))
+        for query, key in list(_pairs(state, len(sentence.wordpieces)))[:COLOURED]
+    ]
+
+
+def marks_notice(state: LinkState, sentence: Sentence) -> tuple[str, ...]:
+    """That a link marks more pairs than there are colours."""
+    count = len(list(_pairs(state, len(sentence.wordpieces))))
+    return (_MORE.format(count),) if count > COLOURED else ()
+
+
+def _pairs(state: LinkState, tokens: int) -> Iterator[tuple[int, int]]:
+    """Positions of queries and keys that a sentence of so many tokens has, each pair once."""
+    each = dict.fromkeys((query, key) for query, key in marks(state.marks))
+    return ((query, key) for query, key in each if max(query, key) < tokens)
+
+
+def _index(units: Sequence[Unit], position: int) -> int | None:
+    """Index of the wordpiece or word that has a position; None where it is not among these."""
+    return next((index for index, unit in enumerate(units) if position in unit.positions), None)

@@ -1,0 +1,107 @@
+"""The review around a sentence of the corpus: its sentences in their order, each a link to its own page Sentence.
+
+A store has of which review a sentence is, and not the review. Where the server has the data that the corpus was made of,
+a process reads the review and splits it as the ingest does. Elsewhere the page shows those of its sentences that the store has.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dash import dcc, html
+
+from dashboard.sentence.review_reader import Found, read_review
+from dashboard.ui.controls import action
+from dashboard.ui.deferred import DeferredPart
+from dashboard.ui.markup import scrolling
+from dashboard.web.context import Context
+from dashboard.web.results import cached
+from dashboard.web.state import LinkState
+from store import Corpus
+from store.phrases import many
+
+#: Pixels of the box of a review.
+HEIGHT = 140
+#: How the splitter of a corpus begins whose texts are not reviews of several sentences.
+_WITHOUT_REVIEWS = ("none: the sentences", "none: the passages", "none: the texts")
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A sentence of a review, and its number in the corpus; None where the corpus does not have it."""
+
+    text: str
+    sentence: int | None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The sentences of a review in their order; or, where the review cannot be read, those in the corpus and why."""
+
+    neighbours: tuple[Neighbour, ...]
+    missing: str = ""
+
+
+def has_review(corpus: Corpus, state: LinkState) -> bool:
+    """Whether the sentence of a link is one of a review: not one that a reader typed, nor the whole of a text."""
+    splitter = str(corpus.corpus_attributes.get("splitter", ""))
+    return state.text is None and not splitter.startswith(_WITHOUT_REVIEWS)
+
+
+def review_button(state: LinkState) -> html.Button:
+    """Shows the review around the sentence, or hides it."""
+    text, field = ("Hide the review", None) if state.review else ("Show its review", "1")
+    return action(text, state.with_(review=field).href)
+
+
+def surroundings(corpus: Corpus, sentence: int) -> Surroundings:
+    """The review around a sentence of the corpus."""
+    document = int(corpus.counted_documents[sentence])
+    found = review_of(corpus, document)
+    if found.texts:
+        each = zip(found.texts, found.hashes, strict=True)
+        return Surroundings(tuple(Neighbour(text, corpus.sentence_of_hash(number)) for text, number in each))
+    own = np.flatnonzero(corpus.counted_documents == document).tolist()
+    return Surroundings(tuple(Neighbour(corpus.counted_text(each), each) for each in own), found.missing)
+
+
+@cached
+def review_of(corpus: Corpus, document: int) -> Found:
+    """The sentences of a review as the data has them."""
+    return read_review(corpus, document)
+
+
+def review_panel(state: LinkState, around: Surroundings) -> list[object]:
+    """The sentences as one text, the shown one emphasised, and how many of them the store has."""
+    text: list[Any] = [part for each in around.neighbours for part in (_sentence(state, each), " ")]
+    box = scrolling(html.P(text, className="review", dir="auto"), "The review around the sentence", "scroll review-box")
+    return [box, html.P(_summary(around), className="caption")]
+
+
+def _sentence(state: LinkState, each: Neighbour) -> object:
+    """A link to the sentence: as the store has it, else to the model's reading of its text."""
+    if each.sentence == state.sentence:
+        return html.Mark(each.text)
+    if each.sentence is not None:
+        return dcc.Link(each.text, href=state.of_sentence(each.sentence).href)
+    typed = state.of_sentence(state.sentence).with_(text=each.text, words="1", sentence=0, review=None)
+    return dcc.Link(each.text, href=typed.href, className="unstored", title="Not in the store: encoded when opened")
+
+
+def _summary(around: Surroundings) -> str:
+    stored, count = sum(each.sentence is not None for each in around.neighbours), len(around.neighbours)
+    if around.missing:
+        return f"The store has {many(count, 'sentence')} of this review, in the order of the corpus. {around.missing}"
+    verb = "is" if stored == 1 else "are"
+    return (
+        f"{stored} of {many(count, 'sentence')} of this review {verb} in the store. Click another sentence to open it."
+    )
+
+
+def _review(context: Context) -> list[object]:
+    return review_panel(context.state, surroundings(context.corpus, context.state.sentence))
+
+
+REVIEW = DeferredPart(
+    "review", "the review around this sentence", _review, ("sentence",), HEIGHT + 40, HEIGHT + 60, shape="lines"
+)
