@@ -30,7 +30,9 @@ def test_a_former_store_shows_the_same_numbers(former: Path) -> None:
     now = read(str(former / "store"))
     assert set(shown.files) <= set(now)
     for name in shown.files:
-        np.testing.assert_array_equal(now[name], shown[name], err_msg=name)
+        # Attention is computed when it is read: another machine adds its products in another order.
+        atol = 1e-6 if name.startswith("attention") else 0
+        np.testing.assert_allclose(now[name], shown[name], rtol=0, atol=atol, err_msg=name)
 
 
 def test_a_former_store_is_sound(former: Path, capsys: pytest.CaptureFixture[str]) -> None:
