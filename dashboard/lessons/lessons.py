@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.relations.data import BestHead, best_of, clearest_relations
+from dashboard.relations.data import BestHead, known_relations
 from dashboard.statistics.heads import mean_divergence
 from dashboard.ui.text import in_brackets, spell
 from dashboard.web.state import LinkState
@@ -34,7 +34,7 @@ class Lesson:
 def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Iterator[Lesson]:
     """Those of a model and its corpus, beside the `others` on the same corpus."""
     yield _previous_token(corpus, state)
-    best = _best_heads(corpus)
+    best = {row.relation: row for row in known_relations(corpus)}
     yield from _reference(state, best)
     yield from _object(state, best)
     if _is_english(corpus):
@@ -46,14 +46,6 @@ def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Itera
         yield _mixing(state)
     if others:
         yield _two_models(state, others[0])
-
-
-def _best_heads(corpus: Corpus) -> dict[str, BestHead]:
-    """The best head of each relation that exceeds its baselines; empty where no relation is counted."""
-    try:
-        return {row.relation: row for row in clearest_relations(best_of(corpus))}
-    except NotIngested:
-        return {}
 
 
 def _previous_token(corpus: Corpus, state: LinkState) -> Lesson:

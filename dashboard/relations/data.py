@@ -97,6 +97,14 @@ def best_of(corpus: Corpus) -> tuple[BestHead, ...]:
     return tuple(_best_head(best.isel(relation=number)) for number in range(best.sizes["relation"]))
 
 
+def known_relations(corpus: Corpus) -> list[BestHead]:
+    """`clearest_relations` of a corpus; none where the ingest has counted no relations."""
+    try:
+        return clearest_relations(best_of(corpus))
+    except NotIngested:
+        return []
+
+
 def clearest_relations(best: Iterable[BestHead]) -> list[BestHead]:
     """Relations by how far their best head exceeds the offset and random weights; those with few pairs are left out."""
     enough = [row for row in best if row.relation != ALL and row.pairs >= ENOUGH_PAIRS and _gain(row) > 0]

@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import dcc, html
 
-from dashboard.relations.data import BestHead, best_of, clearest_relations, direction_titles, links_of_pairs
+from dashboard.relations.data import BestHead, direction_titles, known_relations, links_of_pairs
 from dashboard.roles.shares import RoleShares, role_cells, role_titles
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
@@ -22,7 +22,6 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import softmax
-from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
 #: A box as high without heads as with them.
@@ -146,7 +145,7 @@ class Opening:
 @cached
 def opening_of(corpus: Corpus) -> Opening:
     """The head that a reader sees first: by a relation, else by a label, else the one that attends least to sinks."""
-    return opening_by(corpus, _clearest_relation(corpus))
+    return opening_by(corpus, next(iter(known_relations(corpus)), None))
 
 
 def opening_by(corpus: Corpus, relation: BestHead | None) -> Opening:
@@ -154,13 +153,6 @@ def opening_by(corpus: Corpus, relation: BestHead | None) -> Opening:
     if relation:
         return Opening(relation.layer, relation.head, _sentence_with_links(corpus, relation), relation)
     return _by_label(corpus) or _off_sinks(corpus)
-
-
-def _clearest_relation(corpus: Corpus) -> BestHead | None:
-    try:
-        return next(iter(clearest_relations(best_of(corpus))), None)
-    except NotIngested:
-        return None
 
 
 def _sentence_with_links(corpus: Corpus, best: BestHead) -> int:

@@ -75,6 +75,14 @@ def trained(family: str) -> Mapping[str, str]:
     return {"mlm": f"{family}ForMaskedLM", "classification": f"{family}ForSequenceClassification"}
 
 
+def heads_behind(prefix: str) -> Mapping[str, Sequence[str]]:
+    """Weights that only a model with a trained head has, by the loss, where the other weights have this prefix."""
+    return {
+        "mlm": ("cls.predictions.transform.dense.weight",),
+        "classification": ("classifier.weight", f"{prefix}pooler.dense.weight"),
+    }
+
+
 class Bert:
     """The family of BERT: see `ingest.family.protocol.Family`."""
 
@@ -85,10 +93,7 @@ class Bert:
     implementation = "sdpa"
     encoder_options: Mapping[str, Any] = {"add_pooling_layer": False}
     architectures: Mapping[str, str] = trained("Bert")
-    head_weights: Mapping[str, Sequence[str]] = {
-        "mlm": ("cls.predictions.transform.dense.weight",),
-        "classification": ("classifier.weight", "bert.pooler.dense.weight"),
-    }
+    head_weights: Mapping[str, Sequence[str]] = heads_behind("bert.")
     new_weights: tuple[str, ...] = ("classifier.", "bert.pooler.")
     added = ""
     adds_products = False
@@ -150,10 +155,7 @@ class Ernie(Bert):
     config_class, encoder_class = "ErnieConfig", "ErnieModel"
     architectures = trained("Ernie")
     prefix = "ernie."
-    head_weights: Mapping[str, Sequence[str]] = {
-        "mlm": ("cls.predictions.transform.dense.weight",),
-        "classification": ("classifier.weight", "ernie.pooler.dense.weight"),
-    }
+    head_weights: Mapping[str, Sequence[str]] = heads_behind("ernie.")
     new_weights: tuple[str, ...] = ("classifier.", "ernie.pooler.")
     model_fields: Mapping[str, Field] = MODEL_FIELDS | {"use_task_id": TRUTH, "task_type_vocab_size": whole(1, MOST)}
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
@@ -168,10 +170,7 @@ class LayoutLm(Bert):
     encoder_options: Mapping[str, Any] = {}
     architectures = trained("LayoutLM")
     prefix = "layoutlm."
-    head_weights: Mapping[str, Sequence[str]] = {
-        "mlm": ("cls.predictions.transform.dense.weight",),
-        "classification": ("classifier.weight", "layoutlm.pooler.dense.weight"),
-    }
+    head_weights: Mapping[str, Sequence[str]] = heads_behind("layoutlm.")
     new_weights: tuple[str, ...] = ("classifier.", "layoutlm.pooler.")
     model_fields: Mapping[str, Field] = MODEL_FIELDS | {"max_2d_position_embeddings": whole(1, MOST)}
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}

@@ -16,6 +16,7 @@ from tests.browser import CHROMIUM, FLAGS, GOT_IT
 #: Every page of a store by the name of its file; the clicked token stands in any store.
 PAGES = {
     "overview": "",
+    "lessons": "lessons",
     "heads": "heads",
     "head": "head?layer=0&head=0",
     "head-point": "head?layer=0&head=0&token=8&tab=point",
@@ -26,11 +27,12 @@ PAGES = {
     **{f"sentence-{show}": f"sentence?show={show}" for show in ("head", "model", "matrix", "positions", "mixing")},
     "sentence-neuron": "sentence?show=neuron&queries=2",
     "compare": "compare",
+    "models": "models",
     "notes": "notes",
     "store": "store",
     "server": "server",
 }
-WINDOWS = ((1440, 900), (900, 900), (400, 800))
+WINDOWS = ((1440, 900), (900, 900), (390, 844))
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 #: Pixels: how wide a picture stands on a sheet beside the others, how much of a long page it shows, the space between.
