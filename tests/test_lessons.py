@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from flask.testing import FlaskClient
 
 from dashboard.lessons.lessons import Lesson
 from dashboard.lessons.page import read
@@ -13,6 +14,7 @@ from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus
 from store.schema.model import head_name
+from tests.client import above
 
 #: What every store has, and a text in Latin letters.
 ALWAYS = ["A head that looks one token back", "The figures of “What Does BERT Look At?”"]
@@ -76,3 +78,8 @@ def test_the_head_that_looks_back_is_that_of_the_patterns(few_store: str) -> Non
     assert lessons(few_store)[0].look_for.startswith(
         f"{head_name(int(layer), int(head))} gives {100 * back.max():.1f}%"
     )
+
+
+def test_coreference_without_annotation_opens_an_example(bank_client: FlaskClient) -> None:
+    shown = above(bank_client, "/relations", "")
+    assert "text=The+animal+did+not+cross+the+street+because+it+was+too+tired." in shown

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.relations.data import BestHead, known_relations
+from dashboard.relations.found_words import PRONOUN
 from dashboard.statistics.heads import mean_divergence
 from dashboard.ui.text import in_brackets, spell
 from dashboard.web.state import LinkState
@@ -17,7 +18,6 @@ from store.words import COREFERENCE
 #: Labels of a direct object, in the schemes of grammar that there are.
 _OBJECTS = ("dobj", "obj")
 #: What is typed. The capybara is the sentence of a reader whose question this page answers.
-_IT = "The animal did not cross the street because it was too tired."
 _CAPYBARA = "The brown capybara is sleeping now."
 _ALIKE = ("I liked the film very much.", "I liked the book very much.")
 
@@ -90,7 +90,7 @@ def _typed(state: LinkState) -> Iterator[Lesson]:
     yield Lesson(
         "What “it” looks at",
         "Select “it”, then “animal”: a table ranks every head by the weight from one to the other. Type “wide” in place of “tired”: does the order change?",
-        [("The sentence", sentence.with_(text=_IT, words="1").href)],
+        [("The sentence", sentence.with_(text=PRONOUN, words="1").href)],
     )
     yield Lesson(
         "Sentence A attends to sentence B",

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from dash import html
+from dash import dcc, html
 
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
 from dashboard.ui.markup import Unmade, file_links, heading, scrolling, stacked_cells, unmade_line
 from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
 from store import Corpus
 from store.phrases import many
 from store.repository.errors import NotIngested
@@ -30,6 +31,8 @@ _PASSAGES = (
     "Passages of several sentences have several roots. Ingest single sentences, such as a treebank, for this table."
 )
 COREFERENCE = "Coreference"
+#: An example that needs no annotation, after Uszkoreit 2017, "Transformer: a novel neural network architecture for language understanding".
+PRONOUN = "The animal did not cross the street because it was too tired."
 _CHAINS = (
     "Share of the mentions with an antecedent before them in the passage for which a head finds one: of the mentions before, "
     "the one whose head word gets most attention from the mention's head word, or of all words the one that gets most. The head "
@@ -163,10 +166,15 @@ def read_antecedents(corpus: Corpus, running: IngestProgress | None) -> Antecede
         return Unmade.of(error, running)
 
 
-def antecedents(found: Antecedents | Unmade) -> list[object]:
-    """The table, or how to get it."""
+def antecedents(found: Antecedents | Unmade, state: LinkState) -> list[object]:
+    """The table, or how to get it and an example."""
     if isinstance(found, Unmade):
-        return [html.H2(COREFERENCE), unmade_line(found)]
+        sentence = state.on("sentence").with_(text=PRONOUN, words="1")
+        example = [
+            dcc.Link("An example", href=sentence.href),
+            f": in “{PRONOUN}” (after Uszkoreit 2017) select “it”, then “animal”, to see which heads link them.",
+        ]
+        return [html.H2(COREFERENCE), unmade_line(found), html.P(example, className="caption")]
     coreference = found.coreference
     gap = coreference.attrs["scheme"] == GAP
     groups = [str(name) for name in coreference["gender" if gap else "kind"].values]

@@ -172,7 +172,7 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
             *all_relations(accuracies),
             *head_at_relations(accuracies),
             *governors(shown.governors),
-            *antecedents(shown.antecedents),
+            *antecedents(shown.antecedents, state),
         ],
         notices=shown.notices,
     )
