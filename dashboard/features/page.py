@@ -42,7 +42,6 @@ from dashboard.web.context import Context
 from dashboard.web.http import data_link, for_one_reader, validated
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import MOST_NEIGHBORS, MOST_SEED, MOST_TRIED, TRIAL, TRIED, LinkState
-from dashboard.web.token_sets import review_number, shown_token_set
 from store import Corpus
 from store.repository.ingest_status import IngestProgress
 from store.schema.features import point_title
@@ -69,8 +68,8 @@ TOKENS = (500, TRIED, MOST_TRIED)
 NEIGHBOURS = (5, 10, 15, 30, 50, 100, MOST_NEIGHBORS)
 MIN_DISTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
 _ABOUT = (
-    "UMAP of the first tokens, as an ingest with these parameters makes it; the same seed gives the same picture. On one point: fitted there, the other points "
-    "placed among their nearest. It takes seconds to a minute; leaving the page or changing a parameter stops it."
+    "UMAP of the first tokens, as an ingest with these parameters makes it; the same seed gives the same picture. On one point: fitted "
+    "there, the other points placed among their nearest. It takes seconds to a minute; leaving the page or changing a parameter stops it."
 )
 UNFITTED = "This link shows a trial that the server does not have yet. Press Run."
 
@@ -82,13 +81,12 @@ def picture(context: Context) -> Picture | None:
 
 def layout(context: Context) -> Page:
     """The page of a link; without a picture, how to get one, or a review that is being read."""
-    if is_drawn(context):
+    if context.corpus.token_sets:
         chosen = ReviewChoice.of(context)
         if not chosen.is_stored:
             for_one_reader()  # the server may have let go of the review when the next one comes
-        return draw(FeatureView.of(context), chosen)
-    if context.corpus.token_sets and review_number(shown_token_set(context.corpus, context.state)) is not None:
-        chosen = ReviewChoice.of(context)
+        if is_drawn(context):
+            return draw(FeatureView.of(context), chosen)
         if not chosen.is_stored:
             return unread_page(chosen)
     todo = _what_to_do(context.corpus, context.state, context.ingest)

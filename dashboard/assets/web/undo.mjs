@@ -9,11 +9,15 @@ import { make } from "./elements.mjs";
 const SAID_MS = 4000;
 /** What a change of a field is called where no control on the page names it. @type {Record<string, string>} */
 const NAMES = {
+  acrossin: "the box",
+  example: "the marked pairs",
   fonly: "the category shown alone",
   flasso: "the lasso",
   ftoken: "the selected token",
   fview: "the picture",
   head: "the head",
+  heads: "the shown heads",
+  hide: "the hidden tokens",
   lasso: "the lasso",
   layer: "the head",
   only: "the category shown alone",
@@ -21,7 +25,13 @@ const NAMES = {
   q: "the search",
   queries: "the selected tokens",
   role: "the selected point",
+  second: "the text",
+  sentence: "the sentence",
+  show: "the view",
+  text: "the text",
   token: "the selected point",
+  toward: "the selected tokens",
+  upin: "the box",
   view: "the picture",
   where: "the filters",
 };
