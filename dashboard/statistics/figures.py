@@ -79,6 +79,7 @@ def _heads_of_layers(series: Curve, index: int, count: int) -> Any:
         hovertemplate=f"%{{customdata}}, {series.title}: %{{text}}<extra></extra>",
         cliponaxis=False,
         showlegend=False,
+        legendgroup=series.title,
     )
 
 
@@ -98,6 +99,7 @@ def _means_of_layers(series: Curve, index: int, unit: str) -> Any:
         line={"color": colour, "width": 2},
         marker={"color": colour, "symbol": SYMBOLS[index], "size": 8 if layers == 1 else 4},
         name=series.title,
+        legendgroup=series.title,
         hovertemplate=f"layer %{{x}}, mean of its {heads} heads, {series.title}: {number}%{{text}}<extra></extra>",
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
+from plotly.basedatatypes import BaseTraceType
 
 from dashboard.ui.markup import Chart
 from dashboard.ui.still import still_of
@@ -99,10 +100,34 @@ def chart(
         # The room of the chart while the browser fetches what draws it: nothing below moves.
         html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label, of)),
         html.P(
-            [*(caption if isinstance(caption, list) else [caption]), html.Span(saves, className="saves")],
+            [
+                *_legend_keys(figure, name),
+                *(caption if isinstance(caption, list) else [caption]),
+                html.Span(saves, className="saves"),
+            ],
             className="caption",
         ),
     ]
+
+
+def _legend_keys(figure: go.Figure | Layout, name: str) -> list[html.Span]:
+    """What a keyboard presses instead of the entries of the legend, which are a picture; seen where it has the focus."""
+    if not figure["layout"]["showlegend"]:
+        return []
+    entries = {place: trace["name"] for place, trace in enumerate(figure["data"]) if _is_in_legend(trace)}
+    keys = [_legend_key(name, place, title) for place, title in entries.items()]
+    return [html.Span(keys, className="legend-keys")] if len(keys) > 1 else []
+
+
+def _is_in_legend(trace: Any) -> bool:
+    """Of a trace of plotly, or of its JSON."""
+    known = trace.to_plotly_json() if isinstance(trace, BaseTraceType) else trace
+    return bool(known.get("name")) and known.get("showlegend") is not False
+
+
+def _legend_key(chart: str, place: int, title: str) -> html.Button:
+    shows: Any = {"data-chart": chart, "data-trace": str(place), "aria-pressed": "false"}
+    return html.Button(f"Only {title}", type="button", **shows)
 
 
 def _named(label: str, of: str) -> dict[str, Any]:

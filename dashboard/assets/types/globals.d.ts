@@ -22,7 +22,10 @@ interface Window {
   dash_core_components: { Graph: unknown };
   /** Where Dash fetches plotly from once there is a chart. */
   _dashPlotlyJSURL?: string;
-  Plotly: { downloadImage(figure: Figure, options: Record<string, unknown>): Promise<string> };
+  Plotly: {
+    downloadImage(figure: Figure, options: Record<string, unknown>): Promise<string>;
+    restyle(chart: unknown, changes: Record<string, unknown[]>): Promise<unknown>;
+  };
   headscape: Record<string, unknown>;
 }
 

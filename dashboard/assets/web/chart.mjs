@@ -1,5 +1,6 @@
-// Draws charts once they are near the window, and saves them as files: plotly draws them again with a title, with what
-// sentences their numbers are of, and with their source; a PNG at double size.
+// Draws charts once they are near the window, shows entries of their legends alone by keyboard, and saves charts as
+// files: plotly draws them again with a title, with what sentences their numbers are of, and with their source; a PNG at
+// double size.
 import { used } from "./address.mjs";
 import { FAMILY, contextOf } from "./drawing.mjs";
 import { required } from "./elements.mjs";
@@ -141,4 +142,39 @@ function wrapped(text, size, width) {
   const groups = text.split(" ").map((word) => [{ word }]);
   const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });
   return lines.map((line) => line.map(({ word = "" }) => escapeHtml(word)).join(" "));
+}
+
+/**
+ * Whether each trace of a chart is drawn once an entry of its legend is pressed: those of its group alone, or all where
+ * these are alone. What belongs to no entry stays.
+ * @param {{ visible?: boolean | string, showlegend?: boolean, legendgroup?: string }[]} traces @param {number} pressed
+ */
+export function isolated(traces, pressed) {
+  const group = traces[pressed].legendgroup;
+  const parts = traces.map(({ showlegend, legendgroup }, place) => {
+    if (place === pressed || (group && legendgroup === group)) return "own";
+    return showlegend === false && !legendgroup ? "none" : "other";
+  });
+  const isAlone = traces.every(({ visible }, place) => parts[place] !== "other" || visible === "legendonly");
+  const shown = parts.map((part, place) => {
+    if (part === "none") return traces[place].visible ?? true;
+    return isAlone || part === "own" ? true : "legendonly";
+  });
+  return { isAlone: !isAlone, shown };
+}
+
+/** A press on an entry of a legend by the keyboard does what a click on the drawn one does. */
+export function followLegends() {
+  document.addEventListener("click", ({ target }) => {
+    const key = target?.closest?.(".legend-keys button");
+    if (key) whenDrawn(key.dataset.chart ?? "", (chart) => press(key, chart));
+  });
+}
+
+/** @param {HTMLElement} key @param {PlottedElement} chart */
+function press(key, chart) {
+  const { isAlone, shown } = isolated(/** @type {any[]} */ (chart.data), Number(key.dataset.trace));
+  for (const other of key.parentElement?.children ?? [])
+    other.setAttribute("aria-pressed", String(isAlone && other === key));
+  window.Plotly.restyle(chart, { visible: shown });
 }

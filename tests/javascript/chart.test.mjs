@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+globalThis.window = globalThis;
+globalThis.document = { getElementById: () => ({ textContent: '{"fields": {}, "root": ""}' }), addEventListener() {} };
+const { isolated } = await import("../../dashboard/assets/web/chart.mjs");
+
+const TRACES = [{ showlegend: false }, { name: "[CLS]" }, { name: "[SEP]" }, { name: "comma" }];
+
+test("an entry of a legend that is pressed is shown alone, and what the legend does not name stays", () => {
+  const { isAlone, shown } = isolated(TRACES, 2);
+  assert.deepEqual(shown, [true, "legendonly", true, "legendonly"]);
+  assert.equal(isAlone, true);
+});
+
+test("an entry that is alone shows all once more", () => {
+  const alone = TRACES.map((trace, place) => ({ ...trace, visible: [true, "legendonly", true, "legendonly"][place] }));
+  const { isAlone, shown } = isolated(alone, 2);
+  assert.deepEqual(shown, [true, true, true, true]);
+  assert.equal(isAlone, false);
+});
+
+test("another entry is shown alone instead", () => {
+  const alone = TRACES.map((trace, place) => ({ ...trace, visible: [true, "legendonly", true, "legendonly"][place] }));
+  assert.deepEqual(isolated(alone, 1).shown, [true, true, "legendonly", "legendonly"]);
+});
+
+test("what is drawn with an entry is shown with it alone", () => {
+  const groups = ["a", "a", "b", "b"].map((legendgroup, place) => ({ legendgroup, showlegend: place % 2 === 1 }));
+  assert.deepEqual(isolated(groups, 1).shown, [true, true, "legendonly", "legendonly"]);
+});
