@@ -56,5 +56,12 @@ def test_help_has_the_keys_the_documentation_and_the_citation() -> None:
         {str(each) for each in every if isinstance(each, str)},
         {getattr(each, "href", None) for each in every},
     )
-    assert {"Statistics", "copy the link", "mark the pair in a colour", "undo", "redo", CITATION.read_text("utf-8")} <= texts
+    assert {
+        "Statistics",
+        "copy the link",
+        "mark the pair in a colour",
+        "undo",
+        "redo",
+        CITATION.read_text("utf-8"),
+    } <= texts
     assert "/docs/statistics.md" in links
