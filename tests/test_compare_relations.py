@@ -13,6 +13,7 @@ from dashboard.compare.two_models import ModelPair
 from dashboard.relations.data import BestHead, best_of
 from dashboard.web.served_store import ServedStore
 from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halves, linked
+from tests.client import shown
 from tests.tiny_models import save_model
 from tests.treebanks import write_treebank
 
@@ -93,11 +94,9 @@ def test_models_with_vectors_of_other_sentences_are_compared_in_those_that_both_
 
 def test_the_page_compares_models_with_vectors_of_other_sentences(unequal: str) -> None:
     client = create_app(ServedStore(unequal)).server.test_client()
-    page = client.post("/data/page", data={"pathname": "/compare", "search": "", "snapshot": ""})
-    assert "of which both models have vectors" in str(page.json["below"])
+    assert "of which both models have vectors" in shown(client, "below", "/compare")
 
 
 def test_the_page_names_relations_gained_and_lost(two: str) -> None:
     client = create_app(ServedStore(two)).server.test_client()
-    page = client.post("/data/page", data={"pathname": "/compare", "search": "", "snapshot": ""})
-    assert "Relations gained and lost" in str(page.json["below"])
+    assert "Relations gained and lost" in shown(client, "below", "/compare")

@@ -13,7 +13,7 @@ from plotly.utils import PlotlyJSONEncoder
 
 from dashboard.pages import TOPICS
 from dashboard.ui.controls import choice
-from dashboard.ui.markup import FOLLOWED, Chart, Markup, condensed, properties_of
+from dashboard.ui.markup import FOLLOWED, Chart, Markup, condensed, properties_of, stacked_cells, tree
 from dashboard.ui.text import naming
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
@@ -120,3 +120,14 @@ def test_no_name_of_a_model_is_translated(bank_store: str, page: str) -> None:
 def test_no_name_of_a_relation_is_translated(bank_store: str) -> None:
     shown = TOPICS["relations"].layout(resolve(ServedStore(bank_store), "relations", "?relation=det"))
     assert [text for text in translated(as_sent(shown.above)) if re.search(r"\bdet\b", text)] == []
+
+
+def test_cells_of_a_table_have_their_titles_for_a_narrow_window() -> None:
+    table = stacked_cells(
+        ("head", "accuracy "), [[html.Td("L0 H1"), html.Td(["35", "%"], className="number")]], {"accuracy "}
+    )
+    _, _, _, (_, _, row) = tree(table)
+    assert row[2:] == [
+        ["td", {"data-name": "head"}, "L0 H1"],
+        ["td", {"className": "number", "data-name": "accuracy"}, ["span", {}, "35", "%"]],
+    ]

@@ -228,7 +228,7 @@ def layout(context: Context) -> Page:
         *_below_pictures(compared),
         html.H2(["Matching heads", info("matching heads", ABOUT_MATCHING)]),
         deferred(context, MATCHING),
-        *relations_of_both(state, two),
+        deferred(context, RELATIONS_OF_BOTH, ready=None if two.own.has_words and two.other.has_words else True),
         *(_sentences(context, two) if two.same_heads else []),
         html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
         deferred(context, SIMILAR_POINTS, ready=True if compared.features is None else None),
@@ -275,6 +275,12 @@ def deferred_matching(context: Context) -> list[object]:
     return matching_heads(context.state, two) if two else []
 
 
+def deferred_relations(context: Context) -> list[object]:
+    """The relations of both models."""
+    two = pair_of(context)
+    return relations_of_both(context.state, two) if two else []
+
+
 def deferred_similarity(context: Context) -> list[object]:
     """The similarity of the feature points."""
     two = pair_of(context)
@@ -296,6 +302,9 @@ def deferred_largest(context: Context) -> list[object]:
 CHANGED = DeferredPart("changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920)
 LARGEST = DeferredPart("largest", "the largest changes", deferred_largest, ("statistic", "source"), 36, shape="lines")
 MATCHING = DeferredPart("matching", "the divergence of every two heads of both models", deferred_matching, (), 480)
+RELATIONS_OF_BOTH = DeferredPart(
+    "relations-of-both", "the relations of both models", deferred_relations, ("relation", "direction", "examples"), 540
+)
 SENTENCES = DeferredPart(
     "sentences",
     "the divergence of the head in every sentence",
@@ -427,6 +436,6 @@ COMPARE = Topic(
     href=compare_href,
     choices=choices,
     picture=picture,
-    deferred=(CHANGED, LARGEST, MATCHING, SENTENCES, SIMILAR_POINTS, TYPED),
+    deferred=(CHANGED, LARGEST, MATCHING, RELATIONS_OF_BOTH, SENTENCES, SIMILAR_POINTS, TYPED),
     routes=(register,),
 )

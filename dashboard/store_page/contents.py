@@ -53,6 +53,7 @@ def _titled(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "points, UMAP", _points(settings)
     yield "words and grammar", _choice(settings, "annotate")
     yield "probes of governors", _choice(settings, "probes")
+    yield "context mixing", _choice(settings, "mixing")
     yield "head importance", _importance(settings)
 
 

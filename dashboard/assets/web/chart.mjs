@@ -1,6 +1,6 @@
 // Draws charts once they are near the window, shows entries of their legends alone by keyboard, and saves charts as
-// files: plotly draws them again with a title, with what sentences their numbers are of, and with their source; a PNG at
-// double size.
+// files: plotly draws them again with a title, with what sentences their numbers are of, and with their source; a PNG
+// at double size.
 import { used } from "./address.mjs";
 import { FAMILY, contextOf } from "./drawing.mjs";
 import { required } from "./elements.mjs";
