@@ -83,7 +83,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
     "vitals": lambda: vitals(SERVED),
     "screenshots": lambda: screenshots(SERVED, Path("data/screenshots"), ADDRESS),
-    "tasks": lambda: tasks(SERVED),
+    "tasks": lambda: tasks(SERVED, ADDRESS),
     "interactions": lambda: interactions(SERVED, ADDRESS),
     "firefox": lambda: firefox(SERVED, ADDRESS),
     "peers": compare,

@@ -1,6 +1,7 @@
-"""Five tasks of a newcomer, done by mouse and by keyboard from the first page, with clicks and keys counted."""
+"""Tasks of a newcomer, done by mouse and by keyboard from the first page, with clicks and keys counted."""
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,6 +9,18 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.bench.browser import production_server
 from tests.bench.complete_page import wait_until_complete
+from tests.bench.page_tasks import (
+    compare_models,
+    draw_one_line_per_token,
+    keep_heads_above,
+    mark_pairs,
+    read_coreference,
+    read_review,
+    read_uas,
+    see_directions,
+    see_whole_words,
+    try_seed,
+)
 from tests.bench.readers import Keyboard, Mouse, Reader
 from tests.bench.table import show
 from tests.browser import CHROMIUM, FLAGS, GOT_IT
@@ -66,46 +79,65 @@ def send(reader: Reader) -> None:
     assert "snapshot=" in link
 
 
+#: The task could not be done at 9013866, or was not counted there.
+NOT_POSSIBLE, NOT_COUNTED = "not possible", "not counted"
+
+
 @dataclass(frozen=True)
 class Task:
-    """A task, its title and its clicks at commit 9013866, before there was a page Overview; None: not possible."""
+    """A task, its title and its clicks at commit 9013866, before there was a page Overview."""
 
     title: str
     do: Callable[[Reader], None]
-    before: int | None
+    before: int | str = NOT_COUNTED
 
 
 TASKS = (
     Task("a head that looks at the previous token", find_head, 4),
     Task("where “not” attends in a typed sentence", see_attention, 3),
-    Task("sentences in which a head attends to [SEP] least", find_least, None),
-    Task("positive beside negative reviews, for one statistic", compare_labels, None),
+    Task("sentences in which a head attends to [SEP] least", find_least, NOT_POSSIBLE),
+    Task("positive beside negative reviews, for one statistic", compare_labels, NOT_POSSIBLE),
     Task("a link to exactly what is on screen", send, 1),
+    Task("only heads above a threshold of a statistic", keep_heads_above),
+    Task("only the strongest line of a point (top-N)", draw_one_line_per_token),
+    Task("three pairs of one query, each in a colour", mark_pairs),
+    Task("attention from sentence A to sentence B alone", see_directions),
+    Task("UMAP with another seed", try_seed),
+    Task("another review at every place in the model", read_review),
+    Task("before and after fine-tuning", compare_models),
+    Task("attention between whole words", see_whole_words),
+    Task("parsing from attention alone (UAS)", read_uas),
+    Task("coreference", read_coreference),
 )
 
 
-def tasks(store: str) -> None:
-    """Do every task on a store, from page Overview, by mouse and by keyboard."""
-    with production_server(store) as address, sync_playwright() as playwright:
+def tasks(store: str, address: str | None = None) -> None:
+    """Do every task on a store, from page Overview, by mouse and by keyboard; or on what is served already."""
+    if address is None:
+        with production_server(store) as served:
+            return tasks(store, served)
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         rows = [_row(browser, address, task) for task in TASKS]
-    columns = ("", "clicks at 9013866", "clicks", "keys", "texts typed")
-    show("Tasks of a newcomer, from page Overview (Tab and arrow keys count as keys)", columns, rows)
+    columns = ("", "clicks at 9013866", "clicks", "keys", "texts typed", "screens scrolled", "seconds, by mouse")
+    return show("Tasks of a newcomer, from page Overview (Tab and arrow keys count as keys)", columns, rows)
 
 
 def _row(browser: Browser, address: str, task: Task) -> tuple[str, ...]:
-    mouse, keyboard = (_done(browser, address, task, kind) for kind in (Mouse, Keyboard))
-    before = "not possible" if task.before is None else str(task.before)
-    return task.title, before, str(mouse.presses), str(keyboard.presses), str(mouse.typed)
+    (mouse, seconds), (keyboard, _) = (_done(browser, address, task, kind) for kind in (Mouse, Keyboard))
+    counts = (task.before, mouse.presses, keyboard.presses, mouse.typed, mouse.screens)
+    return task.title, *map(str, counts), f"{seconds:.1f}"
 
 
-def _done(browser: Browser, address: str, task: Task, kind: Callable[[Page], Reader]) -> Reader:
+def _done(browser: Browser, address: str, task: Task, kind: Callable[[Page], Reader]) -> tuple[Reader, float]:
+    """The reader who has done the task, and the seconds until its last check has passed."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, permissions=CLIPBOARD)
     context.add_init_script(GOT_IT)
     page = context.new_page()
     page.goto(address)
     wait_until_complete(page)
-    reader = kind(page)
+    reader, began = kind(page), time.perf_counter()
     task.do(reader)
+    seconds = time.perf_counter() - began
     context.close()
-    return reader
+    return reader, seconds
