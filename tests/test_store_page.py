@@ -27,7 +27,7 @@ from tests.test_waiting_pages import DuringAnIngest, running
 DEFAULTS = asdict(Settings())
 #: Every setting, as it is not by default.
 CHANGED: dict[str, object] = {
-    **dict.fromkeys(("device", "dtype", "text", "label", "annotate", "probes", "points"), "other"),
+    **dict.fromkeys(("device", "dtype", "text", "label", "annotate", "probes", "points", "mixing"), "other"),
     **dict.fromkeys(("sentences", "tokens", "batch", "importance", "max_length", "seed", "neighbors", "min_dist"), 7),
     "reviews": "7",
     "sentence_split": "lines",
