@@ -20,7 +20,7 @@ from store.kernels.mixing import layer_matrix, mixing_products, roll_out
 from store.schema.corpus import IDLE
 from tests.bench.table import show
 
-SENTENCES, FEWEST, MOST = 100, 10, 40
+SENTENCES, FEWEST, MOST = 60, 10, 40
 SHARES = (0.1, 0.2, 0.5)
 RESAMPLES = 2_000
 #: The method with which the others are compared.
