@@ -97,7 +97,7 @@ def draw_arrival(shown: Arrival | Unmade) -> list[object]:
     title = html.H2([_TITLE, info("what a token's vector is made of", _ABOUT)], id=MADE_OF)
     if isinstance(shown, Unmade):
         return [title, unmade_line(shown)]
-    of = f"{QUERIES[shown.source]} of {many(shown.sentences, 'sentence')}"
+    of = f"{QUERIES[shown.source]}, {many(shown.sentences, 'sentence')}"
     figures: list[Any] = [_drawn(shown, approach, of) for approach in _FIGURES]
     return [title, _finding(shown, of), html.Div(figures, className="figures halves")]
 
